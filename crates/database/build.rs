@@ -1,5 +1,5 @@
 //! Embeds `migrations/{configuration,content}/{sqlite,postgres}/V<number>__<name>.sql`, so that a new file needs no
-//! second mention in the code.
+//! registration in the code.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Archives of names that clients gave, read by another's program.
+//! Fuzzes ZIP archives with names from clients, which an independent implementation then reads.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! `Forwarded`, `X-Forwarded-For` and the PROXY protocol.
+//! Fuzzes `Forwarded`, `X-Forwarded-For` and the PROXY protocol.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Stored bytes of a backup.
+//! Fuzzes stored bytes of a backup.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Lists of what is in a backup.
+//! Fuzzes parts of a backup's entry lists.
 
 #![no_main]
 

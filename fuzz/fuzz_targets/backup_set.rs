@@ -1,4 +1,4 @@
-//! Sets of a backup and its other small files.
+//! Fuzzes the sets of a backup and its other small files.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A file of a cache of BLOBs.
+//! Fuzzes a file of a BLOB cache.
 
 #![no_main]
 

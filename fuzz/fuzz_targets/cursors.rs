@@ -1,4 +1,4 @@
-//! Cursors of pages.
+//! Fuzzes paging cursors.
 
 #![no_main]
 

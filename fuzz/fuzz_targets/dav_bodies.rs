@@ -1,4 +1,4 @@
-//! Bodies of PROPFIND, PROPPATCH, LOCK, REPORT and SEARCH.
+//! Fuzzes request bodies of PROPFIND, PROPPATCH, LOCK, REPORT and SEARCH.
 
 #![no_main]
 

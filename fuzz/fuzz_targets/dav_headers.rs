@@ -1,4 +1,4 @@
-//! `Depth`, `Destination`, `Timeout` and other fields of WebDAV.
+//! Fuzzes `Depth`, `Destination`, `Timeout` and other WebDAV header fields.
 
 #![no_main]
 

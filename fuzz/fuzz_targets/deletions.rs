@@ -1,4 +1,4 @@
-//! The notes of deletions beside a segment.
+//! Fuzzes the deletion records beside a segment.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! An encoded BLOB: compressed, encrypted, or both.
+//! Fuzzes an encoded BLOB: compressed, encrypted, or both.
 
 #![no_main]
 

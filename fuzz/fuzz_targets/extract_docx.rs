@@ -1,4 +1,4 @@
-//! The extractor of docx.
+//! Fuzzes the docx extractor.
 
 #![no_main]
 

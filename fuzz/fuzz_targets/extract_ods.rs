@@ -1,4 +1,4 @@
-//! The extractor of ods.
+//! Fuzzes the ods extractor.
 
 #![no_main]
 

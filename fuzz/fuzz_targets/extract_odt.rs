@@ -1,4 +1,4 @@
-//! The extractor of odt.
+//! Fuzzes the odt extractor.
 
 #![no_main]
 

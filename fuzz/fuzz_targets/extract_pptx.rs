@@ -1,4 +1,4 @@
-//! The extractor of pptx.
+//! Fuzzes the pptx extractor.
 
 #![no_main]
 

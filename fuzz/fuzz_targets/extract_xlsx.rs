@@ -1,4 +1,4 @@
-//! The extractor of xlsx.
+//! Fuzzes the xlsx extractor.
 
 #![no_main]
 

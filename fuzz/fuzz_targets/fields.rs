@@ -1,4 +1,4 @@
-//! Forms, queries of listings, and what is typed into them.
+//! Fuzzes forms, query strings of listings, and their input fields.
 
 #![no_main]
 

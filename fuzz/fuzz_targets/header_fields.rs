@@ -1,4 +1,4 @@
-//! Credentials, cookies, digests, names of downloads, paths.
+//! Fuzzes header fields: credentials, cookies, digests, download names, paths.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The header field `If` of WebDAV.
+//! Fuzzes the WebDAV header field `If`.
 
 #![no_main]
 

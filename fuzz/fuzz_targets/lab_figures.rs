@@ -1,4 +1,4 @@
-//! What a monitored endpoint answers.
+//! Fuzzes responses of a monitored endpoint.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Plans of the load lab.
+//! Fuzzes plans of the load lab.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Results of the load lab.
+//! Fuzzes results of the load lab.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! `Accept-Language`, and the cookie of what was just done.
+//! Fuzzes `Accept-Language` and the flash-message cookie.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The file of a large BLOB.
+//! Fuzzes the file of a large BLOB.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Forms with files.
+//! Fuzzes multipart forms with files.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Keys of objects in a bucket.
+//! Fuzzes object keys in a bucket.
 
 #![no_main]
 

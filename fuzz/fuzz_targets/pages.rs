@@ -1,4 +1,4 @@
-//! Checksums of the pages of SQLite files.
+//! Fuzzes page checksums of SQLite files.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Stored texts as lines, tables and markup.
+//! Fuzzes previews of stored texts as lines, tables and markup.
 
 #![no_main]
 

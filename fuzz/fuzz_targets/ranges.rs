@@ -1,4 +1,4 @@
-//! `Range`, `If-Range` and conditional requests.
+//! Fuzzes `Range`, `If-Range` and conditional requests.
 
 #![no_main]
 

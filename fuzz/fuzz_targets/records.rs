@@ -1,4 +1,4 @@
-//! What stands in columns of databases as text.
+//! Fuzzes text values of database columns: event details and jobs.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What the farm's keys seal: places in listings, credentials of stores.
+//! Fuzzes values encrypted with the farm's keys: paging cursors and store credentials.
 
 #![no_main]
 

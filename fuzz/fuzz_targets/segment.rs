@@ -1,4 +1,4 @@
-//! A segment of a store in a directory, and its recovery.
+//! Fuzzes a segment of a directory store, and its recovery.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The index of a segment.
+//! Fuzzes the index of a segment.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Addresses of links, and the form of a new one.
+//! Fuzzes addresses of share links, and the form that creates one.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Markers of stores, and what databases keep of where a BLOB is.
+//! Fuzzes owner markers of stores, and the BLOB locators kept in databases.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Header fields of resumable uploads.
+//! Fuzzes header fields of resumable uploads.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The file of an upload that is not complete.
+//! Fuzzes the file of an incomplete upload.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! WebDAV's reader of XML: what it takes, it writes so that it is taken again.
+//! Fuzzes the WebDAV XML reader. XML that it accepts must be accepted again after it is written back.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Office documents. An input is an archive, or, when it begins with `p`, the parts of a document with a byte 255
-//! between them: what is changed in an archive rarely gets past its checksums.
+//! Fuzzes office documents. An input is a ZIP archive. An input that begins with `p` instead holds the parts of a
+//! document, separated by a byte 255, because mutated archives rarely pass their checksums.
 
 use std::io::{Cursor, Write};
 
@@ -35,7 +35,7 @@ fn package(format: Format, contents: &[u8]) -> Vec<u8> {
     writer.finish().expect("memory is enough").into_inner()
 }
 
-/// Reads a document of the format that files with this extension have.
+/// Extracts a document in the format that belongs to this file extension.
 pub fn read(extension: &str, input: &[u8]) {
     let format = Format::of(extension).expect("an extension of a format");
     let found = match input {

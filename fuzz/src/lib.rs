@@ -1,11 +1,11 @@
-//! What all targets share: a bound on memory.
+//! Shared code of the fuzz targets: a limit on memory.
 
 pub mod extract;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The system's allocator, which counts.
+/// The system allocator with memory accounting.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -16,7 +16,7 @@ fn took(bytes: usize) {
     MOST.fetch_max(held, Relaxed);
 }
 
-// SAFETY: everything is passed on to the system's allocator as it is.
+// SAFETY: every call is forwarded unchanged to the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         took(layout.size());
@@ -47,7 +47,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Runs `check`, which must take at most `base` bytes of memory, and `factor` more for each byte of the input.
+/// Runs `check` and asserts that it uses at most `base` bytes of memory, plus `factor` bytes per byte of input.
 pub fn within(base: usize, factor: usize, input: &[u8], check: impl FnOnce(&[u8])) {
     let before = HELD.load(Relaxed);
     MOST.store(before, Relaxed);

@@ -23,7 +23,7 @@ pub enum Outcome {
     Damaged {
         /// Where it lies: a file and a position, for a person.
         place: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         what: String,
     },
     /// The store has a note of this BLOB but not its bytes.

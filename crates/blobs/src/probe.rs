@@ -22,25 +22,25 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// One step that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProbeStep {
-    /// What was done, such as `read a range`.
+    /// The operation, such as `read a range`.
     pub what: &'static str,
-    /// Bytes that were moved; 0 where that means nothing.
+    /// Bytes transferred; 0 where this does not apply.
     pub bytes: u64,
-    /// How long it took.
+    /// Duration.
     pub time: Duration,
 }
 
 /// What a store can do. Its [`Display`](fmt::Display) is a log with a line for each step.
 #[derive(Debug, Default)]
 pub struct ProbeReport {
-    /// The steps that succeeded, in order.
+    /// The successful steps, in order.
     pub steps: Vec<ProbeStep>,
     /// The step that failed and how; nothing after it was tried but removing the probe.
     pub failure: Option<(&'static str, Error)>,
 }
 
 impl ProbeReport {
-    /// Whether every step succeeded.
+    /// True if every step succeeded.
     pub fn is_good(&self) -> bool {
         self.failure.is_none()
     }

@@ -1,6 +1,6 @@
-//! Prints how many transactions of five statements and how many point reads each engine serves per second, by the
-//! number of callers. Needs feature `testing` and Debian's PostgreSQL:
-//! `cargo run --release -p database --features testing --example throughput [sqlite|postgres]`
+//! Prints how many transactions of five statements and how many point reads each engine serves per second, for several
+//! numbers of concurrent callers. Needs feature `testing` and Debian's PostgreSQL: `cargo run --release -p database
+//! --features testing --example throughput [sqlite|postgres]`
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -83,7 +83,8 @@ async fn find(db: Database, cursor: Arc<AtomicI64>, last: i64) -> Result<()> {
     db.read(move |r| r.find(FIND, &params![id], |row| row.get::<String>(0))).await.map(drop)
 }
 
-/// Calls `work` from `callers` tasks for some seconds and returns the rate, without the first half second.
+/// Calls `work` from `callers` concurrent tasks for some seconds and returns the rate. The first half second does not
+/// count.
 async fn measure<F, Fut>(callers: usize, work: F) -> Result<f64>
 where
     F: Fn() -> Fut + Clone + Send + 'static,

@@ -1,7 +1,8 @@
 //! Owns every permitted difference between the SQL of the two engines: both texts side by side, each with its reason.
 //!
-//! A statement is written once; it may contain the marks below, which are replaced when it is first prepared on a
-//! connection. Where that is not enough, [`Sql::each`], which only this module can call, holds two whole texts.
+//! A statement is written once. It may contain the tokens below, in braces, which are replaced when the statement is
+//! first prepared on a connection. Where that is not enough, [`Sql::each`], which only this module can call, holds two
+//! whole texts.
 
 use std::borrow::Cow;
 
@@ -16,7 +17,8 @@ pub struct Sql {
     postgres: &'static str,
 }
 
-/// A mark that stands for different texts; `%` is replaced by what follows the word inside the mark.
+/// A token that expands to a different text for each engine. `%` is replaced by the text that follows the word inside
+/// the braces.
 struct Mark {
     word: &'static str,
     sqlite: &'static str,
@@ -24,11 +26,12 @@ struct Mark {
 }
 
 const MARKS: &[Mark] = &[
-    // SQLite has one writer at a time and no row locks, nor a syntax for them.
+    // SQLite has one writer at a time. It has neither row locks nor a syntax for them.
     Mark { word: "for_update", sqlite: "", postgres: "FOR UPDATE" },
-    // SQLite binds no arrays: the set travels as JSON text there. Used as `column {in $1}` with `Value::Integers`.
+    // SQLite cannot bind arrays, so the set is passed as JSON text. Used as `column {in $1}` with `Value::Integers`.
     Mark { word: "in", sqlite: "IN (SELECT value FROM json_each(%))", postgres: "= ANY(%::bigint[])" },
-    // Where a text stands in another, from 1 on; 0 when it does not. LIKE would fold case by rules of its own in SQLite.
+    // Position of one text in another, counted from 1; 0 if it does not occur. LIKE would fold case by SQLite's own
+    // rules.
     Mark { word: "position", sqlite: "instr(%)", postgres: "strpos(%)" },
 ];
 
@@ -38,33 +41,36 @@ pub(crate) const SIZE_BYTES: Sql = Sql::each(
     "SELECT pg_database_size(current_database())",
 );
 
-/// A number that is another one after somebody committed a change.
+/// A number that changes whenever a change has been committed.
 pub(crate) const LOG_END: Sql = Sql::each(
     "SELECT data_version FROM pragma_data_version",
     "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint",
 );
 
-/// Pages of the file that hold nothing. PostgreSQL keeps the space of deleted rows inside its tables.
+/// Number of unused pages in the file. PostgreSQL keeps the space of deleted rows inside its tables.
 pub(crate) const FREE_PAGES: Sql = Sql::each("SELECT freelist_count FROM pragma_freelist_count", "SELECT 0::bigint");
-/// Bytes that hold nothing: empty pages, or rows that were deleted and not reused, by their share in each table.
+/// Number of unused bytes: those of empty pages, or those of dead rows, estimated by their share in each table.
 pub(crate) const FREE_BYTES: Sql = Sql::each(
     "SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size",
     "SELECT COALESCE(SUM(pg_total_relation_size(relid) * n_dead_tup / GREATEST(n_live_tup + n_dead_tup, 1)), 0)::bigint
         FROM pg_stat_user_tables",
 );
-/// Gives space that deleted BLOBs left back to the system: some pages of the file, or the whole table, which is copied.
+/// Returns space freed by deleted BLOBs to the operating system: some pages of the file, or the whole table, which is
+/// rewritten.
 pub(crate) const GIVE_BACK: Sql =
     Sql::each("PRAGMA incremental_vacuum(2000)", "CLUSTER stored_chunk USING stored_chunk_pkey");
-/// Bytes that the table of BLOBs takes, and bytes that the rows in it can take at most.
+/// Bytes of the table of BLOBs, and the maximum bytes that its rows can take.
 pub(crate) const STORED_BYTES: Sql = Sql::each(
     "SELECT 0, 0",
     "SELECT pg_total_relation_size('stored_chunk'), (SELECT COALESCE(SUM(size), 0)::bigint FROM stored_blob)",
 );
-/// A name by which another connection to the server sees the state of this transaction. SQLite has no other connections to show it to.
+/// Name under which another connection to the server can open this transaction's snapshot. SQLite has no other
+/// connections that could use one.
 pub(crate) const EXPORT_SNAPSHOT: Sql = Sql::each("SELECT ''", "SELECT pg_export_snapshot()");
 
-/// What a copy of the whole server needs: whether this user may replicate (0 or 1), how many may at once, table spaces, the
-/// server's version as a number, the user, how much the log says, and how many may have it kept.
+/// Requirements for copying the whole server: the user's replication right (0 or 1), the limit on concurrent
+/// replication connections, the number of table spaces, the server version as a number, the user, the WAL level, and
+/// the limit on replication slots.
 pub(crate) const BASE_BACKUP: Sql = Sql::each(
     "SELECT 0, 0, 0, 0, '', '', 0",
     "SELECT (SELECT rolreplication OR rolsuper FROM pg_roles WHERE rolname = current_user)::int::bigint,
@@ -72,12 +78,13 @@ pub(crate) const BASE_BACKUP: Sql = Sql::each(
         current_setting('server_version_num')::bigint, current_user::text, current_setting('wal_level'),
         current_setting('max_replication_slots')::bigint",
 );
-/// Has the server keep its log from here on, as long as this connection lives.
+/// Creates a temporary replication slot, so that the server keeps its WAL from here on, as long as this connection
+/// lives.
 pub(crate) const KEEP_LOG: Sql = Sql::each(
     "SELECT ''",
     "SELECT slot_name::text FROM pg_create_physical_replication_slot('strongroom_' || pg_backend_pid(), true, true)",
 );
-/// Ends that.
+/// Drops the slot of [`KEEP_LOG`].
 pub(crate) const RELEASE_LOG: Sql = Sql::each(
     "SELECT ''",
     "SELECT pg_drop_replication_slot(slot_name)::text FROM pg_replication_slots WHERE slot_name = 'strongroom_' || pg_backend_pid()",
@@ -87,7 +94,8 @@ macro_rules! reindex {
     ($($table:literal),+) => { [$(Sql::each(concat!("REINDEX ", $table), concat!("REINDEX TABLE CONCURRENTLY ", $table))),+] };
 }
 
-/// Writes the indexes of a content database's tables anew. PostgreSQL wants the word TABLE, and can do it beside the old ones; SQLite knows neither.
+/// Rebuilds the indexes of a content database's tables. PostgreSQL requires the word TABLE and can rebuild
+/// concurrently; SQLite supports neither.
 pub(crate) const REINDEX: [Sql; 21] = reindex!(
     "blob",
     "blob_fault",
@@ -112,23 +120,24 @@ pub(crate) const REINDEX: [Sql; 21] = reindex!(
     "version"
 );
 
-/// Lets no transaction in that enters the same place alone. SQLite has one writer at a time and needs no such lock.
+/// Takes a lock in shared mode, which excludes transactions that hold it exclusively. SQLite has one writer at a time
+/// and needs no such lock.
 pub(crate) const ENTER: Sql = Sql::new("SELECT 1 FROM pg_advisory_xact_lock_shared($1)");
-/// Waits until all others have left the place, and keeps them out until the end of the transaction.
+/// Takes a lock exclusively: waits for all other holders, and keeps others out until the end of the transaction.
 pub(crate) const ENTER_ALONE: Sql = Sql::new("SELECT 1 FROM pg_advisory_xact_lock($1)");
 
 impl Sql {
-    /// A statement that both engines understand, apart from the marks.
+    /// A statement that both engines understand once its tokens are replaced.
     pub const fn new(text: &'static str) -> Self {
         Self { sqlite: text, postgres: text }
     }
 
-    /// Two texts for what cannot be said in one.
+    /// A statement that needs a different text for each engine.
     const fn each(sqlite: &'static str, postgres: &'static str) -> Self {
         Self { sqlite, postgres }
     }
 
-    /// The text as it was written for the engine, before marks are replaced: the key of statement caches.
+    /// The text written for the engine, before tokens are replaced. It is the key of statement caches.
     pub(crate) const fn source(self, engine: Engine) -> &'static str {
         match engine {
             Engine::Sqlite => self.sqlite,
@@ -141,7 +150,7 @@ impl Sql {
         let text = self.without_marks(engine)?;
         Ok(match engine {
             Engine::Postgres => text,
-            // `$1` is a name there, numbered by where it first stands; `?1` is the number itself.
+            // In SQLite `$1` is a name, numbered by its first occurrence, whereas `?1` is the number itself.
             Engine::Sqlite => Cow::Owned(text.replace('$', "?")),
         })
     }

@@ -1,4 +1,5 @@
-//! Prepares every statement of this room on both engines: a mistake in a text shows here, not in front of a user.
+//! Prepares every statement of this crate on both engines, so that a mistake in a statement shows in this test and not
+//! in production.
 
 use crate::testing::each_engine;
 use crate::{Database, Schema, Sql, configuration, content};

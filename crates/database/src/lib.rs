@@ -1,10 +1,11 @@
 //! Content and configuration databases: the sole owner of SQL.
 //!
-//! Two engines, one code path: SQLite in the process, PostgreSQL as a server. A transaction is a synchronous closure
-//! that runs on a thread which owns a connection; [`Database::read`] and [`Database::write`] are the only ways in. Statements are
-//! constants beside the functions that run them; `dialect.rs` holds every difference between the engines.
+//! Two engines share one code path: SQLite in the process, PostgreSQL as a server. A transaction is a synchronous
+//! closure that runs with a connection of its own; [`Database::read`] and [`Database::write`] and their variants are
+//! the only entry points. Statements are constants beside the functions that run them; `dialect.rs` holds every
+//! difference between the engines.
 //!
-//! This room must not know BLOB stores, the search index, permissions or any protocol.
+//! This crate must not know BLOB stores, the search index, permissions or any protocol.
 
 pub mod configuration;
 pub mod content;
@@ -13,7 +14,7 @@ mod dialect;
 mod engine;
 #[cfg(fuzzing)]
 pub mod fuzzing {
-    //! What fuzz targets call.
+    //! Entry points for fuzz targets.
     pub use crate::engine::sqlite::fuzzing::pages;
 }
 #[cfg(test)]

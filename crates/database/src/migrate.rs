@@ -1,14 +1,14 @@
-//! Owns which schema a database must have and how it gets there: forward only, one transaction for each step and its
-//! record, so that an upgrade that was cut goes on where it stopped and two processes never take the same step.
+//! Owns the required schema of a database and its migration: forward only, one transaction for each step together with
+//! its record. An interrupted upgrade therefore resumes where it stopped, and two processes never apply the same step.
 
 use model::{Code, Error, Result};
 
 use crate::Engine;
 
-/// Which of the two schemas a database holds.
+/// The two schemas that a database can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Schema {
-    /// The one database of a farm that knows its users, sites and content databases.
+    /// The single configuration database of a farm: users, sites and content databases.
     Configuration,
     /// A database that holds whole site collections.
     Content,
@@ -24,20 +24,21 @@ pub(crate) struct Migration {
 
 include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
 
-/// The steps that a database has taken, as its own table tells.
+/// A step that a database has already taken, read from its own table.
 pub(crate) struct Applied {
     pub(crate) version: i64,
     pub(crate) schema: String,
 }
 
-/// A step that was taken just now.
+/// A step that has just been taken.
 pub(crate) struct Taken {
     pub(crate) step: &'static Migration,
-    /// Whether the database had taken none before.
+    /// Set if the database had no earlier steps.
     pub(crate) first: bool,
 }
 
-/// Logs a step. In a database that is being made, all steps are how it is made, and nothing that an administrator waits for.
+/// Logs a step. The steps of a database that is being created are of no interest to an administrator, unlike those of
+/// an upgrade.
 pub(crate) fn tell(database: &str, step: &Migration, fresh: bool) {
     if fresh {
         tracing::debug!(database, version = step.version, name = step.name, "schema made");
@@ -46,7 +47,7 @@ pub(crate) fn tell(database: &str, step: &Migration, fresh: bool) {
     }
 }
 
-/// The table of steps. It is made by this text alone in all versions, on both engines.
+/// The table of steps. All versions create it with this same text, on both engines.
 pub(crate) const CREATE_HISTORY: &str = "CREATE TABLE schema_history (\
      version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, schema_name TEXT NOT NULL, applied_at BIGINT NOT NULL)";
 
@@ -58,7 +59,7 @@ pub(crate) const INSERT_HISTORY: &str =
     "INSERT INTO schema_history (version, name, schema_name, applied_at) VALUES ($1, $2, $3, $4)";
 
 impl Schema {
-    /// The word in messages and in the table of steps.
+    /// The name in messages and in the table of steps.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
@@ -66,7 +67,7 @@ impl Schema {
         }
     }
 
-    /// The steps that this program knows, in order.
+    /// The steps known to this program, in order.
     pub(crate) fn migrations(self, engine: Engine) -> &'static [Migration] {
         match (self, engine) {
             (Self::Configuration, Engine::Sqlite) => CONFIGURATION_SQLITE,
@@ -77,12 +78,12 @@ impl Schema {
     }
 }
 
-/// What a migration of one database needs to know.
+/// The parameters of a migration.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) schema: Schema,
     pub(crate) known: &'static [Migration],
-    /// Whether the database is made when nothing is in its place.
+    /// Set if a missing database is to be created.
     pub(crate) makes: bool,
 }
 
@@ -91,7 +92,7 @@ impl Plan {
         Self { schema, known: schema.migrations(engine), makes: false }
     }
 
-    /// The next step to take, or none when the schema is up to date.
+    /// The next step to take, or `None` if the schema is up to date.
     pub(crate) fn next(&self, applied: &[Applied], database: &str) -> Result<Option<&'static Migration>> {
         if let Some(other) = applied.iter().find(|step| step.schema != self.schema.as_str()) {
             return Err(Error::invalid(format!(
@@ -123,7 +124,7 @@ pub(crate) fn foreign(database: &str) -> Error {
     .with_code(Code::SchemaForeign)
 }
 
-/// The error for a database that holds nothing where one with content is expected.
+/// The error for an empty database where one with content is expected.
 pub(crate) fn empty(database: &str) -> Error {
     Error::unavailable(format!(
         "the database {database} is empty, where one with content is expected: look whether its disk is mounted, or restore it from \

@@ -1,5 +1,5 @@
-//! Owns how statements are declared: as constants beside the functions that run them, and listed so that a test can
-//! prepare every one of them on both engines.
+//! Owns the declaration of statements: as constants beside the functions that run them, and in a list, so that a test
+//! can prepare every one of them on both engines.
 
 /// Declares statements as `const NAME: Sql` and lists them all in `ALL`.
 ///

@@ -1,7 +1,7 @@
-//! Owns what tests need to run on real databases of both engines: a PostgreSQL server for the test process and fresh,
+//! Owns the means for tests on real databases of both engines: a PostgreSQL server for the test process, and fresh,
 //! empty databases. Nothing here is part of the product.
 //!
-//! Everything panics instead of returning errors: a test that cannot have its server must fail, with the reason.
+//! Everything panics instead of returning errors: a test that cannot get its server must fail, with the reason.
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test without its database must fail, never go on")]
 
@@ -20,14 +20,15 @@ pub use server::{Server, postgres};
 
 use crate::{Database, Engine, Location, Options, Schema};
 
-/// A database for one test; a file of it is removed when this is dropped, a server's database when the server stops.
+/// A database for one test. A SQLite file is removed when this value is dropped, a PostgreSQL database when its server
+/// stops.
 pub struct Fresh {
-    /// Where it is.
+    /// Location.
     pub location: Location,
     _directory: Option<TempDir>,
 }
 
-/// A new, empty database on the engine.
+/// Creates a new, empty database on the engine.
 pub async fn fresh_database(engine: Engine) -> Fresh {
     match engine {
         Engine::Sqlite => {
@@ -42,7 +43,7 @@ pub async fn fresh_database(engine: Engine) -> Fresh {
     }
 }
 
-/// The address of a new, empty database on the PostgreSQL server of this process.
+/// Creates a new, empty database on the PostgreSQL server of this process and returns its address.
 pub async fn fresh_postgres() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = format!("test_{}_{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -55,19 +56,20 @@ pub async fn fresh_postgres() -> String {
     server.address(&name)
 }
 
-/// A connection to a SQLite file of the program, past the program: what it writes has the checksums that the program looks for.
+/// Opens a raw connection to one of the program's SQLite files, bypassing the program. Its writes still produce the
+/// checksums that the program verifies.
 pub fn open_file(path: &std::path::Path) -> rusqlite::Connection {
     crate::engine::open_file(path).unwrap()
 }
 
-/// Runs the test on a fresh database of each engine, one after the other.
+/// Runs the test on a fresh database of each engine, one after another.
 pub async fn each_engine<F, Fut>(schema: Schema, test: F)
 where
     F: Fn(Database) -> Fut,
     Fut: Future<Output = ()>,
 {
     for engine in [Engine::Sqlite, Engine::Postgres] {
-        // Shown with a failure, to tell which engine it happened on.
+        // Printed with a failure, to show the engine concerned.
         println!("on {}", engine.as_str());
         let fresh = fresh_database(engine).await;
         let database = Database::make(&fresh.location, schema, &Options::default()).await.unwrap();

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 
 use model::{Code, Digest, Error, Id, Result, Timestamp};
 
-/// One bound parameter.
+/// A bound parameter.
 ///
-/// Text must not contain U+0000 and a number must not be NaN: one of the engines would refuse or change it, so both
-/// refuse it as [`model::ErrorKind::Invalid`].
+/// Text must not contain U+0000 and a number must not be NaN. One of the engines would refuse or change such a value,
+/// so both refuse it as [`model::ErrorKind::Invalid`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
     /// SQL NULL.
@@ -18,7 +18,7 @@ pub enum Value<'a> {
     Integer(i64),
     /// A double.
     Real(f64),
-    /// A boolean; stored as 0 or 1 where the engine has none.
+    /// A Boolean, stored as 0 or 1 by an engine without that type.
     Bool(bool),
     /// UTF-8 text.
     Text(Cow<'a, str>),
@@ -29,7 +29,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// What it is, without what it says: for messages and logs.
+    /// The kind of the value without its content, for messages and logs.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
@@ -42,7 +42,7 @@ impl Value<'_> {
         }
     }
 
-    /// The same value, for longer than what it was borrowed from.
+    /// Converts into a value that owns its content.
     pub(crate) fn to_owned(&self) -> Value<'static> {
         match self {
             Self::Null => Value::Null,
@@ -55,7 +55,7 @@ impl Value<'_> {
         }
     }
 
-    /// Refuses what only one of the two engines could store.
+    /// Refuses a value that only one of the two engines could store.
     pub(crate) fn check(&self) -> Result<()> {
         match self {
             Self::Text(text) if text.as_bytes().contains(&0) => {
@@ -69,7 +69,7 @@ impl Value<'_> {
     }
 }
 
-/// Makes an array of [`Value`]s from anything that converts into one: `&params![id, &name, None::<i64>]`.
+/// Creates an array of [`Value`]s from anything that converts into one: `&params![id, &name, None::<i64>]`.
 #[macro_export]
 macro_rules! params {
     () => { [] as [$crate::Value<'static>; 0] };
@@ -192,7 +192,7 @@ impl<'a> From<&'a Option<String>> for Value<'a> {
     }
 }
 
-/// What a column of a result holds, before it is read as a type.
+/// The raw content of a result column, before its conversion to a type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Column<'r> {
     /// SQL NULL.
@@ -201,11 +201,11 @@ pub enum Column<'r> {
     Integer(i64),
     /// A double.
     Real(f64),
-    /// A boolean, from an engine that has them.
+    /// A Boolean, from an engine with that type.
     Bool(bool),
     /// UTF-8 text.
     Text(&'r str),
-    /// Bytes.
+    /// Size in bytes.
     Bytes(&'r [u8]),
 }
 
@@ -224,10 +224,10 @@ impl Column<'_> {
 
 /// A type that a column can be read as.
 pub trait FromColumn<'r>: Sized {
-    /// How messages call the type.
+    /// Name of the type in messages.
     const EXPECTED: &'static str;
 
-    /// Reads the column; `None` when it holds something else.
+    /// Reads the column; `None` if it holds another type.
     fn from_column(column: Column<'r>) -> Option<Self>;
 }
 

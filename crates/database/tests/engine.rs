@@ -1,4 +1,4 @@
-//! What callers may rely on, whatever the engine.
+//! Guarantees to callers that hold on both engines.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -135,7 +135,7 @@ async fn a_transaction_is_all_or_nothing_even_if_the_closure_ignores_a_failure()
         assert_eq!(ignored.await.unwrap_err().code(), "unique_violation");
         assert_eq!((size(&db, 1).await, size(&db, 2).await), (Some(0), Some(0)));
 
-        // What nobody waits for undoes the transaction as well, whenever its error shows.
+        // A deferred statement rolls the transaction back as well, no matter when its error surfaces.
         for fails_last in [true, false] {
             let later = db.write(move |t| {
                 t.execute_later(ADD, &params![1i64, 5i64])?;
@@ -154,7 +154,7 @@ async fn a_transaction_is_all_or_nothing_even_if_the_closure_ignores_a_failure()
         });
         assert_eq!(forgotten.await.unwrap_err().message(), "no");
 
-        // In order, seen by what follows, and more than travel at once.
+        // Deferred statements run in order and are visible to later ones, even when there are more than travel at once.
         let seen = db.write(|t| {
             for _ in 0..40 {
                 t.execute_later(ADD, &params![1i64, 1i64])?;
@@ -268,7 +268,7 @@ async fn large_results_stream_and_sets_bind() {
                     if seen == 10 { Err(Error::invalid("enough")) } else { Ok(()) }
                 });
                 assert_eq!(stopped.unwrap_err().message(), "enough");
-                // The caller's own error does not end the transaction.
+                // The caller's own error does not doom the transaction.
                 let sum = r.find(SUM, &[], |row| row.get::<i64>(1))?;
                 Ok((seen, sum))
             })

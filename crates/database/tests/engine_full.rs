@@ -1,4 +1,4 @@
-//! What holds for SQLite files on a full disk, and the room that is kept back for it.
+//! Behaviour of SQLite files on a full disk, and of the space reserved for that case.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -20,13 +20,13 @@ use rig::{CREATE, assert_success, child_directory, count, in_child, insert, is_r
 
 const DELETE: Sql = Sql::new("DELETE FROM thing WHERE id = $1");
 
-/// Runs one test of this file in a process that has a disk of so many megabytes.
+/// Runs one test of this file in a process with a disk of this many megabytes.
 fn on_small_disk(test: &str, megabytes: u32) {
     let directory = tempfile::tempdir().unwrap();
     let disk = directory.path().join("disk");
     fs::create_dir(&disk).unwrap();
     let mount = format!("mount -t tmpfs -o size={megabytes}m tmpfs \"$DATABASE_TEST_CHILD\" && exec \"$0\" \"$@\"");
-    // A mount namespace of its own, so that nothing is left behind however the child ends.
+    // A separate mount namespace, so that nothing is left behind however the child ends.
     let unshare: &[&str] = if is_root() { &["unshare", "-m"] } else { &["unshare", "-rm"] };
     assert_success(in_child(test, &disk, &[unshare, &["sh", "-c", &mount]].concat()));
 }
@@ -50,10 +50,10 @@ async fn a_full_disk_stops_writes_and_damages_nothing() {
         }
     };
     assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, Code::DiskFull), "{error:?}");
-    // Anybody may read the message; the place is for the log.
+    // Any user may read the message; the location belongs only in the log.
     assert!(error.report().contains("x.db") && !error.message().contains("x.db") && stored > 10);
     assert_eq!(count(&db).await, stored);
-    // As soon as there is space again, writing goes on.
+    // Writing resumes as soon as there is space again.
     fs::remove_file(&filler).unwrap();
     db.write(move |t| insert(t, stored, 20_000)).await.unwrap();
     stored += 1;
@@ -66,7 +66,7 @@ async fn a_full_disk_stops_writes_and_damages_nothing() {
     db.close().await;
 }
 
-/// Adds rows of ever smaller sizes until the disk takes none any more; returns the number of the next one.
+/// Adds rows of decreasing sizes until the disk is full. Returns the number of the next row.
 async fn fill(db: &Database, first: i64) -> i64 {
     let mut next = first;
     for size in [100_000, 10_000, 100] {
@@ -84,7 +84,7 @@ async fn fill(db: &Database, first: i64) -> i64 {
     next
 }
 
-/// Takes what is left of a disk, as another program would.
+/// Takes the rest of a disk, as another program would.
 fn take_the_rest(directory: &Path) -> PathBuf {
     let filler = directory.join("filler");
     let mut file = fs::File::create(&filler).unwrap();
@@ -106,7 +106,7 @@ async fn a_full_disk_lets_vital_transactions_through() {
     let filler = take_the_rest(&directory);
     assert!(stored > 60 && reserve() >= 4 << 20, "{stored} {}", reserve());
 
-    // Each changes pages that the log has no room for outside of what was kept back.
+    // Each deletion changes pages for which the WAL has no room outside the reserved space.
     for id in 0..50i64 {
         let deleted = db.write_vital(move |t| t.execute(DELETE, &params![id])).await;
         assert_eq!(deleted.unwrap(), 1);
@@ -117,7 +117,7 @@ async fn a_full_disk_lets_vital_transactions_through() {
     let left = count(&db).await;
     assert_eq!(left, stored - 50 + 500);
 
-    // Stopped and started, with what was kept back in use by others or not.
+    // Closes and reopens the database, with and without other files in the space that was released.
     for taken in [false, true] {
         db.close().await;
         if taken {
@@ -130,7 +130,7 @@ async fn a_full_disk_lets_vital_transactions_through() {
         db.close().await;
     }
 
-    // With room again, everything goes on at once.
+    // With free space, everything resumes at once.
     fs::remove_file(&filler).unwrap();
     let db = open(&path).await;
     db.require_room().unwrap();
@@ -156,7 +156,7 @@ async fn an_upload_on_its_way_does_not_take_the_room_that_is_given_up() {
     let ended = reached.clone();
     let thread = std::thread::spawn(move || {
         let mut taken = 0;
-        // It waits for the first room there is, and ends when that is used up.
+        // The upload waits for the first free space and ends when that is used up.
         while !ended.load(Ordering::Relaxed) {
             match upload.write(&[1; 4096]) {
                 Ok(_) => taken += 1,
@@ -187,12 +187,12 @@ async fn what_adds_content_waits_until_the_room_is_kept_back_again() {
     db.write(|t| t.execute(CREATE, &[])).await.unwrap();
     let (little, much) = (directory.join("little"), directory.join("much"));
     fs::write(&little, vec![1; 1 << 20]).unwrap();
-    // More than the log, which is as long as its copying was late, wants kept back for it.
+    // More than the reserve needs for the WAL, whose length depends on when its checkpoint ran.
     fs::write(&much, vec![1; 12 << 20]).unwrap();
     let stored = fill(&db, 0).await;
     take_the_rest(&directory);
     db.require_room().unwrap();
-    // Rows that the database grows by take from what is kept back, until it is used up.
+    // Rows that make the database grow consume the reserved space until it is used up.
     let mut added = 0;
     let error = loop {
         match db.write_vital(move |t| insert(t, stored + added, 50_000)).await {
@@ -203,7 +203,7 @@ async fn what_adds_content_waits_until_the_room_is_kept_back_again() {
     assert_eq!(error.code(), "disk_full");
     assert!((4 << 20) / 50_000 / 3 < added, "{added}");
     assert_eq!(db.require_room().unwrap_err().code(), "disk_full");
-    // Even what would find room.
+    // An ordinary write is refused even if there would be room for it.
     fs::remove_file(&little).unwrap();
     assert_eq!(db.write(|t| t.execute(DELETE, &params![0])).await.unwrap_err().code(), "disk_full");
     assert_eq!(db.write_vital(|t| t.execute(DELETE, &params![0])).await.unwrap(), 1);

@@ -1,4 +1,4 @@
-//! Nothing that was acknowledged is lost when the process is killed, and nothing is there by half.
+//! When the process is killed, no acknowledged transaction is lost and none is applied partially.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -14,7 +14,7 @@ const INSERT: Sql = Sql::new("INSERT INTO thing (id, half) VALUES ($1, $2)");
 const IDS: Sql = Sql::new("SELECT id FROM thing ORDER BY id");
 const ROUNDS: i64 = 4;
 
-/// Text of a location that only this test reads; the displayed form hides passwords.
+/// Address of a location, including the password that its displayed form hides. Only this test reads it.
 fn address(location: &Location) -> String {
     match location {
         Location::Sqlite(path) => path.display().to_string(),
@@ -40,14 +40,14 @@ async fn what_was_acknowledged_survives_a_kill() {
             db.close().await;
             let present: BTreeSet<i64> = present.into_iter().collect();
             assert!(acknowledged.is_subset(&present), "lost: {:?}", acknowledged.difference(&present));
-            // Each transaction writes a number and its opposite: either both are there or none.
+            // Each transaction writes a number and its negative: both are present or neither is.
             assert!(present.iter().all(|id| present.contains(&-id)));
         }
         assert!(acknowledged.len() >= 100 * ROUNDS as usize);
     }
 }
 
-/// Starts a process that writes, kills it after so many acknowledgements, and returns what it acknowledged.
+/// Starts a process that writes, kills it after `count` acknowledgements, and returns everything that it acknowledged.
 fn kill_after(count: usize, round: i64, address: &str) -> Vec<i64> {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "what_was_acknowledged_survives_a_kill", "--nocapture"]);
@@ -60,7 +60,7 @@ fn kill_after(count: usize, round: i64, address: &str) -> Vec<i64> {
         acknowledged.extend(parse(&line));
     }
     child.kill().unwrap();
-    // What it had printed before it died counts as well; the last line may be cut.
+    // Output from before the kill counts as well; the last line may be truncated.
     let rest = lines.map_while(Result::ok);
     acknowledged.extend(rest.filter_map(|line| parse(&line)));
     child.wait().unwrap();
@@ -75,7 +75,7 @@ async fn write_until_killed(address: &str) {
     for task in 0..8i64 {
         let db = db.clone();
         tasks.spawn(async move {
-            // Ends when the process is killed; the bound is for the case that nobody does.
+            // Ends when the process is killed. The bound applies only if that never happens.
             for n in 0..20_000i64 {
                 let id = 1 + round * 1_000_000 + task * 100_000 + n;
                 db.write(move |t| {

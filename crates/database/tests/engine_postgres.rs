@@ -1,4 +1,4 @@
-//! What holds for PostgreSQL: cut connections, unknown outcomes, deadlocks, servers that cannot be reached.
+//! Behaviour with PostgreSQL: cut connections, unknown outcomes, deadlocks, unreachable servers.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -43,7 +43,7 @@ async fn size(db: &Database, id: i64) -> i64 {
     db.read(move |r| r.find(SIZE, &params![id], |row| row.get(0))).await.unwrap().unwrap()
 }
 
-/// Cuts every connection to the database and returns when the server has ended them.
+/// Cuts every connection to the database and returns once the server has ended them.
 async fn cut_all(address: &str) {
     let name = address.rsplit('/').next().unwrap().to_owned();
     let (client, connection) = tokio_postgres::connect(&postgres().address("postgres"), NoTls).await.unwrap();
@@ -124,14 +124,14 @@ async fn a_read_that_was_cut_is_unavailable_and_the_next_one_works() {
     assert_eq!(size(&db, 1).await, 0);
 }
 
-/// Stands between the program and the server and can cut the connection when COMMIT passes.
+/// A proxy between the program and the server that can cut the connection when a COMMIT passes.
 struct Shim {
     directory: tempfile::TempDir,
     armed: Arc<AtomicBool>,
 }
 
 impl Shim {
-    /// With `deliver` the server gets the COMMIT and only its answer is lost.
+    /// With `deliver` the server receives the COMMIT and only its response is lost.
     fn start(server: PathBuf, deliver: bool) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let armed = Arc::new(AtomicBool::new(false));
@@ -165,7 +165,7 @@ async fn carry(mut client: UnixStream, server: &Path, armed: &AtomicBool, delive
                 if commits && armed.swap(false, Ordering::Relaxed) {
                     if deliver {
                         server.write_all(&up[..count]).await.unwrap();
-                        // The answer shows that the server has acted.
+                        // The response proves that the server has executed it.
                         assert!(server.read(&mut down).await.unwrap() > 0);
                     }
                     return;
@@ -241,7 +241,7 @@ async fn a_statement_that_another_process_made_stale_is_prepared_again() {
     };
     let one = Options { connections: 2, ..Options::default() };
     let db2 = try_open(&address, &one).await.unwrap();
-    // Often enough that both of its connections have prepared it.
+    // Repeated until both of its connections have prepared the statement.
     for _ in 0..4 {
         assert_eq!(columns(db2.clone()).await, [0, 0]);
     }
@@ -288,7 +288,7 @@ async fn several_processes_may_upgrade_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_answers_too_slowly_gives_up_short_reads_and_nothing_else() {
-    // sleep: the server is slow, the test waits for nothing
+    // sleep: simulates a slow server; the test itself does not wait for it
     const LONG: Sql = Sql::new("SELECT count(*) FROM thing, pg_sleep(300)");
     // sleep: as above
     const SHORT: Sql = Sql::new("SELECT count(*) FROM thing, pg_sleep(2)");

@@ -1,4 +1,4 @@
-//! Random transactions, with failures in the middle, have the same answers and leave the same rows on both engines.
+//! Random transactions with failures in the middle give the same results and leave the same rows on both engines.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -14,7 +14,7 @@ const CREATE_THING_SQLITE: Sql = Sql::new(
      name TEXT NOT NULL CHECK (length(name) < 4), size BIGINT, score DOUBLE PRECISION, open BOOLEAN NOT NULL, \
      UNIQUE (folder, name))",
 );
-// The test server's own order of text is that of a language, as it often is; only the columns say otherwise.
+// The default collation of the test server is that of a language, as is common. Only the columns override it.
 const CREATE_THING_POSTGRES: Sql = Sql::new(
     "CREATE TABLE thing (id BIGINT NOT NULL PRIMARY KEY, folder BIGINT NOT NULL REFERENCES folder (id), \
      name TEXT COLLATE \"C\" NOT NULL CHECK (length(name) < 4), size BIGINT, score DOUBLE PRECISION, \
@@ -37,7 +37,7 @@ const PAGE: Sql = Sql::new(
     "SELECT id, folder, name, size, score, open FROM thing WHERE id > $1 AND (open OR $2) ORDER BY id LIMIT $3",
 );
 
-/// One statement of a random transaction.
+/// A statement of a random transaction.
 #[derive(Clone, Debug)]
 enum Step {
     AddFolder(i64),
@@ -68,7 +68,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 impl Step {
-    /// The answer as text, so that both engines can be compared.
+    /// Runs the statement and returns its result as text, so that both engines can be compared.
     fn run(&self, t: &mut Transaction<'_>) -> Result<String> {
         let changed = match self {
             Self::AddFolder(id) => t.execute(ADD_FOLDER, &params![*id]),
@@ -103,7 +103,7 @@ fn page(r: &mut Reader<'_>, after: i64, all: bool) -> Result<Vec<String>> {
     })
 }
 
-/// Runs the transactions on an emptied database and tells everything that was answered.
+/// Runs the transactions on an emptied database and returns all results.
 async fn story(db: &Database, transactions: &[Vec<Step>]) -> Vec<String> {
     db.write(|t| CLEAR.iter().try_for_each(|sql| t.execute(*sql, &[]).map(drop))).await.unwrap();
     let mut told = Vec::new();

@@ -8,13 +8,13 @@ use database::testing::fresh_database;
 use database::{Database, Engine, Options, Schema, Sql};
 use model::Result;
 
-/// One column: class of its type and whether it may hold NULL.
+/// Columns by name: the class of the type, and whether NULL is allowed.
 type Columns = BTreeMap<String, (String, bool)>;
 
 #[derive(Debug, Default, PartialEq)]
 struct Table {
     columns: Columns,
-    /// Each set of columns that is unique, the primary key among them; with the condition it holds under, if any.
+    /// Each unique set of columns, including the primary key, with its condition if it has one.
     unique: BTreeSet<Vec<String>>,
     /// Columns of each other index, in order.
     indexes: BTreeSet<Vec<String>>,
@@ -98,7 +98,7 @@ async fn tables(engine: Engine, schema: Schema) -> Tables {
     tables
 }
 
-/// What a type can hold; SQLite keeps booleans as the integers 0 and 1.
+/// The class of values that a type can hold. SQLite stores Booleans as the integers 0 and 1.
 fn class(kind: &str) -> String {
     match kind.to_lowercase().as_str() {
         "integer" | "bigint" | "boolean" => "integer".into(),
@@ -126,7 +126,7 @@ async fn indexes(db: &Database) -> Vec<(String, Vec<String>, bool)> {
     let sql = if sqlite { SQLITE_INDEXES } else { POSTGRES_INDEXES };
     let rows = db.read(move |r| {
         let columns = r.query(sql, &[], |row| Ok(((row.get(0)?, row.get(1)?, row.get(2)?), row.get::<String>(3)?)))?;
-        // The key of a table that is its own index is not listed with the others.
+        // SQLite does not list a primary key that is the row id among the indexes.
         let keys = if sqlite {
             r.query(SQLITE_ROWID_KEYS, &[], |row| Ok((row.get::<String>(0)?, vec![row.get::<String>(1)?], true)))?
         } else {

@@ -1,4 +1,4 @@
-//! What holds for SQLite files: group commit, faults of the disk, other processes, the log.
+//! Behaviour of SQLite files: group commit, disk faults, other processes, the WAL.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -19,9 +19,9 @@ use rig::{CREATE, assert_success, child_directory, count, in_child, insert, is_r
 
 const IDS: Sql = Sql::new("SELECT id FROM thing ORDER BY id");
 
-/// Lets the writer, which the first of the jobs holds, go on when all of them wait, so that they share one batch.
+/// Releases the writer, which the first job blocks, once all jobs are waiting, so that they share one batch.
 async fn in_one_batch(jobs: Vec<tokio::task::JoinHandle<()>>, release: mpsc::Sender<()>) {
-    // Each task has put its transaction into the queue once it waits for the answer; yielding lets all of them get there.
+    // A task has queued its transaction by the time it waits for the result. Yielding lets all tasks get there.
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -124,7 +124,7 @@ async fn an_error_of_the_disk_acknowledges_nothing_and_loses_nothing() {
     let test = "an_error_of_the_disk_acknowledges_nothing_and_loses_nothing";
     let Some(directory) = child_directory() else {
         let directory = tempfile::tempdir().unwrap();
-        // Files cannot grow past 2 MB: the write fails with an error that is not about space.
+        // Files cannot grow past 2 MB, so the write fails with an error other than a full disk.
         let limit = "trap '' XFSZ; ulimit -f 4096; exec \"$0\" \"$@\"";
         assert_success(in_child(test, directory.path(), &["sh", "-c", limit]));
         let acknowledged: i64 = fs::read_to_string(directory.path().join("acknowledged")).unwrap().parse().unwrap();
@@ -151,7 +151,7 @@ async fn an_error_of_the_disk_acknowledges_nothing_and_loses_nothing() {
     fs::write(directory.join("acknowledged"), stored.to_string()).unwrap();
 }
 
-/// Has reads of a file of a database with some content fail, from the n-th of each thread on, in a process of its own.
+/// Runs a test in a child process in which reads of one database file fail, from the n-th read of each thread on.
 fn with_failing_reads(test: &str, directory: &Path, file: &str, from: usize) {
     let inject = format!("inject=pread64:error=EIO:when={from}+");
     let path = directory.join(file).display().to_string();
@@ -214,7 +214,7 @@ async fn looks_that_have_a_limit_reach_the_last_table() {
     bytes[at] ^= 1;
     std::fs::write(&path, bytes).unwrap();
     let db = open(&path).await;
-    // Without any time each look reaches one table.
+    // With a time limit of zero each check reaches one table.
     let mut looks = 0;
     let error = loop {
         match db.look_through(Some(Duration::ZERO)).await {
@@ -233,7 +233,7 @@ async fn a_flush_that_failed_acknowledges_nothing_and_is_not_retried() {
     let test = "a_flush_that_failed_acknowledges_nothing_and_is_not_retried";
     let Some(directory) = child_directory() else {
         let directory = tempfile::tempdir().unwrap();
-        // The 35th flush of each thread fails, which only the one that commits reaches.
+        // The 35th flush of each thread fails. Only the thread that commits gets that far.
         let fault = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=fsync,fdatasync:error=EIO:when=35"];
         assert_success(in_child(test, directory.path(), &fault));
         let db = open(&directory.path().join("x.db")).await;
@@ -265,7 +265,7 @@ async fn a_directory_that_cannot_be_written_is_told_clearly() {
         let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         mode(&directory.path().join("x.db"), 0o444);
         mode(directory.path(), 0o555);
-        // The superuser may write anywhere; without these capabilities it may not.
+        // The superuser may write anywhere, but not without these capabilities.
         let plain: &[&str] =
             if is_root() { &["setpriv", "--bounding-set", "-dac_override,-dac_read_search,-fowner"] } else { &["env"] };
         assert_success(in_child(test, directory.path(), plain));
@@ -300,7 +300,7 @@ async fn a_damaged_file_is_corrupt_and_left_as_it_is() {
     let mut file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).unwrap();
-    // Near the end, where there is nothing but rows; what the last pages hold is not theirs alone.
+    // Near the end, where there are only rows. The very last pages contain other data too.
     file.seek(SeekFrom::Start(bytes.len() as u64 * 5 / 8)).unwrap();
     file.write_all(&vec![0xAA; bytes.len() / 4]).unwrap();
     drop(file);
@@ -327,7 +327,7 @@ async fn another_process_may_use_the_same_file() {
     assert!(tasks.join_all().await.iter().all(Result::is_ok));
     assert_eq!((count(&db).await, count(&other).await), (200, 200));
 
-    // A lock that is held longer than anybody waits: refused in bounded time, all who wait at once.
+    // A lock held longer than the timeout: all waiting transactions are refused at once, in bounded time.
     let (release, held) = mpsc::channel::<()>();
     let (locked, is_locked) = mpsc::channel::<()>();
     let held = std::sync::Mutex::new(held);
@@ -399,7 +399,7 @@ async fn a_file_that_lacks_acknowledged_changes_is_known_and_left_as_it_is() {
     for id in 0..5 {
         db.write(move |t| insert(t, id, 10)).await.unwrap();
     }
-    // What a crash leaves, with the log.
+    // The files as a crash would leave them, including the WAL.
     for end in ["", "-wal", "-commits"] {
         fs::copy(with(end), with(&format!("{end}.kept"))).unwrap();
     }
@@ -422,7 +422,7 @@ async fn a_file_that_lacks_acknowledged_changes_is_known_and_left_as_it_is() {
         assert!(fs::read(&path).unwrap() == fs::read(with(".kept")).unwrap(), "the file stays as it was");
         assert_eq!(fs::metadata(with("-wal")).unwrap().len(), log - cut);
         if cut < log {
-            // Whoever goes on without the changes says so.
+            // Deleting the counter is how an administrator accepts the loss of the changes.
             fs::remove_file(with("-commits")).unwrap();
             let db = open(&path).await;
             assert_eq!(count(&db).await, 4);
@@ -430,7 +430,7 @@ async fn a_file_that_lacks_acknowledged_changes_is_known_and_left_as_it_is() {
             db.close().await;
             let db = open(&path).await;
             assert_eq!(count(&db).await, 5);
-            // Its threads would go on with the files that are put back.
+            // Otherwise its threads would continue to use the files that are put back.
             db.close().await;
         }
     }

@@ -1,4 +1,4 @@
-//! Numbers of servers and ranges of identifiers: what several processes ask for at once, each of them gets alone.
+//! Server numbers and identifier ranges: concurrent requests of several processes never get the same ones.
 
 #![expect(clippy::unwrap_used, reason = "a grant that fails fails the test")]
 
@@ -7,21 +7,21 @@ use database::testing::fresh_database;
 use database::{Database, Engine, Options, Schema};
 use model::{Id, IdRange, Timestamp};
 
-/// Processes beside each other, and how often each of them starts.
+/// Number of concurrent processes, and the number of starts of each.
 const PROCESSES: i64 = 4;
 const STARTS: i64 = 12;
-/// Milliseconds of identifiers that are asked for at once.
+/// Milliseconds of identifiers in one request.
 const LENGTH: i64 = 1_000;
 
-/// Lists the numbers of a process's starts, and the identifiers that it may have used.
+/// The numbers of a process's starts, and the identifiers that it may have used.
 #[derive(Default)]
 struct Granted {
     servers: Vec<i64>,
     ranges: Vec<IdRange>,
 }
 
-/// Starts again and again with a clock that goes back and forth. Each start has its range made longer twice; every
-/// second one gives back what it did not use.
+/// Starts repeatedly, with a clock that jumps back and forth. Each start extends its range twice; every second one
+/// returns the unused part.
 async fn process(db: Database, offset: i64) -> Granted {
     let mut all = Granted::default();
     for start in 0..STARTS {

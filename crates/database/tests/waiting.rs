@@ -1,4 +1,4 @@
-//! Reads that wait, for a connection or for a disk, hold up nobody else.
+//! Reads that wait for a connection or a disk do not block other work.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 const ONE: Sql = Sql::new("SELECT CAST(1 AS BIGINT)");
 
-/// A runtime like that of the server.
+/// A runtime configured like that of the server.
 fn runtime() -> tokio::runtime::Runtime {
     let threads = database::runtime_threads();
     tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap()
@@ -26,7 +26,8 @@ fn reads_that_nobody_polls_keep_nobody_from_reading() {
     runtime().block_on(leave_reads_unpolled(database::runtime_threads() as u32 - 1));
 }
 
-/// `short` is how many short reads of a SQLite file run at once.
+/// Leaves waiting reads unpolled and requires that others still run. `short` is the number of short reads of a SQLite
+/// file that run at once.
 async fn leave_reads_unpolled(short: u32) {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let fresh = fresh_database(engine).await;
@@ -43,7 +44,7 @@ async fn leave_reads_unpolled(short: u32) {
                 (Engine::Postgres, false) => options.connections as u32,
                 (Engine::Postgres, true) => options.connections as u32 / 2,
             };
-            // Every connection is taken, so that those that come now wait.
+            // All connections are in use, so that further reads have to wait.
             let (release, held) = mpsc::channel::<()>();
             let held = Arc::new(Mutex::new(held));
             let running = Arc::new(AtomicU32::new(0));
@@ -75,7 +76,7 @@ async fn leave_reads_unpolled(short: u32) {
     }
 }
 
-/// Sends back each byte, and for an `r` only once a read of the database has ended.
+/// Echoes each byte; an `r` only after a read of the database has ended.
 async fn echo(mut stream: TcpStream, db: Database, held: Arc<Mutex<mpsc::Receiver<()>>>, reading: Arc<AtomicU32>) {
     while let Ok(byte) = stream.read_u8().await {
         if byte == b'r' {
@@ -99,7 +100,7 @@ fn connections_are_served_while_a_read_waits() {
     let fresh = runtime.block_on(fresh_database(Engine::Sqlite));
     let options = Options::default();
     let db = runtime.block_on(Database::make(&fresh.location, Schema::Content, &options)).unwrap();
-    // The first read comes from another runtime, as jobs have one.
+    // The first read comes from another runtime, since jobs use a runtime of their own.
     let jobs = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     assert_eq!(jobs.block_on(db.read(|r| r.find(ONE, &[], |row| row.get::<i64>(0)))).unwrap(), Some(1));
     drop(jobs);

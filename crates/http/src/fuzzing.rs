@@ -1,6 +1,6 @@
-//! What fuzz targets call: each function takes the bytes of one input and asserts what must hold for any.
+//! Entry points of fuzz targets. Each function takes the bytes of one input and asserts what must hold for any input.
 //!
-//! Exists only when built with `--cfg fuzzing`; `fuzz/run` says how to run it.
+//! Exists only when built with `--cfg fuzzing`; `fuzz/run` explains how to run it.
 
 use std::net::SocketAddr;
 
@@ -25,7 +25,7 @@ use http_core::transfer::listing_cursor;
 pub use ::ui::fuzzing::{fields, languages, multipart, preview, share_links};
 pub use ::webdav::fuzzing::{dav_bodies, dav_headers, if_field, xml};
 
-/// The fields of conditional and partial requests. The first eight bytes are the length of the document.
+/// Header fields of conditional and range requests. The first eight bytes are the length of the document.
 pub fn ranges(input: &[u8]) {
     let Some((length, text)) = input.split_first_chunk::<8>() else { return };
     let length = u64::from_le_bytes(*length);
@@ -50,7 +50,7 @@ pub fn ranges(input: &[u8]) {
     }
 }
 
-/// Cursors of pages, as clients send them and as they are inside of what is sealed.
+/// Page cursors, both as clients send them and as they are inside a sealed cursor.
 pub fn cursors(input: &[u8]) {
     let coded = URL_SAFE_NO_PAD.encode(input);
     let given = std::str::from_utf8(input).ok();
@@ -90,7 +90,7 @@ pub fn tus(input: &[u8]) {
     assert!(!fits || tus::metadata(&again).ok() == Some(pairs), "{written:?}");
 }
 
-/// Header fields that are read in front of all routes or by many: credentials, cookies, digests, keys, media types.
+/// Header fields that are read before all routes or by many of them: credentials, cookies, digests, keys, media types.
 pub fn header_fields(input: &[u8]) {
     let headers = headers(input);
     let _ = (credentials::parse(input), idempotency::key(&headers), cookies::get(&headers, "strongroom_session"));
@@ -111,7 +111,8 @@ pub fn header_fields(input: &[u8]) {
     }
 }
 
-/// From where a request came, by what proxies write. The first byte says whether the other end is a trusted proxy.
+/// The client's address and origin, as derived from what proxies write. The first byte selects whether the peer is a
+/// trusted proxy and whether the connection uses TLS.
 pub fn arrival(input: &[u8]) {
     let Some((kind, text)) = input.split_first() else { return };
     let peer: SocketAddr = if kind & 1 == 0 { "10.0.0.1:1" } else { "192.0.2.1:1" }.parse().expect("an address");
@@ -138,8 +139,9 @@ pub fn arrival(input: &[u8]) {
     }
 }
 
-/// An archive of names that clients gave, as bytes: one for each line. A line that begins with `/` is a folder, in
-/// which those that follow are; a tab in front repeats it up to the depth that a site collection allows.
+/// Builds an archive from names that clients gave, as bytes. Each line is one name. A line that begins with `/` is a
+/// folder that contains the lines after it. A leading tab repeats the entry up to the depth that a site collection
+/// allows.
 pub fn archive(input: &[u8]) -> (Vec<u8>, Vec<String>) {
     let (mut names, mut headers) = (Names::default(), Headers::default());
     let (mut above, mut depth, mut bytes, mut given) = (String::new(), 0, Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Whether the process lives and can work, and its figures for Prometheus.
+//! Liveness and readiness of the process, and its metrics for Prometheus.
 
 use std::time::Duration;
 
@@ -13,16 +13,17 @@ use http_core::server::error::Problem;
 use http_core::server::state::AppState;
 use http_core::{figures, identity};
 
-/// How long databases may take to show that they are there.
+/// Time limit for the databases to answer the readiness check.
 const DATABASES: Duration = Duration::from_secs(4);
 
-/// The process answers.
+/// Reports that the process responds.
 pub async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// The process can do its work; 503 while it is shutting down, so that a load balancer turns away in time, and while its databases do not
-/// work. Which ones, and in a few words why, anybody may read; places and addresses are in the log.
+/// Reports whether the process can do its work. Responds with 503 during shutdown, so that a load balancer redirects
+/// traffic in time, and while its databases do not work. The response is public: it names the failing databases with a
+/// short reason. Locations and addresses appear only in the log.
 pub async fn ready(State(state): State<AppState>) -> Response {
     if state.is_shutting_down() {
         return (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n").into_response();
@@ -39,8 +40,8 @@ pub async fn ready(State(state): State<AppState>) -> Response {
     }
 }
 
-/// All metrics in Prometheus' text format: for whoever shows the token of the settings; where there is none, for this
-/// very machine.
+/// All metrics in the Prometheus text format. Requires the token from the settings; if none is set, only requests from
+/// this machine are allowed.
 pub async fn figures(State(state): State<AppState>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     let allowed = match state.metrics_token() {
@@ -62,15 +63,15 @@ pub async fn figures(State(state): State<AppState>, request: Request) -> Respons
 
 fn shows(headers: &HeaderMap, token: &str) -> bool {
     let shown = headers.get(header::AUTHORIZATION).and_then(|field| credentials::parse(field.as_bytes()).ok());
-    // By their digests, so that the time tells nothing of how much of it is right.
+    // Compares digests, so that the timing does not reveal how much of the token is right.
     let Some(Credentials::Bearer(shown)) = shown else { return false };
     blake3::hash(shown.as_bytes()) == blake3::hash(token.as_bytes())
 }
 
-/// Whether nobody but a program on this machine asks; a proxy says for whom it asks.
+/// Returns whether the request comes from a program on this machine and was not forwarded by a proxy.
 fn is_of_this_machine(parts: &Parts) -> bool {
     let address = identity::client(parts).address;
     let forwarded = ["forwarded", "x-forwarded-for", "x-real-ip"].iter().any(|name| parts.headers.contains_key(*name));
-    // Only a router that is called directly has no address.
+    // The address is unspecified only when the router is called directly, without a connection.
     (address.is_loopback() || address.is_unspecified()) && !forwarded
 }

@@ -1,4 +1,4 @@
-//! Puts the routes of all protocols together under the layers that they share.
+//! Combines the routes of all protocols under their shared layers.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -18,7 +18,7 @@ use crate::health;
 
 /// All routes of the server.
 pub fn router(state: AppState) -> Router {
-    // Before the first sample, which would otherwise be lost.
+    // Must precede the first sample, which would otherwise be lost.
     figures::record_metrics();
     Router::new()
         .route("/healthz", get(health::alive))
@@ -33,8 +33,8 @@ pub fn router(state: AppState) -> Router {
         .with_state(state)
 }
 
-/// Surrounds the handlers of all routes: checks each request before its handler, and completes each answer. All of it
-/// is one layer, since each layer allocates for every request and copies it.
+/// Wraps the handlers of all routes: checks each request before its handler, and completes each response. It is one
+/// layer, since each layer allocates for every request and copies it.
 async fn around(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
     Arrival::settle(&mut request, state.trust(), state.public_url(), state.is_secure());
     let mut response = edge::guarded(request, async |request| {
@@ -53,7 +53,7 @@ async fn around(State(state): State<AppState>, mut request: Request, next: Next)
     response
 }
 
-/// Refuses a request that no handler may answer.
+/// Refuses a request that no handler may process.
 ///
 /// # Errors
 /// Those of the three checks.

@@ -1,4 +1,4 @@
-//! Starts the server with everything that it serves.
+//! Starts the server with all its routes.
 
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
@@ -11,9 +11,9 @@ use crate::router::router;
 use http_core::server::state::AppState;
 use http_core::server::{self, Options};
 
-/// Serves the farm until `shutdown` resolves, then finishes what is under way within `options.grace`.
+/// Serves the farm until `shutdown` resolves, then finishes the requests in flight within `options.grace`.
 ///
-/// `ready` is called once with the address that is listened on, before the first connection is accepted.
+/// `ready` is called once with the listening address, before the first connection is accepted.
 pub fn serve(
     repository: Repository,
     listener: TcpListener,
@@ -128,7 +128,7 @@ mod tests {
             stream.read_to_string(&mut answer).await.unwrap();
             assert!(answer.starts_with("HTTP/1.1 20"), "{request}{answer}");
         }
-        // Half a body is not a document, however politely it ends.
+        // A truncated body is not a document, even if the client closes its side properly.
         let cut = format!("PUT /api/v1/content/Documents/cut.txt {HEAD}content-length: 9\r\n\r\nhalf");
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         stream.write_all(cut.as_bytes()).await.unwrap();
@@ -138,13 +138,13 @@ mod tests {
         assert!(exchange(server.address, &get).await.starts_with("HTTP/1.1 404"));
     }
 
-    /// admin:correct horse
+    /// Credentials: admin:correct horse
     const HEAD: &str =
         "HTTP/1.1\r\nhost: x\r\nauthorization: Basic YWRtaW46Y29ycmVjdCBob3JzZQ==\r\nconnection: close\r\n";
-    /// More than the system keeps for a connection on both sides.
+    /// More than the socket buffers of both sides hold.
     const BIG: usize = 48 << 20;
 
-    /// A connection on which a document of `BIG` bytes was asked for.
+    /// Opens a connection and requests a document of `BIG` bytes on it.
     async fn download(address: SocketAddr) -> TcpStream {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let request = format!("GET /api/v1/content/Documents/big.bin {HEAD}\r\n");
@@ -168,7 +168,7 @@ mod tests {
             let mut stream = download(server.address).await;
             let (started, mut total, mut buffer) = (tokio::time::Instant::now(), 0, vec![0; 1 << 20]);
             loop {
-                // Until the limit has passed several times.
+                // Slow until the limit has passed several times.
                 if started.elapsed() < limit * 3 {
                     // sleep: the test is about a client that takes its time
                     tokio::time::sleep(limit / 8).await;
@@ -181,10 +181,10 @@ mod tests {
         });
         let mut stalled = download(server.address).await;
         stalled.read_exact(&mut [0; 16]).await.unwrap();
-        // The server's end is gone when it answers a byte with a reset.
+        // The server has closed its end when it answers a byte with a reset.
         let waiting = async {
             while stalled.write_all(b"x").await.is_ok() {
-                // sleep: the end of the connection is asked for, nothing tells of it
+                // sleep: the test polls for the end of the connection, nothing signals it
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };

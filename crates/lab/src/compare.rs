@@ -16,7 +16,7 @@ const MOST: f64 = 1e6;
 /// One figure of two results.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Difference {
-    /// What it is.
+    /// Its kind.
     pub figure: String,
     /// Median over the seconds of the first result.
     pub first: f64,

@@ -1,6 +1,6 @@
-//! What fuzz targets call: each function takes the bytes of one input and asserts what must hold for any.
+//! Entry points of fuzz targets. Each function takes the bytes of one input and asserts what must hold for any input.
 //!
-//! Exists only when built with `--cfg fuzzing`; `fuzz/run` says how to run it.
+//! Exists only when built with `--cfg fuzzing`; `fuzz/run` explains how to run it.
 
 use crate::{Corpus, Plan, RunResult};
 

@@ -82,7 +82,7 @@ impl Live {
         format!("http://{}/", self.address)
     }
 
-    /// Takes what happened.
+    /// Processes an event of the run.
     pub fn take(&self, event: &Event) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match event {

@@ -19,9 +19,9 @@ const PAPERS: &[(&str, &str)] = &[
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it is about.
+    /// Subject.
     pub title: String,
     /// Names of the plans that reproduce it, one after the other.
     pub phases: Vec<String>,

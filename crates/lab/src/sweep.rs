@@ -99,7 +99,7 @@ impl Judge {
         Self { stop, p95, windows: Vec::new() }
     }
 
-    /// Takes what happened.
+    /// Processes an event of the run.
     pub fn take(&mut self, event: &Event) {
         let Event::Second(window) = event else { return };
         if self.stop.is_enough() {
@@ -138,7 +138,7 @@ pub struct Sweep {
     pub levels: Vec<Level>,
     /// The longest 95th percentile that is good enough, in milliseconds.
     pub p95: f64,
-    /// How it ended.
+    /// Outcome.
     pub ended: Ended,
 }
 

@@ -1,4 +1,4 @@
-//! The hourly clean-up inside a server: what has been in a recycle bin for too long, and uploads that were given up.
+//! Hourly clean-up inside a server: expired recycle-bin entries and abandoned uploads.
 
 use std::time::Duration;
 
@@ -7,12 +7,14 @@ use model::Result;
 use repository::{CleanedUp, Repository};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-/// Time from the start of a server to its first clean-up, so that the first requests need not share the disk with it.
+/// Delay between the start of a server and its first clean-up, so that the first requests do not compete with it for
+/// the disk.
 const FIRST: Duration = Duration::from_secs(10);
-/// Time between two of them.
+/// Interval between clean-ups.
 const EVERY: Duration = Duration::from_secs(60 * 60);
 
-/// Cleans up until it is dropped. Several servers of a farm may do so at once. What fails is logged and tried again.
+/// Cleans up every hour until dropped. Several servers of a farm may run this concurrently. Errors are logged, and the
+/// work is retried at the next interval.
 pub fn clean_up_hourly(repository: Repository, recycle_days: u32) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let mut tick = interval_at(Instant::now() + FIRST, EVERY);
@@ -31,7 +33,7 @@ pub fn clean_up_hourly(repository: Repository, recycle_days: u32) -> BoxFuture<'
     })
 }
 
-/// Removes what was deleted long ago.
+/// Removes entries that were deleted longer ago than the retention period.
 async fn clean_up(repository: &Repository, recycle_days: u32) -> Result<()> {
     let session = repository.as_caller(repository.farm_administrator().await?);
     let kept = Duration::from_secs(u64::from(recycle_days) * 24 * 60 * 60);

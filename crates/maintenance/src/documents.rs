@@ -1,4 +1,4 @@
-//! Documents by the paths that people know them by, for messages about their bytes.
+//! Paths of documents, for messages about damaged or missing bytes.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,18 @@ use database::content::{blob, node};
 use database::{Database, Reader};
 use model::{Digest, Id, Result};
 
-/// Addresses of site collections.
+/// Addresses of site collections by identifier.
 pub(crate) struct Addresses(BTreeMap<Id, String>);
 
 impl Addresses {
-    /// Those that a configuration database knows.
+    /// Reads the addresses from a configuration database.
     pub async fn read(configuration: &Database) -> Result<Self> {
         let rows = configuration.read_long(|reader: &mut Reader<'_>| site_collection::list(reader)).await?;
         Ok(Self(rows.into_iter().map(|row| (row.id, row.path)).collect()))
     }
 
-    /// Documents of a content database that have a version with these bytes, at most `limit`, each as `"site/library/path"`.
+    /// Returns at most `limit` documents of a content database that have a version with these bytes, each as
+    /// `"site/library/path"`.
     pub async fn of(&self, database: &Database, digest: Digest, limit: usize) -> Result<Vec<String>> {
         let find = move |reader: &mut Reader<'_>| blob::documents_of(reader, &digest, limit);
         let mut documents = Vec::new();
@@ -27,12 +28,12 @@ impl Addresses {
         Ok(documents)
     }
 
-    /// The path of a document, in quotation marks.
+    /// Returns the path of a document in quotation marks.
     pub async fn path(&self, database: &Database, document: Id) -> Result<String> {
         let climb = move |reader: &mut Reader<'_>| {
             let (mut names, mut at) = (Vec::new(), document);
             loop {
-                // What is deleted is held by an entry of a recycle bin.
+                // A deleted item belongs to a recycle-bin entry, not to a parent.
                 let Some(row) = node::find(reader, at)? else { return Ok((names, None)) };
                 if row.parent_id == Id::NONE {
                     return Ok((names, Some(row.id)));
@@ -49,7 +50,7 @@ impl Addresses {
     }
 }
 
-/// Documents in a sentence.
+/// Joins documents into a list for a message, or returns `none` when there are no documents.
 pub(crate) fn listed(documents: &[String], none: &str) -> String {
     if documents.is_empty() { none.to_owned() } else { documents.join(", ") }
 }

@@ -1,8 +1,8 @@
-//! Work that nobody clicked for, or that takes long: importing and exporting whole trees, jobs on the farm's storage, and the
-//! hourly clean-up.
+//! Long-running and scheduled work: import and export of whole trees, backup and restore, jobs on the farm's storage,
+//! and the hourly clean-up.
 //!
-//! This room knows files of the machine, what a [`repository::Session`] offers, and below it databases and BLOB stores as a
-//! whole. It writes no SQL and knows no terminal and no wire format.
+//! This crate uses local files, the API of [`repository::Session`], and below it databases and BLOB stores as a whole.
+//! It contains no SQL, no terminal output and no wire format.
 
 mod backup;
 mod clean_up;
@@ -10,7 +10,7 @@ mod documents;
 mod export;
 #[cfg(fuzzing)]
 pub mod fuzzing {
-    //! What fuzz targets call.
+    //! Entry points for fuzz targets.
     pub use crate::backup::fuzzing::{codec, parts, set};
 }
 mod import;

@@ -1,4 +1,4 @@
-//! How a long task tells what it does: counters that anybody may read at any time, and items that it could not take.
+//! Progress of a long-running task: counters that can be read at any time, and faults of skipped items.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -18,17 +18,17 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Files and bytes that there are in all, as far as they were counted.
+    /// Returns the total number of files and bytes, as far as counted.
     pub fn total(&self) -> (u64, u64) {
         (self.total_files.load(Ordering::Relaxed), self.total_bytes.load(Ordering::Relaxed))
     }
 
-    /// Whether everything was counted.
+    /// Returns whether counting is complete.
     pub fn is_total_known(&self) -> bool {
         self.total_known.load(Ordering::Acquire)
     }
 
-    /// Files and bytes that are dealt with.
+    /// Returns the number of files and bytes processed.
     pub fn done(&self) -> (u64, u64) {
         (self.files.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
     }
@@ -42,7 +42,7 @@ impl Progress {
         self.total_known.store(true, Ordering::Release);
     }
 
-    /// Files that are dealt with; their bytes are told by [`Self::add_bytes`], while they move.
+    /// Adds processed files. Their bytes are added by [`Self::add_bytes`] while they are transferred.
     pub(crate) fn add_files(&self, files: u64) {
         self.files.fetch_add(files, Ordering::Relaxed);
     }
@@ -52,29 +52,29 @@ impl Progress {
     }
 }
 
-/// Why an item was not taken.
+/// Reason for skipping an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
     /// A symbolic link, which is never followed.
     Link,
     /// A device, socket or pipe.
     Special,
-    /// Its name cannot be used on the other side.
+    /// The name is not valid at the destination.
     Name,
-    /// It cannot be read.
+    /// The item cannot be read.
     Unreadable,
-    /// It changed while it was read.
+    /// The file changed while it was being read.
     Changed,
-    /// The farm refused it.
+    /// The farm rejected the item.
     Refused,
-    /// Its stored bytes are missing or damaged.
+    /// The stored bytes are missing or damaged.
     Damaged,
-    /// It cannot be written.
+    /// The item cannot be written.
     Unwritable,
 }
 
 impl Reason {
-    /// The word in reports.
+    /// Returns the word used in reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Link => "link",
@@ -88,7 +88,7 @@ impl Reason {
         }
     }
 
-    /// What it means, for people.
+    /// Returns a description for users.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Link => "symbolic links, which are not followed",
@@ -103,14 +103,14 @@ impl Reason {
     }
 }
 
-/// An item that was not taken.
+/// A skipped item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Path below the directory that is imported or exported to; what is not UTF-8 in it is written as `\xNN`.
+    /// Path below the source or destination directory. Bytes that are not UTF-8 are written as `\xNN`.
     pub path: String,
-    /// Why, for programs.
+    /// Machine-readable reason.
     pub reason: Reason,
-    /// Why, and what to do, for people.
+    /// Message for the user: the reason, and advice.
     pub message: String,
 }
 
@@ -120,7 +120,7 @@ impl Fault {
     }
 }
 
-/// A path for people and reports; what is not UTF-8 is written as `\xNN`.
+/// Formats a path for users and reports. Bytes that are not UTF-8 are written as `\xNN`.
 pub(crate) fn shown(path: &OsStr) -> String {
     let mut text = String::new();
     for chunk in path.as_bytes().utf8_chunks() {
@@ -132,15 +132,15 @@ pub(crate) fn shown(path: &OsStr) -> String {
     text
 }
 
-/// Lets this thread, and those that it starts, use a processor only where nobody else wants it.
+/// Lowers the priority of this thread, and of the threads that it starts, in favour of other work.
 pub fn stand_back() {
-    // Where it may not, it competes; the work is the same.
+    // If the priority cannot be lowered, the thread competes on equal terms. The result is the same.
     let _ = rustix::process::nice(10);
 }
 
 type Listener = Box<dyn FnMut(&Fault) + Send>;
 
-/// Counts faults and passes them on.
+/// Counts faults and passes them to the listener.
 pub(crate) struct Faults {
     inner: Mutex<(BTreeMap<Reason, u64>, Listener)>,
 }

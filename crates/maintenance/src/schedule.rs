@@ -1,7 +1,8 @@
-//! What a farm does by itself: a collection each day, a check of all BLOBs each month at a low rate, and the moves that policies
-//! ask for as BLOBs age.
+//! Scheduled work of a farm: a garbage collection each day, a check of all BLOBs each month at a low rate, and the
+//! moves that storage policies require as BLOBs age.
 //!
-//! When something was begun last stands in the configuration database, so that of several servers one begins it.
+//! The time of the last start is stored in the configuration database, so that only one of several servers starts the
+//! work.
 
 use std::time::Duration;
 
@@ -16,25 +17,25 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::jobs::resume_deletions;
 
-/// Time between two looks at what is due.
+/// Polling interval for due work.
 const LOOK: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Longest time between two looks at the health rules.
+/// Maximum interval between evaluations of the health rules.
 const HEALTH: Duration = Duration::from_secs(10 * 60);
-/// Time between two looks whether another database is away or damaged, which is told at once.
+/// Polling interval for databases that become unavailable or damaged, which is reported at once.
 const AWAY: Duration = Duration::from_secs(2);
 const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// Bytes a second that the monthly check reads.
+/// Read rate of the monthly check in bytes per second.
 const SCRUB_RATE: u64 = 20 << 20;
-/// Seconds after which a daily collection leaves the rest to the next one.
+/// Time limit of a daily collection in seconds. The next one continues the rest.
 const COLLECT_LIMIT: u64 = 4 * 60 * 60;
 
-/// How long each database is looked through when a server starts, and each day.
+/// Time limit for verifying each database at the start of a server, and each day.
 const FIRST_LOOK: Duration = Duration::from_secs(60);
 const DAILY_LOOK: Duration = Duration::from_secs(60 * 60);
 
-/// Looks all databases through until it is dropped: for a moment at the start, and each day. What is damaged stays in mind, and the health
-/// rules and `/readyz` tell of it.
+/// Verifies all databases until dropped: briefly at the start, and each day. Damage is remembered, and reported by the
+/// health rules and `/readyz`.
 pub fn keep_looking(repository: Repository) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let mut at_most = FIRST_LOOK;
@@ -48,10 +49,10 @@ pub fn keep_looking(repository: Repository) -> BoxFuture<'static, ()> {
     })
 }
 
-/// Looks each database through, at most for so long.
+/// Verifies each database, for at most the given time.
 ///
 /// # Errors
-/// Those of finding them; what one of them says is logged and kept in mind.
+/// Those of listing the databases. Errors of a single database are logged and remembered.
 async fn look_through_all(repository: &Repository, at_most: Duration) -> Result<()> {
     let storage = repository.as_caller(repository.farm_administrator().await?).storage().await?;
     let mut databases = vec![("configuration".to_owned(), storage.configuration().clone())];
@@ -65,7 +66,8 @@ async fn look_through_all(repository: &Repository, at_most: Duration) -> Result<
     Ok(())
 }
 
-/// Begins what is due until it is dropped. What fails is logged and tried again when it is due again.
+/// Starts due work, and reports the health rules as metrics, until dropped. A failed start is logged and retried when
+/// the work is due again.
 pub fn keep_schedule(repository: Repository) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let begin = async {
@@ -82,7 +84,8 @@ pub fn keep_schedule(repository: Repository) -> BoxFuture<'static, ()> {
     })
 }
 
-/// Puts what the health rules find into the metrics, now and then, and as soon as another database is away or damaged.
+/// Publishes the findings of the health rules as metrics at intervals, and as soon as another database becomes
+/// unavailable or damaged.
 async fn keep_reporting(repository: &Repository) {
     let (mut reported, mut known) = (None::<Instant>, Vec::new());
     let mut tick = interval(AWAY);
@@ -102,7 +105,7 @@ async fn keep_reporting(repository: &Repository) {
 async fn begin_due(repository: &Repository) -> Result<()> {
     let session = repository.as_caller(repository.farm_administrator().await?);
     let storage = session.storage().await?;
-    // None of these keeps the others from being done.
+    // A failure of one of these steps does not prevent the others.
     if let Err(error) = storage.write_accesses().await {
         tracing::warn!(error = error.report(), "which BLOBs were read cannot be noted");
     }
@@ -110,7 +113,7 @@ async fn begin_due(repository: &Repository) -> Result<()> {
         tracing::warn!(error = error.report(), "closed stores cannot be compared with the farm");
     }
     match resume_deletions(&storage).await {
-        // The health rules tell of a database that is away.
+        // The health rules report an unavailable database.
         Err(error) if error.code() != Code::DatabaseAway => {
             tracing::warn!(error = error.report(), "deletions that were begun cannot be taken up");
         }
@@ -131,7 +134,7 @@ async fn begin_due(repository: &Repository) -> Result<()> {
     Ok(())
 }
 
-/// Asks the health rules, and puts what they find into the metrics.
+/// Evaluates the health rules and publishes their findings as metrics.
 async fn report_health(repository: &Repository) -> Result<()> {
     let findings = repository.as_caller(repository.farm_administrator().await?).health().await?;
     for rule in HEALTH_RULES {
@@ -141,11 +144,12 @@ async fn report_health(repository: &Repository) -> Result<()> {
     Ok(())
 }
 
-/// Whether so much time went by since this was begun last; it counts as begun then. On a new farm it is due after the time.
+/// Returns whether the interval has passed since the last start, and records a start now if so. On a new farm the first
+/// start is due after one interval.
 async fn is_due(storage: &Storage, name: &'static str, every: Duration) -> Result<bool> {
     let known = storage.configuration().read(move |reader| farm::setting(reader, name)).await?;
     let last = |text: Option<String>| text.and_then(|text| text.parse().ok()).map(Timestamp::from_micros);
-    // A beginning that is still to come was noted by a clock that was ahead: nobody waits for it.
+    // A last start in the future was recorded by a clock that was ahead, and is ignored.
     let is_early = move |last: Timestamp, now: Timestamp| last > now.before(every) && last <= now.after(LOOK);
     if last(known).is_some_and(|last| is_early(last, Timestamp::now())) {
         return Ok(false);
@@ -162,8 +166,8 @@ async fn is_due(storage: &Storage, name: &'static str, every: Duration) -> Resul
     storage.configuration().write_vital(claim).await
 }
 
-/// Asks for the moves of one policy. BLOBs go from tier to tier as they age, and none fetches back what a later one has taken. A tier of a
-/// wider policy also moves what a narrower one covers.
+/// Starts the moves of one policy. BLOBs move from tier to tier as they age, and no tier takes back BLOBs that a later
+/// tier has received. A tier of a wider policy also moves BLOBs that a narrower policy covers.
 async fn begin_tiers(session: &Session, policy: &StoragePolicy) -> Result<()> {
     let library = (policy.kind != "database").then_some(policy.target.get());
     for (at, tier) in policy.tiers.iter().enumerate() {

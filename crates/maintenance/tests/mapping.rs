@@ -1,4 +1,4 @@
-//! Owners and permissions of a tree, on both engines. The files belong to whoever runs the test.
+//! Tests of owners and permissions of a tree, on both engines. The files belong to the user that runs the test.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
@@ -15,7 +15,8 @@ fn at(path: &str) -> Target {
     Target::path(path).unwrap()
 }
 
-/// Sets an access list: the owner everything, user 4711 what `bits` say, the group nothing, within a mask of everything.
+/// Sets an access list: everything for the owner, `bits` for user 4711, nothing for the group, with a mask of
+/// everything.
 fn allow(path: &Path, user: u32, bits: u16) {
     let mut list = 2_u32.to_le_bytes().to_vec();
     for (tag, bits, number) in
@@ -80,7 +81,7 @@ async fn owners_and_permissions_follow_the_mapping() {
         assert_eq!(own_grants(&session, "Documents/closed").await, sorted(closed));
         assert_eq!(own_grants(&session, "Documents/closed/d.txt").await, None);
 
-        // A second run leaves alone what an administrator changed since.
+        // A second import does not undo changes made by an administrator.
         session.revoke(&at("Documents/closed"), ann, Role::CONTRIBUTE).await.unwrap();
         farm.import_with(root, Some(&mapping), false).await.unwrap();
         assert_eq!(own_grants(&session, "Documents/closed").await, Some(vec![full]));

@@ -1,4 +1,4 @@
-//! Importing and exporting real trees on both engines.
+//! Tests of importing and exporting real trees, on both engines.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
@@ -19,7 +19,7 @@ fn at(path: &str) -> Target {
     Target::path(path).unwrap()
 }
 
-/// A tree with files of every size class, deep folders, empty ones and times of all sorts.
+/// Creates a tree with files of every size class, deep folders, empty folders, and various times.
 fn sample(root: &std::path::Path) {
     write(root, "empty", b"");
     write(root, "small.txt", b"a few bytes");
@@ -35,7 +35,7 @@ fn sample(root: &std::path::Path) {
     set_time(&root.join("small.txt"), -86_400, 5_000);
     set_time(&root.join("Ordner/medium.bin"), 1_234_567_890, 123_456_000);
     set_time(&root.join("empty"), 0, 0);
-    // Times of directories, after nothing is written into them any more.
+    // Times of directories are set last, because writing into a directory changes its time.
     for (n, directory) in ["many", "nothing in it", "Ordner/deep/er", "Ordner/deep", "Ordner"].iter().enumerate() {
         set_time(&root.join(directory), 1_600_000_000 + n as i64, 1_000);
     }
@@ -57,7 +57,8 @@ async fn a_tree_comes_back_byte_for_byte_with_its_times_and_a_second_run_does_no
         assert_eq!((exported.written, exported.folders, faults), (706, 75, BTreeMap::new()));
         let (before, after) = (tree(source.path()), tree(destination.path()));
         let differing: Vec<_> = before.keys().filter(|path| before.get(*path) != after.get(*path)).collect();
-        // Times of directories that were not set above may have more digits than the farm keeps; `tree` cuts them off.
+        // Times of directories that were not set above may have more digits than the farm stores; `tree` truncates
+        // them.
         assert_eq!(differing, Vec::<&std::path::PathBuf>::new());
         assert_eq!(before.len(), after.len());
 
@@ -89,7 +90,7 @@ async fn a_changed_file_becomes_a_new_version_and_a_dry_run_changes_nothing() {
         let (summary, _) = farm.import(source.path()).await;
         assert_eq!(summary.unchanged, 3);
 
-        // Both versions come out, the earlier one in a place of its own.
+        // Both versions are exported, the earlier one into a directory of its own.
         let destination = tempfile::tempdir().unwrap();
         let (exported, faults) = farm.export(destination.path(), true).await;
         assert_eq!((exported.written, exported.versions, faults), (3, 1, BTreeMap::new()));

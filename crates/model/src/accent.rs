@@ -29,7 +29,7 @@ impl Accent {
     pub const ALL: [Accent; 8] =
         [Self::Teal, Self::Blue, Self::Indigo, Self::Violet, Self::Magenta, Self::Brown, Self::Green, Self::Slate];
 
-    /// The stored and public word.
+    /// Returns the name used in the database and in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Teal => "teal",

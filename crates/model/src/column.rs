@@ -2,7 +2,7 @@
 
 use crate::{Error, Id, MAX_COLUMN_TEXT, Result, Timestamp};
 
-/// What a column holds.
+/// The kind of value in a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
     /// Text of up to 10,000 characters.
@@ -21,7 +21,7 @@ pub enum ColumnKind {
     Link,
 }
 
-/// The value of one column of one item.
+/// Value of one column of one item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnValue {
     /// Of a text, choice or link column.
@@ -37,7 +37,7 @@ pub enum ColumnValue {
 }
 
 impl ColumnKind {
-    /// The stored and public word.
+    /// Returns the name used in the database and in the API.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Text => "text",

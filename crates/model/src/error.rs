@@ -172,7 +172,7 @@ impl Error {
         self.kind
     }
 
-    /// What happened, to what, and what to do.
+    /// Description of the error, its subject and the remedy.
     pub fn message(&self) -> &str {
         &self.message
     }

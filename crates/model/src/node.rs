@@ -16,7 +16,7 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
-    /// The stored and public word.
+    /// Returns the name used in the database and in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Site => "site",

@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 
-/// How a library keeps versions.
+/// Versioning of a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Versioning {
     /// Only the present content; replacing it discards what was there.
@@ -14,7 +14,7 @@ pub enum Versioning {
 }
 
 impl Versioning {
-    /// The stored and public word.
+    /// Returns the name used in the database and in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -43,7 +43,7 @@ pub struct LibrarySettings {
     pub major_limit: u32,
     /// Number of latest major versions that keep their drafts; 0 keeps all drafts.
     pub minor_limit: u32,
-    /// Whether a document must be checked out before it is changed.
+    /// True if a document must be checked out before it is changed.
     pub require_checkout: bool,
 }
 

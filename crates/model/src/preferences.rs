@@ -15,7 +15,7 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// The stored and public word.
+    /// Returns the name used in the database and in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",

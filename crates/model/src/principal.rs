@@ -14,7 +14,7 @@ pub enum PrincipalKind {
 }
 
 impl PrincipalKind {
-    /// The stored and public word.
+    /// Returns the name used in the database and in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -39,7 +39,7 @@ pub struct Principal {
     pub id: Id,
     /// The login name.
     pub login: String,
-    /// The name that people see.
+    /// The display name.
     pub display_name: String,
     /// Whether the user administers the farm, and the credential does not take that away.
     pub farm_administrator: bool,

@@ -41,7 +41,7 @@ impl Right {
         Right::ManagePermissions,
     ];
 
-    /// The public word.
+    /// Public name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Right::View => "view",

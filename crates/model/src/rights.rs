@@ -29,7 +29,7 @@ impl Rights {
         Self(bits as u32 & Self::ALL.0)
     }
 
-    /// The stored form.
+    /// Returns the stored form.
     pub const fn bits(self) -> i64 {
         self.0 as i64
     }
@@ -93,7 +93,7 @@ pub struct Role {
     pub id: Id,
     /// What people call it.
     pub name: String,
-    /// What it allows.
+    /// Rights that it grants.
     pub rights: Rights,
 }
 

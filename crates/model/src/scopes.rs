@@ -20,7 +20,7 @@ impl TokenScope {
     /// All of them.
     pub const ALL: [TokenScope; 4] = [TokenScope::Read, TokenScope::Write, TokenScope::Manage, TokenScope::Farm];
 
-    /// The public word.
+    /// Public name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -61,7 +61,7 @@ impl TokenScopes {
         Self(bits as u8 & Self::ALL.0)
     }
 
-    /// The stored form.
+    /// Returns the stored form.
     pub const fn bits(self) -> i64 {
         self.0 as i64
     }
@@ -104,7 +104,7 @@ impl FromIterator<TokenScope> for TokenScopes {
 /// The mask of a credential on what its owner may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// What it may be used for.
+    /// Scopes for which it may be used.
     pub scopes: TokenScopes,
     /// The only sites, libraries and folders that exist for it; empty for all.
     pub places: Vec<Id>,

@@ -11,17 +11,17 @@ const MAX_DAYS: u32 = 36_500;
 /// First line of the stored text.
 const VERSION: &str = "1";
 
-/// What the age of a BLOB is counted from.
+/// Start of the age of a BLOB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TierBasis {
-    /// When it was stored.
+    /// Time at which it was stored.
     Age,
     /// When it was last read, to the day; when it was stored if it never was.
     Access,
 }
 
 impl TierBasis {
-    /// The stored and public word.
+    /// Returns the name used in the database and in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Age => "age",
@@ -42,9 +42,9 @@ impl TierBasis {
 /// BLOBs move to another store when they have aged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tier {
-    /// What the age is counted from.
+    /// The event from which the age is counted.
     pub basis: TierBasis,
-    /// Days.
+    /// Age in days.
     pub days: u32,
     /// The store that they move to.
     pub store: Id,

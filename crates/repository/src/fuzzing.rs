@@ -1,6 +1,6 @@
-//! What fuzz targets call: each function takes the bytes of one input and asserts what must hold for any.
+//! Entry points of fuzz targets. Each function takes the bytes of one input and asserts what must hold for any input.
 //!
-//! Exists only when built with `--cfg fuzzing`; `fuzz/run` says how to run it.
+//! Exists only when built with `--cfg fuzzing`; `fuzz/run` explains how to run it.
 
 use std::fs::File;
 use std::io::Write;
@@ -15,15 +15,14 @@ use crate::jobs::Work;
 use crate::people::link_hash;
 use crate::uploads::fuzzing as resumable;
 
-/// Secrets of links as somebody may write them into an address.
+/// Link secrets as they may appear in a URL.
 pub fn secrets(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let looks_right = text.len() == 68 && text.starts_with("srl_") && text.is_ascii();
     assert!(link_hash(text).is_none() || looks_right, "{text:?}");
 }
 
-/// Sealed places in listings, and other sealed secrets, under a known key. The first byte says what is done with the
-/// rest.
+/// Sealed page cursors and other sealed secrets, under a known key. The first byte selects the operation for the rest.
 pub fn sealed(input: &[u8]) {
     const KEY: [u8; seal::KEY] = [7; seal::KEY];
     let key_file = "07".repeat(seal::KEY);
@@ -49,7 +48,7 @@ pub fn sealed(input: &[u8]) {
     }
 }
 
-/// The file of an upload that is not complete. What an odd first byte begins has the checks of its slots put right.
+/// The file of an incomplete upload. An odd first byte has the checksums of its slots corrected first.
 pub fn upload_state(input: &[u8]) {
     let Some((mends, content)) = input.split_first() else { return };
     let mut content = content.to_vec();
@@ -81,7 +80,7 @@ fn read_upload(path: &Path, content: &[u8]) {
     assert_eq!(&partial.read(durable, 10).expect("it was written")[..], b"more");
 }
 
-/// What stands in columns of databases as text: particulars of events, or jobs, as the first byte says.
+/// Values stored as text in database columns: event details or jobs, selected by the first byte.
 pub fn records(input: &[u8]) {
     let Some((choice, text)) = input.split_first() else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
@@ -91,7 +90,7 @@ pub fn records(input: &[u8]) {
         let facts = detail.shown(Sight::of(model::Rights::NONE));
         assert!(whole.contains(&facts) && facts.len() <= text.len());
         let written = detail.clone().stored().expect("what was read can be written");
-        // A text is stored as it is; none that comes from a name begins like parts.
+        // Plain text is stored as it is. Text with the prefix of a detail in parts cannot come from a name.
         assert!(written.starts_with('\u{1}') || Detail::read(&written) == detail);
     } else if let Ok(work) = Work::from_text(text) {
         let written = work.to_text().expect("what was read can be written");
@@ -99,7 +98,7 @@ pub fn records(input: &[u8]) {
     }
 }
 
-/// A file that each run writes anew.
+/// Returns the path of a scratch file that each run overwrites.
 fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("strongroom-fuzz-{name}-{}", std::process::id()))
 }

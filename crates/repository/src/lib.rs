@@ -1,7 +1,7 @@
-//! What the product does: the deep room behind every protocol and command.
+//! The product's operations, behind every protocol and command.
 //!
-//! [`Repository::as_caller`] gives a [`Session`], the only way to content: each of its methods decides what the
-//! caller may do before it reads or changes anything. This room knows no wire format and no SQL text.
+//! [`Repository::as_caller`] returns a [`Session`], the only access to content: each of its methods checks the caller's
+//! rights before it reads or changes anything. This crate knows no wire format and no SQL text.
 
 mod content;
 mod documents;

@@ -1,4 +1,4 @@
-//! What the hourly clean-up removes, and what it leaves, on both engines.
+//! Tests of the hourly clean-up, on both engines: the data it removes and the data it keeps.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
@@ -67,7 +67,8 @@ fn site(id: Id, parent: Id, at: Timestamp) -> NodeRow {
     }
 }
 
-/// What a creation leaves in the content database when it is cut before the farm's map names it.
+/// Creates the rows that remain in the content database when a creation is interrupted before the farm's map names the
+/// site collection.
 fn cut_creation(transaction: &mut Transaction<'_>, id: Id, at: Timestamp) -> Result<()> {
     let row = site(id, Id::NONE, at);
     collection::insert(transaction, id, "cut", at)?;
@@ -85,18 +86,19 @@ async fn what_a_cut_creation_of_a_site_collection_left_goes_and_nothing_else() {
             session.create_site_collection(&SitePath::parse("kept").unwrap(), "Kept", None, None).await.unwrap();
         let content = Database::open(&farm.content.location, Schema::Content, &database::Options::default()).await;
         let content = content.unwrap();
-        // Until a process has run for hours, a step of its clock may explain two weeks.
+        // Until a process has run for hours, an age of two weeks may be due to a step of its clock.
         let (now, day) = (Timestamp::now(), Duration::from_secs(24 * 60 * 60));
         let long = 20 * day;
         let [cut, fresh, full] = [1_000, 2_000, 3_000].map(Id::new);
         let prepare = move |transaction: &mut Transaction<'_>| {
             cut_creation(transaction, cut, now.before(long))?;
-            // One may still be under way, and one holds something, whatever the map says.
+            // The creation of `fresh` may still be in progress, and `full` has contents, so both stay although the map
+            // does not name them.
             cut_creation(transaction, fresh, now.before(day))?;
             cut_creation(transaction, full, now.before(long))?;
             let below = NodeRow { id: Id::new(3_500), ..site(full, full, now) };
             node::insert(transaction, &below)?;
-            // As empty and as old as the one that was cut, but named by the map.
+            // As empty and as old as the interrupted one, but named by the map.
             let age = Sql::new("UPDATE collection SET created_at = $1 WHERE id = $2");
             transaction.execute(age, &params![now.before(long), listed]).map(drop)
         };
@@ -138,7 +140,7 @@ async fn a_database_that_fails_keeps_none_of_the_others_waiting() {
     first.close().await;
 }
 
-/// Moves the end of all locks by so many seconds, negative ones into the past.
+/// Moves the end of all locks by `seconds`; negative values move it into the past.
 async fn move_ends(content: &Database, seconds: i64) {
     let shift = move |transaction: &mut Transaction<'_>| {
         let shift = Sql::new("UPDATE item_lock SET expires_at = expires_at + $1");
@@ -171,14 +173,14 @@ async fn of_locks_that_have_ended_only_the_last_are_kept() {
         }
         let kept = count().await.unwrap();
         assert!((2..=22).contains(&kept), "{kept} locks are kept");
-        // A clock that was ahead and comes back finds them again.
+        // If the clock was ahead and is set back, the ended locks are valid again.
         move_ends(&content, 10_000).await;
         for target in [&document, &other] {
             assert!(!session.locks(target).await.unwrap().is_empty());
         }
         assert_eq!(session.lock(&document, wish(true)).await.unwrap_err().code(), "item_locked");
 
-        // A site collection full of locks has room again when some have ended.
+        // A site collection full of locks has room again once some have ended.
         let fill = |transaction: &mut Transaction<'_>| {
             let fill = "INSERT INTO item_lock (token, collection_id, node_id, owner_id, owner, exclusive, deep, \
                 created_at, expires_at) \
@@ -193,7 +195,7 @@ async fn of_locks_that_have_ended_only_the_last_are_kept() {
         let left = count().await.unwrap();
         assert!(left <= 50_000, "{left} locks are left");
 
-        // One person takes none from others.
+        // One user's locks take no room from other users.
         let many = |transaction: &mut Transaction<'_>| {
             let many = "UPDATE item_lock SET expires_at = 4000000000000000 WHERE token IN \
                 (SELECT token FROM item_lock ORDER BY token LIMIT 2000)";

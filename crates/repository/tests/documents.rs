@@ -1,4 +1,4 @@
-//! What people rely on when they work with documents, on both engines.
+//! Tests of the guarantees for users who work with documents, on both engines.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a helper fails the test")]
 
@@ -223,7 +223,7 @@ async fn trees_are_renamed_moved_copied_deleted_and_restored() {
         assert_eq!(get(&admin, "Archive/a/b/two.txt").await.unwrap(), "2");
         let into_itself = admin.move_to(&at("Archive/a"), &at("Archive/a/b"), None).await.unwrap_err();
         assert_eq!(into_itself.code(), "into_itself");
-        // What is in a folder cannot take the folder's place, which would go to the recycle bin with it.
+        // An item in a folder cannot replace the folder: it would go to the recycle bin with the folder.
         let (over, archive) = (Transfer { overwrite: true, ..Transfer::default() }, at("Archive"));
         let a = Name::new("a").unwrap();
         for inner in ["Archive/a/b", "Archive/a/b/two.txt"] {
@@ -306,7 +306,7 @@ async fn a_quota_refuses_what_does_not_fit_and_purging_makes_room() {
         admin.purge(root, entry, Bin::Mine).await.unwrap();
         admin.purge(root, entry, Bin::Mine).await.unwrap();
         put(&admin, "Documents/b", &"b".repeat(60_000)).await.unwrap();
-        // Out of the site's bin, what the caller deleted is gone at once.
+        // Purged from the site bin, an item that the caller deleted is removed at once.
         let entry = admin.delete(&at("Documents/b")).await.unwrap();
         admin.purge(root, entry, Bin::Site).await.unwrap();
         put(&admin, "Documents/c", &"c".repeat(60_000)).await.unwrap();

@@ -1,4 +1,4 @@
-//! A first start that fails leaves nothing behind that hinders the next.
+//! Tests that a failed first start leaves nothing behind that hinders the next one.
 
 use database::testing::fresh_database;
 use database::{Engine, Location};
@@ -39,6 +39,6 @@ async fn a_password_that_is_too_short_is_refused_before_anything_is_made() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     let (repository, _) = Repository::open(&options("correct horse battery")).await.unwrap();
     repository.close().await;
-    // A farm that is there has its administrator: what the environment says counts for nothing.
+    // An existing farm has its administrator, so the password in the options is ignored.
     assert!(Repository::open(&options("abc")).await.is_ok());
 }

@@ -1,4 +1,4 @@
-//! Pages of listings and logs: sizes, columns of a whole page, the audit log, on both engines.
+//! Tests of pages of listings and logs, on both engines: page sizes, column values of a whole page, the audit log.
 
 mod support;
 
@@ -94,7 +94,7 @@ async fn a_page_brings_the_values_of_its_items_and_of_no_others() {
         assert_eq!(listed.values[&(b, amount)], ColumnValue::Number(1.5));
         let first = admin.list_with_columns(&at("Documents"), Sort::Name, false, None, 100, 1).await.unwrap();
         assert_eq!((first.columns.len(), first.values.len()), (1, 2));
-        // Who knows a folder only because something in it is shared sees nothing of what the folder has in columns.
+        // A user who knows a folder only because an item in it is shared sees none of the folder's column values.
         let folder = at("Documents/secret");
         let values = vec![(title, Some(ColumnValue::Text("hush".into())))];
         admin.set_values(&folder, ValuesChange { values, ..ValuesChange::default() }).await.unwrap();
@@ -155,7 +155,7 @@ async fn a_role_that_somebody_has_is_not_deleted() {
         let admin = farm.administrator().await;
         let (id, member) = farm.person("member").await;
         let role = admin.create_role("Reader", [Right::View].into_iter().collect()).await.unwrap().id;
-        // A session knows the roles of its own moment.
+        // A session knows the roles as of its own start.
         let admin = farm.administrator().await;
         admin.grant(&at(""), id, role).await.unwrap();
         assert_eq!(admin.role_uses().await.unwrap()[&role], 1);

@@ -1,4 +1,4 @@
-//! Who may do what, on both engines.
+//! Tests of permissions, on both engines.
 
 mod support;
 

@@ -1,4 +1,5 @@
-//! Changes of a tree that meet: whatever order they end in, nothing is out of reach and nobody keeps what was taken away.
+//! Tests of concurrent changes of a tree: in whatever order they end, no item becomes unreachable and no user keeps
+//! revoked access.
 
 #![expect(clippy::unwrap_used, reason = "a farm that does not do what was asked fails the test")]
 
@@ -15,12 +16,12 @@ use repository::{
 };
 use support::*;
 
-/// A session of its own for a task that runs beside others.
+/// Returns a separate session for a concurrent task.
 fn again(farm: &Farm, session: &Session) -> Session {
     farm.repository.as_caller(session.principal().clone())
 }
 
-/// Opens the same farm as another process does.
+/// Opens the same farm as another process would.
 async fn another_process(farm: &Farm) -> Repository {
     let options = Options {
         directory: farm.directory.path().to_owned(),
@@ -41,7 +42,8 @@ async fn folders_that_are_moved_into_each_other_stay_within_reach() {
     each_farm(|farm| async move {
         let admin = farm.administrator().await;
         for round in 0..20 {
-            // Every second time the target is not the folder that moves but one below it.
+            // In every second round, the target is a folder below the moving folder instead of the moving folder
+            // itself.
             let below = if round % 2 == 0 { "" } else { "/below" };
             let (a, b) = (format!("Documents/a{round}"), format!("Documents/b{round}"));
             let mut documents = Vec::new();
@@ -97,7 +99,7 @@ async fn what_is_stored_while_a_folder_is_closed_is_closed_too() {
     .await;
 }
 
-/// Stores documents and makes folders, and tells what it made.
+/// Stores documents and creates folders. Returns their identifiers.
 async fn fill(session: &Session, folder: Id, writer: usize) -> Vec<Id> {
     let mut made = Vec::new();
     for number in 0..6 {
@@ -141,7 +143,7 @@ async fn an_upload_that_another_process_began_does_not_lead_into_a_store_that_wa
         let refused = upload.finish().await.unwrap_err();
         assert_eq!((refused.kind(), refused.code()), (ErrorKind::Unavailable, Code::StoreRemoved), "{refused:?}");
         assert_eq!(admin.item(&at("Documents/held")).await.unwrap_err().kind(), ErrorKind::NotFound);
-        // What each request of a person brings along: the farm has changed.
+        // A user's request would bring the process up to date with the change of the farm; this call does the same.
         admin.stores().await.unwrap();
         let mut again = begin().await.unwrap();
         again.write(Bytes::from(content.clone())).await.unwrap();
@@ -155,7 +157,7 @@ async fn an_upload_that_another_process_began_does_not_lead_into_a_store_that_wa
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_whose_numbers_look_alike_make_no_identifier_twice() {
     each_farm(|farm| async move {
-        // Only the low 10 bits of a number are in an identifier, and every command counts as a start.
+        // An identifier contains only the low 10 bits of the server's number, and every command counts as a start.
         let configuration =
             Database::open(&farm.configuration.location, Schema::Configuration, &Default::default()).await.unwrap();
         configuration.write(|starts| (1..1_024).try_for_each(|_| next_server(starts).map(drop))).await.unwrap();
@@ -174,7 +176,7 @@ async fn servers_whose_numbers_look_alike_make_no_identifier_twice() {
         let (here, there) = tokio::join!(make(&here, "here"), make(&there, "there"));
         let number = |id: &Id| id.get() >> 12 & 0x3ff;
         assert!(here.iter().chain(&there).all(|id| number(id) == number(&here[0])), "{here:?} {there:?}");
-        // Not by luck: what one may use begins where that of the other ends.
+        // The identifiers differ by design: the range of one server begins after the end of the other's.
         assert!(here.iter().max() < there.iter().min(), "{here:?} {there:?}");
         other.close().await;
     })

@@ -1,4 +1,4 @@
-//! What a right reaches, and what a refusal tells; on both engines.
+//! Tests of the reach of rights, and of the information in refusals; on both engines.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be prepared fails the test")]
 
@@ -12,7 +12,7 @@ use repository::{
 };
 use support::{Farm, at, each_farm, get, names, put, to};
 
-/// Somebody with a role of exactly these rights on an item, which has permissions of its own from then on.
+/// Creates a user with a role of exactly these rights on an item. The item has its own permissions from then on.
 async fn with_rights(farm: &Farm, login: &str, place: &str, rights: &[Right]) -> (Id, Session) {
     let admin = farm.administrator().await;
     let role = admin.create_role(login, rights.iter().copied().collect()).await.unwrap().id;
@@ -25,7 +25,7 @@ async fn with_rights(farm: &Farm, login: &str, place: &str, rights: &[Right]) ->
     (id, farm.session(id).await)
 }
 
-/// Gives an item permissions that nobody but the administrator has.
+/// Gives an item its own permissions, under which only the administrator has access.
 async fn hide(admin: &Session, place: &str) {
     admin.break_inheritance(&at(place), false).await.unwrap();
 }
@@ -52,7 +52,7 @@ async fn full_control_of_a_folder_does_not_reach_the_views_of_its_library() {
         admin.break_inheritance(&at("Documents/part"), true).await.unwrap();
         admin.grant(&at("Documents/part"), id, Role::FULL_CONTROL).await.unwrap();
         let part = farm.session(id).await;
-        // A token for the folder alone reaches no further, whoever has it.
+        // A token limited to the folder reaches no further, whatever the rights of its owner.
         let folder = admin.item(&at("Documents/part")).await.unwrap().id;
         let owner = admin.principal().id;
         let scopes = [TokenScope::Read, TokenScope::Write, TokenScope::Manage].into_iter().collect();
@@ -81,7 +81,7 @@ async fn full_control_of_a_folder_does_not_reach_the_views_of_its_library() {
         }
         let views = admin.views(&at("Documents")).await.unwrap();
         assert_eq!(views.iter().map(|view| view.id).collect::<Vec<_>>(), [view_of_all]);
-        // Whoever manages the library does so from within it, too.
+        // A user who manages the library can also do so from an item inside it.
         admin.save_view(&at("Documents/part"), view("All", true)).await.unwrap();
         admin.delete_view(&at("Documents/part/a.txt"), view_of_all).await.unwrap();
         assert!(admin.space(&at("Documents/part")).await.is_ok());
@@ -153,7 +153,7 @@ async fn moving_publishes_nothing_without_the_right_to_publish() {
             let many = writer.move_many(&[admin.item(&at(from)).await.unwrap().id], &at("Drafts")).await.unwrap();
             assert_eq!(many[0].error.as_ref().map(Error::kind), Some(ErrorKind::Forbidden), "{from}");
         }
-        // Copies, and moves over what is there, make drafts.
+        // Copies, and moves over an existing document, create drafts.
         writer.copy_to(&at("Plain/a.txt"), &at("Drafts/open"), None).await.unwrap();
         writer.copy_onto(&at("Plain/box"), &at("Drafts"), &name("copied"), forced.clone()).await.unwrap();
         writer.move_onto(&at("Plain/a.txt"), &at("Drafts/open"), &name("seen.txt"), forced).await.unwrap();
@@ -161,7 +161,7 @@ async fn moving_publishes_nothing_without_the_right_to_publish() {
         admin.grant(&at("Drafts"), reader, Role::READ).await.unwrap();
         let reader = farm.session(reader).await;
         assert!(names(&reader, "Drafts/open").await.is_empty() && names(&reader, "Drafts/copied").await.is_empty());
-        // Nor from one folder of the same library to another, where others read.
+        // Publishing is also refused for a move between folders of the same library with different readers.
         admin.publish(&at("Drafts/open/seen.txt"), "").await.unwrap();
         admin.break_inheritance(&at("Drafts/open"), true).await.unwrap();
         let refused = writer.move_to(&at("Drafts/open/seen.txt"), &at("Drafts/copied"), None).await.unwrap_err();
@@ -169,7 +169,7 @@ async fn moving_publishes_nothing_without_the_right_to_publish() {
         put(&writer, "Drafts/open/draft.txt", "draft").await.unwrap();
         writer.move_to(&at("Drafts/open/draft.txt"), &at("Drafts/copied"), None).await.unwrap();
         assert!(names(&reader, "Drafts/copied").await.is_empty());
-        // Within what has the same readers nothing changes.
+        // A move between folders with the same readers changes nothing and is allowed.
         admin.create_folder(&at("Drafts/open"), &name("below")).await.unwrap();
         writer.move_to(&at("Drafts/open/seen.txt"), &at("Drafts/open/below"), None).await.unwrap();
         admin.move_to(&at("Plain/box"), &at("Drafts"), None).await.unwrap();
@@ -191,12 +191,12 @@ async fn what_others_made_is_not_erased_by_moving_it_over_another_document() {
         let erased = alice.move_onto(&at("Plain/of bob.txt"), &plain, &other, forced.clone()).await.unwrap_err();
         assert_eq!((erased.kind(), erased.lack().map(|lack| lack.right)), (ErrorKind::Forbidden, Some(Right::Delete)));
         assert_eq!(get(&admin, "Plain/other.txt").await.unwrap(), "other");
-        // Who may delete it finds it in the bin.
+        // A user who may delete the document finds it in the recycle bin afterwards.
         put(&admin, "Plain/third.txt", "third").await.unwrap();
         let root = admin.item(&at("")).await.unwrap().id;
         admin.move_onto(&at("Plain/of bob.txt"), &plain, &name("third.txt"), forced.clone()).await.unwrap();
         assert_eq!(admin.recycled(root, Bin::Mine, None, 10).await.unwrap().items.len(), 1);
-        // A file that was made for the save is gone into it.
+        // A file made for the save merges into the document.
         put(&alice, "Plain/new.tmp", "saved").await.unwrap();
         alice.move_onto(&at("Plain/new.tmp"), &plain, &other, forced).await.unwrap();
         assert_eq!(get(&admin, "Plain/other.txt").await.unwrap(), "saved");
@@ -304,7 +304,7 @@ async fn a_hidden_name_is_answered_like_a_free_one() {
             let refused = reader.create_folder(&folder.into(), &name(tried)).await.unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::Forbidden, "{tried}");
         }
-        // Who may add learns that the name is taken, and nothing of what has it.
+        // A user who may add learns that the name is taken, and nothing about the item that has it.
         let open = Target::Id(folder);
         for (folder, document) in [("salaries", "x.txt"), ("wages.txt", "x.txt")] {
             let place = at(&format!("Documents/open/{document}"));
@@ -382,10 +382,10 @@ async fn only_who_may_publish_makes_a_version_for_all() {
         assert_eq!(refused.lack().map(|lack| lack.right), Some(Right::Publish), "{refused}");
         assert!(admin.item(&document).await.unwrap().check_out.is_some());
         writer.check_in(&document, CheckIn { publish: false, ..how }).await.unwrap();
-        // Earlier versions are for those who may see them.
+        // Only users who may see earlier versions can restore them.
         let refused = writer.restore_version(&document, draft.number, String::new()).await.unwrap_err();
         assert_eq!(refused.lack().map(|lack| lack.right), Some(Right::ViewVersions), "{refused}");
-        // Where no drafts are kept, every version is for all.
+        // Publishing needs no right in a library without drafts: every version is visible to all.
         let (_, plain) = with_rights(&farm, "plain", "Documents", &[Right::View, Right::Add, Right::Edit]).await;
         upload(&plain, "Documents/p.txt", &published).await.unwrap();
     })
@@ -405,7 +405,7 @@ async fn a_document_is_not_deleted_by_moving_it_over_another() {
         assert_eq!(refused.lack().map(|lack| lack.right), Some(Right::Delete), "{refused}");
         assert_eq!(get(&admin, "Documents/a.txt").await.unwrap(), "a");
         assert_eq!(get(&admin, "Documents/b.txt").await.unwrap(), "b");
-        // What was made for this save is deleted by nobody: it becomes the other document.
+        // A file made for this save is not deleted: it becomes the other document.
         put(&writer, "Documents/new.txt", "saved").await.unwrap();
         writer.move_onto(&at("Documents/new.txt"), &place, &onto, over).await.unwrap();
         assert_eq!(get(&admin, "Documents/b.txt").await.unwrap(), "saved");
@@ -433,7 +433,7 @@ async fn a_deep_lock_reaches_only_what_its_holder_may_edit() {
         assert_eq!(refused.kind(), ErrorKind::Forbidden, "{refused}");
         assert!(!refused.message().contains("canary"), "{refused}");
         put(&admin, "Documents/f/canary/inner.txt", "still").await.unwrap();
-        // What is in the way of a change is not named when it is hidden, nor is who holds it.
+        // A hidden item that prevents a change is not named, nor is its holder.
         admin.check_out(&at("Documents/f/canary/inner.txt")).await.unwrap();
         let held = NewLock { deep: false, ..deep() };
         admin.lock(&at("Documents/g/canary.txt"), held.clone()).await.unwrap();
@@ -448,7 +448,8 @@ async fn a_deep_lock_reaches_only_what_its_holder_may_edit() {
                 assert!(error.named().iter().all(|named| !named.contains("canary")), "{text}");
             }
         }
-        // Where the caller may edit everything, it works and names what they know.
+        // The caller may edit everything here, so the lock is refused only because of the locked item. The error names
+        // the item, which the caller knows.
         admin.lock(&open, held).await.unwrap();
         let refused = editor.lock(&open, deep()).await.unwrap_err();
         assert!(refused.message().contains("open.txt"), "{refused}");

@@ -1,4 +1,4 @@
-//! Finding by names: what matches, what the caller may know, and the order, on both engines.
+//! Tests of searching by name, on both engines: the matches, the caller's rights, and the order.
 
 #![expect(clippy::unwrap_used, reason = "a farm that cannot be had fails the test")]
 
@@ -25,7 +25,7 @@ async fn words_match_anywhere_in_names_whatever_their_case() {
         }
         assert_eq!(found(&admin, "GROSSE 2026").await, ["Documents/Offers/Große Übersicht 2026.pdf"]);
         assert_eq!(found(&admin, "bersi").await, ["Documents/Offers/Große Übersicht 2026.pdf"]);
-        // Places first; then a document with just this name; then what begins with it.
+        // Containers first, then a document with exactly this name, then names that begin with it.
         let all = ["Documents/Offers", "Documents/offer.txt", "Documents/Offers/Offer A.txt"];
         assert_eq!(found(&admin, "offer").await, all);
         assert_eq!(found(&admin, "100%_").await, ["Documents/Plan 100%_a.txt"]);
@@ -60,7 +60,7 @@ async fn nobody_finds_what_they_may_not_open() {
         let mut seen = found(&person, "plan").await;
         seen.sort();
         assert_eq!(seen, ["Documents/open/deep/plan.txt", "Documents/open/plan.txt"]);
-        // The way to it is known by name, but it cannot be opened.
+        // The folders on the way to the item are known by name, but cannot be opened.
         assert!(found(&person, "documents").await.is_empty());
         admin.break_inheritance(&at("Documents/open/deep"), false).await.unwrap();
         assert_eq!(found(&person, "plan").await, ["Documents/open/plan.txt"]);
@@ -114,7 +114,7 @@ async fn those_that_changed_last_come_first_and_many_are_walked_through() {
         let recent = admin.home(3).await.unwrap().recent;
         let names: Vec<&str> = recent.iter().map(|item| item.name.as_str()).collect();
         assert_eq!(names, ["later note 129.txt", "later note 128.txt", "later note 127.txt"]);
-        // More than one statement brings are in the bin: the one behind them is found all the same.
+        // The recycle bin holds more matches than one statement returns; the document after them is still found.
         admin.delete(&at("Documents/many")).await.unwrap();
         assert_eq!(found(&admin, "note").await, ["Documents/keep/a note.txt"]);
         assert_eq!(admin.home(10).await.unwrap().recent.len(), 1);

@@ -1,4 +1,4 @@
-//! Links to documents, following, and what happened; on both engines.
+//! Tests of share links, following and events; on both engines.
 
 mod support;
 
@@ -41,7 +41,7 @@ async fn a_link_gives_the_published_version_as_long_as_it_may() {
         for (id, secret) in [(made.id, other.as_str()), (collection, &secret), (made.id, "srl_")] {
             assert_eq!(farm.repository.open_link(id, secret).await.unwrap_err().code(), "link_ended");
         }
-        // It ends with the rule, with the rights of its maker, and when it is taken back.
+        // The link ends with the rule, with its creator's rights, and when it is revoked.
         admin.set_link_rule(collection, None).await.unwrap();
         assert_eq!(farm.repository.open_link(made.id, &secret).await.unwrap_err().code(), "link_ended");
         admin.set_link_rule(collection, Some(LinkRule { most_days: 7 })).await.unwrap();
@@ -136,7 +136,7 @@ async fn followed_documents_and_happenings_show_what_may_be_opened() {
         let told = reader.happenings(10).await.unwrap();
         let told: Vec<_> = told.iter().map(|told| (told.item.name.as_str(), told.action.as_str())).collect();
         assert_eq!(told, [("b.txt", "document.create"), ("a.txt", "document.create")]);
-        // What is deleted is told no more.
+        // Deleted documents are no longer reported.
         admin.delete(&at("Documents/a.txt")).await.unwrap();
         assert!(reader.home(10).await.unwrap().followed.is_empty());
         assert_eq!(reader.happenings(10).await.unwrap().len(), 1);
@@ -162,7 +162,7 @@ async fn readers_are_told_of_what_was_published_and_of_no_drafts() {
             let events = reader.activity(&at(path), None, 50).await.unwrap().items;
             events.into_iter().map(|event| event.action).collect::<Vec<_>>()
         };
-        // A library without drafts: every replacement is for all, but a working copy only when it is checked in.
+        // A library without drafts: every replacement is visible to all, but a working copy only after check-in.
         put(&admin, "Documents/a.txt", "one").await.unwrap();
         put(&admin, "Documents/a.txt", "two").await.unwrap();
         assert_eq!(told("a.txt").await, ["document.replace", "document.create"]);
@@ -174,7 +174,7 @@ async fn readers_are_told_of_what_was_published_and_of_no_drafts() {
         assert_eq!(seen("Documents/b.txt").await, ["document.check-out", "document.create"]);
         admin.check_in(&at("Documents/b.txt"), CheckIn::default()).await.unwrap();
         assert_eq!(told("b.txt").await, ["document.check-in", "document.check-out", "document.create"]);
-        // A library with drafts: only what was published.
+        // A library with drafts: only published versions are reported.
         put(&admin, "Drafts/c.txt", "draft").await.unwrap();
         assert!(told("c.txt").await.is_empty());
         admin.publish(&at("Drafts/c.txt"), "first").await.unwrap();

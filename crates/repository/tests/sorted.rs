@@ -1,4 +1,4 @@
-//! Listings in every order, filtered, page by page, and saved views; on both engines.
+//! Tests of listings in every order, filtered, page by page, and of saved views; on both engines.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be had fails the test")]
 
@@ -14,7 +14,7 @@ use model::{ColumnKind, ColumnValue, ErrorKind, Id, LibrarySettings, Name, Role,
 use repository::{ColumnChange, Filter, ListRequest, NewView, Session, Sort, Target, ValueTest, ValuesChange};
 use support::{at, each_farm, put};
 
-/// All names of a listing in its order, taken `limit` at a time.
+/// Returns all names of a listing in its order, fetched `limit` at a time.
 async fn names(session: &Session, place: &str, request: &ListRequest, limit: usize) -> Vec<String> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
@@ -72,17 +72,17 @@ async fn every_order_shows_every_document_once_in_both_directions() {
         }
         let by = |sort| ListRequest { sort, ..ListRequest::default() };
         let words = names(&admin, "Documents", &by(Sort::Column(text)), 100).await;
-        // "A" before "b" whatever the case, and those without a value at the end, by name.
+        // "A" comes before "b" regardless of case. Documents without a value come at the end, by name.
         assert_eq!(words[1..3], ["01", "04"]);
         assert_eq!(words[19..], ["03", "07", "11", "15", "19", "23"]);
         let people = names(&admin, "Documents", &by(Sort::Person), 100).await;
         assert_eq!(people[1..3], ["01", "02"], "Administrator comes before berta");
-        // A document that is moved keeps its place in the order of a column.
+        // A moved document keeps its value in the column, by which it is still ordered.
         admin.move_to(&at("Documents/04"), &at("Documents/folder"), None).await.unwrap();
         assert_eq!(names(&admin, "Documents", &by(Sort::Column(text)), 5).await.len(), 24);
         let moved = names(&admin, "Documents/folder", &by(Sort::Column(text)), 5).await;
         assert_eq!(moved, ["04"]);
-        // A column that is gone leaves the order by name.
+        // After a column is removed, the order falls back to the name.
         admin.delete_column(&at("Documents"), text).await.unwrap();
         assert_eq!(
             names(&admin, "Documents", &by(Sort::Column(text)), 5).await,
@@ -170,10 +170,10 @@ async fn views_are_of_one_person_or_of_everybody() {
     .await;
 }
 
-/// Documents that a reader may know nothing of, in front of the one that they may.
+/// Number of hidden documents in front of the one that the reader may see.
 const DRAFTS: i64 = 100_000;
 
-/// Makes many drafts of one that is there.
+/// Creates many copies of an existing draft.
 async fn multiply(content: &Database, draft: Id) {
     let multiply = move |transaction: &mut Transaction<'_>| {
         let sql = "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, \
@@ -204,13 +204,13 @@ async fn a_walk_past_what_is_hidden_keeps_nobody_waiting() {
     let filter = Filter { name: "txt".into(), ..Filter::default() };
     let request = ListRequest { filter, limit: 100, ..ListRequest::default() };
 
-    // Whatever else runs on this one thread goes on while the walk does.
+    // Other tasks on this single thread continue during the walk.
     let (ticks, started) = (Arc::new(AtomicUsize::new(0)), Instant::now());
     let counted = ticks.clone();
     let ticking = tokio::spawn(async move {
         loop {
             counted.fetch_add(1, Ordering::Relaxed);
-            // sleep: a tick is what other requests need time for
+            // sleep: a tick stands for the time that other requests need
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     });
@@ -225,7 +225,7 @@ async fn a_walk_past_what_is_hidden_keeps_nobody_waiting() {
         assert!(ticked > 20, "{ticked} ticks while the walk went on");
     }
     assert_eq!(reader.media_types(&at("Drafts")).await.unwrap(), ["text/plain"]);
-    // What no document passes, the database looks for in one go.
+    // With a filter that no document passes, the database searches everything in one statement.
     let before = ticks.load(Ordering::Relaxed);
     let nothing = Filter { name: "no such name".into(), ..Filter::default() };
     let asked = ListRequest { filter: nothing, limit: 100, ..ListRequest::default() };
@@ -234,7 +234,7 @@ async fn a_walk_past_what_is_hidden_keeps_nobody_waiting() {
     assert!(ticked > 5, "{ticked} ticks while the database looked for nothing");
     ticking.abort();
 
-    // One person has few such walks under way and some that wait, and takes none from another.
+    // A user has few such walks in progress and some that wait, and takes none from another user.
     let (id, other) = farm.person("other").await;
     admin.grant(&at(""), id, Role::READ).await.unwrap();
     let reader = farm.session(reader.principal().id).await;

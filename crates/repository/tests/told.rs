@@ -1,4 +1,5 @@
-//! What the log of an item tells to whom, and what is removed in pieces; on both engines.
+//! Tests of the log of an item, limited to the facts that each reader may know, and of removal in pieces; on both
+//! engines.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be prepared fails the test")]
 
@@ -43,7 +44,7 @@ async fn the_log_of_an_item_tells_no_more_than_its_reader_may_know() {
         let (link, secret) = admin.share(&document, new).await.unwrap();
         let client = Client { address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)), agent: String::new(), device: None };
         farm.repository.download_link(link.id, &secret, "", &client).await.unwrap();
-        // As it was written before parts were kept apart.
+        // Events in the older format, in which the parts of the detail were not separated.
         let Target::Id(id) = document else { unreachable!() };
         let content =
             Database::open(&farm.content.location, Schema::Content, &database::Options::default()).await.unwrap();
@@ -74,19 +75,19 @@ async fn the_log_of_an_item_tells_no_more_than_its_reader_may_know() {
         for secret in ["canary", "BOB", "bob", "Contribute", "192.0.2", "Documents"] {
             assert!(told.iter().all(|detail| !detail.contains(secret)), "{secret}: {told:?}");
         }
-        // Full control of the document alone tells of permissions and links, and of no other place.
+        // Full control of the document alone reveals permissions and links, but no other location.
         let (owner, _) = farm.person("owner").await;
         admin.grant(&document, owner, Role::FULL_CONTROL).await.unwrap();
         let told = details(&farm.session(owner).await, &document).await;
         assert!(told.iter().any(|detail| detail.contains("Contribute to BOB")), "{told:?}");
         assert!(told.iter().any(|detail| detail.contains("192.0.2.7")), "{told:?}");
         assert!(told.iter().all(|detail| !detail.contains("canary")), "{told:?}");
-        // Who manages the site collection reads everything, as it was before.
+        // A user who manages the site collection reads everything, unchanged.
         let told = details(&admin, &document).await;
         for text in ["Documents/canary/first.txt → Documents/open/a.txt", "Documents/open/a.txt from 192.0.2.7"] {
             assert!(told.iter().any(|detail| detail == text), "{text}: {told:?}");
         }
-        // Who made a link is not who used it, also in what was written earlier.
+        // The creator of a link is not recorded as its user, even in older events.
         let log = admin.audit_log(root, AuditFilter::default(), None, 100).await.unwrap().items;
         let uses: Vec<Id> = log.iter().filter(|event| event.action == "link.use").map(|event| event.actor).collect();
         assert_eq!(uses, [Id::NONE, Id::NONE]);
@@ -136,10 +137,12 @@ async fn a_large_folder_goes_in_pieces_and_what_was_cut_off_goes_later() {
         }
         admin.break_inheritance(&at("Documents/large/deep 1"), true).await.unwrap();
         let entry = admin.delete(&at("Documents/large")).await.unwrap();
-        // Somebody leaves while it is removed: nothing leads to it any more, and the next clean-up removes the rest.
+        // The client disconnects during the removal. Nothing refers to the remaining items any more, and the next
+        // clean-up removes them.
         let removed = tokio::time::timeout(Duration::from_millis(10), admin.purge(root, entry, Bin::Site)).await;
         println!("cut off: {}", removed.is_err());
-        // What was begun is done before this: either it takes the entry out of the bin, or it finds none.
+        // The interrupted call's transaction completes before this call. Either this call takes the entry out of the
+        // bin, or it finds none.
         if let Err(error) = admin.purge(root, entry, Bin::Site).await {
             assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
         }

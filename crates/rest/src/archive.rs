@@ -14,7 +14,7 @@ use http_core::transfer::bundle;
 
 use super::extract::Query;
 
-/// What goes into an archive.
+/// The items that go into an archive.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -30,9 +30,9 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// Download items as a ZIP archive
 ///
-/// Folders with all that the caller may open in them, at most 10,000 items, 8 MiB of paths and 100 GB. The archive is
-/// made while it is sent.
-/// Documents that went away meanwhile are named in it.
+/// Folders include everything in them that the caller may open. An archive has at most 10,000 items, 8 MiB of paths and
+/// 100 GB. It is generated while it is sent. Documents that were deleted meanwhile or are damaged are missing; a text
+/// file in the archive lists them.
 #[utoipa::path(
     get,
     path = "/api/v1/archive",

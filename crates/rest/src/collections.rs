@@ -1,4 +1,4 @@
-//! Site collections, their recycle bins, and what happened in them.
+//! Site collections, their recycle bins and audit logs, and the activity of items.
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
@@ -32,7 +32,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(activity))
 }
 
-/// List the site collections that the caller may know of
+/// List the site collections that the caller may see
 #[utoipa::path(
     get,
     path = "/api/v1/site-collections",
@@ -47,7 +47,7 @@ async fn list(caller: Authenticated) -> Answer<Reply<List<SiteCollectionJson>>> 
 
 /// Create a site collection
 ///
-/// For administrators of the farm.
+/// Farm administrators only.
 #[utoipa::path(
     post,
     path = "/api/v1/site-collections",
@@ -83,7 +83,7 @@ async fn look(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<SiteColl
 
 /// Change a site collection
 ///
-/// All that is asked for, or nothing.
+/// Makes all requested changes, or none.
 #[utoipa::path(
     patch,
     path = "/api/v1/site-collections/{id}",
@@ -130,7 +130,7 @@ async fn bin(
 
 /// Empty a recycle bin
 ///
-/// A person's entries go to the site's bin, the site's are deleted for good.
+/// Entries of the caller's own bin move to the site bin. Entries of the site bin are deleted permanently.
 #[utoipa::path(
     delete,
     path = "/api/v1/site-collections/{id}/recycle-bin",
@@ -144,9 +144,9 @@ async fn empty(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<Whi
     Ok(Reply(Emptied { entries }))
 }
 
-/// Put a deleted item back where it was
+/// Restore a deleted item to its former location
 ///
-/// Under a free name when its own is taken by now.
+/// If its name is taken, the item gets a free one.
 #[utoipa::path(
     post,
     path = "/api/v1/site-collections/{id}/recycle-bin/{entry}/restore",
@@ -160,9 +160,10 @@ async fn restore(caller: Authenticated, Ids([id, entry]): Ids<2>) -> Answer<Repl
     Ok(Reply(item::item(&caller.session, restored).await?))
 }
 
-/// Take an entry out of its bin
+/// Remove an entry from its recycle bin
 ///
-/// From the person's to the site's, from the site's for good.
+/// An entry of the caller's own bin moves to the site bin. Entries of the site bin, and those of other users, are
+/// deleted permanently.
 #[utoipa::path(
     delete,
     path = "/api/v1/site-collections/{id}/recycle-bin/{entry}",
@@ -176,18 +177,18 @@ async fn purge(caller: Authenticated, Ids([id, entry]): Ids<2>) -> Answer<Status
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Which part of the audit log of a site collection is wanted.
+/// Filter and page of the audit log of a site collection.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct AuditLogQuery {
-    /// Most entries of the page, 1 to 1000.
+    /// Maximum number of entries on the page, 1 to 1000.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[param(value_type = Option<super::wire::rules::CursorText>)]
     cursor: Option<String>,
-    /// Identifier of a user: only what that user did.
+    /// Identifier of a user: only actions of that user.
     #[param(value_type = Option<super::wire::rules::Identifier>)]
     actor: Option<String>,
     /// Only this action, such as `document.replace`.
@@ -206,9 +207,9 @@ impl AuditLogQuery {
     }
 }
 
-/// List what happened in a site collection
+/// List the audit log of a site collection
 ///
-/// Newest first. A page may be short or empty; only one without `next` is the last.
+/// Newest first. A page may be short or empty; only a page without `next` is the last.
 #[utoipa::path(
     get,
     path = "/api/v1/site-collections/{id}/audit-log",
@@ -229,7 +230,7 @@ async fn audit_log(
     Ok(Reply(List { items, next: page.next.map(cursor_of) }))
 }
 
-/// List what happened to an item
+/// List the activity of an item
 ///
 /// Newest first.
 #[utoipa::path(

@@ -28,45 +28,47 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(read, replace, remove))
 }
 
-/// How to send a document.
+/// Query parameters of a download.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ReadQuery {
-    /// Number of the version, such as `2.0`; the one that the caller sees when absent.
+    /// Number of the version, such as `2.0`. When absent, the version that the caller sees.
     #[param(value_type = Option<super::wire::rules::VersionText>)]
     pub version: Option<String>,
-    /// Ask for the types that are safe to be shown in place (images, plain text, PDF) not to be sent as an attachment.
+    /// Display inline instead of downloading as an attachment. Applies only to types that are safe to display (images,
+    /// plain text, PDF).
     pub inline: bool,
 }
 
-/// How to store a document.
+/// Options for storing a document.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct StoreQuery {
-    /// What the author says about this version.
+    /// The author's comment on this version.
     #[param(value_type = super::wire::rules::CommentText)]
     pub comment: String,
-    /// In a library with drafts: publish at once.
+    /// In a library with drafts: publish immediately.
     pub publish: bool,
-    /// When a document of that name is there: `replace` (makes a new version; the default), `fail` or `keep-both`.
+    /// Behaviour when a document with that name exists: `replace` (makes a new version; the default), `fail` or
+    /// `keep-both`.
     #[param(value_type = Option<super::wire::rules::Conflict>)]
     pub on_conflict: Option<String>,
 }
 
 impl StoreQuery {
-    /// These wishes as the repository takes them.
+    /// Converts the query to upload options of the repository.
     pub fn options(self) -> Result<UploadOptions> {
         let on_conflict = on_conflict(self.on_conflict.as_deref())?;
         Ok(UploadOptions { comment: self.comment, publish: self.publish, on_conflict, ..UploadOptions::default() })
     }
 }
 
-/// Get a document's bytes
+/// Download the content of a document
 ///
-/// Takes `Range`, `If-None-Match`, `If-Modified-Since`, `If-Match` and `If-Range`. HEAD answers the same without bytes.
-/// Bytes are verified on the way: a download that finds damage is broken off.
+/// Supports `Range`, `If-None-Match`, `If-Modified-Since`, `If-Match` and `If-Range`. HEAD responds the same without a
+/// body. The bytes are verified while they are sent: a download is aborted when damage is found.
 #[utoipa::path(
     method(get, head),
     path = "/api/v1/content/{*path}",
@@ -87,10 +89,11 @@ async fn read(caller: Authenticated, request: Request) -> Answer {
 
 /// Store a document
 ///
-/// The body is the document. Folders on the way are created as needed. The answer comes when content and metadata are on
-/// stable storage; a body that is cut, or has another length than announced, stores nothing. `X-Modified-At` (RFC 3339)
-/// keeps the time of the last change; `If-Match` and `If-None-Match: *` protect from overwriting. A body that has not the
-/// SHA-256 or SHA-512 of its `Content-Digest` (RFC 9530) is refused with `digest_mismatch`, and stores nothing.
+/// The request body is the document. Missing folders of the path are created. The response is sent when content and
+/// metadata are on stable storage. A body that is truncated, or whose length differs from the announced one, stores
+/// nothing. `X-Modified-At` (RFC 3339) preserves the time of the last change. `If-Match` and `If-None-Match: *` protect
+/// against overwriting. A body that does not have the SHA-256 or SHA-512 of its `Content-Digest` (RFC 9530) is refused
+/// with `digest_mismatch` and stores nothing.
 #[utoipa::path(
     put,
     path = "/api/v1/content/{*path}",
@@ -114,9 +117,9 @@ async fn replace(caller: Authenticated, request: Request) -> Answer {
     stored(&saved)
 }
 
-/// Send a document or folder to the recycle bin
+/// Move a document or folder to the recycle bin
 ///
-/// With `If-Match`, only when the document is still that one.
+/// With `If-Match`, only if the entity tag of the document still matches.
 #[utoipa::path(
     delete,
     path = "/api/v1/content/{*path}",
@@ -142,7 +145,7 @@ async fn remove(caller: Authenticated, request: Request) -> Answer<axum::Json<Re
     Ok(axum::Json(Recycled::new(&item, entry)))
 }
 
-/// The answer to an upload.
+/// The response to an upload.
 pub fn stored(saved: &Saved) -> Answer {
     let status = if saved.created { StatusCode::CREATED } else { StatusCode::OK };
     let mut response: Response = (status, axum::Json(Stored::from(saved))).into_response();

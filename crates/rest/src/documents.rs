@@ -22,7 +22,7 @@ use http_core::server::error::Answer;
 use http_core::server::state::AppState;
 use http_core::transfer::{conditions, receive, send};
 
-/// How to store a new document.
+/// Options for storing a new document.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -30,12 +30,13 @@ pub struct NewDocumentQuery {
     /// The document's name.
     #[param(value_type = super::wire::rules::ItemName, required = true)]
     name: String,
-    /// What the author says about this version.
+    /// The author's comment on this version.
     #[param(value_type = super::wire::rules::CommentText)]
     comment: String,
-    /// In a library with drafts: publish at once.
+    /// In a library with drafts: publish immediately.
     publish: bool,
-    /// When a document of that name is there: `replace` (makes a new version; the default), `fail` or `keep-both`.
+    /// Behaviour when a document with that name exists: `replace` (makes a new version; the default), `fail` or
+    /// `keep-both`.
     #[param(value_type = Option<super::wire::rules::Conflict>)]
     on_conflict: Option<String>,
 }
@@ -53,7 +54,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(check_in))
 }
 
-/// Get a document's bytes
+/// Download the content of a document
 #[utoipa::path(
     method(get, head),
     path = "/api/v1/items/{id}/content",
@@ -70,7 +71,7 @@ async fn read(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<Read
 
 /// Store the next version of a document
 ///
-/// With `on_conflict=keep-both` the document stays as it is, and the content becomes a new one beside it.
+/// With `on_conflict=keep-both` the document stays unchanged, and the content becomes a new document beside it.
 #[utoipa::path(
     put,
     path = "/api/v1/items/{id}/content",
@@ -122,7 +123,7 @@ async fn create(
 
 /// List the versions of a document
 ///
-/// Newest first; drafts only for those who may see them.
+/// Newest first. Drafts are listed only for callers who may see them.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/versions",
@@ -142,7 +143,7 @@ async fn versions(
     Ok(Reply(List { items, next: page.next.map(cursor_of) }))
 }
 
-/// Delete an earlier version for good
+/// Delete an earlier version permanently
 #[utoipa::path(
     delete,
     path = "/api/v1/items/{id}/versions/{number}",
@@ -157,7 +158,7 @@ async fn remove_version(caller: Authenticated, Words([id, number]): Words<2>) ->
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Get a version's bytes
+/// Download the content of a version
 #[utoipa::path(
     method(get, head),
     path = "/api/v1/items/{id}/versions/{number}/content",
@@ -175,7 +176,7 @@ async fn read_version(caller: Authenticated, Words([id, number]): Words<2>, requ
 
 /// Make an earlier version the newest one
 ///
-/// Nothing is lost and no bytes are copied.
+/// The content of the earlier version becomes a new version. No version is lost and no bytes are copied.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/versions/{number}/restore",
@@ -206,9 +207,9 @@ async fn publish(caller: Authenticated, Ids([id]): Ids<1>, Json(said): Json<Comm
     Ok(Reply(NewVersion { version: version.to_string() }))
 }
 
-/// Check a document out to the caller
+/// Check out a document
 ///
-/// Doing it again changes nothing.
+/// The caller holds the check-out. Repeating the request changes nothing.
 #[utoipa::path(
     put,
     path = "/api/v1/items/{id}/check-out",
@@ -222,7 +223,7 @@ async fn check_out(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCod
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// End a check-out and throw the working copy away
+/// Discard a check-out and its working copy
 #[utoipa::path(
     delete,
     path = "/api/v1/items/{id}/check-out",

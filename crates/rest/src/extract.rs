@@ -1,4 +1,4 @@
-//! Reads what requests carry, and refuses it with words that name the fault.
+//! Extracts the contents of requests, and refuses them with a message that names the fault.
 
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
@@ -15,7 +15,7 @@ use http_core::transfer::query::query;
 
 use super::wire::Object;
 
-/// The fields of a query string; unknown ones are refused by name.
+/// The fields of a query string. Unknown fields are refused by name.
 pub struct Query<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequestParts<AppState> for Query<T> {
@@ -26,7 +26,7 @@ impl<T: DeserializeOwned> FromRequestParts<AppState> for Query<T> {
     }
 }
 
-/// A JSON object in the body; unknown fields are refused by name.
+/// A JSON object in the body. Unknown fields are refused by name.
 pub struct Json<T>(pub T);
 
 impl<T: DeserializeOwned + Send + 'static> FromRequest<AppState> for Json<T> {
@@ -37,15 +37,15 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<AppState> for Json<T> {
     }
 }
 
-/// A JSON object that creates something, once for each idempotency key.
+/// A JSON object that creates something, at most once per idempotency key.
 pub struct Create<T> {
-    /// What to create.
+    /// The description of what to create.
     pub value: T,
     once: Option<(String, Digest)>,
 }
 
 impl<T> Create<T> {
-    /// The caller's session for this request, and what to create.
+    /// Returns the session, bound to the idempotency key if there is one, and the description of what to create.
     pub fn with(self, session: Session) -> (Session, T) {
         let session = match self.once {
             Some((key, request)) => session.once(&key, request),
@@ -81,7 +81,7 @@ async fn json_bytes(request: Request) -> Result<intake::Whole> {
     intake::whole(request.into_body(), intake::FIELDS).await
 }
 
-/// The words of an address that stand for something, in their order.
+/// The path parameters of an address, in order.
 pub struct Words<const N: usize>(pub [String; N]);
 
 impl<const N: usize> FromRequestParts<AppState> for Words<N> {
@@ -95,7 +95,7 @@ impl<const N: usize> FromRequestParts<AppState> for Words<N> {
     }
 }
 
-/// The identifiers in an address, in their order.
+/// The path parameters of an address as identifiers, in order.
 pub struct Ids<const N: usize>(pub [Id; N]);
 
 impl<const N: usize> FromRequestParts<AppState> for Ids<N> {
@@ -111,7 +111,7 @@ impl<const N: usize> FromRequestParts<AppState> for Ids<N> {
     }
 }
 
-/// Reads an identifier in an address.
+/// Parses an identifier in an address.
 pub fn id(word: &str) -> Result<Id> {
     word.parse().map_err(|_| {
         let text = "an identifier in the address is not a number: copy it from the field `id` of what you mean";
@@ -119,7 +119,7 @@ pub fn id(word: &str) -> Result<Id> {
     })
 }
 
-/// Reads a JSON object; the depth of nesting is bounded.
+/// Parses a JSON object. The nesting depth is bounded.
 pub fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).map(|Object(value)| value).map_err(|error| {
         let why = without_types(&error.to_string());
@@ -127,7 +127,7 @@ pub fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     })
 }
 
-/// A message of the reader of JSON without the names that types have in this program.
+/// Removes the names of Rust types from a message of the JSON parser.
 fn without_types(message: &str) -> String {
     let Some((before, after)) = message.split_once(", expected ") else { return message.to_owned() };
     let kind = ["internally tagged enum ", "unit struct ", "tuple struct ", "struct ", "enum "]
@@ -139,7 +139,7 @@ fn without_types(message: &str) -> String {
     }
 }
 
-/// The item's path behind `prefix` in an address, decoded once.
+/// Returns the item path after `prefix` in an address, decoded once.
 pub fn path_behind(uri: &Uri, prefix: &str) -> Result<NodePath> {
     let rest = uri.path().strip_prefix(prefix).unwrap_or_default();
     let names = segments::decode(rest)?;

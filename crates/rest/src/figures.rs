@@ -1,4 +1,4 @@
-//! The servers of the farm, and the figures of this one over time. For administrators of the farm.
+//! The servers of the farm, and the metrics of this server over time. Farm administrators only.
 
 use axum::Json as Reply;
 use axum::extract::State;
@@ -18,7 +18,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// List the servers of the farm
 ///
-/// For administrators of the farm. Each says every 30 seconds that it runs; one that ended without saying so is listed for a day.
+/// Farm administrators only. Each server reports every 30 seconds that it is running. A server that ended without
+/// deregistering stays in the list for a day.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/servers",
@@ -31,9 +32,10 @@ async fn servers(caller: Authenticated) -> Answer<Reply<List<ServerJson>>> {
     Ok(Reply(List::whole(servers.into_iter().map(Into::into).collect())))
 }
 
-/// Get the figures of this server over time
+/// Get the metrics of this server over time
 ///
-/// For administrators of the farm. Each server keeps its own since its start, at most of a day; `/metrics` is for programs that keep more.
+/// Farm administrators only. Each server keeps its own metrics since its start, for at most a day. Programs that keep
+/// more read `/metrics`.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/figures",

@@ -1,4 +1,4 @@
-//! Following documents, and what somebody finds when they come in.
+//! Following documents, and the contents of the caller's home page.
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
@@ -14,7 +14,7 @@ use super::extract::{Ids, Query};
 use super::wire::home::{HappeningJson, HomeJson, MostQuery};
 use super::wire::list::List;
 
-/// Entries of each kind when the query does not say, and at most.
+/// Default and maximum number of entries of each kind.
 const USUAL: usize = 24;
 const MOST: usize = 100;
 
@@ -31,7 +31,7 @@ fn limit(query: &MostQuery) -> Result<usize> {
 
 /// Follow a document
 ///
-/// Doing it again changes nothing.
+/// Repeating the request changes nothing.
 #[utoipa::path(
     put,
     path = "/api/v1/items/{id}/following",
@@ -45,7 +45,7 @@ async fn follow(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> 
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Follow a document no more
+/// Stop following a document
 #[utoipa::path(
     delete,
     path = "/api/v1/items/{id}/following",
@@ -59,9 +59,9 @@ async fn leave(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> {
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Get recent, followed and own documents, and sites
+/// Get the caller's documents and sites
 ///
-/// What the caller may open, of all sites.
+/// Recent, followed, checked-out and draft documents that the caller may open, and site collections, across all sites.
 #[utoipa::path(
     get,
     path = "/api/v1/me/home",
@@ -75,10 +75,11 @@ async fn home(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<R
     Ok(Reply(HomeJson::new(&caller.session, home).await?))
 }
 
-/// List what happened last to documents that the caller may open
+/// List recent events of documents that the caller may open
 ///
-/// Newest first. When time is up, what was found is the answer. What is in a content database that is away or cannot
-/// be read is missing, and this answer does not say so: `complete` of `/api/v1/me/home` does.
+/// Newest first. When the time limit is reached, the response has what was found until then. Events in a content
+/// database that is unavailable or unreadable are missing, and this response does not show it: `complete` of
+/// `/api/v1/me/home` does.
 #[utoipa::path(
     get,
     path = "/api/v1/me/happenings",

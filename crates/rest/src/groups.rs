@@ -1,4 +1,4 @@
-//! Groups and their members, roles, and finding either by name.
+//! Groups and their members, roles, and the search for users and groups.
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
@@ -29,7 +29,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(principals))
 }
 
-/// List groups by name
+/// List groups, ordered by name
 #[utoipa::path(
     get,
     path = "/api/v1/groups",
@@ -47,7 +47,7 @@ async fn list(caller: Authenticated, Query(query): Query<PageQuery>) -> Answer<R
 
 /// Create a group
 ///
-/// For administrators of the farm.
+/// Farm administrators only.
 #[utoipa::path(
     post,
     path = "/api/v1/groups",
@@ -77,7 +77,7 @@ async fn look(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<GroupJso
 
 /// Change a group
 ///
-/// For administrators of the farm.
+/// Farm administrators only.
 #[utoipa::path(
     patch,
     path = "/api/v1/groups/{id}",
@@ -94,7 +94,7 @@ async fn change(caller: Authenticated, Ids([id]): Ids<1>, Json(change): Json<Gro
 
 /// Delete a group
 ///
-/// For administrators of the farm.
+/// Farm administrators only.
 #[utoipa::path(
     delete,
     path = "/api/v1/groups/{id}",
@@ -108,9 +108,9 @@ async fn remove(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> 
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// List the members of a group by login
+/// List the members of a group, ordered by login
 ///
-/// For administrators of the farm and members.
+/// Only for farm administrators and members.
 #[utoipa::path(
     get,
     path = "/api/v1/groups/{id}/members",
@@ -130,9 +130,9 @@ async fn members(
     Ok(Reply(List { items: members.into_iter().map(Into::into).collect(), next }))
 }
 
-/// Put a user into a group
+/// Add a user to a group
 ///
-/// For administrators of the farm who have proved within the last ten minutes that it is them.
+/// Farm administrators only. The caller must have proved their identity within the last ten minutes.
 #[utoipa::path(
     put,
     path = "/api/v1/groups/{id}/members/{user}",
@@ -146,9 +146,9 @@ async fn add_member(caller: Authenticated, Ids([id, user]): Ids<2>) -> Answer<St
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Take a user out of a group
+/// Remove a user from a group
 ///
-/// For administrators of the farm.
+/// Farm administrators only.
 #[utoipa::path(
     delete,
     path = "/api/v1/groups/{id}/members/{user}",
@@ -177,7 +177,7 @@ async fn roles(caller: Authenticated) -> Answer<Reply<List<RoleJson>>> {
 
 /// Create a role
 ///
-/// For administrators of the farm.
+/// Farm administrators only.
 #[utoipa::path(
     post,
     path = "/api/v1/roles",
@@ -209,7 +209,7 @@ async fn look_at_role(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<
 
 /// Change a role
 ///
-/// For administrators of the farm.
+/// Farm administrators only.
 #[utoipa::path(
     patch,
     path = "/api/v1/roles/{id}",
@@ -230,7 +230,7 @@ async fn change_role(
 
 /// Delete a role
 ///
-/// For administrators of the farm. Wherever it was granted, it allows nothing any more.
+/// Farm administrators only. Existing grants of the role allow nothing any more.
 #[utoipa::path(
     delete,
     path = "/api/v1/roles/{id}",
@@ -246,7 +246,7 @@ async fn delete_role(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusC
 
 /// Find users and groups
 ///
-/// Enabled ones whose login, name or a word of the name begins with a text.
+/// Finds enabled users, and groups, whose login, name or a word of the name begins with the search text.
 #[utoipa::path(
     get,
     path = "/api/v1/principals",

@@ -1,8 +1,8 @@
-//! Which operations heed the conditions of a change.
+//! The operations that evaluate the preconditions of a change.
 
 use axum::http::Method;
 
-/// Changes that heed conditions, as the router writes their paths.
+/// Operations that evaluate preconditions, with their paths as the router writes them.
 const HEEDING: &[(Method, &str)] = &[
     (Method::PUT, "/api/v1/content/{*path}"),
     (Method::DELETE, "/api/v1/content/{*path}"),
@@ -10,7 +10,7 @@ const HEEDING: &[(Method, &str)] = &[
     (Method::DELETE, "/api/v1/items/{id}"),
 ];
 
-/// Whether an operation heeds the conditions of a change.
+/// Returns whether an operation evaluates the preconditions of a change.
 pub fn heeds(method: &Method, path: &str) -> bool {
     HEEDING.iter().any(|(other, heeding)| other == method && *heeding == path)
 }

@@ -1,4 +1,4 @@
-//! Items: looking, listing, renaming, deleting, and making folders, libraries and sites.
+//! Items: reading, listing, renaming and deleting them, and creating folders, libraries and sites.
 
 use axum::Json as Reply;
 use axum::extract::OriginalUri;
@@ -23,7 +23,7 @@ use super::wire::item::{self, ItemJson, Naming};
 use super::wire::library::NewLibrary;
 use super::wire::list::{List, limit};
 
-/// Which item.
+/// The path of an item.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -33,21 +33,22 @@ pub struct PathQuery {
     path: String,
 }
 
-/// Which page of what an item holds.
+/// Order and page of the children of an item.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ListQuery {
-    /// `name` (the default), `modified` or `size`; what holds other items comes first in any case, by name.
+    /// `name` (the default), `modified`, `size`, `person`, `type`, or the identifier of a column. Items that hold
+    /// others always come first, by name.
     #[param(value_type = Option<super::wire::rules::SortKeyText>)]
     sort: Option<String>,
     /// `ascending` (the default) or `descending`.
     #[param(value_type = Option<super::wire::rules::Order>)]
     order: Option<String>,
-    /// Most entries of the page, 1 to 1000.
+    /// Maximum number of entries on the page, 1 to 1000.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[param(value_type = Option<super::wire::rules::CursorText>)]
     cursor: Option<String>,
 }
@@ -78,9 +79,9 @@ async fn look_by_path(caller: Authenticated, Query(query): Query<PathQuery>) -> 
     Ok(Reply(item::item(&caller.session, item).await?))
 }
 
-/// List what the item at a path holds
+/// List the children of the item at a path
 ///
-/// What the caller may not see is left out.
+/// Items that the caller may not see are left out.
 #[utoipa::path(
     get,
     path = "/api/v1/items/by-path/children",
@@ -109,7 +110,7 @@ async fn look(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<ItemJson
     Ok(Reply(item::item(&caller.session, item).await?))
 }
 
-/// Give an item another name
+/// Rename an item
 #[utoipa::path(
     patch,
     path = "/api/v1/items/{id}",
@@ -124,9 +125,9 @@ async fn rename(caller: Authenticated, Ids([id]): Ids<1>, Json(naming): Json<Nam
     Ok(Reply(item::item(&caller.session, item).await?))
 }
 
-/// Send an item to the recycle bin
+/// Move an item to the recycle bin
 ///
-/// With all that it holds. With `If-Match`, only when the document is still that one.
+/// Includes everything in the item. With `If-Match`, only if the entity tag of the document still matches.
 #[utoipa::path(
     delete,
     path = "/api/v1/items/{id}",
@@ -142,7 +143,7 @@ async fn remove(caller: Authenticated, Ids([id]): Ids<1>, headers: HeaderMap) ->
     Ok(Reply(Recycled::new(&item, entry)))
 }
 
-/// List what an item is in
+/// List the ancestors of an item
 ///
 /// From the root site of its collection down to the item itself.
 #[utoipa::path(
@@ -158,9 +159,9 @@ async fn ancestors(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<Lis
     Ok(Reply(List::whole(item::items(&caller.session, items).await?)))
 }
 
-/// List what an item holds
+/// List the children of an item
 ///
-/// What the caller may not see is left out.
+/// Items that the caller may not see are left out.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/children",
@@ -218,7 +219,7 @@ async fn create_library(
     Ok((StatusCode::CREATED, Reply(item::item(&session, made).await?)))
 }
 
-/// Create a site below a site
+/// Create a subsite of a site
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/sites",
@@ -238,7 +239,7 @@ async fn create_site(
     Ok((StatusCode::CREATED, Reply(item::item(&session, made).await?)))
 }
 
-/// Both queries of a listing by path in one, since each refuses the other's fields.
+/// Both queries of a listing by path in one, since each alone refuses the other's fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PathListQuery {

@@ -1,4 +1,4 @@
-//! Jobs on the farm's storage, what waits to be deleted, and damaged BLOBs. For administrators of the farm.
+//! Jobs on the farm's storage, pending deletions and damaged BLOBs. Farm administrators only.
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
@@ -38,7 +38,7 @@ async fn told(session: &Session, job: Job) -> Result<JobJson> {
 
 /// List jobs
 ///
-/// For administrators of the farm. Newest first.
+/// Farm administrators only. Newest first.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/jobs",
@@ -57,7 +57,7 @@ async fn list(caller: Authenticated, Query(query): Query<PageQuery>) -> Answer<R
 
 /// Start a job
 ///
-/// For administrators of the farm. A server of the farm begins it within seconds, one job after the other.
+/// Farm administrators only. A server of the farm begins the job within seconds. Jobs run one after the other.
 #[utoipa::path(
     post,
     path = "/api/v1/farm/jobs",
@@ -75,7 +75,7 @@ async fn start(caller: Authenticated, create: Create<WorkJson>) -> Answer<(Statu
 
 /// Get a job
 ///
-/// For administrators of the farm.
+/// Farm administrators only.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/jobs/{id}",
@@ -89,9 +89,9 @@ async fn look(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<JobJson>
     Ok(Reply(told(&caller.session, job).await?))
 }
 
-/// List what a job could not do
+/// List the errors of a job
 ///
-/// For administrators of the farm. Resuming the job tries it again.
+/// Farm administrators only. Resuming the job retries the items.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/jobs/{id}/errors",
@@ -117,9 +117,9 @@ async fn ask(caller: Authenticated, id: model::Id, request: JobRequest) -> Answe
     Ok(Reply(told(&caller.session, job).await?))
 }
 
-/// Let a job stop where it is
+/// Pause a job
 ///
-/// For administrators of the farm.
+/// Farm administrators only.
 #[utoipa::path(
     post,
     path = "/api/v1/farm/jobs/{id}/pause",
@@ -132,9 +132,10 @@ async fn pause(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<JobJson
     ask(caller, id, JobRequest::Pause).await
 }
 
-/// Let a job go on
+/// Resume a job
 ///
-/// For administrators of the farm. Also one that failed or came to its end: what it could not do is tried again. Not one that was ended for good.
+/// Farm administrators only. A job that failed or came to its end can be resumed too: it retries what it could not do.
+/// An aborted job cannot be resumed.
 #[utoipa::path(
     post,
     path = "/api/v1/farm/jobs/{id}/resume",
@@ -147,9 +148,9 @@ async fn resume(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<JobJso
     ask(caller, id, JobRequest::Resume).await
 }
 
-/// End a job for good
+/// Abort a job
 ///
-/// For administrators of the farm. What it did stays done.
+/// Farm administrators only. The job cannot be resumed. Its completed work is kept.
 #[utoipa::path(
     post,
     path = "/api/v1/farm/jobs/{id}/abort",
@@ -162,9 +163,9 @@ async fn abort(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<JobJson
     ask(caller, id, JobRequest::Abort).await
 }
 
-/// List what waits to be deleted
+/// List pending deletions
 ///
-/// For administrators of the farm.
+/// Farm administrators only.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/reclaim",
@@ -177,9 +178,9 @@ async fn reclaim(caller: Authenticated) -> Answer<Reply<List<ReclaimJson>>> {
     Ok(Reply(List::whole(pending.into_iter().map(Into::into).collect())))
 }
 
-/// List BLOBs that a check found missing or damaged
+/// List missing and damaged BLOBs
 ///
-/// For administrators of the farm. By digest.
+/// Farm administrators only. The BLOBs that a check found missing or damaged, ordered by digest.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/faults",
@@ -203,9 +204,9 @@ fn digest(word: &str) -> Result<Digest> {
     word.parse().map_err(|error: Error| error.with_code(Code::InvalidDigest))
 }
 
-/// Put on record that a BLOB is lost
+/// Record that a BLOB is lost
 ///
-/// For administrators of the farm. Its documents keep saying so to who opens them.
+/// Farm administrators only. Opening one of its documents still reports the loss.
 #[utoipa::path(
     post,
     path = "/api/v1/farm/faults/{digest}/accept",
@@ -219,9 +220,9 @@ async fn accept(caller: Authenticated, Words([word]): Words<1>) -> Answer<Status
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Bring a BLOB back from another store of the farm
+/// Repair a BLOB from another store of the farm
 ///
-/// For administrators of the farm. The bytes are taken only if they are the right ones.
+/// Farm administrators only. The bytes are accepted only if they match the digest.
 #[utoipa::path(
     post,
     path = "/api/v1/farm/faults/{digest}/repair",

@@ -1,7 +1,7 @@
 //! The REST interface under `/api/v1/`.
 //!
-//! Every route is registered together with its description, so that the OpenAPI document cannot lack one. Handlers turn
-//! requests into calls of a `Session` and its answers into JSON; they decide nothing about permissions.
+//! Every route is registered together with its description, so that the OpenAPI document cannot omit one. Handlers turn
+//! requests into calls of a `Session`, and the results into JSON. They decide nothing about permissions.
 
 mod archive;
 mod collections;

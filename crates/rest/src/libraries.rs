@@ -1,4 +1,4 @@
-//! Libraries: settings, columns, content types, and what items have in their columns.
+//! Libraries: settings, columns, content types and column values.
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
@@ -27,7 +27,9 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(values, change_values))
 }
 
-/// Get the settings of the library that an item is or is in
+/// Get the settings of a library
+///
+/// The identifier is that of the library or of an item in it.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/settings",
@@ -60,7 +62,9 @@ async fn change_settings(
     Ok(Reply(settings.into()))
 }
 
-/// List the columns of the library that an item is or is in
+/// List the columns of a library
+///
+/// The identifier is that of the library or of an item in it.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/columns",
@@ -113,7 +117,7 @@ async fn change_column(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Remove a column with all that items have in it
+/// Remove a column with all its values
 #[utoipa::path(
     delete,
     path = "/api/v1/items/{id}/columns/{column}",
@@ -127,7 +131,9 @@ async fn delete_column(caller: Authenticated, Ids([id, column]): Ids<2>) -> Answ
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// List the content types of the library that an item is or is in
+/// List the content types of a library
+///
+/// The identifier is that of the library or of an item in it.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/content-types",
@@ -161,7 +167,7 @@ async fn create_content_type(
     Ok((StatusCode::CREATED, Reply(Created { id: made.to_string() })))
 }
 
-/// Remove a content type with its own columns
+/// Remove a content type and its columns
 #[utoipa::path(
     delete,
     path = "/api/v1/items/{id}/content-types/{type}",
@@ -175,7 +181,7 @@ async fn delete_content_type(caller: Authenticated, Ids([id, content_type]): Ids
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Get what a document or folder has in its columns
+/// Get the column values of a document or folder
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/values",
@@ -193,9 +199,9 @@ async fn values(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<Values
     }))
 }
 
-/// Change what a document or folder has in its columns
+/// Change the column values of a document or folder
 ///
-/// All or nothing.
+/// Makes all changes, or none.
 #[utoipa::path(
     patch,
     path = "/api/v1/items/{id}/values",

@@ -1,4 +1,4 @@
-//! Locks on folders and documents, the same that WebDAV gives.
+//! Locks on folders and documents, shared with WebDAV.
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
@@ -18,13 +18,15 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(locks, lock, break_locks)).routes(routes!(refresh, unlock))
 }
 
-/// A lock that the caller was just given.
+/// Returns the JSON form of a lock that the caller holds.
 async fn given(caller: &Authenticated, lock: Lock) -> model::Result<LockJson> {
     let names = Names::of(&caller.session, [lock.holder]).await?;
     Ok(LockJson::new(lock, caller.session.principal().id, &names))
 }
 
-/// List the locks on an item and those above that cover it
+/// List the locks that cover an item
+///
+/// The locks on the item itself, and those on items above that cover it.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/locks",
@@ -42,7 +44,8 @@ async fn locks(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<List<Lo
 
 /// Lock a folder or document
 ///
-/// While it lasts, only requests with its token in the field `Lock-Token` change the item. Each call asks for another lock.
+/// While the lock lasts, only requests with its token in the field `Lock-Token` can change the item. Each call requests
+/// another lock.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/locks",
@@ -61,9 +64,9 @@ async fn lock(
     Ok((StatusCode::CREATED, Reply(given(&caller, lock).await?)))
 }
 
-/// End all locks on an item itself, whoever has them
+/// End all locks on an item
 ///
-/// Those of others need the right to override.
+/// Only locks on the item itself, of any holder. Ending locks of other users needs the right to override.
 #[utoipa::path(
     delete,
     path = "/api/v1/items/{id}/locks",
@@ -77,7 +80,7 @@ async fn break_locks(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusC
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Give a lock of the caller's more time
+/// Extend a lock of the caller
 #[utoipa::path(
     put,
     path = "/api/v1/items/{id}/locks/{token}",
@@ -101,7 +104,7 @@ async fn refresh(
 
 /// End a lock
 ///
-/// Somebody else's needs the right to override.
+/// Ending a lock of another user needs the right to override.
 #[utoipa::path(
     delete,
     path = "/api/v1/items/{id}/locks/{token}",

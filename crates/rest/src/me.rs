@@ -1,4 +1,4 @@
-//! The caller, and the farm as a whole.
+//! The caller's account, and the farm as a whole.
 
 use axum::Json as Reply;
 use axum::extract::FromRequestParts;
@@ -33,7 +33,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(audit_log))
 }
 
-/// Get the caller
+/// Get the caller's account
 #[utoipa::path(
     get,
     path = "/api/v1/me",
@@ -63,7 +63,7 @@ async fn me(caller: Authenticated) -> Answer<Reply<MeJson>> {
 
 /// Change the caller's password
 ///
-/// It ends all of the caller's sessions.
+/// Ends all of the caller's sessions.
 #[utoipa::path(
     put,
     path = "/api/v1/me/password",
@@ -81,7 +81,7 @@ async fn change_password(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Set the caller's language and colours
+/// Set the caller's language and theme
 #[utoipa::path(
     put,
     path = "/api/v1/me/preferences",
@@ -95,9 +95,9 @@ async fn change_preferences(caller: Authenticated, Json(form): Json<PreferencesJ
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Get what the farm holds where
+/// Get the storage status of the farm
 ///
-/// For administrators of the farm.
+/// Farm administrators only.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/status",
@@ -114,9 +114,9 @@ async fn status(caller: Authenticated) -> Answer<Reply<FarmStatus>> {
     }))
 }
 
-/// Get what needs attention
+/// List problems that need attention
 ///
-/// For administrators of the farm. The worst first; empty when all is well.
+/// Farm administrators only. The most severe come first; empty when there is no problem.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/health",
@@ -129,32 +129,32 @@ async fn health(caller: Authenticated) -> Answer<Reply<List<FindingJson>>> {
     Ok(Reply(List::whole(found.into_iter().map(Into::into).collect())))
 }
 
-/// Which part of the farm's audit log is wanted.
+/// Filter and page of the farm's audit log.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct FarmLogQuery {
-    /// Most entries of the page, 1 to 1000.
+    /// Maximum number of entries on the page, 1 to 1000.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[param(value_type = Option<super::wire::rules::CursorText>)]
     cursor: Option<String>,
-    /// Identifier of a user: only what that user did.
+    /// Identifier of a user: only actions of that user.
     #[param(value_type = Option<super::wire::rules::Identifier>)]
     actor: Option<String>,
     /// Only this action, such as `account.create`.
     #[param(value_type = Option<super::wire::rules::FarmAction>)]
     action: Option<String>,
-    /// Only what contains this in its subject or its particulars; upper and lower case make no difference.
+    /// Only entries with this text in the subject or the details, ignoring case.
     text: Option<String>,
-    /// Identifier of a user or group: only what was done to it. With `text`, what has either.
+    /// Identifier of a user or group: only actions on it. With `text`, entries that match either.
     #[param(value_type = Option<super::wire::rules::Identifier>)]
     about: Option<String>,
-    /// Only from this time or day (UTC) on.
+    /// Only entries from this time or day (UTC) on.
     #[param(value_type = Option<super::wire::rules::DayOrTime>)]
     from: Option<String>,
-    /// Only before this time, or until the end of this day (UTC).
+    /// Only entries before this time, or until the end of this day (UTC).
     #[param(value_type = Option<super::wire::rules::DayOrTime>)]
     to: Option<String>,
 }
@@ -177,9 +177,10 @@ impl FarmLogQuery {
     }
 }
 
-/// List what happened to accounts, groups, roles, sign-ins, storage and jobs
+/// List the audit log of the farm
 ///
-/// For administrators of the farm. Newest first. A page may be short or empty; only one without `next` is the last.
+/// Farm administrators only. The log covers accounts, groups, roles, sign-ins, storage and jobs. Newest first. A page
+/// may be short or empty; only a page without `next` is the last.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/audit-log",

@@ -1,4 +1,4 @@
-//! Moving and copying, and bulk variants with an answer for each item.
+//! Moving and copying, and bulk variants that return an outcome for each item.
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
@@ -28,7 +28,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// Move a folder or document
 ///
-/// Into another library or folder of the same site collection. It keeps its identifier, versions and own permissions.
+/// The destination is another library or folder of the same site collection. The item keeps its identifier, versions
+/// and own permissions.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/move",
@@ -46,7 +47,7 @@ async fn move_item(caller: Authenticated, Ids([id]): Ids<1>, Json(placing): Json
 
 /// Copy a folder or document
 ///
-/// No bytes are copied. A name that is taken gets a number; what the caller may not open is left out.
+/// No bytes are copied. If the name is taken, a number is appended. Items that the caller may not open are left out.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/copy",
@@ -67,9 +68,9 @@ async fn copy_item(
     Ok((StatusCode::CREATED, Reply(item::item(&session, copy).await?)))
 }
 
-/// Send many items to the recycle bin
+/// Move many items to the recycle bin
 ///
-/// Each on its own: one that fails does not hold up the others.
+/// Each item is handled on its own: a failure does not stop the others.
 #[utoipa::path(
     post,
     path = "/api/v1/bulk/delete",
@@ -82,9 +83,9 @@ async fn delete_many(caller: Authenticated, Json(bulk): Json<BulkDelete>) -> Ans
     Ok(outcomes(caller.session.delete_many(&ids(&bulk.ids)).await?))
 }
 
-/// Move many items into one place
+/// Move many items to one destination
 ///
-/// Each on its own.
+/// Each item is handled on its own.
 #[utoipa::path(
     post,
     path = "/api/v1/bulk/move",
@@ -97,9 +98,9 @@ async fn move_many(caller: Authenticated, Json(bulk): Json<BulkPlacing>) -> Answ
     Ok(outcomes(caller.session.move_many(&ids(&bulk.ids), &bulk.to.0.into()).await?))
 }
 
-/// Copy many items into one place
+/// Copy many items to one destination
 ///
-/// Each on its own; a name that is taken gets a number.
+/// Each item is handled on its own. If a name is taken, a number is appended.
 #[utoipa::path(
     post,
     path = "/api/v1/bulk/copy",

@@ -1,4 +1,4 @@
-//! The description of the interface, completed with what all operations share.
+//! The OpenAPI document, completed with what all operations share.
 
 use axum::http::Method;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::heeded;
 use super::wire::{Problem, rules};
 
-/// The document before any operation is in it.
+/// The document without any operations.
 pub fn frame() -> OpenApi {
     let basic = SecurityScheme::Http(Http::new(HttpAuthScheme::Basic));
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
@@ -44,11 +44,11 @@ its `detail` is in the language of `Accept-Language` where the farm speaks it. L
 sizes are bytes. Unknown fields are refused. Whoever holds a lock shows its token in the field `Lock-Token` of each change; several are \
 separated by commas.";
 
-/// The finished document, from the one that has all operations in it.
+/// Completes the document that has all operations in it.
 pub fn complete(mut document: OpenApi) -> Value {
     let paths = std::mem::replace(&mut document.paths, Paths::new());
     for (path, mut item) in paths.paths {
-        // The router writes a path of any depth with a star, which OpenAPI does not know.
+        // The router writes a parameter of any depth with a star, which OpenAPI does not know.
         let plain = path.replace("{*", "{");
         for (method, operation) in operations(&mut item) {
             describe_words(&plain, operation);
@@ -75,7 +75,7 @@ pub fn complete(mut document: OpenApi) -> Value {
     document
 }
 
-/// A parameter that is absent is left out: a text has no null.
+/// Removes null from the schema of a parameter. An absent parameter is left out, since text has no null.
 fn refuse_null(schema: &mut Value) {
     if let Some(either) = schema.get_mut("oneOf").and_then(Value::as_array_mut) {
         either.retain(|one| one["type"] != "null");
@@ -114,7 +114,7 @@ fn field(name: &str, about: &str) -> RefOr<Parameter> {
     RefOr::T(parameter.description(Some(about)).schema(Some(schema)).build())
 }
 
-/// The words of an address have their rules by their names.
+/// Gives each path parameter the schema for its name.
 fn describe_words(path: &str, operation: &mut Operation) {
     for parameter in operation.parameters.iter_mut().flatten() {
         if let RefOr::T(parameter) = parameter
@@ -126,8 +126,8 @@ fn describe_words(path: &str, operation: &mut Operation) {
     }
 }
 
-/// A body of bytes is no list of numbers, which is what the type in its description says; it is sent and received under
-/// the media type of the document.
+/// Describes bodies of bytes as binary. The type in the handler's description would make them a list of numbers. They
+/// are sent and received under the media type of the document.
 fn describe_bytes(operation: &mut Operation) {
     let bytes = || {
         let format = SchemaFormat::KnownFormat(KnownFormat::Binary);
@@ -152,7 +152,8 @@ fn describe_bytes(operation: &mut Operation) {
     }
 }
 
-/// Every refusal that an operation can answer, by what the operation is: who asks, what for, with which body.
+/// Adds every error response that an operation can give, derived from its method, its path, its preconditions and its
+/// body.
 fn describe_refusals(method: &Method, path: &str, heeds: bool, operation: &mut Operation) {
     let reads = method.is_safe();
     let delivers = operation.responses.responses.contains_key("206");
@@ -185,7 +186,7 @@ fn describe_refusals(method: &Method, path: &str, heeds: bool, operation: &mut O
     operation.responses.responses.insert("default".to_owned(), refused("Refused"));
 }
 
-/// What each refusal means; all have the same form.
+/// The meaning of each error status. All have the same form.
 const REFUSALS: [(u16, &str); 20] = [
     (400, "The request is not one that this operation takes"),
     (401, "Nobody is signed in, or the credentials are wrong"),
@@ -214,7 +215,7 @@ fn refusal(about: &str) -> ResponseBuilder {
     ResponseBuilder::new().description(about).content("application/problem+json", content)
 }
 
-/// Says the bounds that the types of the server have, where a description names none.
+/// Adds the bounds of the server's integer types where the description gives none.
 fn bound_integers(value: &mut Value) {
     match value {
         Value::Array(each) => each.iter_mut().for_each(bound_integers),

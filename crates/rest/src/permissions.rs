@@ -1,4 +1,4 @@
-//! Permissions: the table, inheritance, grants, explanations.
+//! Permissions: reading, inheritance, grants and explanations.
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
@@ -38,7 +38,7 @@ async fn table(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<Permiss
     Ok(Reply(PermissionsJson::new(table, &names)))
 }
 
-/// Give an item permissions of its own
+/// Give an item its own permissions
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/permissions/break",
@@ -57,9 +57,9 @@ async fn break_inheritance(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Take an item's own permissions away
+/// Remove an item's own permissions
 ///
-/// It inherits again.
+/// The item inherits its permissions again.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/permissions/restore",
@@ -75,7 +75,7 @@ async fn restore_inheritance(caller: Authenticated, Ids([id]): Ids<1>) -> Answer
 
 /// Grant a role to a user or group
 ///
-/// On an item that has its own permissions. Granting it again changes nothing.
+/// The item must have its own permissions. Granting the role again changes nothing.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/permissions/grants",
@@ -90,7 +90,7 @@ async fn grant(caller: Authenticated, Ids([id]): Ids<1>, Json(form): Json<GrantF
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Take a role away from a user or group
+/// Revoke a role from a user or group
 #[utoipa::path(
     delete,
     path = "/api/v1/items/{id}/permissions/grants/{principal}/{role}",
@@ -104,9 +104,9 @@ async fn revoke(caller: Authenticated, Ids([id, principal, role]): Ids<3>) -> An
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Explain why somebody may do what they may
+/// Explain the rights of a user on an item
 ///
-/// About oneself everybody may ask; about others who manages permissions.
+/// Every caller may request this for themselves. For other users it needs the right to manage permissions.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/permissions/explanation",

@@ -1,5 +1,5 @@
-//! The routes of the interface put together, and what is known of all of them: the description, and which operations
-//! heed conditions.
+//! Assembles the routes of the interface, and holds what is known about all of them: the OpenAPI document, and the
+//! check of preconditions.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ use super::{
     openapi, permissions, search, sharing, storage, uploads, users, views,
 };
 
-/// All routes of the interface, and its description at `/api/openapi.json`.
+/// All routes of the interface, and the OpenAPI document at `/api/openapi.json`.
 pub fn routes() -> Router<AppState> {
     let (router, _) = described().split_for_parts();
     router.route("/api/openapi.json", get(description))
@@ -53,19 +53,19 @@ fn described() -> OpenApiRouter<AppState> {
         .merge(uploads::routes())
 }
 
-/// The finished description.
+/// The finished OpenAPI document.
 pub fn document() -> Value {
     openapi::complete(described().into_openapi())
 }
 
-/// Answers with the document; everybody may read it. It is written once.
+/// Responds with the OpenAPI document, which is public. It is serialised once.
 async fn description() -> impl IntoResponse {
     static TEXT: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
     ([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")], TEXT.clone())
 }
 
-/// Refuses a condition where this interface heeds none: a change that was to depend on something must not be made
-/// regardless.
+/// Refuses a precondition where the operation does not evaluate it: a change that was meant to be conditional must not
+/// be made regardless.
 ///
 /// # Errors
 /// Invalid with code `condition_not_heeded`.

@@ -1,4 +1,4 @@
-//! Finding items by parts of their names.
+//! Search for items by parts of their names.
 
 use axum::Json as Reply;
 use model::{Code, Error};
@@ -15,32 +15,32 @@ use http_core::server::state::AppState;
 use super::extract::Query;
 use super::wire::item::{self, ItemJson};
 
-/// What is looked for.
+/// A search query.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// Words that a name must all contain, at any place; upper and lower case make no difference. At most 255 characters.
+    /// Words that a name must all contain, in any position, ignoring case. At most 255 characters.
     #[param(value_type = super::wire::rules::Sought)]
     q: String,
-    /// Most items of the answer, 1 to 50.
+    /// Maximum number of items in the response, 1 to 50.
     #[param(minimum = 1, maximum = 50, default = 50)]
     limit: Option<usize>,
 }
 
-/// What a search has found.
+/// Result of a search.
 #[derive(Serialize, ToSchema)]
 pub struct FoundJson {
-    /// Sites, libraries and folders, then documents; those whose names begin with what was looked for first, documents newest
-    /// first.
+    /// Sites, libraries and folders, then documents. Names that begin with the search text come first; documents are
+    /// ordered newest first.
     items: Vec<ItemJson>,
-    /// Whether there are more than were asked for.
+    /// True if there are more results than requested.
     more: bool,
-    /// Whether everything was looked through; false when time was up before the oldest documents were, or when a
-    /// content database is away or cannot be read.
+    /// True if everything was searched. False when the time limit was reached before the oldest documents, or when a
+    /// content database is unavailable or unreadable.
     complete: bool,
-    /// Names of the content databases that are away or cannot be read, in which nothing was looked for; only for who
-    /// administers the farm.
+    /// Names of the content databases that are unavailable or unreadable and were not searched. Only for farm
+    /// administrators.
     incomplete: Vec<String>,
 }
 
@@ -50,7 +50,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// Find items by a part of their names
 ///
-/// In all sites, what the caller may open. Half of the answer may be sites, libraries and folders.
+/// Searches all sites for items that the caller may open. Up to half of the results may be sites, libraries and
+/// folders.
 #[utoipa::path(
     get,
     path = "/api/v1/search",

@@ -1,4 +1,4 @@
-//! Links to documents for anybody who has them, and what site collections allow.
+//! Public links to documents, and the rules of site collections for them.
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
@@ -20,7 +20,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// List the links to a document
 ///
-/// For who may edit it. Newest first.
+/// Needs the right to edit the document. Newest first.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/links",
@@ -35,10 +35,11 @@ async fn links(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<List<Li
     Ok(Reply(List::whole(links.iter().map(|link| LinkJson::new(link, &names)).collect())))
 }
 
-/// Make a link by which anybody can download a document
+/// Create a public download link to a document
 ///
-/// It gives the published version. Each call makes another link. One that lives for more than 30 days needs a proof of
-/// the last ten minutes (403 with the code `fresh_sign_in_needed`), which no token gives.
+/// Anyone with the link can download the published version. Each call creates another link. A link that lasts for more
+/// than 30 days needs a proof of identity within the last ten minutes (otherwise 403 with the code
+/// `fresh_sign_in_needed`), which a token cannot give.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/links",
@@ -59,7 +60,7 @@ async fn share(
     Ok((StatusCode::CREATED, Reply(made)))
 }
 
-/// End a link to a document
+/// Revoke a link to a document
 #[utoipa::path(
     delete,
     path = "/api/v1/items/{id}/links/{link}",
@@ -76,7 +77,7 @@ async fn revoke(caller: Authenticated, Ids([id, link]): Ids<2>) -> Answer<Status
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Get what links a site collection allows
+/// Get the link rule of a site collection
 #[utoipa::path(
     get,
     path = "/api/v1/site-collections/{id}/link-rule",
@@ -89,9 +90,9 @@ async fn rule(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<LinkRule
     Ok(Reply(caller.session.link_rule(&id.into()).await?.into()))
 }
 
-/// Set what links a site collection allows
+/// Set the link rule of a site collection
 ///
-/// Without a rule no link works any more; they work again when there is one.
+/// Without a rule no link works. Existing links work again once there is a rule.
 #[utoipa::path(
     put,
     path = "/api/v1/site-collections/{id}/link-rule",

@@ -1,4 +1,4 @@
-//! The farm's BLOB stores and storage policies. For administrators of the farm.
+//! The farm's BLOB stores and storage policies. Farm administrators only.
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
@@ -29,7 +29,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// List the BLOB stores
 ///
-/// For administrators of the farm. Oldest first.
+/// Farm administrators only. Oldest first.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/stores",
@@ -49,8 +49,8 @@ async fn named(session: &Session, found: impl Fn(&StoreJson) -> bool) -> Result<
 
 /// Add a BLOB store
 ///
-/// For administrators of the farm. The store is opened first, which leaves the farm's mark in it. It takes BLOBs as soon as a
-/// storage policy names it.
+/// Farm administrators only. The store is opened first, which writes the farm's owner marker into it. It takes BLOBs as
+/// soon as a storage policy names it.
 #[utoipa::path(
     post,
     path = "/api/v1/farm/stores",
@@ -68,7 +68,8 @@ async fn add(caller: Authenticated, create: Create<NewStoreJson>) -> Answer<(Sta
 
 /// Change a BLOB store
 ///
-/// For administrators of the farm. Either its state, or settings and secrets. With settings that do not work nothing is changed.
+/// Farm administrators only. Changes either the state, or settings and secrets. If the settings do not work, nothing is
+/// changed.
 #[utoipa::path(
     patch,
     path = "/api/v1/farm/stores/{store}",
@@ -90,9 +91,10 @@ async fn change(
     Ok(Reply(named(&caller.session, |store| store.name == name).await?))
 }
 
-/// Make the farm forget a BLOB store
+/// Remove a BLOB store from the farm
 ///
-/// For administrators of the farm. Refused while it is active, or BLOBs are in it. Its bytes are left where they are.
+/// Farm administrators only. Refused while the store is active or contains BLOBs (see `force`). The bytes in the store
+/// are not deleted.
 #[utoipa::path(
     delete,
     path = "/api/v1/farm/stores/{store}",
@@ -108,7 +110,7 @@ async fn remove(caller: Authenticated, Words([name]): Words<1>, Query(removal): 
 
 /// Test a BLOB store
 ///
-/// For administrators of the farm. Writes, reads, lists and deletes random bytes; no BLOB is touched.
+/// Farm administrators only. Writes, reads, lists and deletes random bytes. No BLOB is touched.
 #[utoipa::path(
     post,
     path = "/api/v1/farm/stores/{store}/test",
@@ -132,9 +134,10 @@ async fn test(caller: Authenticated, Words([name]): Words<1>) -> Answer<Reply<Pr
     }))
 }
 
-/// Encrypt with a new key from now on
+/// Rotate the encryption key of a BLOB store
 ///
-/// For administrators of the farm. What is in the store stays readable by the keys that it was encrypted with.
+/// Farm administrators only. New BLOBs are encrypted with the new key. Existing BLOBs stay readable with the keys that
+/// they were encrypted with.
 #[utoipa::path(
     post,
     path = "/api/v1/farm/stores/{store}/rotate-key",
@@ -150,7 +153,8 @@ async fn rotate_key(caller: Authenticated, Words([name]): Words<1>) -> Answer<St
 
 /// List the storage policies
 ///
-/// For administrators of the farm. Those of all content databases, and of each site collection and library that has its own.
+/// Farm administrators only. Includes those of all content databases, and of each site collection and library that has
+/// its own.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/storage-policies",
@@ -163,9 +167,9 @@ async fn policies(caller: Authenticated) -> Answer<Reply<List<StoragePolicyJson>
     Ok(Reply(List::whole(policies.into_iter().map(Into::into).collect())))
 }
 
-/// Get what applies to new BLOBs somewhere
+/// Get a storage policy
 ///
-/// For administrators of the farm.
+/// Farm administrators only. Returns the policy that applies to new BLOBs of the target.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/storage-policies/{kind}/{target}",
@@ -184,8 +188,8 @@ async fn policy(caller: Authenticated, Words([kind, which]): Words<2>) -> Answer
 
 /// Set a storage policy
 ///
-/// For administrators of the farm. It holds for uploads that begin from now on; what is stored stays where it is until a job of the
-/// kind `migrate` moves it. The empty object takes the policy of a site collection or library away.
+/// Farm administrators only. The policy applies to uploads that begin from now on. Stored BLOBs stay where they are
+/// until a job of the kind `migrate` moves them. An empty object removes the policy of a site collection or library.
 #[utoipa::path(
     put,
     path = "/api/v1/farm/storage-policies/{kind}/{target}",

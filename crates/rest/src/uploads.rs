@@ -1,4 +1,4 @@
-//! Resumable uploads by tus 1.0: header fields to operations of the repository and back.
+//! Resumable uploads with tus 1.0: translates between header fields and operations of the repository.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use http_core::transfer::send;
 use super::extract::Words;
 use super::wire;
 
-/// How often uploads whose time is over are forgotten.
+/// Interval of the removal of expired uploads.
 const TIDY: Duration = Duration::from_secs(60 * 60);
 
 const TUS_RESUMABLE: HeaderName = HeaderName::from_static("tus-resumable");
@@ -37,7 +37,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(options, create)).routes(routes!(look, append, cancel))
 }
 
-/// Forgets uploads and idempotency keys whose time is over, now and every hour, until it is dropped.
+/// Removes expired uploads, old idempotency keys and locks that ended long ago, now and every hour, until the future is
+/// dropped.
 pub async fn keep_tidy(repository: Repository) {
     loop {
         for done in [repository.tidy_uploads().await.map(drop), repository.forget_repetitions().await] {
@@ -49,7 +50,7 @@ pub async fn keep_tidy(repository: Repository) {
     }
 }
 
-/// Ask what of tus 1.0 the server speaks
+/// Get the supported tus versions and extensions
 #[utoipa::path(
     options,
     path = "/api/v1/uploads",
@@ -68,10 +69,10 @@ async fn options() -> Response {
     (StatusCode::NO_CONTENT, fields).into_response()
 }
 
-/// Begin a resumable upload
+/// Create a resumable upload
 ///
-/// `Upload-Metadata` says where the document goes: `path`, or `parent` and `filename`, or `document`; and optionally
-/// `filetype`, `comment`, `publish`, `on_conflict`, `modified_at`. With a body, that is the first part.
+/// `Upload-Metadata` gives the destination: `path`, or `parent` and `filename`, or `document`. Optional keys are
+/// `filetype`, `comment`, `publish`, `on_conflict` and `modified_at`. A request body is the first part.
 #[utoipa::path(
     post,
     path = "/api/v1/uploads",
@@ -89,9 +90,10 @@ async fn create(caller: Authenticated, request: Request) -> Response {
     spoken(begin(&caller.session, request).await)
 }
 
-/// Ask how much of an upload is stored
+/// Get the state of an upload
 ///
-/// An upload that has all its bytes and is no document yet, because the server stopped in between, becomes one now.
+/// Responds with the number of stored bytes. An upload that has all its bytes but is no document yet, because the
+/// server stopped in between, becomes one with this request.
 #[utoipa::path(
     head,
     path = "/api/v1/uploads/{id}",
@@ -109,8 +111,8 @@ async fn look(caller: Authenticated, Words([id]): Words<1>, headers: HeaderMap) 
 
 /// Send the next part of an upload
 ///
-/// What is acknowledged is on stable storage. The last part makes the document: all checks are made again, and `X-Item-Id`,
-/// `X-Version` and `ETag` name what was stored.
+/// Acknowledged bytes are on stable storage. The last part creates the document: all checks are repeated, and
+/// `X-Item-Id`, `X-Version` and `ETag` identify the stored version.
 #[utoipa::path(
     patch,
     path = "/api/v1/uploads/{id}",
@@ -129,7 +131,7 @@ async fn append(caller: Authenticated, Words([id]): Words<1>, request: Request) 
     spoken(next_part(&caller.session, &id, request).await)
 }
 
-/// Give up an upload
+/// Cancel an upload
 #[utoipa::path(
     delete,
     path = "/api/v1/uploads/{id}",
@@ -150,7 +152,7 @@ async fn cancel(caller: Authenticated, Words([id]): Words<1>, headers: HeaderMap
     spoken(cancelled.await)
 }
 
-/// Every answer names the version; a refusal of another version names those that are spoken.
+/// Adds the tus version to every response. A refusal of another version thereby names the supported one.
 fn spoken(result: Result<Response>) -> Response {
     let mut response = result.unwrap_or_else(|error| Problem::from(error).into_response());
     let fields = response.headers_mut();
@@ -211,7 +213,7 @@ async fn next_part(session: &Session, id: &str, request: Request) -> Result<Resp
     Ok(response)
 }
 
-/// Whether a request brings a part; a body of another type is refused.
+/// Returns whether a request has a part in its body. A body of another media type is refused.
 fn has_part(headers: &HeaderMap) -> Result<bool> {
     match headers.get(header::CONTENT_TYPE) {
         None => Ok(false),
@@ -221,11 +223,13 @@ fn has_part(headers: &HeaderMap) -> Result<bool> {
     }
 }
 
-/// Stores the part in a body. When the body is cut, what came of it is kept, unless a checksum speaks for the whole part.
+/// Stores the part in a body. If the body is truncated, the received bytes are kept, unless a checksum covers the whole
+/// part.
 async fn take(session: &Session, id: &str, offset: u64, headers: &HeaderMap, body: Body) -> Result<u64> {
     let checksum = tus::checksum(headers)?;
     let (session, id) = (session.clone(), id.to_owned());
-    // A task of its own: on HTTP/2 nobody asks the handler on when its client has gone, and what came would be lost.
+    // A task of its own: on HTTP/2 the handler is not polled any more when its client has disconnected, and received
+    // bytes would be lost.
     let storing = tokio::spawn(async move { store(&session, &id, offset, checksum, body).await });
     storing.await.map_err(|error| Error::unavailable("the upload was interrupted").with_source(error))?
 }
@@ -257,7 +261,7 @@ async fn store(session: &Session, id: &str, offset: u64, checksum: Option<[u8; 2
     part.commit().await
 }
 
-/// Makes the document; its place and options are in what the client said at the beginning.
+/// Creates the document. Its destination and options come from the metadata that the client sent at the beginning.
 async fn complete(session: &Session, upload: &Resumable) -> Result<Option<Saved>> {
     let mut headers = HeaderMap::new();
     insert(&mut headers, UPLOAD_METADATA, &upload.metadata);
@@ -265,7 +269,7 @@ async fn complete(session: &Session, upload: &Resumable) -> Result<Option<Saved>
     session.complete_upload(&upload.id, &destination, options).await
 }
 
-/// The fields of every answer about an upload.
+/// Sets the header fields of every response about an upload.
 fn tell(fields: &mut HeaderMap, upload: &Resumable, saved: Option<&Saved>) {
     insert(fields, UPLOAD_OFFSET, &upload.offset.to_string());
     insert(fields, UPLOAD_EXPIRES, &conditional::format_date(upload.expires_at));

@@ -26,9 +26,9 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(end_session))
 }
 
-/// List users by login
+/// List users, ordered by login
 ///
-/// For administrators of the farm.
+/// Farm administrators only.
 #[utoipa::path(
     get,
     path = "/api/v1/users",
@@ -46,7 +46,7 @@ async fn list(caller: Authenticated, Query(query): Query<PageQuery>) -> Answer<R
 
 /// Create a user
 ///
-/// For administrators of the farm.
+/// Farm administrators only.
 #[utoipa::path(
     post,
     path = "/api/v1/users",
@@ -63,7 +63,7 @@ async fn create(caller: Authenticated, create: Create<NewUser>) -> Answer<(Statu
 
 /// Get a user
 ///
-/// For administrators of the farm and the user.
+/// Only for farm administrators and the user.
 #[utoipa::path(
     get,
     path = "/api/v1/users/{id}",
@@ -78,7 +78,7 @@ async fn look(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<UserJson
 
 /// Change a user
 ///
-/// For administrators of the farm. Disabling refuses all credentials of the user from the next request on.
+/// Farm administrators only. Once a user is disabled, all their credentials are refused from the next request on.
 #[utoipa::path(
     patch,
     path = "/api/v1/users/{id}",
@@ -94,7 +94,7 @@ async fn change(caller: Authenticated, Ids([id]): Ids<1>, Json(change): Json<Use
 
 /// Delete a user
 ///
-/// For administrators of the farm. The name stays where the user acted.
+/// Farm administrators only. The name remains in the records of what the user did.
 #[utoipa::path(
     delete,
     path = "/api/v1/users/{id}",
@@ -110,7 +110,7 @@ async fn remove(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> 
 
 /// Set a user's password
 ///
-/// For administrators of the farm. It ends all sessions of the user.
+/// Farm administrators only. Ends all sessions of the user.
 #[utoipa::path(
     put,
     path = "/api/v1/users/{id}/password",
@@ -139,9 +139,10 @@ async fn tokens(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<List<T
     Ok(Reply(List::whole(tokens.into_iter().map(Into::into).collect())))
 }
 
-/// Make a token for a user
+/// Create a token for a user
 ///
-/// The secret is shown once. Needs a sign-in of the last ten minutes, or the password with the request: a token makes no tokens.
+/// The secret is shown once. Needs a sign-in within the last ten minutes, or the password with the request. A token
+/// cannot create tokens.
 #[utoipa::path(
     post,
     path = "/api/v1/users/{id}/tokens",
@@ -175,7 +176,7 @@ async fn revoke_token(caller: Authenticated, Ids([id, token]): Ids<2>) -> Answer
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// List the sessions of a user that have not ended
+/// List the active sessions of a user
 #[utoipa::path(
     get,
     path = "/api/v1/users/{id}/sessions",

@@ -17,9 +17,9 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(views, save)).routes(routes!(delete))
 }
 
-/// List the views of the library that an item is or is in
+/// List the views of a library
 ///
-/// Those of everybody, then the caller's own.
+/// The identifier is that of the library or of an item in it. Shared views come first, then the caller's own.
 #[utoipa::path(
     get,
     path = "/api/v1/items/{id}/views",
@@ -33,9 +33,10 @@ async fn views(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<List<Vi
     Ok(Reply(List::whole(views.into_iter().map(Into::into).collect())))
 }
 
-/// Save a view of the library that an item is or is in
+/// Save a view of a library
 ///
-/// One of the same name is replaced and keeps its identifier, so that doing it again changes nothing.
+/// The identifier is that of the library or of an item in it. A view with the same name is replaced and keeps its
+/// identifier, so that repeating the request changes nothing.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/views",

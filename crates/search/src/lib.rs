@@ -1,4 +1,5 @@
-//! The search index, the text of documents that it is made of, and the children in which other people's documents are opened.
+//! Text extraction from documents for indexing, and the sandboxed child processes in which uploaded documents are
+//! opened.
 
 pub mod extract;
 pub mod sandbox;

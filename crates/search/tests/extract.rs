@@ -1,4 +1,4 @@
-//! Text of documents that office programs and common libraries wrote, and of files that mean it badly.
+//! Text extraction from documents written by office programs and common libraries, and from malicious files.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
 
@@ -140,7 +140,7 @@ fn what_means_it_badly_is_refused_or_bounded() {
     extract(Format::Odt, &package(&[("content.xml", &deep)])).unwrap();
     let lying = package(&[("content.xml", "</text:p></text:p></table:table><text:p>x</text:p>")]);
     for format in [Format::Odt, Format::Ods] {
-        // Neither a panic nor a hang; what comes of it does not matter.
+        // Neither panics nor hangs; the result does not matter.
         let _ = extract(format, &lying);
     }
     for bytes in [

@@ -1,4 +1,4 @@
-//! What reading costs: bytes that are allocated, counted, for files that ask for much. Nothing is measured by a clock.
+//! Cost of reading malicious files, measured as allocated bytes. No clock is involved.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
 
@@ -12,15 +12,15 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 thread_local! {
-    /// Bytes that this thread has asked for, those that it holds, and the most that it held.
+    /// Bytes that this thread has allocated in total, those that it holds, and the maximum that it held.
     static COUNTED: Cell<(u64, i64, i64)> = const { Cell::new((0, 0, 0)) };
 }
 
-/// The system's allocator, which counts for each thread.
+/// The system's allocator with counters per thread.
 struct Counting;
 
 fn count(asked: usize, given: usize) {
-    // A thread that ends has nothing left to count with.
+    // The counters of a thread that is ending no longer exist.
     let _ = COUNTED.try_with(|counted| {
         let (all, held, most) = counted.get();
         let held = held + asked as i64 - given as i64;
@@ -28,7 +28,7 @@ fn count(asked: usize, given: usize) {
     });
 }
 
-// SAFETY: every call is passed on unchanged; counting allocates nothing.
+// SAFETY: every call is passed on unchanged, and counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 0);
@@ -48,7 +48,7 @@ static ALLOCATOR: Counting = Counting;
 
 const MB: u64 = 1 << 20;
 
-/// Reads a document; gives the bytes that were allocated for it, and the most at one time.
+/// Reads a document. Returns the bytes allocated for it, and the maximum held at one time.
 fn work(format: Format, document: &[u8]) -> (u64, u64) {
     COUNTED.set((0, 0, 0));
     let read = extract(format, document);

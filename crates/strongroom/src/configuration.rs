@@ -1,5 +1,5 @@
-//! Settings in three layers: a TOML file, then the environment (`STRONGROOM_...`), then flags. Knows no room's meaning of
-//! them beyond their type.
+//! Settings in three layers: a TOML file, then the environment (`STRONGROOM_...`), then flags. Later layers override
+//! earlier ones. Knows only the types of the settings, not their meaning in other crates.
 
 use std::path::{Path, PathBuf};
 
@@ -10,38 +10,38 @@ use serde::Deserialize;
 
 use crate::listen::Listen;
 
-/// Name of the settings file that is read from the data directory when none is named.
+/// Name of the settings file in the data directory, read unless `--config` names another.
 pub const FILE: &str = "strongroom.toml";
 
-/// Environment variables with our prefix that are not settings.
+/// Environment variables with the prefix `STRONGROOM_` that are not settings.
 const NOT_SETTINGS: [&str; 4] = ["admin_password", "log", "lab_password", "lab_token"];
 
-/// Where the farm is, as every command takes it.
+/// The arguments common to all commands: location of the farm, and output format.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Place {
-    /// The data directory [default: ./strongroom-data]
+    /// Data directory [default: ./strongroom-data]
     #[arg(long, value_name = "DIR", global = true)]
     pub data: Option<PathBuf>,
-    /// A settings file [default: strongroom.toml in the data directory, if there is one]
+    /// Settings file [default: strongroom.toml in the data directory, if present]
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// Print JSON instead of text for people
+    /// Print JSON instead of text
     #[arg(long, global = true)]
     pub json: bool,
 }
 
-/// Several texts: a list, or one text with commas as the environment has it.
+/// Several strings: a list, or a single comma-separated string as in an environment variable.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Names {
-    /// Separated by commas.
+    /// A comma-separated string.
     Text(String),
-    /// One by one.
+    /// A list of strings.
     List(Vec<String>),
 }
 
 impl Names {
-    /// Each text, without space around it.
+    /// The strings, trimmed, without empty ones.
     pub fn each(&self) -> Vec<&str> {
         let texts: Vec<&str> = match self {
             Self::Text(text) => text.split(',').collect(),
@@ -51,51 +51,55 @@ impl Names {
     }
 }
 
-/// All settings. The names are those of the TOML file; in the environment `STRONGROOM_LISTEN` and so on.
+/// All settings. The field names are the keys of the TOML file; the environment variables are `STRONGROOM_LISTEN` and
+/// so on.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// The data directory.
+    /// Data directory.
     pub data: Option<PathBuf>,
     /// Address or host name, and port, to listen on.
     pub listen: Option<Listen>,
-    /// PEM file with the server's certificate and its issuers.
+    /// PEM file with the server's certificate and the certificates of its issuers.
     pub tls_certificate: Option<PathBuf>,
     /// PEM file with the certificate's private key.
     pub tls_key: Option<PathBuf>,
-    /// Whether a proxy in front of this server speaks TLS with the clients.
+    /// True if a proxy in front of this server terminates TLS.
     pub behind_tls_proxy: Option<bool>,
-    /// Addresses and networks of proxies that are believed about clients, in a list or separated by commas.
+    /// Addresses and networks of proxies that are trusted to report client addresses: a list or a comma-separated
+    /// string.
     pub trusted_proxies: Option<Names>,
-    /// Where trusted proxies write the client's address: `peer`, `x-forwarded-for`, `forwarded` or `proxy-protocol`.
+    /// Source of the client's address behind trusted proxies: `peer`, `x-forwarded-for`, `forwarded` or
+    /// `proxy-protocol`.
     pub client_address: Option<String>,
-    /// Scheme and host under which people reach this server.
+    /// Scheme and host of this server as users see them.
     pub public_url: Option<String>,
-    /// Whether WebDAV answers `Depth: infinity` with the whole tree.
+    /// True if a WebDAV request with `Depth: infinity` is answered with the whole tree.
     pub webdav_depth_infinity: Option<bool>,
-    /// The program `soffice` of LibreOffice, or `none`; looked for where programs are when it is not set.
+    /// Path of LibreOffice's `soffice` program, or `none`. If unset, the program is searched for in the usual
+    /// directories.
     pub converter: Option<PathBuf>,
-    /// Where the configuration database is: a path or a PostgreSQL URL.
+    /// Location of the configuration database: a path or a PostgreSQL URL.
     pub configuration_database: Option<String>,
-    /// Where the content database `main` of a new farm is: a path or a PostgreSQL URL.
+    /// Location of the content database `main` of a new farm: a path or a PostgreSQL URL.
     pub database: Option<String>,
     /// Days that deleted items stay in the recycle bins.
     pub recycle_days: Option<u32>,
-    /// `text` or `json`.
+    /// Log format: `text` or `json`.
     pub log_format: Option<String>,
-    /// What programs on other machines show to read `/metrics`.
+    /// Token that programs on other machines must present to read `/metrics`.
     pub metrics_token: Option<String>,
-    /// Most open connections; 0 for any number, as for the three after it.
+    /// Limit on open connections. 0 means no limit, also for the next three settings.
     pub connections: Option<usize>,
-    /// Most open connections of one address.
+    /// Limit on open connections per client address.
     pub connections_per_address: Option<usize>,
-    /// Most requests under way of one address.
+    /// Limit on concurrent requests per client address.
     pub requests_per_address: Option<usize>,
-    /// Most requests under way of one person.
+    /// Limit on concurrent requests per user.
     pub requests_per_user: Option<usize>,
-    /// Most bytes that the unfinished uploads of one person take; 0 for any number.
+    /// Limit on the bytes of one user's unfinished uploads. 0 means no limit.
     pub unfinished_bytes_per_user: Option<u64>,
-    /// Fewest bytes a second of a body; 0 for any.
+    /// Minimum transfer rate of a body in bytes per second. 0 means no minimum.
     pub least_body_rate: Option<u64>,
 }
 
@@ -123,13 +127,14 @@ const KEYS: [&str; 21] = [
     "least_body_rate",
 ];
 
-/// What the names of environment variables begin with that are settings.
+/// Prefix of environment variables that are settings.
 const PREFIX: &str = "STRONGROOM_";
-/// Likeness of two names, by Jaro, above which one may be meant by the other.
+/// Jaro similarity of two names above which one is suggested for the other.
 const ALIKE: f64 = 0.8;
 
 impl Settings {
-    /// Reads file and environment. The file is the named one, or the one in the data directory.
+    /// Reads the settings file and the environment. The file is the one named in `place`, otherwise the one in the data
+    /// directory.
     pub fn read(place: &Place) -> Result<Self> {
         let from_environment = std::env::var_os("STRONGROOM_DATA").map(PathBuf::from);
         let data = place.data.clone().or(from_environment).unwrap_or_else(default_data);
@@ -157,7 +162,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The data directory.
+    /// Data directory.
     pub fn directory(&self) -> PathBuf {
         self.data.clone().unwrap_or_else(default_data)
     }
@@ -165,8 +170,8 @@ impl Settings {
     /// Returns whether the log is written as JSON.
     ///
     /// # Errors
-    /// Invalid for a form that is unknown. Only the server asks: what is wrong with its log must keep nobody from
-    /// restoring a farm.
+    /// Returns `Invalid` for an unknown format. Only the server calls this function: a wrong log format must not
+    /// prevent the restore of a farm.
     pub fn log_as_json(&self) -> Result<bool> {
         match self.log_format.as_deref() {
             None | Some("text") => Ok(false),
@@ -176,7 +181,7 @@ impl Settings {
     }
 }
 
-/// Refuses a data directory that is a file, or would lie below one.
+/// Refuses a data directory that is a file or lies below a file.
 fn check_directory(directory: &Path) -> Result<()> {
     let is_other = |path: &&Path| std::fs::metadata(path).is_ok_and(|found| !found.is_dir());
     match directory.ancestors().find(is_other) {
@@ -194,7 +199,7 @@ fn default_data() -> PathBuf {
 fn variables() -> std::collections::HashMap<String, String> {
     let setting = |name: &String| {
         let name = name.strip_prefix(PREFIX).map(str::to_lowercase);
-        // Those of backups are read by the commands that need them.
+        // Variables for backups are read by the commands that need them.
         name.is_some_and(|name| !NOT_SETTINGS.contains(&name.as_str()) && !name.starts_with("backup_"))
     };
     std::env::vars_os()
@@ -229,7 +234,7 @@ fn check_variable(name: &str) -> Result<()> {
     }))
 }
 
-/// The setting whose name is nearest to this one, if any is near.
+/// The setting with the most similar name, if one is similar enough.
 fn nearest(key: &str) -> Option<&'static str> {
     let likeness = |known: &&str| strsim::jaro(known, key);
     KEYS.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).filter(|known| likeness(known) > ALIKE)

@@ -1,21 +1,23 @@
-//! How many files and connections the system lets this process have open. Knows nothing of what they are for.
+//! Limit on open files, and the number of connections that it allows. Independent of the use of the files and
+//! connections.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Kept for databases, stores, children and what else is open whoever asks.
+/// Descriptors reserved for databases, stores, child processes and other files, independent of the number of
+/// connections.
 const OWN: u64 = 512;
-/// What a connection has open: itself, and the content that is sent on it.
+/// Descriptors per connection: the socket, and the content being sent.
 const EACH: u64 = 2;
-/// Connections that are let in however little there is.
+/// Minimum number of connections, even if the limit is lower.
 const FEWEST: u64 = 16;
 
-/// Makes room for `wanted` connections, 0 for as many as the system allows. Returns how many there is room for, and
-/// says in the log when they are fewer.
+/// Raises the limit on open files for `wanted` connections; 0 means as many as the system allows. Returns the number of
+/// connections that fit, and logs a warning if it is less than `wanted`.
 pub fn make_room(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     let (soft, hard) = (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX));
     let needed = if wanted == 0 { hard } else { OWN.saturating_add(EACH.saturating_mul(wanted as u64)) };
-    // No more than is needed: programs that are started from here may look through all that could be open.
+    // The limit is raised no further than needed: child processes may iterate over all possible descriptors.
     let open = soft.max(needed.min(hard));
     let raised = Rlimit { current: Some(open).filter(|open| *open != u64::MAX), maximum: limit.maximum };
     let open = match setrlimit(Resource::Nofile, raised) {

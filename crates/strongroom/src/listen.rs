@@ -1,4 +1,5 @@
-//! Where to listen, as people write it: an address or a host name, and a port. Knows nothing of what listens there.
+//! Parsing and resolution of the address to listen on: an IP address or a host name, and a port. Independent of the
+//! server that listens there.
 
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -6,7 +7,7 @@ use std::str::FromStr;
 use model::{Error, Result};
 use serde::Deserialize;
 
-/// An address or a host name, with a port.
+/// An IP address or a host name, with a port.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(try_from = "String")]
 pub struct Listen(String);
@@ -23,7 +24,7 @@ impl FromStr for Listen {
     fn from_str(text: &str) -> Result<Self> {
         let named = || {
             let (host, port) = text.rsplit_once(':')?;
-            // Colons in what is not an address: an IPv6 address without its brackets.
+            // A host with colons or brackets is a malformed address, such as an IPv6 address without brackets.
             (!host.is_empty() && !host.contains([':', '[', ']']) && port.parse::<u16>().is_ok()).then_some(())
         };
         if text.parse::<SocketAddr>().is_ok() || named().is_some() {
@@ -45,10 +46,11 @@ impl TryFrom<String> for Listen {
 }
 
 impl Listen {
-    /// The address; of a name's addresses the first, of IPv4 if it has one.
+    /// Resolves the address. A host name resolves to its first IPv4 address, or to its first address if it has no IPv4
+    /// address.
     ///
     /// # Errors
-    /// Invalid, for a name without an address.
+    /// Returns `Invalid` for a host name without an address.
     pub async fn resolve(&self) -> Result<SocketAddr> {
         if let Ok(address) = self.0.parse() {
             return Ok(address);

@@ -1,5 +1,5 @@
-//! The `strongroom` program: reads configuration, opens the farm and wires the rooms. One file per subcommand in
-//! `commands`. Holds no rule of its own.
+//! The `strongroom` program: reads the configuration, opens the farm and wires the crates together. The subcommands are
+//! in `commands`, one file each. Contains no rules of its own.
 
 mod commands;
 mod configuration;
@@ -14,14 +14,14 @@ use clap::Parser;
 use commands::Command;
 use rustix::fs::Mode;
 
-/// Requests make many small allocations on several threads at once.
+/// Chosen because requests make many small allocations on several threads at once.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Characters of an error's cause that are shown: services answer with whole documents.
+/// Maximum number of characters shown of an error's cause. Some services respond with whole documents.
 const CAUSE: usize = 400;
 
-/// Self-hosted document management with its BLOBs outside the database.
+/// Self-hosted document management with BLOBs outside the database
 #[derive(Parser)]
 #[command(name = "strongroom", version, about, max_term_width = 100)]
 struct Arguments {

@@ -1,4 +1,5 @@
-//! Drives `strongroom import`, `export`, `site` and `blobs` as a person would, beside a running server and after kills.
+//! Runs `strongroom import`, `export`, `site` and `blobs` as an administrator would, during the operation of a server
+//! and after kills.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
@@ -12,7 +13,7 @@ use serde_json::Value;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_strongroom");
 const PASSWORD: &str = "the-admin-password";
 
-/// A server that is stopped when the test ends, however it ends.
+/// A server that is stopped when the test ends, even if it panics.
 struct Server {
     process: Child,
     address: String,
@@ -52,7 +53,7 @@ impl Drop for Server {
     }
 }
 
-/// A data directory with a farm in it, and nothing running.
+/// A data directory with a farm and no running server.
 fn farm() -> tempfile::TempDir {
     let data = tempfile::tempdir().unwrap();
     drop(Server::start(data.path()));
@@ -69,7 +70,7 @@ fn run(data: &Path, arguments: &[&str]) -> Output {
     program(data, arguments).output().unwrap()
 }
 
-/// Runs a command with `--json` and answers its exit status and what it printed.
+/// Runs a command with `--json`. Returns its exit status and output.
 fn json(data: &Path, arguments: &[&str]) -> (i32, Value) {
     let output = program(data, arguments).arg("--json").output().unwrap();
     let status = output.status.code().unwrap();
@@ -83,7 +84,7 @@ fn fault(data: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// Files of several size classes, each with bytes of its own.
+/// Files of several size classes, each with different bytes.
 fn tree(files: usize) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     for n in 0..files {
@@ -145,7 +146,7 @@ fn an_import_that_was_killed_goes_on_where_it_was_and_loses_nothing() {
     let arguments = ["import", text(source.path()), "Documents"];
     for delay in [150, 300, 450] {
         let mut import = program(data.path(), &arguments).stdout(Stdio::null()).spawn().unwrap();
-        // sleep: the moment of the kill may be any, it waits for nothing.
+        // sleep: the kill may come at any moment, it waits for nothing
         std::thread::sleep(Duration::from_millis(delay));
         import.kill().unwrap();
         import.wait().unwrap();
@@ -178,7 +179,7 @@ fn what_was_not_taken_is_told_in_words_in_a_report_and_by_the_exit_status() {
     let line: Value = serde_json::from_str(lines.trim()).unwrap();
     assert_eq!((line["path"].as_str(), line["reason"].as_str()), (Some("link"), Some("link")));
 
-    // Files of the kernel have other lengths than they say: none is taken, nothing hangs.
+    // Kernel files report lengths that differ from their content. None is imported, and nothing hangs.
     let (status, summary) = json(data.path(), &["import", "/proc/sys/kernel/random", "Documents"]);
     assert_eq!((status, summary["created"].as_u64()), (1, Some(0)));
     assert!(summary["not_taken"]["changed"].as_u64().unwrap() > 0, "{summary}");
@@ -197,7 +198,8 @@ fn what_cannot_be_done_says_what_to_do() {
     let mapping = fault(data.path(), &["import", ".", "Documents", "--mapping", "map.toml"]);
     assert!(mapping.contains("unknown field `user`"), "{mapping}");
     let empty = tempfile::tempdir().unwrap();
-    // A start would make another farm, where perhaps a disk is not mounted.
+    // The error must not suggest to start the server: that would create another farm, although the cause may be an
+    // unmounted disk.
     let no_farm = fault(empty.path(), &["import", ".", "Documents"]);
     assert!(no_farm.contains("disk is mounted") && !no_farm.contains("strongroom serve"), "{no_farm}");
     assert!(
@@ -227,7 +229,7 @@ fn sites_go_into_the_content_database_that_was_named() {
     let (_, sites) = json(data.path(), &["site", "list"]);
     assert_eq!(sites.as_array().unwrap().len(), 2);
 
-    // A quota that is reached ends an import with what to do, and raising it lets the import go on.
+    // An import that reaches a quota ends with advice, and continues once the quota is raised.
     json(data.path(), &["site", "quota", "sites/sales", "1.2M"]);
     std::fs::write(source.path().join("more.bin"), vec![1; 900_000]).unwrap();
     assert!(fault(data.path(), &["import", text(source.path()), "sites/sales/Offers"]).contains("quota"));
@@ -268,7 +270,7 @@ fn a_policy_counts_for_the_next_upload_and_a_check_names_the_documents_of_damage
     assert!(String::from_utf8_lossy(&words.stdout).contains("Documents/one.bin"));
 }
 
-/// Flips a bit of the first place below `directory` that holds these bytes.
+/// Flips a bit in the first occurrence of these bytes below `directory`.
 fn damage(directory: &Path, bytes: &[u8]) {
     let mut waiting: Vec<PathBuf> = vec![directory.to_owned()];
     while let Some(path) = waiting.pop() {

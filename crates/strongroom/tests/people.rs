@@ -1,4 +1,5 @@
-//! Drives `strongroom user` and `strongroom group` as a person would, with and without a server on the same directory.
+//! Runs `strongroom user` and `strongroom group` as an administrator would, with and without a server on the same
+//! directory.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_strongroom");
 
-/// A server that is stopped when the test ends, however it ends.
+/// A server that is stopped when the test ends, even if it panics.
 struct Server {
     process: Child,
     address: String,
@@ -30,7 +31,7 @@ impl Server {
         Self { process, address }
     }
 
-    /// The status of a request for a document that does not exist: 404 for who may ask, 401 for nobody.
+    /// Status of a request for a document that does not exist: 404 for an authenticated user, 401 otherwise.
     async fn status(&self, authorize: impl FnOnce(reqwest::RequestBuilder) -> reqwest::RequestBuilder) -> u16 {
         let request = reqwest::Client::new().get(format!("{}/api/v1/content/Documents/none.txt", self.address));
         authorize(request).send().await.unwrap().status().as_u16()

@@ -1,4 +1,4 @@
-//! What fuzz targets call of the pages: forms, languages, links and what is typed.
+//! Entry points for the fuzz targets of the pages: forms, languages, links and typed values.
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -23,7 +23,7 @@ use http_core::server::intake::Ahead;
 
 pub use super::document::preview::fuzzing::preview;
 
-/// Forms, and queries of listings: what was read is written so that it is read again as the same.
+/// Parses forms and listing queries, and checks that the encoded form parses to the same fields.
 pub fn fields(input: &[u8]) {
     let Ok(fields) = Fields::parse(input) else { return };
     let pairs = |fields: &Fields| -> Vec<(String, String)> {
@@ -44,7 +44,7 @@ pub fn fields(input: &[u8]) {
     }
 }
 
-/// Numbers, days and times that people and programs write.
+/// Parses numbers, days and times as typed by people and programs.
 fn typed(text: &str) {
     for language in Language::all() {
         if let Some(number) = value_format::read_number(language, text) {
@@ -65,7 +65,7 @@ fn typed(text: &str) {
     }
 }
 
-/// `Accept-Language`, and the note of what was just done in a cookie.
+/// Parses `Accept-Language`, and the message cookie.
 pub fn languages(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let language = Language::accepted(text);
@@ -78,7 +78,7 @@ pub fn languages(input: &[u8]) {
     }
 }
 
-/// The address of a link, by the router, and the form of a new one.
+/// Parses the URL of a link with the router, and the form for a new link.
 pub fn share_links(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     if let Ok(request) = Request::get(format!("/s/{text}")).body(Body::empty()) {
@@ -146,7 +146,8 @@ async fn parts(input: &[u8], piece: usize) -> (Vec<Part>, bool) {
     }
 }
 
-/// Forms with files, with the boundary `X`. However the network cuts them, they mean the same. The first byte says how.
+/// Parses multipart forms with the boundary `X`. The result must not depend on how the network splits the body. The
+/// first byte is the size of the pieces.
 pub fn multipart(input: &[u8]) {
     let Some((cut, body)) = input.split_first() else { return };
     let whole = block_on(parts(body, body.len().max(1)));

@@ -1,4 +1,4 @@
-//! `/ui-kit`: every piece of the interface on one page, to look at and to test.
+//! `/ui-kit`: every component of the interface on one page, for viewing and testing.
 
 mod colour;
 
@@ -23,12 +23,12 @@ struct Kit<'a> {
     spaces: &'static [(u8, u8)],
 }
 
-/// One extension of each kind that has an icon of its own.
+/// One file extension for each icon.
 const KINDS: &[&str] = &["pdf", "docx", "xlsx", "pptx", "png", "zip", "rs", "mp4", "eml", "txt", "bin"];
-/// The steps between things, and their pixels at the usual size of text.
+/// Spacing steps, with their pixels at the default text size.
 const SPACES: &[(u8, u8)] = &[(1, 4), (2, 8), (3, 12), (4, 16), (5, 24), (6, 36), (7, 56)];
 
-/// The page of pieces.
+/// Shows the page of components.
 pub async fn kit(mut page: Page) -> Response {
     sample_frame(&mut page);
     let files = vec![
@@ -52,7 +52,7 @@ pub async fn kit(mut page: Page) -> Response {
     })
 }
 
-/// A form with a field of every kind.
+/// Shows a form with a field of every kind.
 pub async fn form(mut page: Page) -> Response {
     sample_frame(&mut page);
     let choices = || {

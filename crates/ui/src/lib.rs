@@ -1,6 +1,6 @@
-//! The pages: what people see in a browser. Server-rendered; every basic function works without JavaScript.
+//! The web pages. They are rendered on the server, and every basic function works without JavaScript.
 //!
-//! Owns templates, texts, assets and the cookies of pages. Knows no SQL and decides no permission.
+//! This module owns templates, texts, assets and the cookies of pages. It contains no SQL and decides no permissions.
 
 use model::Code;
 mod account;
@@ -22,7 +22,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use axum::routing::get;
 use model::Error;
-// Templates ask for rights by this name.
+// Templates refer to rights by this name.
 use model::Right;
 use tower_http::compression::CompressionLayer;
 
@@ -41,12 +41,12 @@ pub fn routes() -> Router<AppState> {
         .route("/ui-kit", get(kit::kit))
         .route("/ui-kit/form", get(kit::form))
         .route("/assets/{hash}/{*name}", get(assets::serve))
-        // Browsers ask for it beside documents that they show in place, which name no icon.
+        // Browsers request it for documents shown inline, because those name no icon.
         .route("/favicon.ico", get(assets::favicon))
         .layer(axum::middleware::from_fn(error_page::show))
         .layer(axum::middleware::from_fn(dialog::answer))
         .layer(CompressionLayer::new())
-        // Not compressed: bytes that people stored, which the reader may resume at any place.
+        // Stored documents are not compressed, because clients may resume them at any offset.
         .merge(content())
 }
 
@@ -54,7 +54,7 @@ fn content() -> Router<AppState> {
     Router::new().merge(browse::content()).merge(document::content()).layer(axum::middleware::from_fn(error_page::show))
 }
 
-/// The answer where no route is: a page for browsers, a problem document for programs.
+/// Answers requests without a route: an error page for browsers, a problem document for programs.
 pub async fn fallback(State(state): State<AppState>, request: Request) -> Response {
     if !is_for_browser(request.headers()) {
         return edge::no_such_route().await;
@@ -62,7 +62,7 @@ pub async fn fallback(State(state): State<AppState>, request: Request) -> Respon
     error_page::page_of(&state, request, &Error::not_found("there is nothing at this address")).await
 }
 
-/// The answer to a method that a route does not have, such as when the address of a form is opened.
+/// Answers a method that the route does not have, such as a GET of a form's target.
 pub async fn no_such_method(State(state): State<AppState>, request: Request) -> Response {
     if !is_for_browser(request.headers()) {
         return edge::no_such_method().await;
@@ -76,7 +76,7 @@ fn is_for_browser(headers: &HeaderMap) -> bool {
     accepted.is_some_and(|kinds| kinds.contains("text/html"))
 }
 
-/// All templates and page sources, for tests that read them.
+/// Returns all templates and page sources, for tests that search them.
 #[cfg(test)]
 fn sources() -> Vec<(String, String)> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

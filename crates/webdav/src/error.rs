@@ -1,4 +1,4 @@
-//! Maps errors to what WebDAV says: its statuses, and the elements that name a broken precondition (RFC 4918, 16).
+//! Mapping of errors to WebDAV: statuses, and the elements that name a violated precondition (RFC 4918, 16).
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -9,16 +9,16 @@ use http_core::server::error;
 use super::wire::multistatus::{self, HEAD};
 use super::wire::xml;
 
-/// An error with what the verb makes of it.
+/// An error with its WebDAV status and precondition.
 #[derive(Debug)]
 pub struct Failure {
     error: Error,
     status: StatusCode,
-    /// The element of DAV: that names the precondition, with its content.
+    /// The `DAV:` element that names the precondition, with its content.
     condition: Option<String>,
 }
 
-/// What verbs return.
+/// Result type of the verbs.
 pub type Outcome<T = Response> = Result<T, Failure>;
 
 impl From<Error> for Failure {
@@ -46,17 +46,17 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// The error of the farm.
+    /// Returns the underlying error.
     pub fn error(&self) -> &Error {
         &self.error
     }
 
-    /// What is missing is the place for something new: that is a conflict.
+    /// Turns 404 into 409, when the parent for a new resource is missing.
     pub fn missing_place(self) -> Self {
         if self.error.kind() == ErrorKind::NotFound { Self { status: StatusCode::CONFLICT, ..self } } else { self }
     }
 
-    /// A name that is taken means that the method does not go there.
+    /// Turns a name conflict into 405: the method is not allowed on an existing resource.
     pub fn taken_name(self) -> Self {
         if self.error.code() == Code::NameTaken {
             Self { status: StatusCode::METHOD_NOT_ALLOWED, ..self }
@@ -65,7 +65,7 @@ impl Failure {
         }
     }
 
-    /// What a lock is in the way of, at this address, unless that was said already.
+    /// Adds the locked URL to the response (`lock-token-submitted`), unless there is a precondition already.
     pub fn locked_at(self, href: &str) -> Self {
         if self.error.kind() != ErrorKind::Locked || self.condition.is_some() {
             return self;
@@ -76,7 +76,7 @@ impl Failure {
         Self { condition: Some(condition), ..self }
     }
 
-    /// The lock that is in the way of another one.
+    /// Reports a lock that conflicts with the requested one (`no-conflicting-lock`).
     pub fn conflicting_lock(self) -> Self {
         if self.error.kind() != ErrorKind::Locked {
             return self;
@@ -84,7 +84,7 @@ impl Failure {
         Self { condition: Some("<D:no-conflicting-lock/>".to_owned()), ..self }
     }
 
-    /// There is nothing to search at this address, which a query names as its scope.
+    /// Reports the scope of a query as invalid (`search-scope-valid`).
     pub fn invalid_scope(self, href: &str) -> Self {
         let code = match self.status {
             StatusCode::NOT_FOUND | StatusCode::FORBIDDEN | StatusCode::BAD_REQUEST | StatusCode::BAD_GATEWAY => {
@@ -99,7 +99,7 @@ impl Failure {
         Self { condition: Some(condition), status: StatusCode::CONFLICT, ..self }
     }
 
-    /// With another status.
+    /// Replaces the status.
     pub fn with_status(self, status: StatusCode) -> Self {
         Self { status, ..self }
     }
@@ -124,7 +124,7 @@ impl IntoResponse for Failure {
     }
 }
 
-/// An answer with an XML body.
+/// Returns a response with an XML body.
 pub fn xml_response(status: StatusCode, body: impl Into<axum::body::Body>) -> Response {
     let kind = HeaderValue::from_static("application/xml; charset=utf-8");
     (status, [(header::CONTENT_TYPE, kind)], body.into()).into_response()

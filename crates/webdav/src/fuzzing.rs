@@ -1,4 +1,4 @@
-//! What fuzz targets call of WebDAV: bodies and header fields.
+//! Entry points for the fuzz targets of WebDAV: bodies and header fields.
 
 use model::NodePath;
 
@@ -8,10 +8,11 @@ use super::wire::judgement::{Subject, Value};
 use super::wire::xml::{self, Element, Node};
 use super::wire::{headers, href, query};
 
-/// A document: what is read of it is written so that it is read again as the same.
+/// Parses a document, and checks that the written form parses to the same tree.
 pub fn xml(input: &[u8]) {
     let Ok(element) = xml::parse(input) else { return };
-    // Each attribute may bring a declaration with it, and an escape is longer than what it stands for.
+    // Writing may add a namespace declaration for each attribute, and escapes lengthen namespaces. Such documents may
+    // exceed the parser's limits when parsed again.
     if most_attributes(&element) > 49 || most_declared(&element) > 200 || longest_namespace(&element) > 170 {
         return;
     }
@@ -31,7 +32,7 @@ fn most_attributes(element: &Element) -> usize {
     element.attributes.len().max(inner(element, most_attributes))
 }
 
-/// Declarations that may be in force once all is written.
+/// Returns an upper bound for the namespace declarations in force after writing.
 fn most_declared(element: &Element) -> usize {
     1 + element.attributes.len() + inner(element, most_declared)
 }
@@ -62,7 +63,7 @@ impl Subject for Thing {
     }
 }
 
-/// Bodies of PROPFIND, PROPPATCH, LOCK, REPORT and SEARCH.
+/// Parses bodies of PROPFIND, PROPPATCH, LOCK, REPORT and SEARCH.
 pub fn dav_bodies(input: &[u8]) {
     let _ = bodies::propfind(input);
     if let Ok(patches) = bodies::proppatch(input) {
@@ -102,7 +103,7 @@ fn written(field: &If) -> String {
     text
 }
 
-/// The field `If`.
+/// Parses the `If` field.
 pub fn if_field(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let Ok(field) = condition::parse(text) else { return };
@@ -120,7 +121,7 @@ pub fn if_field(input: &[u8]) {
     }
 }
 
-/// Other header fields of WebDAV, and the addresses in them.
+/// Parses the other header fields of WebDAV, and the URLs in them.
 pub fn dav_headers(input: &[u8]) {
     let fields = http_core::protocol::fuzzing::headers(input);
     let _ = (headers::depth(&fields), headers::overwrite(&fields), headers::condition(&fields));

@@ -1,7 +1,8 @@
-//! WebDAV at `/dav/<site path>/<library>/<path>`: class 1, 2 and 3 of RFC 4918 for file managers and office programs.
+//! WebDAV at `/dav/<site path>/<library>/<path>`: classes 1, 2 and 3 of RFC 4918, for file managers and office
+//! programs.
 //!
-//! Verbs turn requests into calls of a `Session`; they decide nothing about permissions and keep no state: locks and properties
-//! are in the content database with everything else.
+//! The verbs translate requests into calls of a `Session`. They decide no permissions and hold no state: locks and
+//! properties are in the content database with everything else.
 
 use model::Code;
 mod error;
@@ -29,7 +30,7 @@ use http_core::server::state::AppState;
 use error::Outcome;
 use request::Ask;
 
-/// The routes of WebDAV; at the root of the server only what clients on their way to `/dav/` ask.
+/// Routes of WebDAV. At the server's root, only the methods that clients send on their way to `/dav/`.
 pub fn routes() -> Router<AppState> {
     let root: MethodRouter<AppState> = MethodRouter::new().fallback(at_root);
     Router::new()

@@ -1,4 +1,4 @@
-//! Properties that the server itself knows of an item.
+//! Live properties: those that the server computes for an item.
 
 use model::{NodeKind, Right, Timestamp};
 use repository::{Details, Lock, Space};
@@ -8,7 +8,7 @@ use super::wire::multistatus::Properties;
 use super::wire::{href, xml};
 use http_core::protocol::{conditional, time};
 
-/// Names of all live properties. Nobody can set them.
+/// Names of all live properties. Clients cannot set them.
 pub const NAMES: [&str; 14] = [
     "creationdate",
     "displayname",
@@ -25,15 +25,15 @@ pub const NAMES: [&str; 14] = [
     "quota-available-bytes",
     "supported-query-grammar-set",
 ];
-/// How many of them an answer about all properties has: the others cost more or are rarely wanted.
+/// Number of live properties in an `allprop` response. The others are more expensive or rarely needed.
 const USUAL: usize = 9;
 
-/// Whether a property is one that the server itself knows.
+/// Returns whether a property is live.
 pub fn is_live(name: &PropertyName) -> bool {
     name.namespace == xml::DAV && NAMES.contains(&name.name.as_str())
 }
 
-/// Whether a request asks for what clients keep with items.
+/// Returns whether a request includes dead properties, which clients store with items.
 pub fn wants_dead(asked: &Asked) -> bool {
     match asked {
         Asked::All(_) | Asked::Names => true,
@@ -41,7 +41,7 @@ pub fn wants_dead(asked: &Asked) -> bool {
     }
 }
 
-/// Whether a request asks for a live property of this name.
+/// Returns whether a request includes the live property with this name.
 pub fn wants(asked: &Asked, name: &str) -> bool {
     let is_it = |wanted: &PropertyName| wanted.namespace == xml::DAV && wanted.name == name;
     match asked {
@@ -51,12 +51,12 @@ pub fn wants(asked: &Asked, name: &str) -> bool {
     }
 }
 
-/// Whether an item holds others.
+/// Returns whether items of this kind contain others.
 pub fn is_collection(kind: NodeKind) -> bool {
     kind != NodeKind::Document
 }
 
-/// The answer about one item.
+/// Writes the response element for one item.
 pub fn response(out: &mut String, details: &Details, asked: &Asked, space: Option<Space>) {
     let item = &details.item;
     let mut found = Properties::default();
@@ -92,7 +92,7 @@ pub fn response(out: &mut String, details: &Details, asked: &Asked, space: Optio
     found.response(out, &href::write(&item.path, is_collection(item.kind)));
 }
 
-/// Whether an item has a property, live or kept by clients.
+/// Returns whether an item has a property, live or dead.
 pub fn has(details: &Details, name: &PropertyName, space: Option<Space>) -> bool {
     let mut probe = Properties::default();
     one(&mut probe, details, name, space);
@@ -110,7 +110,7 @@ fn one(found: &mut Properties, details: &Details, name: &PropertyName, space: Op
     }
 }
 
-/// Adds a live property; false when the item has none of this name.
+/// Adds a live property. Returns false when the item does not have it.
 fn add(found: &mut Properties, details: &Details, name: &str, space: Option<Space>) -> bool {
     let item = &details.item;
     let (document, readable) = (item.kind == NodeKind::Document, item.rights.has(Right::View));
@@ -119,7 +119,7 @@ fn add(found: &mut Properties, details: &Details, name: &str, space: Option<Spac
         "resourcetype" if document => found.live(name, ""),
         "resourcetype" => found.live(name, "<D:collection/>"),
         "displayname" => found.text(name, &item.name),
-        // Of an item on the way to another one, only the name is told.
+        // An item shown only because it leads to another one reveals its name and nothing more.
         _ if !readable => return false,
         "creationdate" => found.live(name, &second(item.created_at)),
         "getlastmodified" => found.live(name, &conditional::format_date(item.modified_at)),
@@ -152,12 +152,12 @@ const BASIC_SEARCH: &str =
     "<D:supported-query-grammar><D:grammar><D:basicsearch/></D:grammar></D:supported-query-grammar>";
 const VERSION_TREE: &str = "<D:supported-report><D:report><D:version-tree/></D:report></D:supported-report>";
 
-/// A time without its fractions, which some clients do not read.
+/// Formats a time without fractions of seconds, which some clients cannot parse.
 fn second(time: Timestamp) -> String {
     time::format(Timestamp::from_micros(time.seconds().saturating_mul(1_000_000)))
 }
 
-/// What `lockdiscovery` says.
+/// Returns the content of `lockdiscovery`.
 pub fn discovery(locks: &[Lock]) -> String {
     let now = Timestamp::now();
     let mut out = String::new();

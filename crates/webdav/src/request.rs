@@ -1,4 +1,4 @@
-//! A request with its caller, its target and the locks that it shows.
+//! A request with its caller, its target and its lock tokens.
 
 use axum::body::Body;
 use axum::http::StatusCode;
@@ -13,25 +13,25 @@ use super::error::{Failure, Outcome};
 use super::wire::condition::{If, List, Present};
 use super::wire::{headers, href};
 
-/// Most bytes of an XML body.
+/// Limit on bytes of an XML body.
 const MOST_XML: usize = 1 << 20;
 
-/// A request that was understood so far.
+/// A request with its parsed target and conditions.
 pub struct Ask {
-    /// What the caller may do; it shows the tokens that the request names.
+    /// Session of the caller, with the lock tokens of the request.
     pub session: Session,
-    /// The path of the item that it is about.
+    /// Path of the target item.
     pub path: NodePath,
-    /// The address that it is about, as it came.
+    /// Path of the request URL, unchanged.
     pub href: String,
-    /// Method and fields.
+    /// Method, URL and header fields.
     pub parts: Parts,
-    /// The entity tag that the field `If` demands of the target, without quotes.
+    /// Entity tag that the `If` field requires of the target, without quotes.
     demanded: Option<String>,
 }
 
 impl Ask {
-    /// Reads the target and judges the field `If`.
+    /// Parses the target and evaluates the `If` field.
     pub async fn new(session: Session, parts: Parts) -> Outcome<Self> {
         refuse_query(&parts)?;
         let raw = parts.uri.path().to_owned();
@@ -42,17 +42,17 @@ impl Ask {
             ask.judge(&condition).await?;
             tokens = condition.tokens();
         }
-        // Nothing but `If` shows that a client knows of a lock; `Lock-Token` only names the one to end.
+        // Only the `If` field submits lock tokens. `Lock-Token` merely names the lock to remove.
         ask.session = ask.session.with_lock_tokens(tokens);
         Ok(ask)
     }
 
-    /// The item that it is about.
+    /// Returns the target item.
     pub fn target(&self) -> Target {
         self.path.clone().into()
     }
 
-    /// Conditions that the transaction of the change checks again.
+    /// Returns the preconditions that the change's transaction checks again.
     pub async fn preconditions(&self) -> Outcome<Preconditions> {
         let mut found = conditions::of_change(&self.session, || self.target(), &self.parts.headers).await?;
         if let (None, Some(tag)) = (&found.if_match, &self.demanded) {
@@ -61,14 +61,14 @@ impl Ask {
         Ok(found)
     }
 
-    /// Refuses what does not hold now, before a change that leaves the content alone.
+    /// Checks the preconditions now, before a change that does not affect the content.
     pub async fn require_preconditions(&self) -> Outcome<()> {
         let wanted = self.preconditions().await?;
         if wanted == Preconditions::default() {
             return Ok(());
         }
         let present = match self.session.item(&self.target()).await {
-            // A folder has no tag that anybody could know; it is there all the same.
+            // A folder has no entity tag that a client could know, but it exists.
             Ok(item) => Some(item.version_id.unwrap_or(item.id)),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error.into()),
@@ -76,12 +76,12 @@ impl Ask {
         Ok(wanted.check(present)?)
     }
 
-    /// What `read` makes of a body of at most a mebibyte.
+    /// Parses a body of at most 1 MiB with `read`.
     pub async fn xml<T: Send + 'static>(&self, body: Body, read: fn(&[u8]) -> model::Result<T>) -> Outcome<T> {
         Ok(intake::apart(intake::whole(body, MOST_XML).await?, read).await?)
     }
 
-    /// Refuses with 412 unless one of the lists of the field `If` holds.
+    /// Refuses with 412 unless one of the lists in the `If` field holds.
     async fn judge(&mut self, condition: &If) -> Outcome<()> {
         let mut known: Vec<(String, Present)> = Vec::new();
         for list in &condition.0 {
@@ -106,7 +106,7 @@ impl Ask {
         }
     }
 
-    /// The state of the resource at an address; one that cannot be ours has none.
+    /// Returns the state of the resource at a URL. A URL outside of this server has no state.
     async fn present(&self, address: &str) -> Outcome<Present> {
         let local = headers::local_path(&self.parts.headers, address).and_then(|path| href::parse(&path));
         let Ok(path) = local else { return Ok(Present::default()) };
@@ -118,7 +118,8 @@ impl Ask {
         }
     }
 
-    /// Where nothing is, deep locks on what would hold it count, and those on the document that the caller put aside from there.
+    /// Returns the locks that cover a missing resource: deep locks on its parent, and locks on the document that the
+    /// caller moved away from this name.
     async fn covered(&self, path: &NodePath, wanted: Wanted) -> Outcome<Present> {
         let Some((parent, _)) = path.split_last() else { return Ok(Present::default()) };
         match self.session.details(&parent.into(), wanted).await {
@@ -140,7 +141,8 @@ fn state(details: &Details) -> Present {
     }
 }
 
-/// Behind an address, only a version to read is named: what comes behind the question mark of a name would be lost.
+/// Refuses queries except for reads. Only reads of a version use a query. In other requests an unescaped question mark
+/// most likely belongs to a name, and the rest of that name would be lost.
 fn refuse_query(parts: &Parts) -> Outcome<()> {
     if parts.uri.query().is_none() || matches!(parts.method.as_str(), "GET" | "HEAD") {
         return Ok(());
@@ -156,7 +158,7 @@ fn refuse_query(parts: &Parts) -> Outcome<()> {
     Err(error.into())
 }
 
-/// A name that no item can have: nothing is there, and nothing can be put there.
+/// Maps the error for a name that no item can have: reads answer 404, and writes are refused.
 fn unusable(error: Error, method: &str) -> Failure {
     let reads = matches!(method, "GET" | "HEAD" | "PROPFIND" | "DELETE" | "REPORT" | "SEARCH" | "UNLOCK");
     let named = error.code() == Code::InvalidName;

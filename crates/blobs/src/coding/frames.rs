@@ -21,7 +21,7 @@ pub struct Sealing {
 pub struct Frame {
     /// CRC-32 of the stored bytes.
     pub sum: u32,
-    /// Their number.
+    /// Length in bytes.
     pub length: u32,
     pub compressed: bool,
 }

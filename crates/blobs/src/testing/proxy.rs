@@ -107,7 +107,7 @@ impl FaultProxy {
         Self { address, shared, listening: task.abort_handle() }
     }
 
-    /// Where it listens.
+    /// Address on which it listens.
     pub fn address(&self) -> &str {
         &self.address
     }

@@ -45,7 +45,7 @@ impl S3Server {
         panic!("versitygw does not start");
     }
 
-    /// Where it listens.
+    /// Address on which it listens.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
@@ -80,7 +80,7 @@ pub fn options_at(address: &str, prefix: &str) -> ObjectOptions {
 
 impl Drop for S3Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may already have exited.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

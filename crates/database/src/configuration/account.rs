@@ -1,6 +1,6 @@
-//! Statements over accounts: who can sign in, and what the farm knows about them.
+//! Statements over accounts: the users who can sign in, and the farm's record of each.
 //!
-//! Must not know how passwords are checked or who may change what.
+//! This module must not know how passwords are checked or who may change what.
 
 use model::{Id, LoginName, Preferences, Result, Theme, Timestamp};
 
@@ -28,59 +28,59 @@ statements! {
         a.theme, f.directory_version FROM account a CROSS JOIN farm f WHERE a.id = $1 AND NOT a.disabled";
 }
 
-/// What the farm knows about a user, without secrets.
+/// A user's record in the farm, without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// The user's identifier, never given to another.
+    /// Identifier of the user. It is never reused.
     pub id: Id,
-    /// The name under which the user signs in.
+    /// The user's login name.
     pub login: String,
-    /// The name that people see.
+    /// The display name.
     pub display_name: String,
     /// E-mail address, or empty.
     pub email: String,
-    /// Whether the user administers the farm.
+    /// True if the user administers the farm.
     pub farm_administrator: bool,
-    /// Whether all credentials of the user are refused.
+    /// True if all credentials of the user are refused.
     pub disabled: bool,
-    /// Whether the account is kept for its name in the history only. Such an account is always disabled.
+    /// Set if the account is kept only for its name in the history. Such an account is always disabled.
     pub deleted: bool,
     /// Language and theme.
     pub preferences: Preferences,
-    /// When the account was made.
+    /// Time at which the account was created.
     pub created_at: Timestamp,
-    /// When the user last signed in with the password.
+    /// Time of the last sign-in with the password.
     pub signed_in_at: Option<Timestamp>,
 }
 
-/// What a request needs to know about the account whose credential it shows.
+/// The facts about an account that a request needs once its credential has been found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The account.
     pub account: Id,
-    /// The name under which the user signs in.
+    /// The user's login name.
     pub login: String,
-    /// The name that people see.
+    /// The display name.
     pub display_name: String,
-    /// Whether the user administers the farm.
+    /// True if the user administers the farm.
     pub farm_administrator: bool,
-    /// Rises with each change of the password.
+    /// Counter that rises with each change of the password.
     pub password_version: i64,
     /// Language and theme.
     pub preferences: Preferences,
-    /// The farm's directory version at this moment.
+    /// The farm's directory version, read in the same statement.
     pub directory_version: i64,
 }
 
-/// What is needed to check a password.
+/// The stored data for checking a password.
 pub struct StoredPassword {
     /// The account.
     pub account: Id,
     /// The hash in PHC text form; `None` for an account that cannot sign in with a password.
     pub hash: Option<String>,
-    /// Rises with each change of the password.
+    /// Counter that rises with each change of the password.
     pub version: i64,
-    /// Whether the account is disabled.
+    /// Set if the account is disabled.
     pub disabled: bool,
 }
 
@@ -103,17 +103,17 @@ pub fn insert(tx: &mut Transaction, account: &Account, password_hash: Option<&st
     Ok(())
 }
 
-/// The account with this identifier, also when it is disabled or deleted.
+/// The account with this identifier, even if it is disabled or deleted.
 pub fn find(reader: &mut Reader, id: Id) -> Result<Option<Account>> {
     reader.find(FIND_ACCOUNT, &params![id], account)
 }
 
-/// The account with this login, also when it is disabled or deleted.
+/// The account with this login, even if it is disabled or deleted.
 pub fn find_by_login(reader: &mut Reader, login: &LoginName) -> Result<Option<Account>> {
     reader.find(FIND_ACCOUNT_BY_LOGIN, &params![login.as_str()], account)
 }
 
-/// Up to `limit` accounts that are not deleted, by login, behind `after`.
+/// Up to `limit` accounts that are not deleted, in order of login, starting after the login `after`.
 pub fn list(reader: &mut Reader, after: &str, limit: usize) -> Result<Vec<Account>> {
     reader.query(LIST_ACCOUNTS, &params![after, limit as i64], account)
 }
@@ -123,7 +123,7 @@ pub fn first_farm_administrator(reader: &mut Reader) -> Result<Option<Id>> {
     reader.find(FIRST_FARM_ADMINISTRATOR, &params![], |row| row.get(0))
 }
 
-/// Whether an enabled account other than `id` administers the farm.
+/// Returns whether an enabled account other than `id` is a farm administrator.
 pub fn has_other_farm_administrator(tx: &mut Transaction, id: Id) -> Result<bool> {
     let other: Option<Id> = tx.find(OTHER_FARM_ADMINISTRATOR, &params![id], |row| row.get(0))?;
     Ok(other.is_some())
@@ -136,12 +136,12 @@ pub fn find_password(reader: &mut Reader, login: &LoginName) -> Result<Option<St
     })
 }
 
-/// The identity behind an enabled account, with the directory version of the same moment.
+/// The identity behind an enabled account, with the directory version at the same moment.
 pub fn find_identity(reader: &mut Reader, id: Id) -> Result<Option<Identity>> {
     reader.find(FIND_IDENTITY, &params![id], |row| identity(row, 0))
 }
 
-/// Takes over login, names and flags of `account`.
+/// Stores the login, names and flags of `account`.
 pub fn update(tx: &mut Transaction, account: &Account) -> Result<u64> {
     tx.execute(
         UPDATE_ACCOUNT,
@@ -157,17 +157,17 @@ pub fn update(tx: &mut Transaction, account: &Account) -> Result<u64> {
     )
 }
 
-/// Replaces the password hash and raises the password version, which ends all sessions.
+/// Replaces the password hash and raises the password version, which ends all sessions of the account.
 pub fn set_password(tx: &mut Transaction, id: Id, hash: Option<&str>) -> Result<u64> {
     tx.execute(UPDATE_PASSWORD, &params![id, hash])
 }
 
-/// Replaces language and theme.
+/// Replaces the language and theme.
 pub fn set_preferences(tx: &mut Transaction, id: Id, preferences: &Preferences) -> Result<u64> {
     tx.execute(UPDATE_PREFERENCES, &params![id, preferences.language.as_str(), preferences.theme.as_str()])
 }
 
-/// Notes that the user signed in.
+/// Records the time of a sign-in.
 pub fn set_signed_in(tx: &mut Transaction, id: Id, at: Timestamp) -> Result<u64> {
     tx.execute(UPDATE_SIGNED_IN, &params![id, at])
 }

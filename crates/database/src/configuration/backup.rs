@@ -1,4 +1,5 @@
-//! Backups that were taken, as far as the farm must know them: what runs and what is kept holds back collection.
+//! Records of the backups that were taken. The farm needs them because a running backup, and a kept one without its own
+//! copy of the BLOBs, hold back garbage collection.
 
 use model::{Id, Result, Timestamp};
 
@@ -23,28 +24,28 @@ statements! {
         WHERE state = 'kept'";
 }
 
-/// A backup as the farm remembers it.
+/// A backup as recorded by the farm.
 #[derive(Clone, Debug)]
 pub struct BackupRow {
-    /// Identifier, the same as in the backup itself.
+    /// Identifier, the same as in the backup set itself.
     pub id: Id,
-    /// Where it is.
+    /// Location.
     pub destination: String,
     /// `running`, `kept`, `failed` or `removed`.
     pub state: String,
-    /// Whether it holds no copy of the BLOBs, so that the stores must keep them.
+    /// Set if the backup set holds no copy of the BLOBs, so that the stores must keep them.
     pub needs_stores: bool,
-    /// The point in time that it shows.
+    /// The point in time that the backup represents.
     pub started_at: Timestamp,
-    /// When whoever takes it last gave a sign of life.
+    /// Time of the last heartbeat of the process that takes the backup.
     pub seen_at: Timestamp,
-    /// When it ended.
+    /// Time of the end.
     pub finished_at: Option<Timestamp>,
-    /// Bytes of everything that it brings back.
+    /// Bytes that a restore of the set brings back.
     pub bytes: i64,
-    /// Bytes that it added to its destination.
+    /// Bytes that the backup added to its destination.
     pub new_bytes: i64,
-    /// How it ended, for a person.
+    /// The outcome as a message for people.
     pub message: String,
 }
 
@@ -63,7 +64,7 @@ fn read(row: &Row<'_>) -> Result<BackupRow> {
     })
 }
 
-/// A backup begins: nothing that is referred to from now on is collected until it ends.
+/// Registers a running backup. Nothing that is referenced from now on is collected until the backup ends.
 pub fn insert(
     transaction: &mut Transaction<'_>,
     id: Id,
@@ -74,31 +75,31 @@ pub fn insert(
     transaction.execute(INSERT, &params![id, destination, needs_stores, now]).map(drop)
 }
 
-/// A running backup gives a sign of life; false when it was ended by somebody else.
+/// Records a heartbeat of a running backup. Returns false if another process has ended the backup.
 pub fn seen(transaction: &mut Transaction<'_>, id: Id, now: Timestamp) -> Result<bool> {
     Ok(transaction.execute(SEEN, &params![id, now])? == 1)
 }
 
-/// How a backup ended.
+/// The outcome of a backup.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// `kept` or `failed`.
     pub state: &'static str,
-    /// Bytes of everything that it brings back.
+    /// Bytes that a restore of the set brings back.
     pub bytes: i64,
-    /// Bytes that it added to its destination.
+    /// Bytes that the backup added to its destination.
     pub new_bytes: i64,
-    /// For a person.
+    /// Message for people.
     pub message: String,
 }
 
-/// A backup has ended.
+/// Records the outcome of a backup.
 pub fn end(transaction: &mut Transaction<'_>, id: Id, ended: &Ended, now: Timestamp) -> Result<()> {
     let values = params![id, ended.state, now, ended.bytes, ended.new_bytes, &ended.message];
     transaction.execute(END, &values).map(drop)
 }
 
-/// A backup was removed from its destination, or is not looked for there any more.
+/// Records that a backup was removed from its destination, or that the farm no longer looks for it there.
 pub fn remove(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     transaction.execute(REMOVE, &params![id]).map(drop)
 }
@@ -108,13 +109,13 @@ pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<BackupRow>> {
     reader.find(FIND, &params![id], read)
 }
 
-/// Backups, newest first, before `before`.
+/// Backups older than `before`, newest first.
 pub fn list(reader: &mut Reader<'_>, before: Option<Id>, limit: usize) -> Result<Vec<BackupRow>> {
     reader.query(LIST, &params![before.unwrap_or(Id::new(i64::MAX)), limit as i64], read)
 }
 
-/// What was referred to at this time must stay in the stores: the earliest point of a backup that runs (and gave a sign of
-/// life after `alive_after`) or is kept without its own copy.
+/// Returns the time since which every referenced BLOB must stay in the stores. It is the earliest point in time of the
+/// backups that run (with a heartbeat after `alive_after`) or are kept without their own copy of the BLOBs.
 pub fn holds_since(reader: &mut Reader<'_>, alive_after: Timestamp) -> Result<Option<Timestamp>> {
     Ok(reader.find(HOLDS_SINCE, &params![alive_after], |row| row.get::<Option<Timestamp>>(0))?.flatten())
 }
@@ -124,7 +125,8 @@ pub fn holding(reader: &mut Reader<'_>, alive_after: Timestamp) -> Result<Vec<Ba
     reader.query(HOLDING, &params![alive_after], read)
 }
 
-/// Start of the latest kept backup that began at or before `until`, and of the latest kept backup of all.
+/// Returns the start of the latest kept backup that began at or before `until`, and the start of the latest kept backup
+/// overall.
 pub fn last_kept(reader: &mut Reader<'_>, until: Timestamp) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
     Ok(reader.find(LAST_KEPT, &params![until], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
 }

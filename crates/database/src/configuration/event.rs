@@ -1,6 +1,6 @@
-//! Statements over the farm's own audit log: what was done to accounts, groups, roles and the farm itself.
+//! Statements over the farm's own audit log: changes to accounts, groups, roles and the farm itself.
 //!
-//! Rows are added and read, never changed. Must never be given a secret.
+//! Rows are added and read, never changed. They must never contain a secret.
 
 use model::{Id, Result, Timestamp};
 
@@ -18,17 +18,17 @@ statements! {
 /// One entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its place in the log; rises, with gaps.
+    /// Position in the log. Positions rise, with gaps.
     pub sequence: i64,
-    /// When it happened.
+    /// Time of the event.
     pub at: Timestamp,
-    /// Who did it; [`Id::NONE`] for somebody who was not signed in.
+    /// The user who acted; [`Id::NONE`] if not signed in.
     pub actor: Id,
-    /// What was done, as a stable word such as `account.create`.
+    /// The action, as a stable word such as `account.create`.
     pub action: String,
-    /// To what: the kind and the identifier, such as `account 4711`.
+    /// The object of the action, as kind and identifier, such as `account 4711`.
     pub subject: String,
-    /// Particulars for a person to read, or empty.
+    /// Details for people to read, or empty.
     pub detail: String,
 }
 
@@ -38,22 +38,22 @@ pub fn record(tx: &mut Transaction, at: Timestamp, actor: Id, action: &str, subj
     Ok(())
 }
 
-/// Which entries are wanted.
+/// A filter on the entries of the log.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Only what this account did; [`Id::NONE`] for all.
+    /// Only actions of this account; [`Id::NONE`] for all.
     pub actor: Id,
     /// Only this action; empty for all.
     pub action: String,
-    /// Only what was done to this, as it is recorded; empty for all.
+    /// Only actions on this subject, spelt as it is recorded; empty for all.
     pub subject: String,
-    /// Only from this time on.
+    /// Only events from this time on.
     pub from: Option<Timestamp>,
-    /// Only before this time.
+    /// Only events before this time.
     pub until: Option<Timestamp>,
 }
 
-/// Up to `limit` entries whose place is in `range`, newest first.
+/// Up to `limit` entries whose position is in `range`, newest first.
 pub fn list(reader: &mut Reader, wanted: &Wanted, range: &std::ops::Range<i64>, limit: usize) -> Result<Vec<Event>> {
     let Wanted { actor, action, subject, from, until } = wanted;
     let (from, until) = (from.map_or(i64::MIN, Timestamp::micros), until.map_or(i64::MAX, Timestamp::micros));
@@ -61,12 +61,13 @@ pub fn list(reader: &mut Reader, wanted: &Wanted, range: &std::ops::Range<i64>, 
     reader.query(LIST_EVENTS, &values, event)
 }
 
-/// The place of the newest entry; 0 when there is none.
+/// Position of the newest entry; 0 if the log is empty.
 pub fn last(reader: &mut Reader) -> Result<i64> {
     Ok(reader.find(LAST_EVENT, &params![], |row| row.get::<Option<i64>>(0))?.flatten().unwrap_or(0))
 }
 
-/// The first place of which, as far as places and times rise together, all entries from there on are not older than `at`.
+/// Returns the position of the first entry that is not older than `at`, by binary search. Exact only as far as
+/// positions and times rise together.
 pub fn place_of(reader: &mut Reader, at: Timestamp) -> Result<i64> {
     let (mut low, mut high) = (1, last(reader)?.saturating_add(1));
     while low < high {

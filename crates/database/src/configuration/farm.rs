@@ -30,52 +30,52 @@ statements! {
 /// The farm's own row.
 #[derive(Clone, Debug)]
 pub struct FarmRow {
-    /// Identifier of the farm; BLOB stores carry it in their owner marker.
+    /// Identifier of the farm. BLOB stores carry it in their owner marker.
     pub id: Id,
     /// Raised with every change of accounts, groups, members or roles.
     pub directory_version: i64,
 }
 
-/// A content database that the farm knows.
+/// A content database that is registered in the farm.
 #[derive(Clone, Debug)]
 pub struct ContentDatabaseRow {
     /// Identifier.
     pub id: Id,
     /// Unique name.
     pub name: String,
-    /// Where it is: a path (relative to the data directory) or a PostgreSQL URL.
+    /// Location: a path (relative to the data directory) or a PostgreSQL URL.
     pub location: String,
-    /// The store that new BLOBs go to.
+    /// Store for new BLOBs.
     pub active_store_id: Id,
     /// BLOBs smaller than this many bytes stay in the database.
     pub minimum_size: i64,
 }
 
-/// A BLOB store that the farm knows.
+/// A BLOB store that is registered in the farm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreRow {
     /// Identifier.
     pub id: Id,
     /// Unique name.
     pub name: String,
-    /// Kind of its provider, such as `database`, `directory` or `s3`.
+    /// Kind of the provider, such as `database`, `directory` or `s3`.
     pub kind: String,
     /// `active` (takes new BLOBs where a policy says so), `read-only` or `draining`.
     pub state: String,
-    /// Where it is; empty for the database kind.
+    /// Location; empty for the database kind.
     pub location: String,
-    /// Settings of its provider, as JSON.
+    /// Settings of the provider, as JSON.
     pub settings: String,
-    /// What is secret among them, sealed.
+    /// The secret settings of the provider, sealed.
     pub secret: Option<Vec<u8>>,
 }
 
-/// The farm's row, or none when the farm was not created yet.
+/// The farm's row; `None` if the farm has not been created yet.
 pub fn find(reader: &mut Reader<'_>) -> Result<Option<FarmRow>> {
     reader.find(FIND_FARM, &[], |row| Ok(FarmRow { id: row.get(0)?, directory_version: row.get(1)? }))
 }
 
-/// When the farm was created.
+/// Time when the farm was created.
 pub fn created_at(reader: &mut Reader<'_>) -> Result<Option<Timestamp>> {
     reader.find(CREATED_AT, &[], |row| row.get(0))
 }
@@ -85,30 +85,30 @@ pub fn insert(transaction: &mut Transaction<'_>, id: Id, now: Timestamp) -> Resu
     transaction.execute(INSERT_FARM, &params![id, now]).map(drop)
 }
 
-/// Counts a server's start and returns its number, which no earlier start had.
+/// Counts a server start and returns its number. No earlier start had that number.
 pub fn next_server(transaction: &mut Transaction<'_>) -> Result<i64> {
     transaction.execute(COUNT_SERVER, &[])?;
     Ok(transaction.find(SERVER_COUNT, &[], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// The setting that says up to which millisecond identifiers were granted.
+/// Setting: the millisecond up to which identifiers have been granted.
 const IDENTIFIERS: &str = "identifiers-granted";
 
 /// Ten years in milliseconds.
 const FAR: i64 = 10 * 365 * 24 * 3600 * 1000;
 
-/// Grants a range of identifiers that was granted to nobody and begins at `present` or later: with what the caller has (`mine`), when that
-/// is the last one, otherwise behind all others.
+/// Grants a range of identifiers that no other caller has. If the caller's range `mine` is the last one granted, that
+/// range is extended. Otherwise the new range begins at `present` or later, after all others.
 pub fn grant_identifiers(
     transaction: &mut Transaction<'_>,
     mine: Option<IdRange>,
     present: i64,
     length: i64,
 ) -> Result<IdRange> {
-    // One after another, on several servers too.
+    // Serialises the callers, across servers too.
     transaction.execute(LOCK_FARM, &[])?;
     let granted = granted_identifiers(transaction)?;
-    // A clock that is this far ahead is followed no further: the numbers last for 69 years.
+    // A clock that is this far ahead is ignored, because the identifiers last for only 69 years.
     let present = if granted > 0 && present > granted.saturating_add(FAR) { granted } else { present };
     let start = match mine {
         Some(mine) if mine.end == granted => mine.start,
@@ -119,7 +119,7 @@ pub fn grant_identifiers(
     Ok(start..end)
 }
 
-/// Gives back what was not used of a range, when nobody was granted a later one.
+/// Gives back the unused part of a range, provided that no later range has been granted.
 pub fn return_identifiers(transaction: &mut Transaction<'_>, mine: &IdRange, unused: i64) -> Result<()> {
     transaction.execute(LOCK_FARM, &[])?;
     if granted_identifiers(transaction)? != mine.end {
@@ -133,20 +133,20 @@ fn granted_identifiers(reader: &mut Reader<'_>) -> Result<i64> {
     text.parse().map_err(|_| Error::corrupt(format!("the farm's setting {IDENTIFIERS} is no number: {text}")))
 }
 
-/// The setting that holds what the farm knows of its clock.
+/// Setting: the farm's record of its clock.
 const CLOCK: &str = "clock";
 
-/// What the farm noted of its clock.
+/// The farm's record of its clock.
 pub fn clock(reader: &mut Reader<'_>) -> Result<Option<String>> {
     setting(reader, CLOCK)
 }
 
-/// Notes what the farm knows of its clock.
+/// Stores the farm's record of its clock.
 pub fn note_clock(transaction: &mut Transaction<'_>, text: &str) -> Result<()> {
     put_setting(transaction, CLOCK, text)
 }
 
-/// Raises the version of accounts, groups, members and roles.
+/// Raises the directory version, that of accounts, groups, members and roles.
 pub fn change_directory(transaction: &mut Transaction<'_>) -> Result<()> {
     transaction.execute(CHANGE_DIRECTORY, &[]).map(drop)
 }
@@ -161,64 +161,66 @@ pub fn put_setting(transaction: &mut Transaction<'_>, name: &str, value: &str) -
     transaction.execute(PUT_SETTING, &params![name, value]).map(drop)
 }
 
-/// The setting that says that the farm's own directory of BLOBs was made, and is never to be made again by itself.
+/// Setting: the farm's own BLOB directory has been created. It must never be recreated automatically.
 const FILES_MADE: &str = "files-made";
 
-/// Whether the farm's own directory of BLOBs was made once.
+/// Returns whether the farm's own BLOB directory was ever created.
 pub fn has_made_files(reader: &mut Reader<'_>) -> Result<bool> {
     Ok(setting(reader, FILES_MADE)?.is_some())
 }
 
-/// Notes that it was.
+/// Records that the farm's own BLOB directory was created.
 pub fn note_made_files(transaction: &mut Transaction<'_>) -> Result<()> {
     put_setting(transaction, FILES_MADE, "yes")
 }
 
-/// The setting that names the first content database of a farm until it is made; a database that it does not name is never made again.
+/// Setting: the farm's first content database, until it has been created. A database that this setting does not name is
+/// never recreated.
 const TO_MAKE: &str = "content-database-to-make";
 
-/// The content database that the first start has still to make.
+/// The content database that the first start has yet to create.
 pub fn to_make(reader: &mut Reader<'_>) -> Result<Option<Id>> {
     setting(reader, TO_MAKE)?.map(|id| id.parse()).transpose()
 }
 
-/// Notes which one it has to make.
+/// Records which content database the first start has to create.
 pub fn set_to_make(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     put_setting(transaction, TO_MAKE, &id.to_string())
 }
 
-/// Notes that it is made.
+/// Records that the first content database has been created.
 pub fn note_made(transaction: &mut Transaction<'_>) -> Result<()> {
     transaction.execute(DELETE_SETTING, &params![TO_MAKE]).map(drop)
 }
 
-/// The setting that tells this farm from others that were made from the same backups.
+/// Setting: distinguishes this farm from others that were restored from the same backups.
 const HOLDER: &str = "holder";
 
-/// Which restoration of the farm this is, as BLOB stores name their holder; none when it was never restored.
+/// Identifies which restore of the farm this is. BLOB stores name it as their holder. `None` if the farm was never
+/// restored.
 pub fn holder(reader: &mut Reader<'_>) -> Result<Option<String>> {
     setting(reader, HOLDER)
 }
 
-/// Notes which one it is.
+/// Records which restore of the farm this is.
 pub fn set_holder(transaction: &mut Transaction<'_>, holder: &str) -> Result<()> {
     put_setting(transaction, HOLDER, holder)
 }
 
-/// With the identifier of a store behind it, the setting that says which removal of the store is under way.
+/// Prefix of the setting that identifies the current removal of a store. The identifier of the store follows.
 const REMOVAL: &str = "removal-of-store-";
 
-/// The removal of a BLOB store that is under way, or was cut short; it alone may delete the store's row.
+/// The removal of a BLOB store that is in progress or was interrupted. Only this removal may delete the store's row.
 pub fn removal(reader: &mut Reader<'_>, store: Id) -> Result<Option<Id>> {
     setting(reader, &format!("{REMOVAL}{store}"))?.map(|id| id.parse()).transpose()
 }
 
-/// Begins a removal of a store; whichever was under way can come to no end any more.
+/// Begins a removal of a store. An earlier removal of the same store can no longer complete.
 pub fn begin_removal(transaction: &mut Transaction<'_>, store: Id, removal: Id) -> Result<()> {
     put_setting(transaction, &format!("{REMOVAL}{store}"), &removal.to_string())
 }
 
-/// Sees to it that no removal of a store that is under way can come to an end.
+/// Makes sure that no removal of the store that is in progress can complete.
 pub fn end_removal(transaction: &mut Transaction<'_>, store: Id) -> Result<()> {
     transaction.execute(DELETE_SETTING, &params![format!("{REMOVAL}{store}")]).map(drop)
 }
@@ -242,7 +244,7 @@ pub fn insert_database(transaction: &mut Transaction<'_>, row: &ContentDatabaseR
     transaction.execute(INSERT_DATABASE, &values).map(drop)
 }
 
-/// Changes where new BLOBs of a content database go.
+/// Changes the store and the minimum size for new BLOBs of a content database.
 pub fn update_policy(transaction: &mut Transaction<'_>, id: Id, active_store: Id, minimum_size: i64) -> Result<u64> {
     transaction.execute(UPDATE_POLICY, &params![id, active_store, minimum_size])
 }
@@ -269,18 +271,19 @@ pub fn insert_store(transaction: &mut Transaction<'_>, row: &StoreRow, now: Time
     transaction.execute(INSERT_STORE, &values).map(drop)
 }
 
-/// Changes whether a BLOB store takes new BLOBs; false when the farm does not know it any more.
+/// Changes the state of a BLOB store, which decides whether it takes new BLOBs. Returns false if the store is no longer
+/// registered.
 pub fn set_store_state(transaction: &mut Transaction<'_>, id: Id, state: &str) -> Result<bool> {
     Ok(transaction.execute(SET_STORE_STATE, &params![id, state])? == 1)
 }
 
-/// Changes where a BLOB store is and how it is reached.
+/// Changes the location of a BLOB store and how it is reached.
 pub fn set_store_place(transaction: &mut Transaction<'_>, row: &StoreRow) -> Result<()> {
     let values = params![row.id, &row.location, &row.settings, row.secret.as_deref()];
     transaction.execute(SET_STORE_PLACE, &values).map(drop)
 }
 
-/// Forgets a BLOB store, and that a removal of it is under way.
+/// Deletes the row of a BLOB store, together with the record of its removal.
 pub fn delete_store(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     end_removal(transaction, id)?;
     transaction.execute(DELETE_STORE, &params![id]).map(drop)

@@ -26,13 +26,13 @@ statements! {
 /// A named set of users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The group's identifier, never given to another.
+    /// Identifier of the group. It is never reused.
     pub id: Id,
-    /// What people call it; unique without case.
+    /// Name of the group, unique regardless of case.
     pub name: String,
-    /// What it is for, or empty.
+    /// Purpose of the group, or empty.
     pub description: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
 }
 
@@ -41,9 +41,9 @@ pub struct Group {
 pub struct Member {
     /// The account.
     pub account: Id,
-    /// The name under which the user signs in.
+    /// The user's login name.
     pub login: String,
-    /// The name that people see.
+    /// The display name.
     pub display_name: String,
 }
 
@@ -63,42 +63,42 @@ pub fn find_by_name(reader: &mut Reader, name: &Name) -> Result<Option<Group>> {
     reader.find(FIND_GROUP_BY_NAME, &params![name.folded()], group)
 }
 
-/// Up to `limit` groups by folded name, behind the folded name `after`.
+/// Up to `limit` groups in order of folded name, starting after the folded name `after`.
 pub fn list(reader: &mut Reader, after: &str, limit: usize) -> Result<Vec<Group>> {
     reader.query(LIST_GROUPS, &params![after, limit as i64], group)
 }
 
-/// Replaces name and description.
+/// Replaces the name and description.
 pub fn update(tx: &mut Transaction, id: Id, name: &Name, description: &str) -> Result<u64> {
     tx.execute(UPDATE_GROUP, &params![id, name.as_str(), name.folded(), description])
 }
 
-/// Removes a group with its list of members.
+/// Removes a group together with its list of members.
 pub fn remove(tx: &mut Transaction, id: Id) -> Result<u64> {
     tx.execute(DELETE_GROUP, &params![id])
 }
 
-/// Puts an account into a group; says whether it was not there before.
+/// Adds an account to a group. Returns whether it was not a member before.
 pub fn add_member(tx: &mut Transaction, group: Id, account: Id) -> Result<bool> {
     Ok(tx.execute(INSERT_MEMBER, &params![group, account])? > 0)
 }
 
-/// Takes an account out of a group; says whether it was there.
+/// Removes an account from a group. Returns whether it was a member.
 pub fn remove_member(tx: &mut Transaction, group: Id, account: Id) -> Result<bool> {
     Ok(tx.execute(DELETE_MEMBER, &params![group, account])? > 0)
 }
 
-/// Takes an account out of all groups.
+/// Removes an account from all groups.
 pub fn remove_memberships(tx: &mut Transaction, account: Id) -> Result<u64> {
     tx.execute(DELETE_MEMBERSHIPS, &params![account])
 }
 
-/// Up to `limit` members by login, behind the login `after`.
+/// Up to `limit` members in order of login, starting after the login `after`.
 pub fn list_members(reader: &mut Reader, group: Id, after: &str, limit: usize) -> Result<Vec<Member>> {
     reader.query(LIST_MEMBERS, &params![group, after, limit as i64], member)
 }
 
-/// Up to `limit` accounts that are not disabled by login, behind the login `after`.
+/// Up to `limit` accounts that are not disabled, in order of login, starting after the login `after`.
 pub fn list_everyone(reader: &mut Reader, after: &str, limit: usize) -> Result<Vec<Member>> {
     reader.query(LIST_EVERYONE, &params![after, limit as i64], member)
 }

@@ -1,6 +1,6 @@
-//! Jobs: work that goes on in the background, survives the process that does it, and can be paused and ended.
+//! Jobs: background work that survives the process that runs it, and can be paused and aborted.
 //!
-//! Whoever runs a job holds a lease that it renews; when the lease has run out, another process goes on.
+//! The runner of a job holds a lease and renews it. When the lease has expired, another process may continue the job.
 
 use std::time::Duration;
 
@@ -33,47 +33,47 @@ statements! {
     PURGE = "DELETE FROM job WHERE state IN ('finished', 'aborted') AND finished_at < $1";
 }
 
-/// A job as it is stored.
+/// A stored job.
 #[derive(Clone, Debug)]
 pub struct JobRow {
     /// Identifier.
     pub id: Id,
-    /// What kind of work, such as `migrate`.
+    /// Kind of work, such as `migrate`.
     pub kind: String,
     /// `waiting`, `running`, `paused`, `finished`, `failed` or `aborted`.
     pub state: String,
-    /// What its runner is asked for: `run`, `pause` or `abort`.
+    /// Request to the runner: `run`, `pause` or `abort`.
     pub wish: String,
-    /// What to do, as JSON with a version.
+    /// The work to do, as JSON with a version.
     pub payload: String,
-    /// How far it is, and where to go on, as JSON; empty before the first report.
+    /// Progress and the point at which to resume, as JSON; empty before the first report.
     pub progress: String,
-    /// How it ended, for a person.
+    /// The outcome as a message for people.
     pub message: String,
-    /// The server or command that runs it.
+    /// The server or command that runs the job.
     pub runner: Id,
-    /// When its runner counts as dead.
+    /// End of the lease. After it the runner counts as dead.
     pub lease_until: Timestamp,
-    /// When it was asked for.
+    /// Time of the request.
     pub created_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub created_by: Id,
-    /// When it was begun first.
+    /// Time of the first start.
     pub started_at: Option<Timestamp>,
-    /// When it ended.
+    /// Time of the end.
     pub finished_at: Option<Timestamp>,
 }
 
-/// Something that a job could not do.
+/// An error of a job.
 #[derive(Clone, Debug)]
 pub struct JobError {
-    /// What it is about.
+    /// Subject.
     pub item: String,
-    /// What happened.
+    /// Description of what happened.
     pub message: String,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: i64,
-    /// When last.
+    /// Time of the last attempt.
     pub at: Timestamp,
 }
 
@@ -112,30 +112,30 @@ pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<JobRow>> {
     reader.find(FIND, &params![id], read)
 }
 
-/// Jobs, newest first, before `before`.
+/// Jobs older than `before`, newest first.
 pub fn list(reader: &mut Reader<'_>, before: Option<Id>, limit: usize) -> Result<Vec<JobRow>> {
     reader.query(LIST, &params![before.unwrap_or(Id::new(i64::MAX)), limit as i64], read)
 }
 
-/// Jobs that wait for a runner, or have lost theirs, oldest first, at most 20.
+/// Jobs that wait for a runner or whose runner's lease has expired, oldest first, at most 20.
 pub fn ready(reader: &mut Reader<'_>, now: Timestamp) -> Result<Vec<JobRow>> {
     reader.query(READY, &params![now, now.after(LONGEST_LEASE)], read)
 }
 
-/// A lease that ends later than this was given by a clock that was ahead: it holds nobody off.
+/// Upper bound on a plausible lease. A lease that ends later was granted by a clock that ran ahead and is ignored.
 const LONGEST_LEASE: Duration = Duration::from_secs(60 * 60);
 
-/// Takes a job that is ready; false when another runner was faster.
+/// Takes the lease of a job that is ready. Returns false if another runner was faster.
 pub fn claim(transaction: &mut Transaction<'_>, id: Id, runner: Id, now: Timestamp, until: Timestamp) -> Result<bool> {
     Ok(transaction.execute(CLAIM, &params![id, runner, now, until, now.after(LONGEST_LEASE)])? == 1)
 }
 
-/// Keeps a job and notes how far it is; false when it was lost.
+/// Renews the lease and stores the progress. Returns false if the lease was lost.
 pub fn renew(transaction: &mut Transaction<'_>, id: Id, runner: Id, until: Timestamp, progress: &str) -> Result<bool> {
     Ok(transaction.execute(RENEW, &params![id, runner, until, progress])? == 1)
 }
 
-/// Lets go of a job in `state`.
+/// Gives up the lease and leaves the job in `state`. Returns false if the lease was lost.
 pub fn end(
     transaction: &mut Transaction<'_>,
     id: Id,
@@ -148,39 +148,40 @@ pub fn end(
     Ok(transaction.execute(END, &params![id, runner, state, progress, message, finished])? == 1)
 }
 
-/// Asks a job's runner for something; false when the job has ended.
+/// Sets the request to a job's runner. Returns false if the job has ended.
 pub fn wish(transaction: &mut Transaction<'_>, id: Id, wish: &str) -> Result<bool> {
     Ok(transaction.execute(WISH, &params![id, wish])? == 1)
 }
 
-/// Changes the state of a job that nobody runs; false when somebody does, or it has ended.
+/// Changes the state of a job that waits or is paused. Returns false if the job is running or has ended.
 pub fn settle(transaction: &mut Transaction<'_>, id: Id, state: &str, finished: Option<Timestamp>) -> Result<bool> {
     Ok(transaction.execute(SETTLE, &params![id, state, finished])? == 1)
 }
 
-/// Makes a job that came to an end or pauses wait for a runner again; false when it has not, or was ended for good.
+/// Puts a finished, failed or paused job back into the waiting state. Returns false if the job is in any other state,
+/// such as aborted.
 pub fn retry(transaction: &mut Transaction<'_>, id: Id) -> Result<bool> {
     Ok(transaction.execute(RETRY, &params![id])? == 1)
 }
 
-/// Notes something that could not be done.
+/// Records an item of work that failed.
 pub fn put_error(transaction: &mut Transaction<'_>, id: Id, item: &str, message: &str, now: Timestamp) -> Result<()> {
     transaction.execute(PUT_ERROR, &params![id, item, message, now]).map(drop)
 }
 
-/// Forgets what could not be done before `before`, since it could be done after all.
+/// Deletes the errors from before `before`, because those items have succeeded since.
 pub fn forget_errors(transaction: &mut Transaction<'_>, id: Id, before: Timestamp) -> Result<()> {
     transaction.execute(FORGET_ERRORS, &params![id, before]).map(drop)
 }
 
-/// What a job could not do, by item, behind `after`.
+/// The errors of a job in order of item, starting after the item `after`.
 pub fn errors(reader: &mut Reader<'_>, id: Id, after: &str, limit: usize) -> Result<Vec<JobError>> {
     reader.query(LIST_ERRORS, &params![id, after, limit as i64], |row| {
         Ok(JobError { item: row.get(0)?, message: row.get(1)?, attempts: row.get(2)?, at: row.get(3)? })
     })
 }
 
-/// Forgets jobs that ended well before `before`.
+/// Deletes finished and aborted jobs that ended before `before`.
 pub fn purge(transaction: &mut Transaction<'_>, before: Timestamp) -> Result<u64> {
     transaction.execute(PURGE, &params![before])
 }

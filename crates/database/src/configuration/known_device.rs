@@ -1,6 +1,6 @@
-//! Statements over the devices and addresses from which people signed in.
+//! Statements over the devices and addresses from which users signed in.
 //!
-//! Knows hashes only, and not what of.
+//! This module knows only hashes, not what they are hashes of.
 
 use model::{Id, LoginName, Result, Timestamp};
 
@@ -18,31 +18,32 @@ statements! {
         (SELECT seen_at FROM known_device WHERE account_id = $1 ORDER BY seen_at DESC LIMIT $2) newest)";
 }
 
-/// Whether the account with this login signed in from what has this hash.
+/// Returns whether the account with this login has signed in from the device or address with this hash.
 pub fn is_known(reader: &mut Reader, login: &LoginName, hash: &[u8]) -> Result<bool> {
     let seen: Option<Timestamp> = reader.find(FIND_DEVICE, &params![login.as_str(), hash], |row| row.get(0))?;
     Ok(seen.is_some())
 }
 
-/// Whether any account signed in from what has this hash.
+/// Returns whether any account has signed in from the device or address with this hash.
 pub fn is_known_to_anybody(reader: &mut Reader, hash: &[u8]) -> Result<bool> {
     let found: Option<Id> = reader.find(FIND_DEVICE_OF_ANYBODY, &params![hash], |row| row.get(0))?;
     Ok(found.is_some())
 }
 
-/// Keeps what has this hash as known to an account, which forgets the ones that were not seen for longest beyond `most`.
+/// Records the device or address with this hash as known to an account. The account keeps the `most` that were seen
+/// last.
 pub fn keep(tx: &mut Transaction, account: Id, hash: &[u8], now: Timestamp, most: usize) -> Result<()> {
     tx.execute(KEEP_DEVICE, &params![account, hash, now])?;
     tx.execute(DELETE_SURPLUS_DEVICES, &params![account, most as i64])?;
     Ok(())
 }
 
-/// Forgets all that an account knows.
+/// Deletes all known devices and addresses of an account.
 pub fn remove_all(tx: &mut Transaction, account: Id) -> Result<u64> {
     tx.execute(DELETE_DEVICES, &params![account])
 }
 
-/// Forgets what was not seen since `before`, of all accounts.
+/// Deletes devices and addresses not seen since `before`, for all accounts.
 pub fn purge(tx: &mut Transaction, before: Timestamp) -> Result<u64> {
     tx.execute(DELETE_OLD_DEVICES, &params![before])
 }

@@ -1,6 +1,6 @@
-//! Statements over the networks from which links with a password were opened.
+//! Statements over the networks from which password-protected links were opened.
 //!
-//! Knows hashes only, and not what of.
+//! This module knows only hashes, not what they are hashes of.
 
 use model::{Id, Result, Timestamp};
 
@@ -18,24 +18,25 @@ statements! {
         (SELECT opened_at FROM link_network ORDER BY opened_at DESC LIMIT 1 OFFSET $1)";
 }
 
-/// When a link was last opened from what has this hash; none when it never was, or too long ago.
+/// Time when a link was last opened from the network with this hash; `None` if it never was, or so long ago that the
+/// record was purged.
 pub fn opened_at(reader: &mut Reader, link: Id, hash: &[u8]) -> Result<Option<Timestamp>> {
     reader.find(FIND_NETWORK, &params![link, hash], |row| row.get(0))
 }
 
-/// Keeps what has this hash as known to a link, which forgets the ones that opened it longest ago beyond `most`.
+/// Records the network with this hash as known to a link. The link keeps the `most` from which it was opened last.
 pub fn keep(tx: &mut Transaction, link: Id, hash: &[u8], now: Timestamp, most: usize) -> Result<()> {
     tx.execute(KEEP_NETWORK, &params![link, hash, now])?;
     tx.execute(DELETE_SURPLUS_OF_LINK, &params![link, most as i64])?;
     Ok(())
 }
 
-/// Forgets all that a link knows.
+/// Deletes all known networks of a link.
 pub fn remove_all(tx: &mut Transaction, link: Id) -> Result<u64> {
     tx.execute(DELETE_NETWORKS, &params![link])
 }
 
-/// Forgets what opened no link since `before`, and the oldest beyond `keep`.
+/// Deletes networks from which no link was opened since `before`, and the oldest beyond `keep`.
 pub fn purge(tx: &mut Transaction, before: Timestamp, keep: usize) -> Result<u64> {
     let old = tx.execute(DELETE_OLD_NETWORKS, &params![before])?;
     Ok(old + tx.execute(DELETE_SURPLUS_NETWORKS, &params![keep as i64])?)

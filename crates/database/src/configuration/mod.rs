@@ -1,5 +1,6 @@
 //! Statements over the configuration database: the farm itself, its content databases, BLOB stores and site
-//! collections, and people. One module per table or small family of tables. Knows no rule and no permission.
+//! collections, and people. One module per table or small family of tables. Business rules and permissions are not
+//! known here.
 
 pub mod account;
 pub mod backup;

@@ -1,4 +1,4 @@
-//! Statements over lists of passwords that nobody may have. Knows nothing of how their parts are coded.
+//! Statements over lists of forbidden passwords. The coding of a list's parts is not known here.
 
 use model::{Id, Result, Timestamp};
 
@@ -16,20 +16,20 @@ statements! {
     DELETE_LIST = "DELETE FROM password_list WHERE id = $1";
 }
 
-/// A list of passwords.
+/// A list of forbidden passwords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PasswordList {
-    /// Its identifier.
+    /// Identifier.
     pub id: Id,
-    /// How many passwords it holds.
+    /// Number of passwords in the list.
     pub entries: u64,
-    /// How many leading bits of a sum tell its part.
+    /// Number of leading bits of a hash that select the part.
     pub bits: u32,
-    /// When it was made.
+    /// Time of creation.
     pub made_at: Timestamp,
 }
 
-/// Begins a list, which is not in use before it is complete.
+/// Begins a list. It is not in use before it is complete.
 pub fn insert(tx: &mut Transaction, list: &PasswordList) -> Result<()> {
     tx.execute(INSERT_LIST, &params![list.id, list.entries as i64, i64::from(list.bits), list.made_at])?;
     Ok(())
@@ -41,7 +41,7 @@ pub fn insert_part(tx: &mut Transaction, list: Id, part: u64, entries: u64, code
     Ok(())
 }
 
-/// Makes a list the one in use.
+/// Marks a list complete, which makes it the one in use.
 pub fn complete(tx: &mut Transaction, list: Id, entries: u64) -> Result<()> {
     tx.execute(COMPLETE, &params![list, entries as i64])?;
     Ok(())
@@ -52,14 +52,14 @@ pub fn in_use(reader: &mut Reader) -> Result<Option<PasswordList>> {
     reader.find(IN_USE, &params![], list)
 }
 
-/// A part of a list: how many entries it has, and their coded form.
+/// A part of a list: its number of entries, and their coded form.
 pub fn part(reader: &mut Reader, list: Id, part: u64) -> Result<Option<(u64, Vec<u8>)>> {
     let read = |row: &Row| Ok((row.get::<i64>(0)? as u64, row.get::<&[u8]>(1)?.to_vec()));
     reader.find(FIND_PART, &params![list, part as i64], read)
 }
 
-/// Deletes up to `most` parts of a list other than `kept` that is in use no more, or was begun before `before` and never
-/// completed; whether there was one.
+/// Deletes up to `most` parts of one obsolete list: a list other than `kept` that is complete, or was begun before
+/// `before` and never completed. Deletes the list itself once it has no parts. Returns whether there was such a list.
 pub fn remove_some(tx: &mut Transaction, kept: Id, before: Timestamp, most: usize) -> Result<bool> {
     let Some(old) = tx.find(OTHERS, &params![kept, before], |row| row.get::<Id>(0))? else { return Ok(false) };
     if tx.execute(DELETE_PARTS, &params![old, most as i64])? == 0 {

@@ -1,4 +1,5 @@
-//! Where new BLOBs of a content database, site collection or library go, where that differs from what is above it.
+//! Policies that say where new BLOBs of a content database, site collection or library go, as far as they differ from
+//! the level above.
 
 use model::{Id, Result, Timestamp};
 
@@ -13,18 +14,18 @@ statements! {
     DELETE = "DELETE FROM blob_policy WHERE target_id = $1";
 }
 
-/// A policy as it is stored.
+/// A stored policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyRow {
     /// The content database, site collection or library.
     pub target_id: Id,
     /// `database`, `collection` or `library`.
     pub target_kind: String,
-    /// The store that new BLOBs go to; none takes the one from above.
+    /// Store for new BLOBs; `None` inherits from the level above.
     pub store_id: Option<Id>,
-    /// BLOBs smaller than this many bytes stay in the database; none takes the size from above.
+    /// BLOBs smaller than this many bytes stay in the database; `None` inherits from the level above.
     pub minimum_size: Option<i64>,
-    /// File types and tiers, as JSON that the owner of the words writes and reads.
+    /// File types and tiers as JSON. Another module defines, writes and reads the format.
     pub rules: String,
 }
 
@@ -47,7 +48,7 @@ pub fn put(transaction: &mut Transaction<'_>, row: &PolicyRow, now: Timestamp, b
     transaction.execute(PUT, &values).map(drop)
 }
 
-/// Removes a policy, so that what is above it applies.
+/// Removes a policy, so that the level above applies.
 pub fn delete(transaction: &mut Transaction<'_>, target: Id) -> Result<()> {
     transaction.execute(DELETE, &params![target]).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Statements over users and groups alike: what a people picker searches, and names of identifiers.
+//! Statements over users and groups alike: the search of a people picker, and the names behind identifiers.
 
 use model::{Id, PrincipalKind, Result};
 
@@ -13,22 +13,22 @@ statements! {
     LIST_GROUP_NAMES = "SELECT id, name FROM principal_group WHERE id {in $1}";
 }
 
-/// How a user or group is shown.
+/// The display data of a user or group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrincipalName {
     /// The user or group.
     pub id: Id,
-    /// Which of both it is.
+    /// Kind of the principal: user or group.
     pub kind: PrincipalKind,
-    /// The name that people see.
+    /// The display name.
     pub name: String,
-    /// The name under which a user signs in; `None` for a group.
+    /// Login name of a user; `None` for a group.
     pub login: Option<String>,
-    /// Whether it is a user whose account is disabled or deleted.
+    /// Set for a user whose account is disabled or deleted.
     pub disabled: bool,
 }
 
-/// Replaces the folded texts by whose beginnings a user or group is found.
+/// Replaces the folded search terms of a user or group. A search matches the beginning of a term.
 pub fn set_terms(tx: &mut Transaction, id: Id, terms: &[String]) -> Result<()> {
     tx.execute(DELETE_TERMS, &params![id])?;
     for term in terms {
@@ -37,10 +37,11 @@ pub fn set_terms(tx: &mut Transaction, id: Id, terms: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Users and groups with a term that begins with the folded text `prefix`, by term. Looks at up to `limit` terms; who has
-/// several of them comes several times.
+/// Users and groups with a term that begins with the folded text `prefix`, in order of term. Reads up to `limit` terms.
+/// A principal with several matching terms appears several times.
 pub fn search(reader: &mut Reader, prefix: &str, limit: usize) -> Result<Vec<Id>> {
-    // No text that begins with the prefix sorts behind the prefix and the last character of Unicode, which is none.
+    // Upper bound of the range: no term that begins with the prefix sorts after the prefix plus U+10FFFF, which is a
+    // noncharacter.
     let end = format!("{prefix}\u{10ffff}");
     reader.query(FIND_TERMS, &params![prefix, end, limit as i64], |row| row.get(0))
 }

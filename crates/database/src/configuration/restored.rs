@@ -1,4 +1,4 @@
-//! What a configuration database that comes from a backup must forget or have put right before it is used.
+//! Corrections to a configuration database that was restored from a backup, made before it is used.
 
 use model::{Id, Result, Timestamp};
 
@@ -18,25 +18,26 @@ statements! {
     END_BACKUPS = "UPDATE backup_set SET state = 'failed', finished_at = $2, message = $3 WHERE state = 'running' AND id <> $1";
 }
 
-/// Notes where a content database is now.
+/// Stores the new location of a content database.
 pub fn place_database(transaction: &mut Transaction<'_>, id: Id, location: &str) -> Result<()> {
     transaction.execute(PLACE_DATABASE, &params![id, location]).map(drop)
 }
 
-/// Forgets a content database with its site collections.
+/// Deletes the entry of a content database, and the entries of its site collections.
 pub fn drop_database(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     transaction.execute(DROP_COLLECTIONS_OF, &params![id])?;
     transaction.execute(DROP_DATABASE, &params![id]).map(drop)
 }
 
-/// Notes where a store is now, and of which kind.
+/// Stores the new location, kind and settings of a store.
 pub fn place_store(transaction: &mut Transaction<'_>, row: &StoreRow) -> Result<()> {
     transaction
         .execute(PLACE_STORE, &params![row.id, &row.kind, &row.location, &row.settings, row.secret.as_deref()])
         .map(drop)
 }
 
-/// Signs everybody out, forgets the servers of the farm that was backed up, ends jobs and other backups that ran, and notes that the backup `set` is kept.
+/// Ends all web sessions, deletes the servers of the backed-up farm, aborts its unfinished jobs, fails its other
+/// running backups, and records the backup `set` as kept.
 pub fn settle(transaction: &mut Transaction<'_>, set: Id, why: &str, now: Timestamp) -> Result<()> {
     transaction.execute(DROP_SESSIONS, &[])?;
     transaction.execute(DROP_SERVERS, &[])?;

@@ -29,17 +29,17 @@ pub fn find_by_name(reader: &mut Reader, name: &Name) -> Result<Option<Role>> {
     reader.find(FIND_ROLE_BY_NAME, &params![name.folded()], role)
 }
 
-/// All roles, built-in ones first, then by age. They are few.
+/// All roles, built-in ones first, then by age. There are few of them.
 pub fn list(reader: &mut Reader) -> Result<Vec<Role>> {
     reader.query(LIST_ROLES, &params![], role)
 }
 
-/// Replaces name and rights.
+/// Replaces the name and rights.
 pub fn update(tx: &mut Transaction, id: Id, name: &Name, rights: Rights) -> Result<u64> {
     tx.execute(UPDATE_ROLE, &params![id, name.as_str(), name.folded(), rights.bits()])
 }
 
-/// Removes a role. Assignments of it, in whatever content database, allow nothing from then on.
+/// Removes a role. From then on assignments of the role grant nothing, in any content database.
 pub fn remove(tx: &mut Transaction, id: Id) -> Result<u64> {
     tx.execute(DELETE_ROLE, &params![id])
 }

@@ -1,4 +1,4 @@
-//! Statements over the servers of the farm. Must not know after what silence one counts as gone.
+//! Statements over the servers of the farm. The time after which a silent server counts as gone is not known here.
 
 use model::{Id, Result, Timestamp};
 
@@ -13,30 +13,30 @@ statements! {
     DELETE_SILENT = "DELETE FROM server WHERE seen_at < $1";
 }
 
-/// A server as it is stored.
+/// A stored server entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerRow {
-    /// A name that no other start has.
+    /// Identifier, unique to this start of the server.
     pub id: Id,
-    /// The machine.
+    /// Host name of the machine.
     pub host: String,
-    /// Where it listens.
+    /// Address on which it listens.
     pub address: String,
-    /// The version of the program.
+    /// Version of the program.
     pub version: String,
-    /// When it began to listen.
+    /// Time since which it has been listening.
     pub started_at: Timestamp,
-    /// When it last said that it runs, by its own clock.
+    /// Time of its last heartbeat, by its own clock.
     pub seen_at: Timestamp,
 }
 
-/// Notes that a server runs.
+/// Registers a server, or updates the heartbeat of a registered one.
 pub fn put(transaction: &mut Transaction<'_>, row: &ServerRow) -> Result<()> {
     let values = params![row.id, &row.host, &row.address, &row.version, row.started_at, row.seen_at];
     transaction.execute(PUT_SERVER, &values).map(drop)
 }
 
-/// All servers, the one that started first at first.
+/// All servers, in the order in which they started.
 pub fn list(reader: &mut Reader<'_>) -> Result<Vec<ServerRow>> {
     reader.query(LIST_SERVERS, &[], |row| {
         Ok(ServerRow {
@@ -50,17 +50,17 @@ pub fn list(reader: &mut Reader<'_>) -> Result<Vec<ServerRow>> {
     })
 }
 
-/// Forgets a server.
+/// Deletes the entry of a server.
 pub fn remove(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     transaction.execute(DELETE_SERVER, &params![id]).map(drop)
 }
 
-/// Forgets what ran in the place of a server before it.
+/// Deletes the entries of earlier starts at the same host and address.
 pub fn remove_earlier(transaction: &mut Transaction<'_>, row: &ServerRow) -> Result<u64> {
     transaction.execute(DELETE_EARLIER, &params![&row.host, &row.address, row.id])
 }
 
-/// Forgets servers that nothing was heard of since `before`.
+/// Deletes servers without a heartbeat since `before`.
 pub fn purge(transaction: &mut Transaction<'_>, before: Timestamp) -> Result<u64> {
     transaction.execute(DELETE_SILENT, &params![before])
 }

@@ -1,4 +1,4 @@
-//! The farm's map of site collections: which content database holds which address.
+//! The farm's map of site collections: for each address, the content database that holds it.
 
 use model::{Accent, Id, Result, Timestamp};
 
@@ -14,19 +14,19 @@ statements! {
 /// A site collection's entry in the farm's map.
 #[derive(Clone, Debug)]
 pub struct SiteCollectionRow {
-    /// Identifier, also of its root site.
+    /// Identifier; the root site has the same one.
     pub id: Id,
-    /// Folded address, the empty text for the root site collection.
+    /// Folded address; empty for the root site collection.
     pub folded: String,
-    /// Address as it was given.
+    /// Address as the user entered it.
     pub path: String,
     /// Title.
     pub title: String,
     /// The content database that holds it.
     pub database_id: Id,
-    /// When it was created.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// The colour of its pages.
+    /// Accent colour of the collection's pages.
     pub accent: Accent,
 }
 
@@ -47,18 +47,18 @@ pub fn list(reader: &mut Reader<'_>) -> Result<Vec<SiteCollectionRow>> {
     reader.query(LIST, &[], read)
 }
 
-/// Adds a site collection of the usual colour to the map; a taken address is a conflict.
+/// Adds a site collection with the default colour to the map. An address that is taken is a conflict.
 pub fn insert(transaction: &mut Transaction<'_>, row: &SiteCollectionRow) -> Result<()> {
     let values = params![row.id, &row.folded, &row.path, &row.title, row.database_id, row.created_at];
     transaction.execute(INSERT, &values).map(drop)
 }
 
-/// Changes title and colour.
+/// Changes the title and the colour.
 pub fn set_look(transaction: &mut Transaction<'_>, id: Id, title: &str, accent: Accent) -> Result<u64> {
     transaction.execute(SET_LOOK, &params![id, title, accent.as_str()])
 }
 
-/// Takes a site collection out of the map.
+/// Removes a site collection from the map.
 pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<u64> {
     transaction.execute(DELETE, &params![id])
 }

@@ -1,6 +1,6 @@
 //! Statements over the counters of failed sign-ins.
 //!
-//! Must not know how long anybody has to wait.
+//! This module must not know how long a client has to wait.
 
 use model::{Error, Result, Timestamp};
 
@@ -25,11 +25,11 @@ statements! {
 /// Failed sign-ins of one subject: an account name or a client address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempts {
-    /// Failures that count at present, those included whose outcome is not known yet.
+    /// Failures that count at present, including attempts whose outcome is not known yet.
     pub failures: i64,
-    /// No attempt before this time.
+    /// Time before which no attempt is allowed.
     pub blocked_until: Timestamp,
-    /// When an attempt was last let through.
+    /// Time when an attempt was last let through.
     pub changed_at: Timestamp,
 }
 
@@ -38,8 +38,8 @@ pub fn find(reader: &mut Reader, subject: &str) -> Result<Option<Attempts>> {
     reader.find(FIND_ATTEMPTS, &params![subject], attempts)
 }
 
-/// Counts one attempt at `now` and holds the subject's row until the transaction ends. Answers the counter as it was
-/// before the attempt: without failures for a subject that had none.
+/// Counts one attempt at `now` and locks the subject's row until the transaction ends. Returns the counter as it was
+/// before the attempt: zero failures for a new subject.
 pub fn count(tx: &mut Transaction, subject: &str, now: Timestamp) -> Result<Attempts> {
     let counted = tx.query(COUNT_ATTEMPT, &params![subject, now], attempts)?;
     let counted = counted.first().ok_or_else(|| Error::corrupt("the counter of sign-ins was not stored"))?;
@@ -51,22 +51,23 @@ pub fn update(tx: &mut Transaction, subject: &str, attempts: Attempts) -> Result
     tx.execute(UPDATE_ATTEMPTS, &params![subject, attempts.failures, attempts.blocked_until, attempts.changed_at])
 }
 
-/// Takes back one attempt that succeeded, and the wait that it began, if that still is the wait in force.
+/// Takes back one attempt that succeeded. Also ends the wait `blocked_until` that the attempt began, unless a different
+/// wait is in force by now.
 pub fn give_back(tx: &mut Transaction, subject: &str, blocked_until: Timestamp) -> Result<u64> {
     tx.execute(GIVE_BACK_ATTEMPT, &params![subject, blocked_until])
 }
 
-/// Forgets all failures of a subject.
+/// Deletes the counter of a subject.
 pub fn remove(tx: &mut Transaction, subject: &str) -> Result<u64> {
     tx.execute(DELETE_ATTEMPTS, &params![subject])
 }
 
-/// Forgets all failures of the subjects that begin with this text.
+/// Deletes the counters of all subjects that begin with this text.
 pub fn remove_behind(tx: &mut Transaction, beginning: &str) -> Result<u64> {
     tx.execute(DELETE_ATTEMPTS_BEHIND, &params![beginning])
 }
 
-/// Forgets subjects without an attempt since `before`, and the oldest ones beyond `keep`.
+/// Deletes subjects without an attempt since `before`, and the oldest ones beyond `keep`.
 pub fn purge(tx: &mut Transaction, before: Timestamp, keep: usize) -> Result<u64> {
     let old = tx.execute(DELETE_OLD_ATTEMPTS, &params![before])?;
     Ok(old + tx.execute(DELETE_SURPLUS_ATTEMPTS, &params![keep as i64])?)

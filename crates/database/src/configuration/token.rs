@@ -1,6 +1,6 @@
 //! Statements over personal access tokens.
 //!
-//! Knows the hashes of the secrets only.
+//! Of the secrets, only hashes are known here.
 
 use model::{Error, Id, Network, Result, Timestamp, TokenScopes};
 
@@ -25,42 +25,42 @@ statements! {
     DELETE_TOKENS = "DELETE FROM access_token WHERE account_id = $1";
 }
 
-/// A token as its owner sees it; the secret was shown once, when it was made.
+/// A token as its owner sees it. The secret was shown only once, at creation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// The token's identifier.
+    /// Identifier of the token.
     pub id: Id,
-    /// What its owner calls it.
+    /// Name given by its owner.
     pub name: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it ends by itself, if ever.
+    /// Expiry time, if any.
     pub expires_at: Option<Timestamp>,
-    /// When it was last used, exact to about a minute.
+    /// Time of the last use, accurate to about a minute.
     pub used_at: Option<Timestamp>,
-    /// What it may do; none for one from before there were scopes, which may do all that its owner may.
+    /// Scopes of the token. `None` for a token from before scopes existed, which has all rights of its owner.
     pub scopes: Option<TokenScopes>,
-    /// The only sites, libraries and folders that exist for it; none for all.
+    /// The only sites, libraries and folders that the token can see; empty for all.
     pub places: Vec<Id>,
-    /// The only networks from which it works; none for all.
+    /// The only networks from which the token works; empty for all.
     pub networks: Vec<Network>,
 }
 
-/// A token that was shown, with the identity behind it.
+/// A presented token, with the identity behind it.
 pub struct TokenIdentity {
     /// The identity.
     pub identity: Identity,
     /// The token.
     pub token: Id,
-    /// When it ends by itself, if ever.
+    /// Expiry time, if any.
     pub expires_at: Option<Timestamp>,
-    /// When it was last used, exact to about a minute.
+    /// Time of the last use, accurate to about a minute.
     pub used_at: Option<Timestamp>,
-    /// What it may do.
+    /// Scopes of the token.
     pub scopes: Option<TokenScopes>,
-    /// The only networks from which it works; none for all.
+    /// The only networks from which the token works; empty for all.
     pub networks: Vec<Network>,
-    /// Whether it has places, see [`places`].
+    /// Set if the token is restricted to some locations, see [`places`].
     pub has_places: bool,
 }
 
@@ -85,7 +85,7 @@ pub fn insert(tx: &mut Transaction, account: Id, token: &Token, hash: &[u8]) -> 
     Ok(())
 }
 
-/// The token with this hash of an enabled account; whether it has expired is for the caller to see.
+/// The token with this hash, if its account is enabled. The caller must check whether the token has expired.
 pub fn find_identity(reader: &mut Reader, hash: &[u8]) -> Result<Option<TokenIdentity>> {
     reader.find(FIND_TOKEN_IDENTITY, &params![hash], |row| {
         Ok(TokenIdentity {
@@ -100,7 +100,7 @@ pub fn find_identity(reader: &mut Reader, hash: &[u8]) -> Result<Option<TokenIde
     })
 }
 
-/// The places of a token.
+/// The sites, libraries and folders to which a token is restricted.
 pub fn places(reader: &mut Reader, token: Id) -> Result<Vec<Id>> {
     reader.query(LIST_PLACES, &params![token], |row| row.get(0))
 }
@@ -114,17 +114,17 @@ pub fn list(reader: &mut Reader, account: Id, limit: usize) -> Result<Vec<Token>
     Ok(tokens)
 }
 
-/// How many tokens an account has.
+/// Number of tokens of an account.
 pub fn count(tx: &mut Transaction, account: Id) -> Result<i64> {
     Ok(tx.find(COUNT_TOKENS, &params![account], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// Notes the use at `now`, unless one after `unless_after` is noted already.
+/// Records a use at `now`, unless a use after `unless_after` is already recorded.
 pub fn touch(tx: &mut Transaction, token: Id, now: Timestamp, unless_after: Timestamp) -> Result<u64> {
     tx.execute(TOUCH_TOKEN, &params![token, now, unless_after])
 }
 
-/// Removes one token of an account; says how many there were.
+/// Removes one token of an account. Returns how many were removed, 0 or 1.
 pub fn remove(tx: &mut Transaction, account: Id, token: Id) -> Result<u64> {
     tx.execute(DELETE_TOKEN, &params![account, token])
 }
@@ -147,7 +147,7 @@ fn token(row: &Row) -> Result<Token> {
     })
 }
 
-/// An unreadable list must not open a token to everywhere.
+/// An unreadable list is an error: it must not make the token valid from all networks.
 fn networks(row: &Row, column: usize) -> Result<Vec<Network>> {
     let text: String = row.get(column)?;
     let read = |word: &str| word.parse().map_err(|e: Error| Error::corrupt("a network of a token").with_source(e));

@@ -1,6 +1,6 @@
-//! Statements over the sessions that a sign-in with a password begins.
+//! Statements over web sessions, which begin with a password sign-in.
 //!
-//! Knows the hashes of the secrets only.
+//! Of the secrets, only hashes are known here.
 
 use model::{Id, Result, Timestamp};
 
@@ -33,41 +33,41 @@ statements! {
 /// A session as its owner sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebSession {
-    /// The session's identifier, which is no secret.
+    /// Identifier of the session. It is not secret.
     pub id: Id,
-    /// When the user signed in.
+    /// Time of the sign-in.
     pub created_at: Timestamp,
-    /// When it ends, however much it is used.
+    /// Expiry time, regardless of use.
     pub expires_at: Timestamp,
-    /// When it was last used, exact to about a minute.
+    /// Time of the last use, accurate to about a minute.
     pub seen_at: Timestamp,
-    /// Address from which the user signed in.
+    /// Address of the sign-in.
     pub address: String,
-    /// What the browser called itself.
+    /// User agent of the browser.
     pub agent: String,
-    /// When the user last proved with the password who they are; at the sign-in or later.
+    /// Time when the user last proved their identity with the password, at the sign-in or later.
     pub proved_at: Timestamp,
-    /// Address from which that was.
+    /// Address of that proof.
     pub proved_address: String,
 }
 
-/// A session that was shown, with the identity behind it.
+/// A presented session, with the identity behind it.
 pub struct SessionIdentity {
     /// The identity.
     pub identity: Identity,
     /// The session.
     pub session: Id,
-    /// The password version at the sign-in.
+    /// Password version at the sign-in.
     pub password_version: i64,
-    /// When it ends, however much it is used.
+    /// Expiry time, regardless of use.
     pub expires_at: Timestamp,
-    /// When it was last used, exact to about a minute.
+    /// Time of the last use, accurate to about a minute.
     pub seen_at: Timestamp,
-    /// When the user last proved who they are.
+    /// Time when the user last proved their identity.
     pub proved_at: Timestamp,
 }
 
-/// Adds a session of `account` with the hash of its secret. It was seen when it was created.
+/// Adds a session of `account` with the hash of its secret. The creation counts as its first use.
 pub fn insert(
     tx: &mut Transaction,
     account: Id,
@@ -91,7 +91,7 @@ pub fn insert(
     Ok(())
 }
 
-/// The session with this hash of an enabled account; whether it has ended is for the caller to see.
+/// The session with this hash, if its account is enabled. The caller must check whether the session has ended.
 pub fn find_identity(reader: &mut Reader, hash: &[u8]) -> Result<Option<SessionIdentity>> {
     reader.find(FIND_SESSION_IDENTITY, &params![hash], |row| {
         Ok(SessionIdentity {
@@ -105,7 +105,7 @@ pub fn find_identity(reader: &mut Reader, hash: &[u8]) -> Result<Option<SessionI
     })
 }
 
-/// Up to `limit` sessions of an account that have not ended at `now` and were seen after `seen_after`, newest first.
+/// Up to `limit` sessions of an account that are still valid at `now` and were used after `seen_after`, newest first.
 pub fn list(
     reader: &mut Reader,
     account: Id,
@@ -116,8 +116,8 @@ pub fn list(
     reader.query(LIST_SESSIONS, &params![account, now, seen_after, limit as i64], session)
 }
 
-/// Up to `limit` addresses from which at least `accounts` accounts have sessions that began after `since`, with the number of
-/// accounts, the busiest first.
+/// Up to `limit` addresses that are shared by the sessions of at least `accounts` accounts, counting sessions that
+/// began after `since`. Each comes with its number of accounts, the busiest first.
 pub fn busy_addresses(
     reader: &mut Reader,
     since: Timestamp,
@@ -127,22 +127,22 @@ pub fn busy_addresses(
     reader.query(BUSY_ADDRESSES, &params![since, accounts, limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Notes the use at `now`, unless one after `unless_after` is noted already.
+/// Records a use at `now`, unless a use after `unless_after` is already recorded.
 pub fn touch(tx: &mut Transaction, session: Id, now: Timestamp, unless_after: Timestamp) -> Result<u64> {
     tx.execute(TOUCH_SESSION, &params![session, now, unless_after])
 }
 
-/// Notes that the user of a session proved anew who they are; says how many sessions there were.
+/// Records that the user of a session has proved their identity again. Returns how many sessions were updated, 0 or 1.
 pub fn prove(tx: &mut Transaction, account: Id, session: Id, now: Timestamp, address: &str) -> Result<u64> {
     tx.execute(PROVE_SESSION, &params![account, session, now, address])
 }
 
-/// Removes one session of an account; says how many there were.
+/// Removes one session of an account. Returns how many were removed, 0 or 1.
 pub fn remove(tx: &mut Transaction, account: Id, session: Id) -> Result<u64> {
     tx.execute(DELETE_SESSION, &params![account, session])
 }
 
-/// Removes the session with this hash; says how many there were.
+/// Removes the session with this hash. Returns how many were removed, 0 or 1.
 pub fn remove_by_hash(tx: &mut Transaction, hash: &[u8]) -> Result<u64> {
     tx.execute(DELETE_SESSION_BY_HASH, &params![hash])
 }
@@ -152,12 +152,12 @@ pub fn remove_all(tx: &mut Transaction, account: Id) -> Result<u64> {
     tx.execute(DELETE_SESSIONS, &params![account])
 }
 
-/// Removes sessions that ended at `limit` or before, of all accounts.
+/// Removes sessions that ended at `limit` or before, for all accounts.
 pub fn purge(tx: &mut Transaction, limit: Timestamp) -> Result<u64> {
     tx.execute(DELETE_EXPIRED_SESSIONS, &params![limit])
 }
 
-/// Keeps the newest `keep` sessions of an account.
+/// Removes all but the newest `keep` sessions of an account.
 pub fn trim(tx: &mut Transaction, account: Id, keep: usize) -> Result<u64> {
     tx.execute(DELETE_OLD_SESSIONS, &params![account, keep as i64])
 }

@@ -1,4 +1,5 @@
-//! References to BLOBs: which store has the bytes of a digest. The census that check, collection and migration share.
+//! References to BLOBs: for each digest, the store that has the bytes. Also the census that check, garbage collection
+//! and migration share.
 
 use model::{Digest, Id, Result, Timestamp};
 
@@ -48,13 +49,13 @@ statements! {
 pub struct BlobRow {
     /// Identifier of the row.
     pub id: Id,
-    /// Identity of the bytes.
+    /// Digest of the bytes.
     pub digest: Digest,
-    /// Bytes.
+    /// Size in bytes.
     pub size: i64,
-    /// The store that holds them.
+    /// The store that holds the bytes.
     pub store_id: Id,
-    /// Where the store last had them.
+    /// The store's last known locator of the bytes.
     pub locator: Option<Vec<u8>>,
 }
 
@@ -67,7 +68,7 @@ pub fn find(reader: &mut Reader<'_>, digest: &Digest) -> Result<Option<BlobRow>>
     reader.find(FIND, &params![*digest], read)
 }
 
-/// Adds the reference, or finds the one that is there; the row that stands afterwards is returned.
+/// Adds the reference unless there is one already. Returns the stored row.
 pub fn insert(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp) -> Result<BlobRow> {
     let values = params![row.id, row.digest, row.size, row.store_id, row.locator.as_deref(), now];
     if transaction.execute(INSERT, &values)? == 1 {
@@ -76,16 +77,16 @@ pub fn insert(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp) 
     present(transaction, &row.digest)
 }
 
-/// The reference that is there, for one more version.
+/// Returns the existing reference for use by another version.
 pub(super) fn present(transaction: &mut Transaction<'_>, digest: &Digest) -> Result<BlobRow> {
     let present = transaction.find(FIND, &params![*digest], read)?.ok_or_else(removed_meanwhile)?;
-    // Were the mark kept, the next time that nothing refers to it would seem to have begun long ago.
+    // A mark that was kept would make the next unreferenced period seem to have begun long ago.
     transaction.execute(UNMARK, &params![present.id])?;
     Ok(present)
 }
 
-/// Adds a reference that no version has yet, or keeps the one that is there, so that neither is collected before `until`
-/// however short the window is; the row that stands afterwards is returned.
+/// Adds a reference that no version has yet, or prolongs the existing one. Neither is collected before `until`, however
+/// short the garbage-collection window is. Returns the stored row.
 pub fn pin(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp, until: Timestamp) -> Result<BlobRow> {
     let values = params![row.id, row.digest, row.size, row.store_id, row.locator.as_deref(), now, until];
     if transaction.execute(INSERT_MARKED, &values)? == 1 {
@@ -100,29 +101,29 @@ fn removed_meanwhile() -> model::Error {
     model::Error::unavailable("the BLOB's row was removed while it was being used; try again")
 }
 
-/// Notes that the bytes are in another store or place now; false when they were not in `from` any more.
+/// Records that the bytes have moved to another store or locator. Returns false if they were no longer in `from`.
 pub fn relocate(transaction: &mut Transaction<'_>, id: Id, from: Id, to: Id, locator: Option<&[u8]>) -> Result<bool> {
     Ok(transaction.execute(MOVE, &params![id, from, to, locator])? == 1)
 }
 
-/// Which references of a store are meant.
+/// A selection among the references of a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Selection {
     /// The store that holds the bytes.
     pub store_id: Id,
-    /// At least so many bytes.
+    /// Minimum size in bytes.
     pub minimum_size: i64,
-    /// At most so many bytes.
+    /// Maximum size in bytes.
     pub maximum_size: i64,
-    /// Stored before this.
+    /// Only BLOBs stored before this time.
     pub created_before: Timestamp,
-    /// Not read since; what was never read counts by when it was stored.
+    /// Only BLOBs last read before this time. For a BLOB that was never read the time of storing counts.
     pub accessed_before: Timestamp,
     /// Only BLOBs of documents in this library or site collection; [`Id::NONE`] for all.
     pub within: Id,
 }
 
-/// References of a selection by identifier, behind `after`.
+/// References of a selection in order of identifier, starting after `after`.
 pub fn select(reader: &mut Reader<'_>, which: &Selection, after: Id, limit: usize) -> Result<Vec<BlobRow>> {
     let Selection { store_id, minimum_size, maximum_size, created_before, accessed_before, within } = *which;
     let values =
@@ -130,19 +131,19 @@ pub fn select(reader: &mut Reader<'_>, which: &Selection, after: Id, limit: usiz
     reader.query(IN_STORE, &values, read)
 }
 
-/// Number and bytes of the references of a selection behind `after`.
+/// Number and bytes of the references of a selection after `after`.
 pub fn count(reader: &mut Reader<'_>, which: &Selection, after: Id) -> Result<(i64, i64)> {
     let Selection { store_id, minimum_size, maximum_size, created_before, accessed_before, within } = *which;
     let values = params![after, store_id, minimum_size, maximum_size, created_before, accessed_before, within];
     Ok(reader.find(COUNT_IN_STORE, &values, |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
-/// The last identifier of the page of `limit` references behind `after`; none at the end.
+/// Last identifier of the page of `limit` references that follows `after`; `None` at the end.
 pub fn last_of_page(reader: &mut Reader<'_>, after: Id, limit: usize) -> Result<Option<Id>> {
     Ok(reader.find(LAST_OF_PAGE, &params![after, limit as i64], |row| row.get::<Option<Id>>(0))?.flatten())
 }
 
-/// Marks references between two identifiers that no version has and that have no mark; their number.
+/// Marks the references between two identifiers that no version has and that have no mark yet. Returns their number.
 pub fn mark(transaction: &mut Transaction<'_>, after: Id, last: Id, now: Timestamp) -> Result<u64> {
     transaction.execute(MARK, &params![after, last, now])
 }
@@ -152,12 +153,12 @@ pub fn count_unmarked(reader: &mut Reader<'_>, after: Id, last: Id) -> Result<(i
     Ok(reader.find(COUNT_UNMARKED, &params![after, last], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
-/// Takes the marks of references that a version has after all; their number.
+/// Removes the marks of references that a version has after all. Returns their number.
 pub fn unmark_used(transaction: &mut Transaction<'_>) -> Result<u64> {
     transaction.execute(UNMARK_USED, &[])
 }
 
-/// Marked references by identifier whose mark is older than `before`, behind `after`.
+/// References whose mark is older than `before`, in order of identifier, starting after `after`.
 pub fn marked_before(reader: &mut Reader<'_>, before: Timestamp, after: Id, limit: usize) -> Result<Vec<BlobRow>> {
     reader.query(MARKED_BEFORE, &params![before, after, limit as i64], read)
 }
@@ -172,7 +173,7 @@ pub fn count_marked_since(reader: &mut Reader<'_>, since: Timestamp) -> Result<(
     Ok(reader.find(COUNT_MARKED_SINCE, &params![since], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
-/// Removes a reference if its mark is older than `before` and still no version has it; false when it stays.
+/// Removes a reference if its mark is older than `before` and still no version has it. Returns whether it was removed.
 pub fn delete_marked(transaction: &mut Transaction<'_>, id: Id, before: Timestamp) -> Result<bool> {
     Ok(transaction.execute(DELETE_MARKED, &params![id, before])? == 1)
 }
@@ -183,28 +184,28 @@ pub fn marked(reader: &mut Reader<'_>) -> Result<(i64, i64, Option<Timestamp>)> 
     Ok(found.unwrap_or((0, 0, None)))
 }
 
-/// Whether this database refers to these bytes in this store.
+/// Returns whether this database has a reference to these bytes in this store.
 pub fn is_in(reader: &mut Reader<'_>, digest: &Digest, store: Id) -> Result<bool> {
     Ok(reader.find(IS_IN, &params![*digest, store], |row| row.get::<Id>(0))?.is_some())
 }
 
-/// Returns whether this database needs these bytes in this store. It does if it refers to them there, or in a store that
-/// is not among the `known` ones: then any other copy may be the last one.
+/// Returns whether this database needs these bytes in this store. It does if it has a reference to them there, or in a
+/// store that is not among the `known` ones. In the latter case any other copy may be the last one.
 pub fn needs(reader: &mut Reader<'_>, digest: &Digest, store: Id, known: &[Id]) -> Result<bool> {
     Ok(find(reader, digest)?.is_some_and(|row| row.store_id == store || !known.contains(&row.store_id)))
 }
 
-/// Notes that the bytes were read at `day`.
+/// Records that the bytes were read on `day`.
 pub fn touch(transaction: &mut Transaction<'_>, id: Id, day: Timestamp) -> Result<()> {
     transaction.execute(TOUCH, &params![id, day]).map(drop)
 }
 
-/// References by identifier, behind `after`, in bounded pages.
+/// References in order of identifier, starting after `after`, in bounded pages.
 pub fn after(reader: &mut Reader<'_>, after: Id, limit: usize) -> Result<Vec<BlobRow>> {
     reader.query(AFTER, &params![after, limit as i64], read)
 }
 
-/// For each store: its identifier, the number of BLOBs that this database has there, and their bytes.
+/// For each store: its identifier, the number of BLOBs that this database references there, and their total size.
 pub fn totals(reader: &mut Reader<'_>) -> Result<Vec<(Id, i64, i64)>> {
     reader.query(TOTALS, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }

@@ -1,5 +1,5 @@
-//! The census in rising order of digests: which BLOBs documents need from other stores. For whoever joins it with another
-//! list in that order, in bounded memory.
+//! The census in ascending order of digest: the BLOBs that documents need from other stores. A caller can merge it with
+//! another list in the same order, in bounded memory.
 
 use model::{Digest, Id, Result};
 
@@ -23,7 +23,7 @@ fn read(row: &Row<'_>) -> Result<BlobRow> {
     Ok(BlobRow { id: row.get(0)?, digest: row.get(1)?, size: row.get(2)?, store_id: row.get(3)?, locator: row.get(4)? })
 }
 
-/// References that versions have, to BLOBs in other stores than `own`, by digest, behind `after`.
+/// References of versions to BLOBs in stores other than `own`, in order of digest, starting after `after`.
 pub fn needed(reader: &mut Reader<'_>, after: Option<Digest>, own: Id, limit: usize) -> Result<Vec<BlobRow>> {
     let after: Vec<u8> = after.map(|digest| digest.as_bytes().to_vec()).unwrap_or_default();
     reader.query(NEEDED, &params![after, own, limit as i64], read)
@@ -34,9 +34,10 @@ pub fn total(reader: &mut Reader<'_>, own: Id) -> Result<(i64, i64)> {
     Ok(reader.find(TOTAL, &params![own], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
-/// References to BLOBs in other stores than `own`, by digest, behind `after`: also those that no version has any more, and to those
-/// that were moved into `own` and whose old copy is still there. As long as collection is held back, nothing is missing here that any
-/// version had since.
+/// References to BLOBs in stores other than `own`, in order of digest, starting after `after`. The list includes
+/// references that no version has any more. It also includes BLOBs that were moved into `own` while their old copy
+/// still exists. As long as garbage collection is held back, the list is therefore complete for every version that
+/// existed since the hold began.
 pub fn held(reader: &mut Reader<'_>, after: Option<Digest>, own: Id, limit: usize) -> Result<Vec<BlobRow>> {
     let after: Vec<u8> = after.map(|digest| digest.as_bytes().to_vec()).unwrap_or_default();
     reader.query(HELD, &params![after, own, limit as i64], read)
@@ -47,22 +48,22 @@ pub fn held_total(reader: &mut Reader<'_>, own: Id) -> Result<(i64, i64)> {
     Ok(reader.find(HELD_TOTAL, &params![own], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
-/// What one version of a document consists of.
+/// A version of a document, with its BLOB.
 #[derive(Clone, Copy, Debug)]
 pub struct VersionBlob {
     /// The version.
     pub version_id: Id,
     /// The document.
     pub node_id: Id,
-    /// Identity of its bytes.
+    /// Digest of its bytes.
     pub digest: Digest,
-    /// Bytes.
+    /// Size in bytes.
     pub size: i64,
-    /// The store that holds them.
+    /// The store that holds the bytes.
     pub store_id: Id,
 }
 
-/// All versions by identifier, behind `after`.
+/// All versions in order of identifier, starting after `after`.
 pub fn versions(reader: &mut Reader<'_>, after: Id, limit: usize) -> Result<Vec<VersionBlob>> {
     reader.query(VERSIONS, &params![after, limit as i64], |row| {
         Ok(VersionBlob {

@@ -1,4 +1,4 @@
-//! Site collections: the version of their tree and permissions, quota and use.
+//! Site collections: the version of their tree and permissions, their quota and their usage.
 
 use model::{Id, Result, Timestamp};
 
@@ -23,23 +23,25 @@ statements! {
     DELETE = "DELETE FROM collection WHERE id = $1";
 }
 
-/// Counters are spread over this many rows, so that concurrent uploads to one site do not wait for each other.
+/// Number of rows over which the counters of a site collection are spread, so that concurrent uploads to one site do
+/// not wait for each other.
 const USAGE_SLOTS: i64 = 16;
 
-/// A site collection as its content database stores it.
+/// A site collection as stored in its content database.
 #[derive(Clone, Debug)]
 pub struct CollectionRow {
-    /// Identifier, also of its root site.
+    /// Identifier; the root site has the same one.
     pub id: Id,
-    /// Its address in the farm.
+    /// Address in the farm.
     pub path: String,
-    /// Raised with every change of scopes and grants, and with every move or deletion of a site, library or folder.
+    /// Counter that rises with every change of scopes and grants, and with every move or deletion of a site, library or
+    /// folder.
     pub tree_version: i64,
-    /// Most bytes of all versions together; none is no limit.
+    /// Limit on the bytes of all versions together; `None` for no limit.
     pub quota_bytes: Option<i64>,
-    /// Whether opening a document is an event.
+    /// Set when opening a document is recorded in the audit log.
     pub audit_reads: bool,
-    /// Whether there may be locks in it; when not, nobody need look for one.
+    /// Set if the collection may contain locks. If not, no look-up of locks is needed.
     pub has_locks: bool,
 }
 
@@ -60,7 +62,7 @@ pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<CollectionRow>> {
     reader.find(FIND, &params![id], read)
 }
 
-/// The site collection, which no other transaction can change until this one ends.
+/// Reads the site collection and locks its row until the transaction ends.
 pub fn lock(transaction: &mut Transaction<'_>, id: Id) -> Result<Option<CollectionRow>> {
     transaction.find(LOCK, &params![id], read)
 }
@@ -70,7 +72,7 @@ pub fn insert(transaction: &mut Transaction<'_>, id: Id, path: &str, now: Timest
     transaction.execute(INSERT, &params![id, path, false, now]).map(drop)
 }
 
-/// Raises the version of the tree; rights and places that were read under an older one must be read again.
+/// Raises the tree version. Rights and locations that were read under an older version must be read again.
 pub fn change_tree(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     transaction.execute(CHANGE_TREE, &params![id]).map(drop)
 }
@@ -80,23 +82,23 @@ pub fn set_quota(transaction: &mut Transaction<'_>, id: Id, bytes: Option<i64>) 
     transaction.execute(SET_QUOTA, &params![id, bytes]).map(drop)
 }
 
-/// Sets whether opening a document is an event.
+/// Sets whether opening a document is recorded as an event.
 pub fn set_audit_reads(transaction: &mut Transaction<'_>, id: Id, on: bool) -> Result<()> {
     transaction.execute(SET_AUDIT_READS, &params![id, on]).map(drop)
 }
 
-/// Bytes of all versions and number of documents, the recycle bin included.
+/// Bytes of all versions and number of documents, including those in the recycle bin.
 pub fn usage(reader: &mut Reader<'_>, id: Id) -> Result<(i64, i64)> {
     Ok(reader.find(USAGE, &params![id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
-/// Adds to (or takes from) the counters; `salt` chooses the row.
+/// Adds to the usage counters; negative values subtract. `salt` selects one of the counter rows.
 pub fn add_usage(transaction: &mut Transaction<'_>, id: Id, salt: Id, bytes: i64, documents: i64) -> Result<()> {
     let slot = salt.get().rem_euclid(USAGE_SLOTS);
     transaction.execute_later(ADD_USAGE, &params![id, slot, bytes, documents])
 }
 
-/// Site collections that were created before a time.
+/// Site collections created before a time.
 pub fn created_before(reader: &mut Reader<'_>, time: Timestamp) -> Result<Vec<Id>> {
     reader.query(CREATED_BEFORE, &params![time], |row| row.get(0))
 }

@@ -31,9 +31,9 @@ statements! {
     CLEAR_TYPE = "UPDATE node SET content_type_id = NULL WHERE library_id = $1 AND content_type_id = $2";
 }
 
-/// Characters of a text by which listings are sorted.
+/// Number of characters of a text that take part in sorting.
 const COMPARED: usize = 100;
-/// Between two choices in their stored form.
+/// Separator between two choices in their stored form.
 const SEPARATOR: char = '\u{1f}';
 
 /// A column of a library.
@@ -43,15 +43,15 @@ pub struct ColumnRow {
     pub id: Id,
     /// The library.
     pub library_id: Id,
-    /// The content type that it belongs to; none means all documents.
+    /// The content type that the column belongs to; `None` for all documents.
     pub content_type_id: Option<Id>,
-    /// Name as it was given.
+    /// Name as the user entered it.
     pub name: String,
-    /// Name as it is compared.
+    /// Name folded for comparison.
     pub folded: String,
-    /// What it holds.
+    /// Type of its values.
     pub kind: ColumnKind,
-    /// Whether a document needs a value to be checked in.
+    /// Set when a document cannot be checked in without a value.
     pub required: bool,
     /// Order in forms and tables.
     pub position: i64,
@@ -84,7 +84,7 @@ pub fn list(reader: &mut Reader<'_>, library: Id) -> Result<Vec<ColumnRow>> {
     reader.query(LIST, &params![library], read)
 }
 
-/// Adds a column; a name that is taken in the library is a conflict.
+/// Adds a column. A name that is taken in the library is a conflict.
 pub fn insert(transaction: &mut Transaction<'_>, column: &ColumnRow) -> Result<()> {
     let values = params![
         column.id,
@@ -100,7 +100,7 @@ pub fn insert(transaction: &mut Transaction<'_>, column: &ColumnRow) -> Result<(
     transaction.execute(INSERT, &values).map(drop)
 }
 
-/// Changes all of a column but its kind.
+/// Updates everything about a column except its kind.
 pub fn update(transaction: &mut Transaction<'_>, column: &ColumnRow) -> Result<()> {
     let values = params![
         column.id,
@@ -145,7 +145,7 @@ fn read_value(row: &Row<'_>) -> Result<(Id, ColumnValue)> {
     Ok((row.get(0)?, value))
 }
 
-/// The part of a folded text by which listings are sorted.
+/// Returns the part of a folded text that takes part in sorting.
 pub fn compared(folded: &str) -> String {
     folded.chars().filter(|c| !c.is_control()).take(COMPARED).collect()
 }
@@ -169,7 +169,7 @@ pub fn clear_value(transaction: &mut Transaction<'_>, node: Id, column: Id) -> R
     transaction.execute(CLEAR_VALUE, &params![node, column]).map(drop)
 }
 
-/// Gives an item the values of another one of the same library.
+/// Copies the values of an item to another item of the same library.
 pub fn copy_values(transaction: &mut Transaction<'_>, from: Id, to: Id) -> Result<()> {
     transaction.execute(COPY_VALUES, &params![from, to]).map(drop)
 }
@@ -179,7 +179,7 @@ pub fn content_types(reader: &mut Reader<'_>, library: Id) -> Result<Vec<(Id, St
     reader.query(TYPES, &params![library], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Adds a content type; a name that is taken in the library is a conflict.
+/// Adds a content type. A name that is taken in the library is a conflict.
 pub fn insert_content_type(
     transaction: &mut Transaction<'_>,
     id: Id,
@@ -190,7 +190,7 @@ pub fn insert_content_type(
     transaction.execute(INSERT_TYPE, &params![id, library, name, folded]).map(drop)
 }
 
-/// Removes a content type with its own columns; documents of it have none afterwards.
+/// Removes a content type and its own columns. Documents of that type have no content type afterwards.
 pub fn delete_content_type(transaction: &mut Transaction<'_>, library: Id, id: Id) -> Result<()> {
     transaction.execute(CLEAR_TYPE, &params![library, id])?;
     transaction.execute(DELETE_TYPE, &params![id]).map(drop)

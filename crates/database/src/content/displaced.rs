@@ -1,4 +1,4 @@
-//! Documents that a program put aside in order to put a new state in their place.
+//! Documents that a client program moved aside in order to put a new state in their place.
 
 use model::{Id, Result, Timestamp};
 
@@ -14,7 +14,8 @@ statements! {
     PURGE = "DELETE FROM displaced WHERE at <= $1";
 }
 
-/// The document that `by` put aside from a place later than `since`, and the name that it had there.
+/// Finds the document that `by` moved aside from this name in this folder after `since`. Returns its identifier and its
+/// original name.
 pub fn find(
     reader: &mut Reader<'_>,
     parent: Id,
@@ -25,18 +26,18 @@ pub fn find(
     reader.find(FIND, &params![parent, folded, by, since], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Notes that a document was put aside from a place.
+/// Records that a document was moved aside.
 pub fn put(transaction: &mut Transaction<'_>, item: Id, place: (Id, &str, &str), by: Id, now: Timestamp) -> Result<()> {
     let (parent, name, folded) = place;
     transaction.execute(PUT, &params![item, parent, name, folded, by, now]).map(drop)
 }
 
-/// Forgets that a document was put aside.
+/// Deletes the record that a document was moved aside.
 pub fn remove(transaction: &mut Transaction<'_>, item: Id) -> Result<()> {
     transaction.execute(REMOVE, &params![item]).map(drop)
 }
 
-/// Forgets what was put aside before a time.
+/// Deletes the records of documents moved aside at `limit` or before.
 pub fn purge(transaction: &mut Transaction<'_>, limit: Timestamp) -> Result<()> {
     transaction.execute(PURGE, &params![limit]).map(drop)
 }

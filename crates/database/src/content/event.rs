@@ -1,4 +1,4 @@
-//! Events: the audit log of a content database, and the outbox that feeds what follows it.
+//! Events: the audit log of a content database, which is also the outbox for the consumers that follow it.
 
 use model::{Id, Result, Timestamp};
 
@@ -17,22 +17,22 @@ statements! {
     LAST = "SELECT MAX(sequence) FROM event";
 }
 
-/// Who did what to which item.
+/// An event of the audit log: an actor, an action and the item that it concerned.
 #[derive(Clone, Debug)]
 pub struct EventRow {
-    /// Order of events in this content database.
+    /// Position among the events of this content database.
     pub sequence: i64,
-    /// When.
+    /// Time at which it happened.
     pub at: Timestamp,
-    /// Who.
+    /// Acting user.
     pub actor_id: Id,
     /// The site collection.
     pub collection_id: Id,
     /// The item.
     pub node_id: Id,
-    /// What, such as `document.upload`.
+    /// The action, such as `document.upload`.
     pub action: String,
-    /// The item's path and what else matters, in words.
+    /// The item's path and other details, in words.
     pub detail: String,
 }
 
@@ -48,14 +48,14 @@ fn read(row: &Row<'_>) -> Result<EventRow> {
     })
 }
 
-/// Adds an event; its `sequence` is given by the database.
+/// Adds an event. The database assigns its `sequence`.
 pub fn insert(transaction: &mut Transaction<'_>, event: &EventRow) -> Result<()> {
     let values =
         params![event.at, event.actor_id, event.collection_id, event.node_id, event.action.as_str(), &event.detail];
     transaction.execute_later(INSERT, &values)
 }
 
-/// Events of an item, newest first, older than `before`; of reads only those by `reads_of`, if given.
+/// Events of an item older than `before`, newest first. Read events are limited to those by `reads_of`, if given.
 pub fn of_node(
     reader: &mut Reader<'_>,
     node: Id,
@@ -67,7 +67,7 @@ pub fn of_node(
     reader.query(OF_NODE, &params![node, before, reads_of, limit as i64], read)
 }
 
-/// Events of a site collection whose sequence is in `range`, newest first; only those of `actor` and `action` where they
+/// Events of a site collection whose sequence is in `range`, newest first, limited to `actor` and `action` where these
 /// are given.
 pub fn of_collection(
     reader: &mut Reader<'_>,
@@ -81,7 +81,7 @@ pub fn of_collection(
     reader.query(OF_COLLECTION, &params![id, range.end, range.start, actor, action, limit as i64], read)
 }
 
-/// Events of the content database that are no reads, newest first, older than `before`.
+/// Events of the content database except reads, older than `before`, newest first.
 pub fn newest(reader: &mut Reader<'_>, before: i64, limit: usize) -> Result<Vec<EventRow>> {
     reader.query(NEWEST, &params![before, limit as i64], read)
 }

@@ -1,4 +1,4 @@
-//! BLOBs that a check found missing or damaged, until they are whole again or their loss is accepted.
+//! Faults: BLOBs that a check found missing or damaged, recorded until they are intact again or their loss is accepted.
 
 use model::{Digest, Id, Result, Timestamp, VersionNumber};
 
@@ -26,22 +26,22 @@ statements! {
         JOIN blob_fault f ON f.digest = b.digest AND f.store_id = b.store_id WHERE v.node_id = $1 ORDER BY v.id";
 }
 
-/// A BLOB that is not as it must be.
+/// A missing or damaged BLOB.
 #[derive(Clone, Debug)]
 pub struct FaultRow {
-    /// The store that should have it.
+    /// The store that should have the BLOB.
     pub store_id: Id,
-    /// Identity of the bytes.
+    /// Digest of the bytes.
     pub digest: Digest,
     /// `missing` or `damaged`.
     pub state: String,
-    /// Where and what exactly.
+    /// Location and details of the fault.
     pub detail: String,
-    /// When it was found first.
+    /// Time of the first detection.
     pub found_at: Timestamp,
-    /// When somebody accepted the loss.
+    /// Time when the loss was accepted; `None` until then.
     pub accepted_at: Option<Timestamp>,
-    /// Who.
+    /// Acting user.
     pub accepted_by: Option<Id>,
 }
 
@@ -57,18 +57,18 @@ fn read(row: &Row<'_>) -> Result<FaultRow> {
     })
 }
 
-/// Notes a fault; one that is known keeps its time and whether it was accepted.
+/// Records a fault. A fault that is already known keeps its first time and its acceptance.
 pub fn put(transaction: &mut Transaction<'_>, row: &FaultRow) -> Result<()> {
     let values = params![row.store_id, row.digest, &row.state, &row.detail, row.found_at];
     transaction.execute(PUT, &values).map(drop)
 }
 
-/// The BLOB is whole again, or not needed.
+/// Deletes the fault of a BLOB that is intact again or no longer needed.
 pub fn remove(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<()> {
     transaction.execute(REMOVE, &params![store, *digest]).map(drop)
 }
 
-/// Puts on record that the loss is accepted; the number of faults that this ends.
+/// Records that the loss of these bytes is accepted. Returns the number of faults that this settles.
 pub fn accept(transaction: &mut Transaction<'_>, digest: &Digest, now: Timestamp, by: Id) -> Result<u64> {
     transaction.execute(ACCEPT, &params![*digest, now, by])
 }
@@ -78,52 +78,52 @@ pub fn find(reader: &mut Reader<'_>, digest: &Digest) -> Result<Vec<FaultRow>> {
     reader.query(FIND, &params![*digest], read)
 }
 
-/// Faults by digest, behind `after`.
+/// Faults in order of digest, starting after `after`.
 pub fn list(reader: &mut Reader<'_>, after: Option<Digest>, limit: usize) -> Result<Vec<FaultRow>> {
     let after: Vec<u8> = after.map(|digest| digest.as_bytes().to_vec()).unwrap_or_default();
     reader.query(LIST, &params![after, limit as i64], read)
 }
 
-/// Number of faults that nobody accepted.
+/// Number of faults whose loss is not accepted.
 pub fn count(reader: &mut Reader<'_>) -> Result<i64> {
     Ok(reader.find(COUNT, &[], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// For each store: its identifier, the number of faults, and of those whose loss was accepted.
+/// For each store: its identifier, the number of faults, and how many of them are accepted as lost.
 pub fn by_store(reader: &mut Reader<'_>) -> Result<Vec<(Id, i64, i64)>> {
     reader.query(BY_STORE, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }
 
-/// For each store: its identifier, and the number of faults of copies to which a reference still leads.
+/// For each store: its identifier, and the number of faults of copies that still have a reference.
 pub fn needed_by_store(reader: &mut Reader<'_>) -> Result<Vec<(Id, i64)>> {
     reader.query(NEEDED_BY_STORE, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Forgets the faults of copies that nothing leads to any more; their number.
+/// Deletes the faults of copies without any reference. Returns their number.
 pub fn forget_unneeded(transaction: &mut Transaction<'_>) -> Result<u64> {
     transaction.execute(FORGET_UNNEEDED, &[])
 }
 
-/// The reference to lost bytes leads to another store now, and so does the record of their loss.
+/// Moves the record of a loss to another store, to which the reference now points.
 pub fn lead(transaction: &mut Transaction<'_>, from: Id, to: Id, digest: &Digest) -> Result<()> {
     transaction.execute(LEAD, &params![from, *digest, to])?;
     remove(transaction, from, digest)
 }
 
-/// A version whose BLOB is not as it must be.
+/// A version whose BLOB is missing or damaged.
 #[derive(Clone, Debug)]
 pub struct FaultyVersion {
     /// Identifier of the version.
     pub id: Id,
     /// Its number.
     pub number: VersionNumber,
-    /// Whether it is a working copy, which only its holder knows.
+    /// Set for a working copy, which only the holder of the check-out can see.
     pub working: bool,
     /// `missing` or `damaged`.
     pub state: String,
 }
 
-/// Versions of a document whose BLOB is not as it must be, in the order of their identifiers.
+/// Versions of a document whose BLOB is missing or damaged, in order of identifier.
 pub fn of_node(reader: &mut Reader<'_>, node: Id) -> Result<Vec<FaultyVersion>> {
     reader.query(OF_NODE, &params![node], |row| {
         Ok(FaultyVersion {

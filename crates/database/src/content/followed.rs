@@ -1,4 +1,4 @@
-//! Documents that people want to hear of.
+//! Followed documents: those whose changes a user wants to see.
 
 use model::{Id, Result, Timestamp};
 
@@ -17,27 +17,27 @@ statements! {
         WHERE f.principal_id = $1 ORDER BY n.modified_at DESC, n.id DESC LIMIT $2";
 }
 
-/// Notes that somebody follows an item.
+/// Records that a user follows an item.
 pub fn put(transaction: &mut Transaction<'_>, principal: Id, node: Id, at: Timestamp) -> Result<()> {
     transaction.execute(PUT, &params![principal, node, at]).map(drop)
 }
 
-/// Notes that somebody does not follow an item any more.
+/// Records that a user no longer follows an item.
 pub fn remove(transaction: &mut Transaction<'_>, principal: Id, node: Id) -> Result<()> {
     transaction.execute(REMOVE, &params![principal, node]).map(drop)
 }
 
-/// Whether somebody follows an item.
+/// Returns whether a user follows an item.
 pub fn has(reader: &mut Reader<'_>, principal: Id, node: Id) -> Result<bool> {
     Ok(reader.find(HAS, &params![principal, node], |_| Ok(()))?.is_some())
 }
 
-/// How many items somebody follows.
+/// Number of items that a user follows.
 pub fn count(reader: &mut Reader<'_>, principal: Id) -> Result<i64> {
     Ok(reader.find(COUNT, &params![principal], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// What somebody follows, the newest change first; also what is in recycle bins.
+/// Items that a user follows, most recently changed first, including those in recycle bins.
 pub fn list(reader: &mut Reader<'_>, principal: Id, limit: usize) -> Result<Vec<NodeRow>> {
     reader.query(LIST, &params![principal, limit as i64], read)
 }

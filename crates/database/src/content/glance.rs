@@ -1,4 +1,4 @@
-//! What a folder holds under one name, with everything that opening or replacing it needs, in one statement.
+//! Look-up of a name in a folder, with everything needed to open or replace the item, in one statement.
 
 use model::{Id, LibrarySettings, Result};
 
@@ -31,22 +31,22 @@ statements! {
         LEFT JOIN node n ON n.parent_id = p.id AND n.folded = $3 WHERE c.id = $1";
 }
 
-/// Where the columns of the item and of its version begin.
+/// First columns of the item and of its version.
 const ITEM: usize = 6;
 const VERSION: usize = ITEM + 22;
-/// Where those of a shelf begin.
+/// First columns of the parent, the child and the library settings in a [`ShelfRow`].
 const PARENT: usize = 6;
 const CHILD: usize = PARENT + 22;
 const LIBRARY: usize = CHILD + 22;
 
-/// What one look found.
+/// The result of a look-up.
 #[derive(Clone, Debug)]
 pub struct Glance {
     /// The site collection.
     pub collection: CollectionRow,
     /// The item with the name.
     pub item: Option<NodeRow>,
-    /// The latest version of the item, when it is a document that has one.
+    /// The latest version, if the item is a document that has one.
     pub version: Option<VersionRow>,
 }
 
@@ -57,25 +57,26 @@ fn read(row: &Row<'_>) -> Result<Glance> {
     Ok(Glance { collection: collection::read(row)?, item, version })
 }
 
-/// Looks at what `parent` in a site collection holds under a folded name; none when there is no such collection.
+/// Looks up a folded name in `parent`. Returns `None` if the site collection does not exist.
 pub fn look(reader: &mut Reader<'_>, collection: Id, parent: Id, folded: &str) -> Result<Option<Glance>> {
     reader.find(LOOK, &params![collection, parent, folded], read)
 }
 
-/// What a document needs to know of the place that it is made in.
+/// The context in which a new document is created.
 #[derive(Clone, Debug)]
 pub struct ShelfRow {
     /// The site collection.
     pub collection: CollectionRow,
     /// The folder or library.
     pub parent: Option<NodeRow>,
-    /// The settings of its library.
+    /// The settings of the library that contains the parent.
     pub settings: Option<LibrarySettings>,
-    /// What it holds under the name.
+    /// The result of looking up the name in it.
     pub child: Option<NodeRow>,
 }
 
-/// Looks at the place of a document to be made under a folded name in `parent`; none when there is no such site collection.
+/// Reads the context for creating a document under a folded name in `parent`. Returns `None` if the site collection
+/// does not exist.
 pub fn shelf(reader: &mut Reader<'_>, collection: Id, parent: Id, folded: &str) -> Result<Option<ShelfRow>> {
     reader.find(SHELF, &params![collection, parent, folded], |row| {
         let is_there = |at: usize| row.get::<Option<Id>>(at).map(|id| id.is_some());

@@ -1,5 +1,5 @@
-//! Answers to requests that carried an idempotency key, so that a repetition changes nothing. Both kinds of database have
-//! this table, since an answer is kept by the transaction that made the change.
+//! Responses to requests that carried an idempotency key, so that a repetition changes nothing. Both kinds of database
+//! have this table, because the transaction that makes the change also stores the response.
 
 use model::{Result, Timestamp};
 
@@ -11,12 +11,12 @@ statements! {
     PURGE = "DELETE FROM idempotency WHERE created_at < $1";
 }
 
-/// The digest of the request that used this key, and what came of it.
+/// The digest of the request that used this key, and its result.
 pub fn find(reader: &mut Reader<'_>, key: &str) -> Result<Option<(Vec<u8>, String)>> {
     reader.find(FIND, &params![key], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Keeps what came of a request; a key that is taken is a conflict.
+/// Stores the result of a request. A key that is taken is a conflict.
 pub fn insert(
     transaction: &mut Transaction<'_>,
     key: &str,
@@ -27,7 +27,7 @@ pub fn insert(
     transaction.execute(INSERT, &params![key, request, result, now]).map(drop)
 }
 
-/// Forgets answers older than `time`.
+/// Deletes results older than `time`.
 pub fn purge(transaction: &mut Transaction<'_>, time: Timestamp) -> Result<u64> {
     transaction.execute(PURGE, &params![time])
 }

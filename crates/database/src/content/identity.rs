@@ -1,4 +1,4 @@
-//! Which database of which farm a content database is.
+//! Identity of a content database: its farm, and its identifier in that farm.
 
 use model::{Id, Result};
 
@@ -10,21 +10,21 @@ statements! {
         ON CONFLICT (one) DO UPDATE SET farm_id = excluded.farm_id, database_id = excluded.database_id";
 }
 
-/// Which database of which farm.
+/// A farm, and one of its content databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The farm.
     pub farm: Id,
-    /// The database, as the farm's configuration knows it.
+    /// The database's identifier in the farm's configuration.
     pub database: Id,
 }
 
-/// The identity of the database; none for one that no farm has adopted yet.
+/// The identity of the database; `None` if no farm has adopted it yet.
 pub fn find(reader: &mut Reader<'_>) -> Result<Option<Identity>> {
     reader.find(FIND, &[], |row| Ok(Identity { farm: row.get(0)?, database: row.get(1)? }))
 }
 
-/// Writes the identity down.
+/// Stores the identity.
 pub fn put(transaction: &mut Transaction<'_>, identity: Identity) -> Result<()> {
     transaction.execute(PUT, &params![identity.farm, identity.database]).map(drop)
 }

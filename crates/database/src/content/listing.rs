@@ -1,4 +1,5 @@
-//! Pages of an item's children that hold others. Keyset paging only: a page begins behind the last row of the page before it.
+//! Pages of the sites, libraries and folders below an item. Keyset paging only: a page begins after the last row of the
+//! page before it.
 
 use model::{Id, Result};
 
@@ -17,13 +18,13 @@ statements! {
     ANY_CHILD = "SELECT id FROM node WHERE parent_id = $1 LIMIT 1";
 }
 
-/// Folders, libraries or sites below `parent` whose folded name comes after `after` (before it when `down`).
+/// Folders, libraries and sites directly below `parent` whose folded name sorts after `after` (before it if `down`).
 pub fn containers(reader: &mut Reader<'_>, parent: Id, after: &str, down: bool, limit: usize) -> Result<Vec<NodeRow>> {
     let statement = if down { CONTAINERS_DOWN } else { CONTAINERS };
     reader.query(statement, &params![parent, after, limit as i64], read)
 }
 
-/// Whether an item has any child.
+/// Returns whether an item has no children.
 pub fn is_empty(transaction: &mut Transaction<'_>, parent: Id) -> Result<bool> {
     Ok(transaction.find(ANY_CHILD, &params![parent], |_| Ok(()))?.is_none())
 }

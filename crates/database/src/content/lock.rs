@@ -1,4 +1,4 @@
-//! Locks on items. Those that have ended count as gone everywhere; the last of them are kept for a while.
+//! Locks on items. An expired lock counts as gone everywhere, but the most recent expired ones are kept for a while.
 
 use model::{Id, Result, Timestamp};
 
@@ -35,26 +35,26 @@ statements! {
     PURGE = "DELETE FROM item_lock WHERE expires_at <= $1";
 }
 
-/// A lock as it is stored.
+/// A stored lock.
 #[derive(Clone, Debug)]
 pub struct LockRow {
-    /// Its token, a URN that nobody can guess.
+    /// Lock token, an unguessable URN.
     pub token: String,
     /// The site collection of the item.
     pub collection_id: Id,
-    /// The item that was locked.
+    /// The locked item.
     pub node_id: Id,
-    /// Who locked it.
+    /// The user who locked the item.
     pub owner_id: Id,
-    /// What the client said about who that is.
+    /// The owner as described by the client.
     pub owner: String,
-    /// Whether nobody else may lock it too.
+    /// Set for an exclusive lock, which excludes any other lock on the item.
     pub exclusive: bool,
-    /// Whether everything below the item is locked with it.
+    /// Set if the lock also covers everything below the item.
     pub deep: bool,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it ends by itself.
+    /// Expiry time.
     pub expires_at: Timestamp,
 }
 
@@ -72,17 +72,17 @@ fn read(row: &Row<'_>) -> Result<LockRow> {
     })
 }
 
-/// The lock with this token, unless it has ended.
+/// The lock with this token, unless it has expired.
 pub fn find(reader: &mut Reader<'_>, token: &str, now: Timestamp) -> Result<Option<LockRow>> {
     reader.find(FIND, &params![token, now], read)
 }
 
-/// Locks on an item, and those on the items above it that reach down to it. The item itself stands in `way`, too.
+/// Locks on an item, and deep locks on the items above it. `way` lists the ancestors and must include the item itself.
 pub fn covering(reader: &mut Reader<'_>, item: Id, way: &[Id], now: Timestamp) -> Result<Vec<LockRow>> {
     reader.query(COVERING, &params![item, way, now], read)
 }
 
-/// Locks on any of these items themselves.
+/// Locks directly on any of these items.
 pub fn on_items(reader: &mut Reader<'_>, items: &[Id], now: Timestamp) -> Result<Vec<LockRow>> {
     reader.query(ON_ITEMS, &params![items, now], read)
 }
@@ -92,12 +92,12 @@ pub fn below(reader: &mut Reader<'_>, item: Id, now: Timestamp) -> Result<Vec<Lo
     reader.query(BELOW, &params![item, now], read)
 }
 
-/// Number of locks in a site collection, those that have ended included.
+/// Number of locks in a site collection, including expired ones.
 pub fn count(reader: &mut Reader<'_>, collection: Id) -> Result<i64> {
     Ok(reader.find(COUNT, &params![collection], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// Number of locks of one person in a site collection that have not ended, `most` at most.
+/// Number of unexpired locks of one user in a site collection, capped at `most`.
 pub fn count_of(reader: &mut Reader<'_>, collection: Id, owner: Id, now: Timestamp, most: i64) -> Result<i64> {
     Ok(reader.find(COUNT_OF, &params![collection, owner, now, most], |row| row.get(0))?.unwrap_or(0))
 }
@@ -118,7 +118,7 @@ pub fn insert(transaction: &mut Transaction<'_>, lock: &LockRow) -> Result<()> {
     transaction.execute(INSERT, &values).map(drop)
 }
 
-/// Lets a lock end at another time.
+/// Changes the expiry time of a lock.
 pub fn extend(transaction: &mut Transaction<'_>, token: &str, until: Timestamp) -> Result<()> {
     transaction.execute(EXTEND, &params![token, until]).map(drop)
 }
@@ -128,22 +128,22 @@ pub fn delete(transaction: &mut Transaction<'_>, token: &str) -> Result<()> {
     transaction.execute(DELETE, &params![token]).map(drop)
 }
 
-/// Removes all locks on an item and on what is below it.
+/// Removes all locks on an item and on everything below it.
 pub fn delete_below(transaction: &mut Transaction<'_>, item: Id) -> Result<()> {
     transaction.execute(DELETE_BELOW, &params![item]).map(drop)
 }
 
-/// Removes all locks on an item that ended at `now` or before, except for the `kept` that ended last.
+/// Removes the locks on an item that expired at `now` or before, except the `kept` most recent ones.
 pub fn delete_ended_of(transaction: &mut Transaction<'_>, item: Id, now: Timestamp, kept: usize) -> Result<()> {
     transaction.execute(DELETE_ENDED_OF, &params![item, now, kept as i64]).map(drop)
 }
 
-/// Removes up to `most` locks in a site collection that ended at `now` or before, the oldest first. Returns how many.
+/// Removes up to `most` locks in a site collection that expired at `now` or before, oldest first. Returns their number.
 pub fn delete_ended_in(transaction: &mut Transaction<'_>, collection: Id, now: Timestamp, most: usize) -> Result<u64> {
     transaction.execute(DELETE_ENDED_IN, &params![collection, now, most as i64])
 }
 
-/// Removes locks that ended at `limit` or before.
+/// Removes locks that expired at `limit` or before.
 pub fn purge(transaction: &mut Transaction<'_>, limit: Timestamp) -> Result<()> {
     transaction.execute(PURGE, &params![limit]).map(drop)
 }

@@ -32,32 +32,32 @@ statements! {
     DELETE = "DELETE FROM node WHERE id = $1";
 }
 
-/// An item as it is stored.
+/// A stored item.
 #[derive(Clone, Debug)]
 pub struct NodeRow {
     /// Identifier.
     pub id: Id,
     /// The site collection that it belongs to.
     pub collection_id: Id,
-    /// The item that holds it; [`Id::NONE`] for a root site, the recycle bin's entry for a deleted item.
+    /// The parent item. [`Id::NONE`] for a root site; the recycle bin's entry for a deleted item.
     pub parent_id: Id,
-    /// The library that it is in, itself for a library, [`Id::NONE`] for a site.
+    /// The library that contains the item. A library refers to itself; [`Id::NONE`] for a site.
     pub library_id: Id,
     /// The permission scope that it inherits or owns.
     pub scope_id: Id,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
-    /// Name as it was given.
+    /// Name as the user entered it.
     pub name: String,
-    /// Name as it is compared.
+    /// Name folded for comparison.
     pub folded: String,
-    /// When it was created.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Who created it.
+    /// The creator.
     pub created_by: Id,
-    /// When its content or columns were last changed.
+    /// Time of the last change to the content or columns.
     pub modified_at: Timestamp,
-    /// Who changed them.
+    /// The user who made that change.
     pub modified_by: Id,
     /// Its content type, if it has one.
     pub content_type_id: Option<Id>,
@@ -65,22 +65,22 @@ pub struct NodeRow {
     pub size: i64,
     /// Media type of the latest version.
     pub media_type: String,
-    /// The latest version; none for what is not a document, and for a document that was never checked in.
+    /// The latest version; `None` for an item that is not a document, and for a document that was never checked in.
     pub version_id: Option<Id>,
     /// The latest published version.
     pub published_id: Option<Id>,
     /// Number of the latest version.
     pub number: VersionNumber,
-    /// Who has it checked out.
+    /// User who has it checked out, if any.
     pub holder_id: Option<Id>,
-    /// Since when.
+    /// Start time.
     pub held_at: Option<Timestamp>,
-    /// The holder's working copy, which nobody else sees.
+    /// The working copy, visible only to the holder of the check-out.
     pub working_id: Option<Id>,
 }
 
 impl NodeRow {
-    /// A new item that holds no content yet.
+    /// Creates an item without content.
     pub fn new(id: Id, parent: &NodeRow, kind: NodeKind, name: &model::Name, by: Id, now: Timestamp) -> Self {
         Self {
             id,
@@ -113,7 +113,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<NodeRow> {
     read_from(row, 0)
 }
 
-/// The same from the column `at` on.
+/// Reads an item like [`read`], starting at column `at`.
 pub(crate) fn read_from(row: &Row<'_>, at: usize) -> Result<NodeRow> {
     Ok(NodeRow {
         id: row.get(at)?,
@@ -145,7 +145,7 @@ pub(crate) fn number(row: &Row<'_>, index: usize) -> Result<u32> {
     u32::try_from(value).map_err(|_| Error::corrupt(format!("a stored version has the number {value}")))
 }
 
-/// The item with this identifier, wherever it is, the recycle bin included.
+/// The item with this identifier, wherever it is, including the recycle bin.
 pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<NodeRow>> {
     reader.find(FIND, &params![id], read)
 }
@@ -155,17 +155,17 @@ pub fn find_child(reader: &mut Reader<'_>, parent: Id, folded: &str) -> Result<O
     reader.find(FIND_CHILD, &params![parent, folded], read)
 }
 
-/// The item with this identifier, which no other transaction can change until this one ends.
+/// Reads the item with this identifier and locks its row until the transaction ends.
 pub fn lock(transaction: &mut Transaction<'_>, id: Id) -> Result<Option<NodeRow>> {
     transaction.find(LOCK, &params![id], read)
 }
 
-/// Documents that `holder` has checked out, by identifier.
+/// Documents that `holder` has checked out, in order of identifier, starting after `after`.
 pub fn held_by(reader: &mut Reader<'_>, holder: Id, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
     reader.query(HELD_BY, &params![holder, after, limit as i64], read)
 }
 
-/// Adds an item; a name that is taken in its parent is a conflict with code `unique_violation`.
+/// Adds an item. A name that is taken in its parent is a conflict with code `unique_violation`.
 pub fn insert(transaction: &mut Transaction<'_>, node: &NodeRow) -> Result<()> {
     const STATEMENT: Sql = INSERT;
     let values = params![
@@ -208,13 +208,13 @@ pub fn update_content(transaction: &mut Transaction<'_>, node: &NodeRow) -> Resu
     transaction.execute(UPDATE_CONTENT, &values).map(drop)
 }
 
-/// Puts an item under another parent or name; a name that is taken there is a conflict.
+/// Moves an item to another parent or name. A name that is taken there is a conflict.
 pub fn place(transaction: &mut Transaction<'_>, id: Id, parent: Id, name: &str, folded: &str) -> Result<()> {
     transaction.execute(PLACE, &params![id, parent, name, folded])?;
     transaction.execute(PLACE_VALUES, &params![id, parent]).map(drop)
 }
 
-/// Notes who changed an item, and when.
+/// Records who changed an item, and when.
 pub fn touch(transaction: &mut Transaction<'_>, id: Id, at: Timestamp, by: Id) -> Result<()> {
     transaction.execute(TOUCH, &params![id, at, by]).map(drop)
 }
@@ -224,12 +224,12 @@ pub fn set_content_type(transaction: &mut Transaction<'_>, id: Id, content_type:
     transaction.execute(SET_CONTENT_TYPE, &params![id, content_type]).map(drop)
 }
 
-/// Notes who holds a document.
+/// Records the holder of a check-out.
 pub fn check_out(transaction: &mut Transaction<'_>, id: Id, holder: Id, at: Timestamp) -> Result<()> {
     transaction.execute(CHECK_OUT, &params![id, holder, at]).map(drop)
 }
 
-/// Notes the holder's working copy.
+/// Records the holder's working copy.
 pub fn set_working(transaction: &mut Transaction<'_>, id: Id, version: Option<Id>) -> Result<()> {
     transaction.execute(SET_WORKING, &params![id, version]).map(drop)
 }
@@ -239,7 +239,7 @@ pub fn release(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     transaction.execute(RELEASE, &params![id]).map(drop)
 }
 
-/// Removes an item's row for good.
+/// Deletes an item's row permanently.
 pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     transaction.execute(DELETE, &params![id]).map(drop)
 }

@@ -1,4 +1,4 @@
-//! What jobs have done in this database, counted in the transactions that do it.
+//! Results of jobs in this database, counted in the same transactions that do the work.
 
 use model::{Id, Result};
 
@@ -13,34 +13,34 @@ statements! {
     FORGET = "DELETE FROM job_progress WHERE job_id = $1";
 }
 
-/// What a job has done.
+/// The results of a job in one database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// BLOBs that it moved.
+    /// Number of BLOBs moved.
     pub blobs: i64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: i64,
-    /// References to lost bytes that it led elsewhere.
+    /// Number of references to lost bytes that were pointed at another store.
     pub lost: i64,
 }
 
-/// Adds to what a job has done.
+/// Adds to the results of a job.
 pub fn add(transaction: &mut Transaction<'_>, job: Id, more: Moved) -> Result<()> {
     transaction.execute(ADD, &params![job, more.blobs, more.bytes, more.lost]).map(drop)
 }
 
-/// What a job has done here.
+/// The results of a job in this database.
 pub fn find(reader: &mut Reader<'_>, job: Id) -> Result<Moved> {
     let read = |row: &crate::Row<'_>| Ok(Moved { blobs: row.get(0)?, bytes: row.get(1)?, lost: row.get(2)? });
     Ok(reader.find(FIND, &params![job], read)?.unwrap_or_default())
 }
 
-/// Jobs that have done something here.
+/// Jobs with results in this database.
 pub fn jobs(reader: &mut Reader<'_>) -> Result<Vec<Id>> {
     reader.query(JOBS, &[], |row| row.get(0))
 }
 
-/// Forgets what a job has done.
+/// Deletes the results of a job.
 pub fn forget(transaction: &mut Transaction<'_>, job: Id) -> Result<()> {
     transaction.execute(FORGET, &params![job]).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Dead properties: what clients keep with an item and the server does not understand.
+//! Dead properties: properties that clients store with an item and that the server does not interpret.
 
 use model::{Id, Result};
 
@@ -17,16 +17,16 @@ statements! {
         SELECT CAST($2 AS BIGINT), namespace, name, value FROM dead_property WHERE node_id = $1";
 }
 
-/// A property as it is stored.
+/// A stored property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PropertyRow {
     /// The item.
     pub node_id: Id,
-    /// Namespace of its name; may be empty.
+    /// Namespace of the name; may be empty.
     pub namespace: String,
-    /// Its local name.
+    /// Local name.
     pub name: String,
-    /// The whole element, as XML that needs nothing from around it.
+    /// The whole element, as self-contained XML.
     pub value: String,
 }
 
@@ -37,12 +37,12 @@ pub fn of_items(reader: &mut Reader<'_>, items: &[Id]) -> Result<Vec<PropertyRow
     })
 }
 
-/// Bytes that the values of these items take, for those that have any.
+/// Total bytes of the property values, for those of the items that have any.
 pub fn sizes(reader: &mut Reader<'_>, items: &[Id]) -> Result<Vec<(Id, i64)>> {
     reader.query(SIZES, &params![items], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Number of an item's properties, and characters of their values.
+/// Number of an item's properties, and total characters of their values.
 pub fn totals(reader: &mut Reader<'_>, item: Id) -> Result<(i64, i64)> {
     Ok(reader.find(TOTALS, &params![item], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
@@ -53,17 +53,17 @@ pub fn put(transaction: &mut Transaction<'_>, property: &PropertyRow) -> Result<
     transaction.execute(PUT, &values).map(drop)
 }
 
-/// Removes a property; one that is not there is no error.
+/// Removes a property. A property that does not exist is no error.
 pub fn remove(transaction: &mut Transaction<'_>, item: Id, namespace: &str, name: &str) -> Result<()> {
     transaction.execute(REMOVE, &params![item, namespace, name]).map(drop)
 }
 
-/// Gives `to`, which has none yet, the properties of `from`.
+/// Copies the properties of `from` to `to`, which must not have any yet.
 pub fn copy(transaction: &mut Transaction<'_>, from: Id, to: Id) -> Result<()> {
     transaction.execute(COPY, &params![from, to]).map(drop)
 }
 
-/// Gives `to` the properties of `from` in the place of its own.
+/// Replaces the properties of `to` with those of `from`.
 pub fn replace(transaction: &mut Transaction<'_>, from: Id, to: Id) -> Result<()> {
     transaction.execute(CLEAR, &params![to])?;
     copy(transaction, from, to)

@@ -1,8 +1,9 @@
-//! Copies of BLOBs in stores that nothing refers to any more, on their way to deletion.
+//! Unreferenced copies of BLOBs in stores, on their way to deletion.
 //!
-//! A row is quarantined first and deleting afterwards. While it is deleting, no reference to that copy may be added: the
-//! bytes may be gone at any moment. A transaction that adds one is in the place [`REFERENCES`] when it looks for such a row, and
-//! stays there to its end; so whoever has marked a copy and then waited until that place was empty once knows all references to it.
+//! A row is first in quarantine and then in the state `deleting`. While it is in that state, no reference to the copy
+//! may be added, because the bytes may disappear at any moment. A transaction that adds a reference takes the lock
+//! [`REFERENCES`] in shared mode before it looks for such a row, and holds it until it ends. A collector that has
+//! committed a state and then acquired that lock exclusively once therefore sees every reference to the copy.
 
 use model::{Code, Digest, Error, Id, Result, Timestamp};
 
@@ -48,33 +49,34 @@ statements! {
         GROUP BY store_id, reason ORDER BY store_id, reason";
 }
 
-/// Where every transaction is that adds a reference. Site collections, the other places, have positive numbers.
+/// Key of the lock that every transaction takes to add a reference. The other keys are the identifiers of site
+/// collections, which are positive.
 const REFERENCES: Id = Id::new(-1);
 
-/// Why a copy is not needed.
+/// Reasons why a copy is not needed.
 pub mod reason {
     /// No document has the bytes any more.
     pub const DELETED: &str = "deleted";
-    /// The bytes are in another store now.
+    /// The bytes have been moved to another store.
     pub const MOVED: &str = "moved";
-    /// No database ever knew them, or none does any more.
+    /// No database ever referenced the bytes, or none does any more.
     pub const ORPHAN: &str = "orphan";
 }
 
-/// A copy that waits for its deletion.
+/// A copy that awaits deletion.
 #[derive(Clone, Debug)]
 pub struct ReclaimRow {
     /// The store.
     pub store_id: Id,
-    /// Identity of the bytes.
+    /// Digest of the bytes.
     pub digest: Digest,
-    /// Bytes.
+    /// Size in bytes.
     pub size: i64,
-    /// Why, one of [`reason`].
+    /// The reason, one of [`reason`].
     pub reason: String,
-    /// Whether its deletion has begun.
+    /// Set once the deletion has begun.
     pub deleting: bool,
-    /// Since when it waits.
+    /// Time when the copy was quarantined.
     pub since: Timestamp,
 }
 
@@ -89,64 +91,66 @@ fn read(row: &Row<'_>) -> Result<ReclaimRow> {
     })
 }
 
-/// Puts a copy aside; one that is there already keeps its time. False then.
+/// Puts a copy into quarantine. Returns false if the copy was there already; it then keeps its original time.
 pub fn quarantine(transaction: &mut Transaction<'_>, row: &ReclaimRow) -> Result<bool> {
     let values = params![row.store_id, row.digest, row.size, &row.reason, row.since];
     Ok(transaction.execute(QUARANTINE, &values)? == 1)
 }
 
-/// Begins the deletion of a copy: from here on no reference to it can be added in this database.
+/// Begins the deletion of a copy. From here on no reference to it can be added in this database.
 pub fn begin(transaction: &mut Transaction<'_>, row: &ReclaimRow) -> Result<()> {
     let values = params![row.store_id, row.digest, row.size, &row.reason, row.since];
     transaction.execute(BEGIN, &values).map(drop)
 }
 
-/// Begins the deletion of a copy that waits for it; false when it does not wait any more.
+/// Begins the deletion of a copy in quarantine. Returns false if it is no longer there.
 pub fn resume(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<bool> {
     Ok(transaction.execute(RESUME, &params![store, *digest])? == 1)
 }
 
-/// Ends the waiting of a copy, because it is deleted or needed after all.
+/// Removes a copy from quarantine, because it has been deleted or is needed after all.
 pub fn remove(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<()> {
     transaction.execute(REMOVE, &params![store, *digest]).map(drop)
 }
 
-/// Refuses all references to a store from now on, because the farm is about to forget it. Which references there are is known only after
-/// [`wait_for_references`].
+/// Refuses all new references to a store from now on, because the farm is about to remove it. The set of existing
+/// references is known only after [`wait_for_references`].
 pub fn close_store(transaction: &mut Transaction<'_>, store: Id) -> Result<()> {
     transaction.execute(CLOSE_STORE, &params![store]).map(drop)
 }
 
-/// The stores to which references are refused.
+/// The stores to which new references are refused.
 pub fn closed_stores(reader: &mut Reader<'_>) -> Result<Vec<Id>> {
     reader.query(CLOSED_STORES, &[], |row| row.get(0))
 }
 
-/// Takes references to a store again, because the farm keeps it after all.
+/// Allows references to a store again, because the farm keeps it after all.
 pub fn reopen_store(transaction: &mut Transaction<'_>, store: Id) -> Result<()> {
     transaction.execute(REOPEN_STORE, &params![store]).map(drop)
 }
 
-/// Ends the waiting of all copies in a store that the farm has forgotten.
+/// Deletes the quarantine and deletion records of all copies in a store that the farm has removed.
 pub fn remove_store(transaction: &mut Transaction<'_>, store: Id) -> Result<()> {
     transaction.execute(FORGET_STORE, &params![store])?;
     transaction.execute(REMOVE_STORE, &params![store]).map(drop)
 }
 
-/// What is known of the deletion of a copy.
+/// The deletion state of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Nothing: bytes that are in the store stay there.
+    /// No deletion is known. Bytes in the store stay there.
     Free,
-    /// It was deleted a short time ago. Bytes that were stored since may be a part of what was deleted; a reference to them counts only
-    /// when they are found after it was added.
+    /// The copy was deleted recently. Bytes that were stored since may have been deleted with it. A reference to them
+    /// counts only if the bytes are found after the reference was added.
     DeletedLately,
 }
 
-/// Refuses a reference to a copy that is being deleted at this moment, or in a store that the farm forgot. The reference is added by the
-/// same transaction.
+/// Refuses a reference to a copy that is being deleted at this moment, or in a store that the farm has removed. The
+/// caller adds the reference in the same transaction.
 ///
-/// Errors: `Unavailable` with code `blob_being_deleted` or `store_removed`; the bytes must be stored anew, a moment later.
+/// # Errors
+/// `Unavailable` with code `blob_being_deleted` or `store_removed`. The bytes must then be stored again, a moment
+/// later.
 pub fn require_not_deleting(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<Standing> {
     transaction.enter(REFERENCES)?;
     match transaction.find(IS_WATCHED, &params![store, *digest], |_| Ok(()))? {
@@ -155,10 +159,11 @@ pub fn require_not_deleting(transaction: &mut Transaction<'_>, store: Id, digest
     }
 }
 
-/// Adds a reference to bytes that were stored, or finds the one that stands already. The row that stands afterwards is returned, with what is
-/// known of the deletion of a copy that a new one leads to.
+/// Adds a reference to stored bytes, or finds the existing one. Returns the stored row. For a new reference it also
+/// returns the deletion state of the copy.
 ///
-/// Errors: those of [`require_not_deleting`].
+/// # Errors
+/// Those of [`require_not_deleting`].
 pub fn refer(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp) -> Result<(BlobRow, Standing)> {
     transaction.enter(REFERENCES)?;
     let values = params![row.id, row.digest, row.size, row.store_id, row.locator.as_deref(), now];
@@ -183,59 +188,61 @@ fn deleted_lately(transaction: &mut Transaction<'_>, store: Id, digest: &Digest)
     }
 }
 
-/// Ends the waiting of a copy that is deleted now.
+/// Removes a copy from quarantine and records that it has been deleted now.
 pub fn deleted(transaction: &mut Transaction<'_>, store: Id, digest: &Digest, now: Timestamp) -> Result<()> {
     remove(transaction, store, digest)?;
     transaction.execute(DELETED, &params![store, *digest, now]).map(drop)
 }
 
-/// Forgets copies that were deleted before a time. It must lie further back than any upload lasts from the end of its bytes to its
-/// transaction.
+/// Deletes the records of copies that were deleted before a time. That time must lie further back than the longest
+/// upload takes from the end of its bytes to its transaction.
 pub fn forget_deleted(transaction: &mut Transaction<'_>, before: Timestamp) -> Result<u64> {
     transaction.execute(FORGET_DELETED, &params![before])
 }
 
-/// Waits until every transaction has ended that may not have seen the marks which were committed before.
+/// Waits for the end of every transaction that may not have seen the states committed before this call.
 pub fn wait_for_references(transaction: &mut Transaction<'_>) -> Result<()> {
     transaction.enter_alone(REFERENCES)
 }
 
-/// The stores in which copies wait. Costs a look at the index for each of them, however many copies there are.
+/// The stores with copies in quarantine. Costs one index look-up per store, however many copies there are.
 pub fn stores(reader: &mut Reader<'_>) -> Result<Vec<Id>> {
     reader.query(STORES, &[], |row| row.get(0))
 }
 
-/// Copies that wait since before `before`, and those whose deletion was cut short, behind a place in the order.
+/// Copies in quarantine since before `before`, and those whose deletion was interrupted, starting after the key
+/// `after`.
 pub fn due(reader: &mut Reader<'_>, before: Timestamp, after: (Id, Vec<u8>), limit: usize) -> Result<Vec<ReclaimRow>> {
     reader.query(DUE, &params![before, after.0, after.1, limit as i64], read)
 }
 
-/// Number of copies that no database knew and that wait since before `before`.
+/// Number of orphans in quarantine since before `before`.
 pub fn count_orphans(reader: &mut Reader<'_>, before: Timestamp) -> Result<i64> {
     Ok(reader.find(COUNT_ORPHANS, &params![before], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// Number and bytes of the copies that wait since `since` or later and whose deletion has not begun, but those in the store `but`.
+/// Number and bytes of the copies in quarantine since `since` or later whose deletion has not begun, except in the
+/// store `but`.
 pub fn count_since(reader: &mut Reader<'_>, since: Timestamp, but: Id) -> Result<(i64, i64)> {
     Ok(reader.find(COUNT_SINCE, &params![since, but], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
-/// What waits in one store for one reason.
+/// Totals of the copies that await deletion in one store for one reason.
 #[derive(Clone, Debug)]
 pub struct Pending {
     /// The store.
     pub store_id: Id,
-    /// Why, one of [`reason`].
+    /// The reason, one of [`reason`].
     pub reason: String,
-    /// Copies.
+    /// Number of copies.
     pub blobs: i64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: i64,
-    /// Since when the oldest waits.
+    /// Time since which the oldest has been waiting.
     pub since: Timestamp,
 }
 
-/// Everything that waits, by store and reason.
+/// Totals of all copies that await deletion, by store and reason.
 pub fn totals(reader: &mut Reader<'_>) -> Result<Vec<Pending>> {
     reader.query(TOTALS, &[], |row| {
         Ok(Pending {

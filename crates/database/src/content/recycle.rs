@@ -1,4 +1,4 @@
-//! Entries of the recycle bins: one for each deletion, whatever was below the deleted item.
+//! Entries of the recycle bins: one for each deletion, regardless of how much was below the deleted item.
 
 use model::{Id, NodeKind, Result, Timestamp};
 
@@ -20,45 +20,45 @@ statements! {
         deleted_at, deleted_by FROM recycled WHERE deleted_at < $1 ORDER BY id LIMIT $2";
 }
 
-/// Which bin an entry is in.
+/// The bin that an entry is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// The bin of the person who deleted it.
+    /// The personal bin of the user who deleted the item.
     Person,
-    /// The site's bin, after the person emptied theirs.
+    /// The site's bin, after the user emptied the personal bin.
     Site,
 }
 
-/// One deletion.
+/// One deletion in a recycle bin.
 #[derive(Clone, Debug)]
 pub struct RecycledRow {
-    /// Identifier, and the parent of the deleted item while it is here.
+    /// Identifier. It is also the parent of the deleted item as long as the item is in the bin.
     pub id: Id,
     /// The site collection.
     pub collection_id: Id,
     /// The deleted item.
     pub node_id: Id,
-    /// Where it was.
+    /// Former location.
     pub parent_id: Id,
-    /// The library where it was.
+    /// The original library.
     pub library_id: Id,
-    /// The scope that it had: who could not see it before does not see it here.
+    /// The original scope. A user who could not see the item before cannot see it in the bin.
     pub scope_id: Id,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its path in the site collection at that time, for people.
+    /// Original path in the site collection, for display.
     pub path: String,
-    /// Which bin it is in.
+    /// The bin that the entry is in.
     pub stage: Stage,
-    /// Bytes of all its versions.
+    /// Total bytes of all its versions.
     pub size: i64,
     /// Number of documents.
     pub documents: i64,
-    /// When it was deleted.
+    /// Time of the deletion.
     pub deleted_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub deleted_by: Id,
 }
 
@@ -110,7 +110,7 @@ pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<RecycledRow>> {
     reader.find(FIND, &params![id], read)
 }
 
-/// A person's bin, newest first, older than `before`.
+/// Entries of a user's personal bin older than `before`, newest first.
 pub fn of_person(
     reader: &mut Reader<'_>,
     collection: Id,
@@ -122,13 +122,13 @@ pub fn of_person(
     reader.query(OF_PERSON, &params![collection, person, before, limit as i64], read)
 }
 
-/// Everything in a site collection's bins, newest first, older than `before`.
+/// Entries of all bins in a site collection older than `before`, newest first.
 pub fn of_site(reader: &mut Reader<'_>, collection: Id, before: Option<Id>, limit: usize) -> Result<Vec<RecycledRow>> {
     let before = before.unwrap_or(Id::new(i64::MAX));
     reader.query(OF_SITE, &params![collection, before, limit as i64], read)
 }
 
-/// Moves an entry from the person's bin to the site's.
+/// Moves an entry from the personal bin to the site's bin.
 pub fn to_site(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     transaction.execute(TO_SITE, &params![id]).map(drop)
 }

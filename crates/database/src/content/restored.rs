@@ -1,4 +1,4 @@
-//! What a content database that comes from a backup must forget or have put right before it is used.
+//! Corrections to a content database that was restored from a backup, made before it is used.
 
 use model::{Id, Result};
 
@@ -14,8 +14,9 @@ statements! {
     COLLECTIONS = "SELECT id FROM collection ORDER BY id";
 }
 
-/// Forgets references that no version has (a backup has no bytes for them), copies that waited for deletion, stores that
-/// were closed for a removal and uploads that were under way; `own` is the store of what lies in the database itself.
+/// Deletes references without a version (a backup has no bytes for them), quarantined copies, the records of stores
+/// closed for a removal, and unfinished uploads. References into `own`, the database's own store, stay. Returns the
+/// number of references deleted.
 pub fn forget(transaction: &mut Transaction<'_>, own: Id) -> Result<u64> {
     let dropped = transaction.execute(DROP_UNREFERENCED, &params![own])?;
     transaction.execute(DROP_RECLAIM, &[])?;
@@ -29,12 +30,12 @@ pub fn stores(reader: &mut Reader<'_>) -> Result<Vec<Id>> {
     reader.query(STORES, &[], |row| row.get(0))
 }
 
-/// Lets all references to one store lead to another.
+/// Points all references to one store at another.
 pub fn move_all(transaction: &mut Transaction<'_>, from: Id, to: Id) -> Result<u64> {
     transaction.execute(MOVE_ALL, &params![from, to])
 }
 
-/// The site collections that are in the database.
+/// The site collections in the database.
 pub fn collections(reader: &mut Reader<'_>) -> Result<Vec<Id>> {
     reader.query(COLLECTIONS, &[], |row| row.get(0))
 }

@@ -1,4 +1,4 @@
-//! How people want to see libraries.
+//! Saved views: ways in which users want libraries displayed.
 
 use model::{Id, Result};
 
@@ -15,22 +15,22 @@ statements! {
     DELETE = "DELETE FROM saved_view WHERE id = $1";
 }
 
-/// A view as it is stored.
+/// A stored view.
 #[derive(Clone, Debug)]
 pub struct SavedViewRow {
     /// Identifier.
     pub id: Id,
     /// The library.
     pub library_id: Id,
-    /// Whose it is; [`Id::NONE`] when it is everybody's.
+    /// The owner; [`Id::NONE`] for a shared view.
     pub owner_id: Id,
-    /// Name as it was given.
+    /// Name as the user entered it.
     pub name: String,
-    /// Name as it is compared.
+    /// Name folded for comparison.
     pub folded: String,
-    /// Order, filter and columns, as the pages write them.
+    /// Order, filter and columns, in the format of the web pages.
     pub query: String,
-    /// Whether the library opens with it.
+    /// Set for the view with which the library opens.
     pub standard: bool,
 }
 
@@ -46,7 +46,7 @@ fn read(row: &Row<'_>) -> Result<SavedViewRow> {
     })
 }
 
-/// The views of everybody and of one person, those of everybody first, by name.
+/// The shared views and those of one user, shared ones first, then by name.
 pub fn list(reader: &mut Reader<'_>, library: Id, person: Id) -> Result<Vec<SavedViewRow>> {
     reader.query(LIST, &params![library, person], read)
 }
@@ -56,7 +56,7 @@ pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<SavedViewRow>> {
     reader.find(FIND, &params![id], read)
 }
 
-/// Stores a view; one of the same owner and name is replaced. At most one of an owner is standard.
+/// Stores a view. A view of the same owner and name is replaced. An owner has at most one standard view per library.
 pub fn put(transaction: &mut Transaction<'_>, view: &SavedViewRow) -> Result<()> {
     if view.standard {
         transaction.execute(ORDINARY, &params![view.library_id, view.owner_id, &view.folded])?;
@@ -65,7 +65,7 @@ pub fn put(transaction: &mut Transaction<'_>, view: &SavedViewRow) -> Result<()>
     transaction.execute(PUT, &values).map(drop)
 }
 
-/// Removes a view.
+/// Deletes a view.
 pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     transaction.execute(DELETE, &params![id]).map(drop)
 }

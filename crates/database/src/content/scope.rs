@@ -21,20 +21,20 @@ statements! {
         SELECT $2, principal_id, role_id, $3, $4 FROM scope_grant WHERE scope_id = $1";
 }
 
-/// One role granted to one principal on a scope.
+/// A role granted to a principal on a scope.
 #[derive(Clone, Debug)]
 pub struct GrantRow {
     /// The user or group.
     pub principal_id: Id,
     /// The role.
     pub role_id: Id,
-    /// Since when.
+    /// Start time.
     pub granted_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub granted_by: Id,
 }
 
-/// How often each role is granted; roles that nobody has are missing.
+/// Number of grants of each role. Roles without any grant are missing.
 pub fn uses_of_roles(reader: &mut Reader<'_>) -> Result<Vec<(Id, i64)>> {
     reader.query(USES, &params![], |row| Ok((row.get(0)?, row.get(1)?)))
 }
@@ -71,18 +71,18 @@ pub fn grants(reader: &mut Reader<'_>, scope: Id) -> Result<Vec<GrantRow>> {
     })
 }
 
-/// What is granted to a principal in a site collection: scope, role and the item that owns the scope.
+/// Grants to a principal in a site collection: scope, role and the item that owns the scope.
 pub fn granted_to(reader: &mut Reader<'_>, principal: Id, collection: Id) -> Result<Vec<(Id, Id, Id)>> {
     reader.query(GRANTED_TO, &params![principal, collection], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }
 
-/// Grants a role; granting it again changes nothing and returns 0.
+/// Grants a role. Returns 0 if the grant already existed.
 pub fn grant(transaction: &mut Transaction<'_>, scope: Id, grant: &GrantRow) -> Result<u64> {
     let values = params![scope, grant.principal_id, grant.role_id, grant.granted_at, grant.granted_by];
     transaction.execute(GRANT, &values)
 }
 
-/// Takes a role away; returns how many grants were removed, 0 or 1.
+/// Revokes a role. Returns how many grants were removed, 0 or 1.
 pub fn revoke(transaction: &mut Transaction<'_>, scope: Id, principal: Id, role: Id) -> Result<u64> {
     transaction.execute(REVOKE, &params![scope, principal, role])
 }

@@ -1,14 +1,14 @@
-//! Looking for items by parts of their names, over a whole content database, newest documents first.
+//! Search for items by parts of their names, over a whole content database, newest documents first.
 //!
-//! All documents are looked at when few match. The walk goes along an index that holds time and name, so that no row is
-//! read that does not match, and in stretches, so that whoever asks can stop in time.
+//! If few documents match, the search has to walk through all of them. It walks along an index that contains time and
+//! name, so that only matching rows are read. It proceeds in stretches, so that the caller can stop in time.
 
 use model::{Id, Result, Timestamp};
 
 use super::node::{NodeRow, read};
 use crate::{Reader, params, statements};
 
-/// Parts of names that one statement compares.
+/// Number of name parts that one statement can compare.
 pub const MOST_WORDS: usize = 6;
 
 statements! {
@@ -39,25 +39,25 @@ statements! {
         FROM scope_grant g JOIN scope s ON s.id = g.scope_id WHERE g.principal_id {in $1}";
 }
 
-/// Place in the walk through documents: time of change and identifier, newest first.
+/// Position in the walk through the documents: time of change and identifier, newest first.
 pub type Place = (Timestamp, Id);
 
-/// Before the newest document.
+/// Position before the newest document.
 pub const NEWEST: Place = (Timestamp::from_micros(i64::MAX), Id::new(i64::MAX));
-/// Behind the oldest document.
+/// Position after the oldest document.
 pub const OLDEST: Place = (Timestamp::from_micros(i64::MIN), Id::NONE);
 
-/// What is looked for, and where.
+/// Search terms, and the scopes to search.
 #[derive(Clone, Debug)]
 pub struct Wanted<'a> {
     /// Folded parts that a folded name must all contain, at most [`MOST_WORDS`].
     pub words: &'a [String],
-    /// Only items of these scopes; none for all.
+    /// Only items of these scopes; `None` for all.
     pub scopes: Option<&'a [Id]>,
 }
 
 impl Wanted<'_> {
-    /// Every name contains the empty text.
+    /// Returns the search term at `index`, or the empty text, which every name contains.
     fn word(&self, index: usize) -> &str {
         self.words.get(index).map_or("", String::as_str)
     }
@@ -67,7 +67,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Documents, newest first, behind `after` and up to `until`, which is looked at too; at most `limit`.
+/// Matching documents after the position `after`, up to and including `until`, newest first; at most `limit`.
 pub fn documents(
     reader: &mut Reader<'_>,
     wanted: &Wanted<'_>,
@@ -93,13 +93,13 @@ pub fn documents(
     reader.query(DOCUMENTS, &values, read)
 }
 
-/// The place `count` documents behind `after`; none when there are fewer.
+/// Returns the position `count` documents after `after`; `None` if there are fewer.
 pub fn stretch(reader: &mut Reader<'_>, after: Place, count: usize) -> Result<Option<Place>> {
     let offset = count.saturating_sub(1) as i64;
     reader.find(STRETCH, &params![after.0, after.1, offset], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Sites below others, libraries and folders, in this order, each by name; at most `limit`.
+/// Matching sites (except root sites), libraries and folders, in this order, each sorted by name; at most `limit`.
 pub fn places(reader: &mut Reader<'_>, wanted: &Wanted<'_>, limit: usize) -> Result<Vec<NodeRow>> {
     let values = params![
         wanted.word(0),
@@ -115,7 +115,7 @@ pub fn places(reader: &mut Reader<'_>, wanted: &Wanted<'_>, limit: usize) -> Res
     reader.query(PLACES, &values, read)
 }
 
-/// Documents whose latest version is a draft by `author`, newest first; at most `limit`.
+/// Documents whose latest version is a draft last changed by `author`, newest first; at most `limit`.
 pub fn drafts(reader: &mut Reader<'_>, author: Id, limit: usize) -> Result<Vec<NodeRow>> {
     reader.query(DRAFTS, &params![author, limit as i64], read)
 }
@@ -131,7 +131,7 @@ pub struct Granted {
     pub collection_id: Id,
 }
 
-/// What is granted to any of the principals.
+/// All grants to any of the principals.
 pub fn granted(reader: &mut Reader<'_>, principals: &[Id]) -> Result<Vec<Granted>> {
     reader.query(GRANTED, &params![principals], |row| {
         Ok(Granted { scope_id: row.get(0)?, role_id: row.get(1)?, collection_id: row.get(2)? })

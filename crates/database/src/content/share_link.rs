@@ -1,4 +1,4 @@
-//! Links by which anybody can download a document, and where they are allowed.
+//! Share links, with which anyone can download a document, and the rule of a site collection that allows them.
 
 use model::{Digest, Id, Result, Timestamp};
 
@@ -20,26 +20,26 @@ statements! {
     DELETE = "DELETE FROM share_link WHERE id = $1";
 }
 
-/// A link as it is stored.
+/// A stored share link.
 #[derive(Clone, Debug)]
 pub struct ShareLinkRow {
     /// Identifier.
     pub id: Id,
     /// The document.
     pub node_id: Id,
-    /// Hash of the secret that the link holds.
+    /// Hash of the secret in the link.
     pub digest: Digest,
-    /// Hash of the password; empty for none.
+    /// Hash of the password; empty if there is none.
     pub password: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub created_by: Id,
-    /// When it ends.
+    /// End of its life.
     pub expires_at: Timestamp,
-    /// How often it can be used.
+    /// Maximum number of downloads; `None` for no limit.
     pub most_downloads: Option<i64>,
-    /// How often it was used.
+    /// Number of downloads so far.
     pub downloads: i64,
 }
 
@@ -57,12 +57,12 @@ fn read(row: &Row<'_>) -> Result<ShareLinkRow> {
     })
 }
 
-/// For how many days links may live in a site collection; none when it allows no links.
+/// Maximum lifetime in days of share links in a site collection; `None` if it allows no links.
 pub fn rule(reader: &mut Reader<'_>, collection: Id) -> Result<Option<i64>> {
     reader.find(RULE, &params![collection], |row| row.get(0))
 }
 
-/// Sets for how many days links may live in a site collection; none allows no links.
+/// Sets the maximum lifetime in days of share links in a site collection; `None` allows no links.
 pub fn set_rule(transaction: &mut Transaction<'_>, collection: Id, days: Option<i64>) -> Result<()> {
     match days {
         Some(days) => transaction.execute(PUT_RULE, &params![collection, days]).map(drop),
@@ -90,12 +90,12 @@ pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<ShareLinkRow>> {
     reader.find(FIND, &params![id], read)
 }
 
-/// The links of a document, the newest first.
+/// The share links of a document, newest first.
 pub fn of_node(reader: &mut Reader<'_>, node: Id, limit: usize) -> Result<Vec<ShareLinkRow>> {
     reader.query(OF_NODE, &params![node, limit as i64], read)
 }
 
-/// Counts one use of a link; false when it has ended.
+/// Counts a download. Returns false if the link has expired or its downloads are used up.
 pub fn count_use(transaction: &mut Transaction<'_>, id: Id, now: Timestamp) -> Result<bool> {
     Ok(transaction.execute(USE, &params![id, now])? == 1)
 }

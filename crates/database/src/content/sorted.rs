@@ -1,12 +1,12 @@
-//! Pages of an item's documents in any order, without those that a filter leaves out. Keyset paging only: each walk goes
-//! along one index and begins behind the last row of the page before it.
+//! Pages of an item's documents in any order, with an optional filter. Keyset paging only: each walk follows one index
+//! and begins after the last row of the page before it.
 
 use model::{Id, Result, Timestamp};
 
 use super::node::{NodeRow, read};
 use crate::{Reader, Sql, Value, params, statements};
 
-/// Parts of names that a filter compares.
+/// Number of name parts that a filter can compare.
 pub const MOST_PARTS: usize = 3;
 
 macro_rules! columns {
@@ -17,7 +17,7 @@ macro_rules! columns {
     };
 }
 
-// $1 to $4 are the parent, the place behind which the page begins (two values), and the number of rows.
+// `$1` is the parent, `$2` and `$3` are the position after which the page begins, `$4` is the number of rows.
 macro_rules! walk {
     ($from:literal, $place:literal, $order:literal) => {
         concat!(
@@ -34,7 +34,7 @@ macro_rules! walk {
     };
 }
 
-// The same along the values of a column ($12).
+// A walk along the values of a column (`$12`).
 macro_rules! walk_values {
     ($place:literal, $order:literal) => {
         walk!(
@@ -46,7 +46,7 @@ macro_rules! walk_values {
 }
 
 statements! {
-    // What most people see most of the time: all documents by name, and nothing to compare.
+    // The most frequent view: all documents by name, without any filter.
     PLAIN = concat!(columns!(), "node n WHERE n.parent_id = $1 AND n.folded > $2 AND n.kind = 'document' ORDER BY n.folded LIMIT $3");
     NAME_UP = walk!("node n WHERE n.parent_id = $1", "n.folded > $2 AND CAST($3 AS BIGINT) = 0", "n.folded");
     NAME_DOWN = walk!("node n WHERE n.parent_id = $1", "($2 = '' OR n.folded < $2) AND CAST($3 AS BIGINT) = 0", "n.folded DESC");
@@ -83,16 +83,16 @@ statements! {
         ORDER BY integer LIMIT 1";
 }
 
-/// Which documents are wanted. What is empty leaves nothing out.
+/// A filter on documents. Default values do not exclude anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sieve {
-    /// Who changed it last.
+    /// The user who last changed it.
     pub person: Id,
-    /// Its media type.
+    /// Media type.
     pub media_type: String,
-    /// Changed at this time or later.
+    /// Only documents changed at this time or later.
     pub since: Timestamp,
-    /// Changed before this time.
+    /// Only documents changed before this time.
     pub until: Timestamp,
     /// Folded parts that the name must contain.
     pub parts: [String; MOST_PARTS],
@@ -110,8 +110,8 @@ impl Default for Sieve {
     }
 }
 
-/// The order in which documents are walked through, and the place behind which a page begins. An empty name and an empty text
-/// are the beginning in both directions.
+/// A sort order of documents, and the position after which a page begins. An empty name or text means the beginning, in
+/// both directions.
 #[derive(Clone, Debug)]
 pub enum Walk<'a> {
     /// By folded name.
@@ -120,23 +120,23 @@ pub enum Walk<'a> {
     Time(Timestamp, Id),
     /// By size, then identifier.
     Size(i64, Id),
-    /// What this person changed last, by folded name.
+    /// Documents last changed by this user, by folded name.
     Person(Id, &'a str),
-    /// Of this media type, by folded name.
+    /// Documents of this media type, by folded name.
     Type(&'a str, &'a str),
     /// By the folded text in this column, then identifier.
     Text(Id, &'a str, Id),
     /// By the number in this column, then identifier.
     Number(Id, f64, Id),
-    /// By the date or truth in this column, then identifier.
+    /// By the date or Boolean in this column, then identifier.
     Integer(Id, i64, Id),
-    /// Those that name this person in this column, by identifier, always ascending.
+    /// Documents that name this person in this column, by identifier, always ascending.
     Named(Id, Id, Id),
-    /// Without a value in this column, by folded name, always ascending.
+    /// Documents without a value in this column, by folded name, always ascending.
     Absent(Id, &'a str),
 }
 
-/// Documents below `parent` that pass the sieve, at most `limit`.
+/// Documents below `parent` that pass the filter, at most `limit`.
 pub fn documents(
     reader: &mut Reader<'_>,
     parent: Id,
@@ -169,7 +169,7 @@ pub fn documents(
     reader.query(statement, &values, read)
 }
 
-/// The statement of a walk, the place where it begins, and the column that it needs.
+/// Returns the statement of a walk, its start position, and the column that it needs.
 fn along<'a>(walk: &Walk<'a>, down: bool) -> (Sql, [Value<'a>; 2], Option<Id>) {
     let choose = |up: Sql, other: Sql| if down { other } else { up };
     match walk {
@@ -186,7 +186,7 @@ fn along<'a>(walk: &Walk<'a>, down: bool) -> (Sql, [Value<'a>; 2], Option<Id>) {
     }
 }
 
-/// Everybody who changed a document below `parent` last, at most `most`.
+/// The distinct users who last changed a document below `parent`, at most `most`.
 pub fn people(reader: &mut Reader<'_>, parent: Id, most: usize) -> Result<Vec<Id>> {
     let mut found: Vec<Id> = Vec::new();
     while found.len() < most {
@@ -197,7 +197,7 @@ pub fn people(reader: &mut Reader<'_>, parent: Id, most: usize) -> Result<Vec<Id
     Ok(found)
 }
 
-/// Everybody whom documents below `parent` name in a column, at most `most`.
+/// The distinct persons that documents below `parent` name in a column, at most `most`.
 pub fn named(reader: &mut Reader<'_>, parent: Id, column: Id, most: usize) -> Result<Vec<Id>> {
     let mut found: Vec<Id> = Vec::new();
     while found.len() < most {
@@ -208,7 +208,7 @@ pub fn named(reader: &mut Reader<'_>, parent: Id, column: Id, most: usize) -> Re
     Ok(found)
 }
 
-/// The media types of documents below `parent`, at most `most`. The empty one is not among them.
+/// The distinct media types of documents below `parent`, at most `most`, without the empty one.
 pub fn types(reader: &mut Reader<'_>, parent: Id, most: usize) -> Result<Vec<String>> {
     let mut found: Vec<String> = Vec::new();
     while found.len() < most {

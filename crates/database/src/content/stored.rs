@@ -1,4 +1,4 @@
-//! BLOBs whose bytes are kept in the content database itself, in parts. A row without a digest is still arriving.
+//! BLOBs stored in the content database itself, in parts. A row without a digest is still being uploaded.
 
 use model::{Digest, Error, Id, Result, Timestamp};
 
@@ -16,12 +16,13 @@ statements! {
     TOTALS = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM stored_blob WHERE digest IS NOT NULL";
 }
 
-/// Identifier and size of a BLOB that is complete.
+/// Identifier and size of a complete BLOB.
 pub fn find(reader: &mut Reader<'_>, digest: &Digest) -> Result<Option<(Id, i64)>> {
     reader.find(FIND, &params![*digest], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Adds a BLOB, complete or (without digest) still arriving; false when its digest is there already.
+/// Adds a BLOB: complete, or without a digest while it is still being uploaded. Returns false if its digest exists
+/// already.
 pub fn insert(
     transaction: &mut Transaction<'_>,
     id: Id,
@@ -32,7 +33,10 @@ pub fn insert(
     Ok(transaction.execute(INSERT, &params![id, digest, size, now])? == 1)
 }
 
-/// Gives a BLOB that has arrived its digest; a digest that is there already is a conflict.
+/// Completes an uploaded BLOB by setting its digest.
+///
+/// # Errors
+/// `Conflict` if the digest exists already; `Unavailable` if the BLOB was removed as abandoned.
 pub fn complete(transaction: &mut Transaction<'_>, id: Id, digest: &Digest, size: i64, now: Timestamp) -> Result<()> {
     match transaction.execute(COMPLETE, &params![id, *digest, size, now])? {
         0 => Err(Error::unavailable("an upload was given up before it was complete: upload it again")),
@@ -45,7 +49,7 @@ pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     transaction.execute(DELETE, &params![id]).map(drop)
 }
 
-/// BLOBs that began to arrive before `time` and never came to their end, at most 100.
+/// BLOBs whose upload began before `time` and never completed, at most 100.
 pub fn abandoned(reader: &mut Reader<'_>, time: Timestamp) -> Result<Vec<Id>> {
     reader.query(ABANDONED, &params![time], |row| row.get(0))
 }
@@ -60,7 +64,7 @@ pub fn insert_chunk(transaction: &mut Transaction<'_>, id: Id, part: i64, checks
     transaction.execute(INSERT_CHUNK, &params![id, part, checksum, data]).map(drop)
 }
 
-/// Complete BLOBs by digest, behind `after`: digest, bytes, time of storing.
+/// Complete BLOBs in order of digest, starting after `after`: digest, size, time of storing.
 pub fn after(reader: &mut Reader<'_>, after: Option<Digest>, limit: usize) -> Result<Vec<(Digest, i64, Timestamp)>> {
     let after: Vec<u8> = after.map(|digest| digest.as_bytes().to_vec()).unwrap_or_default();
     reader.query(AFTER, &params![after, limit as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))

@@ -94,38 +94,38 @@ pub fn subtree(reader: &mut Reader<'_>, id: Id) -> Result<Vec<NodeRow>> {
     reader.query(SUBTREE, &params![id], read)
 }
 
-/// Number of items in a subtree, its top included.
+/// Number of items in a subtree, including its top.
 pub fn count(reader: &mut Reader<'_>, id: Id) -> Result<i64> {
     Ok(reader.find(COUNT, &params![id], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// Levels of folders below an item, documents counted too.
+/// Number of container levels below an item. Documents do not count.
 pub fn height(reader: &mut Reader<'_>, id: Id) -> Result<usize> {
     let height: i64 = reader.find(HEIGHT, &params![id], |row| row.get(0))?.unwrap_or(0);
     Ok(usize::try_from(height).unwrap_or(usize::MAX))
 }
 
-/// Gives an item, and all below it that inherit the scope `from`, the scope `to`.
+/// Assigns the scope `to` to an item and to everything below it that inherits the scope `from`.
 pub fn set_scope(transaction: &mut Transaction<'_>, id: Id, from: Id, to: Id) -> Result<u64> {
     transaction.execute(SET_SCOPE, &params![id, from, to])
 }
 
-/// Makes a subtree part of another library; content types belong to libraries and are cleared.
+/// Makes a subtree part of another library. Content types belong to a library, so they are cleared.
 pub fn set_library(transaction: &mut Transaction<'_>, id: Id, library: Id) -> Result<u64> {
     transaction.execute(SET_LIBRARY, &params![id, library])
 }
 
-/// All permission scopes that items of a subtree have.
+/// The distinct permission scopes of the items in a subtree.
 pub fn scopes(reader: &mut Reader<'_>, id: Id) -> Result<Vec<Id>> {
     reader.query(SCOPES, &params![id], |row| row.get(0))
 }
 
-/// The scopes of all documents of a subtree that have a published version.
+/// The distinct scopes of the documents in a subtree that have a published version.
 pub fn published_scopes(reader: &mut Reader<'_>, id: Id) -> Result<Vec<Id>> {
     reader.query(PUBLISHED_SCOPES, &params![id], |row| row.get(0))
 }
 
-/// Bytes of all versions in a subtree, and the number of documents that have any.
+/// Bytes of all versions in a subtree, and the number of documents with at least one version.
 pub fn totals(reader: &mut Reader<'_>, id: Id) -> Result<(i64, i64)> {
     Ok(reader.find(TOTALS, &params![id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
@@ -135,32 +135,32 @@ pub fn contents(reader: &mut Reader<'_>, id: Id) -> Result<(i64, i64)> {
     Ok(reader.find(CONTENTS, &params![id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
-/// A document in the subtree that somebody else than `caller` has checked out, and the holder.
+/// A document in the subtree that a user other than `caller` has checked out, and that user.
 pub fn held_by_another(reader: &mut Reader<'_>, id: Id, caller: Id) -> Result<Option<(Id, Id)>> {
     reader.find(HELD, &params![id, caller], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Some of what an item holds.
+/// Up to `limit` children of an item.
 pub fn children(reader: &mut Reader<'_>, parent: Id, limit: usize) -> Result<Vec<Id>> {
     reader.query(CHILDREN, &params![parent, limit as i64], |row| row.get(0))
 }
 
-/// One of the sites, libraries and folders that an item holds; none when it holds none.
+/// Some site, library or folder directly in an item; `None` if there is none.
 pub fn first_container(reader: &mut Reader<'_>, parent: Id) -> Result<Option<Id>> {
     reader.find(CONTAINER, &params![parent], |row| row.get(0))
 }
 
-/// Some of the versions of these items, with their bytes.
+/// Up to `limit` versions of these items, with their sizes.
 pub fn versions(reader: &mut Reader<'_>, items: &[Id], limit: usize) -> Result<Vec<(Id, i64)>> {
     reader.query(VERSIONS, &params![items, limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Removes versions for good.
+/// Deletes versions permanently.
 pub fn delete_versions(transaction: &mut Transaction<'_>, versions: &[Id]) -> Result<()> {
     transaction.execute(DELETE_SOME_VERSIONS, &params![versions]).map(drop)
 }
 
-/// Removes items that hold nothing and have no versions, with all that belongs to them.
+/// Deletes items that have no children and no versions, with all dependent rows.
 pub fn delete_items(transaction: &mut Transaction<'_>, items: &[Id]) -> Result<()> {
     for statement in
         [DELETE_VALUES_OF, DELETE_PROPERTIES_OF, DELETE_LOCKS_OF, DELETE_DISPLACED_OF, DELETE_SCOPES_OF, DELETE_ITEMS]
@@ -170,7 +170,8 @@ pub fn delete_items(transaction: &mut Transaction<'_>, items: &[Id]) -> Result<(
     Ok(())
 }
 
-/// Removes a subtree's rows for good: values, properties, locks, versions, scopes, items. BLOBs stay until they are collected.
+/// Deletes all rows of a subtree permanently: values, properties, locks, records of displaced documents, versions,
+/// scopes, items. BLOBs stay until they are garbage-collected.
 pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     for statement in
         [DELETE_VALUES, DELETE_PROPERTIES, DELETE_LOCKS, DELETE_DISPLACED, DELETE_VERSIONS, DELETE_SCOPES, DELETE_NODES]

@@ -1,4 +1,4 @@
-//! Resumable uploads that are under way.
+//! Resumable uploads in progress.
 
 use model::{Id, Result, Timestamp};
 
@@ -17,12 +17,12 @@ statements! {
     ANNOUNCED = "SELECT length FROM resumable_upload WHERE owner_id = $1 AND node_id IS NULL";
 }
 
-/// An upload that is under way, or was completed a short time ago.
+/// An upload that is in progress or was completed recently.
 #[derive(Clone, Debug)]
 pub struct UploadRow {
     /// Random identifier, part of its URL.
     pub id: String,
-    /// Who began it; nobody else may go on.
+    /// The user who began the upload. No other user may continue it.
     pub owner_id: Id,
     /// The site collection.
     pub collection_id: Id,
@@ -32,11 +32,11 @@ pub struct UploadRow {
     pub name: String,
     /// Announced length in bytes.
     pub length: i64,
-    /// The client's metadata as it came.
+    /// The client's metadata, verbatim.
     pub metadata: String,
-    /// The document that came of it, once complete.
+    /// The resulting document, once the upload is complete.
     pub node_id: Option<Id>,
-    /// When it is forgotten.
+    /// Time at which it is removed.
     pub expires_at: Timestamp,
 }
 
@@ -75,27 +75,27 @@ pub fn insert(transaction: &mut Transaction<'_>, upload: &UploadRow, now: Timest
     transaction.execute(INSERT, &values).map(drop)
 }
 
-/// Notes the document that came of an upload.
+/// Records the document that resulted from an upload.
 pub fn complete(transaction: &mut Transaction<'_>, id: &str, node: Id) -> Result<()> {
     transaction.execute(COMPLETE, &params![id, node]).map(drop)
 }
 
-/// Forgets an upload.
+/// Deletes the record of an upload.
 pub fn delete(transaction: &mut Transaction<'_>, id: &str) -> Result<()> {
     transaction.execute(DELETE, &params![id]).map(drop)
 }
 
-/// Uploads whose time is over.
+/// Uploads that have expired.
 pub fn expired(reader: &mut Reader<'_>, now: Timestamp) -> Result<Vec<UploadRow>> {
     reader.query(EXPIRED, &params![now], read)
 }
 
-/// Number of uploads that a user has under way, without those that are complete.
+/// Number of a user's uploads in progress, without completed ones.
 pub fn count(reader: &mut Reader<'_>, owner: Id) -> Result<i64> {
     Ok(reader.find(COUNT, &params![owner], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// Bytes that the uploads of a user which are under way have when they are complete.
+/// Total announced length of a user's uploads in progress.
 pub fn announced(reader: &mut Reader<'_>, owner: Id) -> Result<i64> {
     let lengths = reader.query(ANNOUNCED, &params![owner], |row| row.get::<i64>(0))?;
     Ok(lengths.into_iter().fold(0, i64::saturating_add))

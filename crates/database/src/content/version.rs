@@ -1,4 +1,4 @@
-//! Versions of documents, and where their bytes are.
+//! Versions of documents, and the location of their bytes.
 
 use model::{Digest, Id, Result, Timestamp, VersionNumber};
 
@@ -38,10 +38,10 @@ statements! {
     OLD_DRAFTS = "SELECT id, size FROM version WHERE node_id = $1 AND minor > 0 AND NOT working AND major < $2";
 }
 
-/// A version as it is stored, with the place of its bytes.
+/// A stored version, with the location of its bytes.
 #[derive(Clone, Debug)]
 pub struct VersionRow {
-    /// Identifier. Which version is the later one is told by their numbers.
+    /// Identifier. It does not order the versions; their numbers do.
     pub id: Id,
     /// The document.
     pub node_id: Id,
@@ -49,25 +49,25 @@ pub struct VersionRow {
     pub blob_id: Id,
     /// Its number.
     pub number: VersionNumber,
-    /// Whether this is the holder's working copy, which has no number yet.
+    /// Set for the working copy of a check-out, which has no number yet.
     pub working: bool,
-    /// Bytes.
+    /// Size in bytes.
     pub size: i64,
     /// Media type.
     pub media_type: String,
-    /// When it was stored.
+    /// Time at which it was stored.
     pub created_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub created_by: Id,
-    /// When the content was last changed, as the client said, or `created_at`.
+    /// Time of the last change to the content as reported by the client, otherwise `created_at`.
     pub modified_at: Timestamp,
-    /// What its author said about it.
+    /// Comment by its author.
     pub comment: String,
     /// Digest of its bytes.
     pub digest: Digest,
-    /// The store that holds them.
+    /// The store that holds the bytes.
     pub store_id: Id,
-    /// Where the store last had them.
+    /// The store's last known locator of the bytes.
     pub locator: Option<Vec<u8>>,
 }
 
@@ -105,14 +105,15 @@ pub fn find_number(reader: &mut Reader<'_>, node: Id, number: VersionNumber) -> 
     reader.find(FIND_NUMBER, &params![node, number.major, number.minor], read)
 }
 
-/// Versions of a document by their numbers, the highest first, below the version `before`.
+/// Versions of a document below the version `before`, highest number first.
 pub fn list(reader: &mut Reader<'_>, node: Id, before: Option<Id>, limit: usize) -> Result<Vec<VersionRow>> {
     let Some(before) = before else { return reader.query(LIST, &params![node, limit as i64], read) };
     match find(reader, before)?.map(|row| row.number) {
         Some(number) => {
             reader.query(LIST_BELOW, &params![node, number.major, number.minor, before, limit as i64], read)
         }
-        // It was removed since its page was read; identifiers follow the numbers unless clocks were changed.
+        // The version was removed since the previous page was read. Identifiers follow the numbers unless a clock was
+        // changed.
         None => reader.query(LIST_OLDER, &params![node, before, limit as i64], read),
     }
 }
@@ -122,12 +123,12 @@ pub fn newest_id(reader: &mut Reader<'_>) -> Result<Option<Id>> {
     Ok(reader.find(NEWEST_ID, &[], |row| row.get::<Option<Id>>(0))?.flatten())
 }
 
-/// Other documents that have a version with these bytes, the newest first.
+/// Other documents that have a version with these bytes, newest first.
 pub fn holders(reader: &mut Reader<'_>, blob: Id, except: Id, limit: usize) -> Result<Vec<Id>> {
     reader.query(HOLDERS, &params![blob, except, limit as i64], |row| row.get(0))
 }
 
-/// Adds a version; `digest`, `store_id` and `locator` belong to its BLOB's row and are not stored here.
+/// Adds a version. `digest`, `store_id` and `locator` belong to the row of the BLOB and are not stored here.
 pub fn insert(transaction: &mut Transaction<'_>, version: &VersionRow) -> Result<()> {
     let values = params![
         version.id,
@@ -146,7 +147,7 @@ pub fn insert(transaction: &mut Transaction<'_>, version: &VersionRow) -> Result
     transaction.execute_later(INSERT, &values)
 }
 
-/// Makes a working copy a version with a number.
+/// Turns a working copy into a numbered version.
 pub fn promote(
     transaction: &mut Transaction<'_>,
     id: Id,
@@ -157,12 +158,12 @@ pub fn promote(
     transaction.execute(PROMOTE, &params![id, false, number.major, number.minor, comment, now]).map(drop)
 }
 
-/// Gives a version another number and comment, when a draft is published or taken back.
+/// Changes the number and comment of a version, when a draft is published or a publication is withdrawn.
 pub fn renumber(transaction: &mut Transaction<'_>, id: Id, number: VersionNumber, comment: &str) -> Result<()> {
     transaction.execute(RENUMBER, &params![id, number.major, number.minor, comment]).map(drop)
 }
 
-/// Removes a version's row for good.
+/// Deletes a version's row permanently.
 pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     transaction.execute(DELETE, &params![id]).map(drop)
 }
@@ -172,7 +173,7 @@ pub fn excess_major(reader: &mut Reader<'_>, node: Id, keep: u32) -> Result<Vec<
     reader.query(EXCESS_MAJOR, &params![node, keep], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Drafts that belong to none of the newest `keep` published versions: identifiers and sizes.
+/// Drafts that are older than the newest `keep` published versions: identifiers and sizes.
 pub fn excess_drafts(reader: &mut Reader<'_>, node: Id, keep: u32) -> Result<Vec<(Id, i64)>> {
     let oldest: Option<i64> = reader.find(NTH_MAJOR, &params![node, keep.saturating_sub(1)], |row| row.get(0))?;
     match oldest {

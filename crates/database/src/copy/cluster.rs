@@ -1,4 +1,4 @@
-//! What a copy of a whole PostgreSQL server needs, asked before it begins.
+//! Requirements for copying a whole PostgreSQL server, checked before the copy begins.
 
 use model::{Code, Error, Result};
 use tokio::process::Command;
@@ -8,10 +8,10 @@ use crate::{Database, Reader, dialect};
 use super::Held;
 use super::programs::find;
 
-/// A server has these by itself.
+/// Number of table spaces that every server has.
 const OWN_TABLE_SPACES: i64 = 2;
 
-/// What the server says of itself.
+/// The server's relevant settings and capabilities.
 struct Server {
     may_replicate: bool,
     senders: i64,
@@ -22,21 +22,24 @@ struct Server {
     slots: i64,
 }
 
-/// A server's promise to keep its log, which a copy that takes long needs to its end: meanwhile checkpoints would remove it.
+/// A replication slot that makes the server keep its WAL. A long copy needs all WAL up to its end, and checkpoints
+/// would otherwise remove it.
 pub struct KeptLog(Held);
 
 impl KeptLog {
-    /// Lets the server remove it again.
+    /// Drops the slot, so that the server may remove the WAL again.
     pub async fn release(self) -> Result<()> {
         self.0.read(|reader| reader.find(dialect::RELEASE_LOG, &[], |_| Ok(()))).await.map(drop)
     }
 }
 
 impl Database {
-    /// Refuses what could only fail later: a server whose whole content cannot be copied by `pg_basebackup` with this database's user.
+    /// Refuses early, instead of failing late, if `pg_basebackup` with this database's user cannot copy the whole
+    /// server.
     ///
     /// # Errors
-    /// Invalid or Forbidden with the reason and the remedy, with code `no_base_backup`; Unavailable with code `program_missing`.
+    /// `Invalid` with the reason and the remedy, with code `no_base_backup`; `Unavailable` with code `program_missing`,
+    /// or if the server or the program does not answer.
     pub async fn require_base_backup(&self) -> Result<()> {
         let program = find("pg_basebackup")?;
         let ask = |reader: &mut Reader<'_>| {
@@ -60,7 +63,7 @@ impl Database {
         server.judge(major(&String::from_utf8_lossy(&said.stdout)))
     }
 
-    /// Has the server keep its log from now on.
+    /// Makes the server keep its WAL from now on.
     pub async fn keep_log(&self) -> Result<KeptLog> {
         let held = self.hold().await?;
         held.read(|reader| reader.find(dialect::KEEP_LOG, &[], |_| Ok(()))).await?;
@@ -68,7 +71,7 @@ impl Database {
     }
 }
 
-/// `pg_basebackup (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` is 15.
+/// Parses the major version: `pg_basebackup (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` gives 15.
 fn major(said: &str) -> Option<i64> {
     let number = said.split_whitespace().nth(2)?;
     number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()

@@ -1,4 +1,4 @@
-//! A snapshot that stays open for many reads, and that a PostgreSQL server can show to other programs.
+//! A snapshot that stays open for many reads, and that a PostgreSQL server can export to other programs.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::{Database, Engine, Reader, dialect};
 type Answer = Result<Box<dyn Any + Send>>;
 type Work = Box<dyn FnOnce(&mut Reader<'_>) -> Answer + Send>;
 
-/// One state of a database, whatever is written meanwhile. It ends when all clones are dropped. It takes one of the
+/// A snapshot of a database, unaffected by later writes. It ends when all clones are dropped. It occupies one of the
 /// connections for long reads.
 #[derive(Clone)]
 pub struct Held {
@@ -21,12 +21,12 @@ pub struct Held {
 }
 
 impl Held {
-    /// The name by which other programs see this state (PostgreSQL); empty otherwise.
+    /// Name under which other programs can open the snapshot (PostgreSQL); empty otherwise.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Reads from the snapshot. Reads run one after the other.
+    /// Reads from the snapshot. Reads run one after another.
     pub async fn read<T: Send + 'static>(
         &self,
         f: impl FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
@@ -44,7 +44,7 @@ fn lost() -> Error {
 }
 
 impl Database {
-    /// Takes a snapshot that stays.
+    /// Takes a snapshot that stays open.
     pub async fn hold(&self) -> Result<Held> {
         let (work, waiting) = channel::<(Work, oneshot::Sender<Answer>)>();
         let (begun, started) = oneshot::channel();
@@ -58,7 +58,7 @@ impl Database {
                 return Ok(());
             }
             while let Ok((work, answer)) = waiting.recv() {
-                // Nobody listens when the caller went away.
+                // Fails if the caller has stopped waiting.
                 let _ = answer.send(work(reader));
             }
             Ok(())

@@ -1,5 +1,6 @@
-//! Whole databases for backup and restore: a copy of a SQLite file, a dump of a PostgreSQL database and the way back, and a
-//! snapshot that stays while something else reads the same state; whole PostgreSQL servers likewise.
+//! Copies of whole databases for backup and restore: the copy of a SQLite file, the dump and load of a PostgreSQL
+//! database, and a snapshot that stays open while another program reads the same state. Also copies of whole PostgreSQL
+//! servers.
 
 mod cluster;
 mod held;

@@ -1,4 +1,5 @@
-//! The programs that dump a PostgreSQL database and load a dump: Debian's packages, the newest that is installed.
+//! The programs that dump a PostgreSQL database and load a dump: from Debian's packages, in the newest version
+//! installed.
 
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -15,15 +16,15 @@ use crate::engine::postgres::parse_config;
 
 use super::Held;
 
-/// Where Debian keeps one directory for each version.
+/// Directory in which Debian keeps a subdirectory for each version.
 pub(super) const VERSIONS: &str = "/usr/lib/postgresql";
-/// Bytes that are read at once.
+/// Number of bytes per read.
 const PIECE: usize = 1 << 20;
-/// What is kept of a program's complaints.
+/// Limit on the bytes of a program's error output that are kept.
 const SAID: u64 = 16 << 10;
 
-/// What a program writes out of a server: a dump (`pg_dump` in its custom format, not compressed), or a copy of the whole server
-/// (`pg_basebackup` as one tar file, with the log that it needs).
+/// The output of a program that copies from a server: a dump (`pg_dump` in its custom format, not compressed), or a
+/// copy of the whole server (`pg_basebackup` as one tar file, including the WAL that it needs).
 pub struct Dump {
     name: &'static str,
     child: Child,
@@ -33,10 +34,10 @@ pub struct Dump {
 }
 
 impl Dump {
-    /// Begins to dump the state that `held` holds.
+    /// Starts a dump of the snapshot `held`.
     ///
     /// # Errors
-    /// Unavailable, with the name of the package, when the program is not installed.
+    /// `Unavailable`, with the name of the package, if the program is not installed.
     pub fn begin(location: &Location, held: &Held) -> Result<Self> {
         let mut command = program("pg_dump", location)?;
         command.args(["--format=custom", "--compress=0", "--no-owner", "--no-privileges", "--no-password"]);
@@ -44,10 +45,10 @@ impl Dump {
         Self::start("pg_dump", command)
     }
 
-    /// Begins to copy the whole server that a database is on, as of the end of the copy.
+    /// Starts a copy of the whole server that holds the database. It represents the state at the end of the copy.
     ///
     /// # Errors
-    /// Unavailable, with the name of the package, when the program is not installed.
+    /// `Unavailable`, with the name of the package, if the program is not installed.
     pub fn begin_cluster(location: &Location) -> Result<Self> {
         let mut command = program("pg_basebackup", location)?;
         command.args(["--pgdata=-", "--format=tar", "--wal-method=fetch", "--checkpoint=fast", "--no-password"]);
@@ -63,7 +64,8 @@ impl Dump {
         Ok(Self { name, child, output, said, buffer: BytesMut::new() })
     }
 
-    /// The next bytes, about 1 MiB; none after the last. Only then the dump is known to be complete.
+    /// Returns the next bytes, about 1 MiB; `None` after the last. Only a returned `None` proves that the dump is
+    /// complete.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         self.buffer.reserve(PIECE);
         while self.buffer.len() < PIECE {
@@ -80,7 +82,7 @@ impl Dump {
     }
 }
 
-/// A dump on its way into an empty database.
+/// A dump that is being loaded into a database.
 pub struct Load {
     child: Child,
     input: ChildStdin,
@@ -88,7 +90,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// Begins to load a dump into the database at `location`, all in one transaction; `replaces` drops tables of the same names first.
+    /// Starts loading a dump into the database at `location`, all in one transaction. With `replaces`, objects of the
+    /// same names are dropped first.
     ///
     /// # Errors
     /// Those of [`Dump::begin`].
@@ -98,7 +101,7 @@ impl Load {
         if replaces {
             command.args(["--clean", "--if-exists"]);
         }
-        // Without a name it would print SQL; the name itself is in the environment.
+        // Without `--dbname`, `pg_restore` would print SQL. The actual name is in the environment.
         command.arg("--dbname=").stdin(Stdio::piped()).stdout(Stdio::null());
         let mut child = command.spawn().map_err(|error| not_started("pg_restore", error))?;
         let input = child.stdin.take().ok_or_else(|| no_pipe("pg_restore"))?;
@@ -106,11 +109,11 @@ impl Load {
         Ok(Self { child, input, said })
     }
 
-    /// Hands over the next bytes.
+    /// Writes the next bytes to the program.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
         match self.input.write_all(bytes).await {
             Ok(()) => Ok(()),
-            // The program ended: what it said is the better reason.
+            // The program has ended, and its own message is the better explanation.
             Err(error) => {
                 let status = self.child.wait().await.map_err(|error| broken("pg_restore", error))?;
                 judge("pg_restore", status, &mut self.said).await?;
@@ -119,7 +122,7 @@ impl Load {
         }
     }
 
-    /// Ends the dump and waits until everything is loaded.
+    /// Ends the input and waits until everything is loaded.
     pub async fn finish(mut self) -> Result<()> {
         drop(self.input);
         let status = self.child.wait().await.map_err(|error| broken("pg_restore", error))?;
@@ -127,7 +130,8 @@ impl Load {
     }
 }
 
-/// A program that is to reach the database. The password goes through the environment, where other users cannot see it.
+/// Prepares a program that connects to the database. The password is passed in the environment, where other users
+/// cannot see it.
 fn program(name: &str, location: &Location) -> Result<Command> {
     let Location::Postgres(address) = location else {
         return Err(Error::invalid(format!("{name} is for PostgreSQL databases only")));
@@ -156,7 +160,7 @@ fn program(name: &str, location: &Location) -> Result<Command> {
     Ok(command)
 }
 
-/// The program of the newest version that is installed.
+/// Path of the program in the newest version installed.
 pub(super) fn find(name: &str) -> Result<PathBuf> {
     let versions = std::fs::read_dir(VERSIONS).into_iter().flatten().flatten();
     let found = versions.filter_map(|entry| {
@@ -176,12 +180,12 @@ pub(super) fn find(name: &str) -> Result<PathBuf> {
     })
 }
 
-/// Keeps the first words that a program says in its complaints, and lets it say more.
+/// Collects the beginning of a program's error output and discards the rest, so that the program never blocks on it.
 fn listen(child: &mut Child) -> Result<JoinHandle<String>> {
     let mut complaints = child.stderr.take().ok_or_else(|| no_pipe("the program"))?;
     Ok(tokio::spawn(async move {
         let mut said = Vec::new();
-        // What cannot be read is not told; the program's status says whether it failed.
+        // Unreadable error output is not reported. The exit status shows whether the program failed.
         let _ = (&mut complaints).take(SAID).read_to_end(&mut said).await;
         let _ = drain(&mut complaints).await;
         String::from_utf8_lossy(&said).trim().to_owned()

@@ -1,5 +1,5 @@
-//! A PostgreSQL server on files that came out of a backup, for as long as something is looked at in it. Nobody but this process reaches it:
-//! it listens on a socket in its own directory only, and none of the settings that it had elsewhere counts.
+//! A temporary PostgreSQL server on files restored from a backup, for as long as they are being examined. Only this
+//! process can reach it: it listens only on a socket in its own directory, and none of its original settings applies.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -14,14 +14,15 @@ use model::{Code, Error, Result};
 
 use super::programs::{VERSIONS, not_started};
 
-/// The file in which a server says how far it is: the process first, on the eighth line whether it is ready.
+/// File in which a server reports its state: the process identifier on the first line, and on the eighth line whether
+/// it is ready.
 const STATE: &str = "postmaster.pid";
 const LINE: usize = 7;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// What is told of a server's last words.
+/// Limit on the bytes of the server's last output that are reported.
 const SAID: usize = 2_000;
 
-/// Settings that win over those of the copy: it talks to nobody, waits for nobody, and need not survive.
+/// Settings that override those of the copy: no connections to other machines, no waiting for standbys, no durability.
 const SETTINGS: &[&str] = &[
     "listen_addresses=",
     "port=5432",
@@ -37,7 +38,7 @@ const SETTINGS: &[&str] = &[
     "fsync=off",
 ];
 
-/// A server that runs. It ends when this is dropped, and with this process.
+/// A running server. It ends when this value is dropped, and with this process.
 pub struct CopiedServer {
     directory: PathBuf,
     stop: Option<mpsc::Sender<()>>,
@@ -45,16 +46,17 @@ pub struct CopiedServer {
 }
 
 impl CopiedServer {
-    /// Starts it as the owner of its directory, and waits until it has recovered. Blocks.
+    /// Starts the server as the owner of its directory and waits until it has recovered. Blocks.
     ///
     /// # Errors
-    /// Unavailable when this version of PostgreSQL is not installed, with the name of the package, or when it does not start, with its
-    /// last words.
+    /// `Unavailable` if this version of PostgreSQL is not installed, with the name of the package, or if the server
+    /// does not start, with its last output.
     pub fn start(directory: &Path, version: &str) -> Result<Self> {
         let program = program(version)?;
         let (to_thread, begun) = (directory.to_owned(), mpsc::channel());
         let (stop, stopped) = mpsc::channel();
-        // A server ends with the thread that started it, so that it does not outlive this process, however that ends.
+        // The server ends with the thread that started it, so that it does not outlive this process, however this
+        // process ends.
         let thread = thread::spawn(move || {
             let started = spawn(&program, &to_thread).and_then(|mut child| {
                 let ready = wait_until_ready(&mut child, &to_thread);
@@ -65,7 +67,7 @@ impl CopiedServer {
             });
             match started {
                 Ok(mut child) => {
-                    // Whoever asked may be gone already; then the next line says so at once.
+                    // If the caller is gone already, the next line returns at once.
                     let _ = begun.0.send(Ok(()));
                     let _ = stopped.recv();
                     end(&mut child);
@@ -77,7 +79,8 @@ impl CopiedServer {
         Ok(Self { directory: directory.to_owned(), stop: Some(stop), thread: Some(thread) })
     }
 
-    /// The address of a database in it, from the address that the database had, as [`crate::Location`] shows it.
+    /// Converts the original address of a database, as [`crate::Location`] displays it, into its address on this
+    /// server.
     pub fn address(&self, shown: &str) -> String {
         let rest = shown.strip_prefix("postgres://").unwrap_or(shown);
         let (user, rest) = rest.split_once('@').unwrap_or(("postgres", rest));
@@ -91,7 +94,7 @@ impl Drop for CopiedServer {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It has nothing to tell.
+            // The thread returns nothing.
             let _ = thread.join();
         }
     }
@@ -105,7 +108,7 @@ fn encode(text: &str) -> String {
     text.bytes().map(one).collect()
 }
 
-/// The server program of a major version.
+/// Path of the server program of a major version.
 fn program(version: &str) -> Result<PathBuf> {
     let debian = Path::new(VERSIONS).join(version).join("bin/postgres");
     if debian.exists() {
@@ -122,7 +125,7 @@ fn program(version: &str) -> Result<PathBuf> {
     })
 }
 
-/// Whether a program is the server of a version: it says `postgres (PostgreSQL) 15.18`.
+/// Returns whether a program is the server of this version. Its output looks like `postgres (PostgreSQL) 15.18`.
 fn is(place: &Path, version: &str) -> bool {
     let said = Command::new(place).arg("--version").output();
     said.is_ok_and(|said| {
@@ -137,13 +140,13 @@ fn spawn(program: &Path, directory: &Path) -> Result<Child> {
             .with_source(error)
     };
     let owner = fs::metadata(directory).map_err(failed)?;
-    // Only its owner comes as far as the socket.
+    // Trust is safe, because only the owner of the directory can reach the socket.
     let access = directory.join("strongroom_hba.conf");
     fs::write(&access, "local all all trust\n").map_err(failed)?;
     let own = directory.join("strongroom.conf");
     fs::write(&own, "").map_err(failed)?;
     let output = File::create(directory.join("strongroom.log")).map_err(failed)?;
-    // It lets the server end with the thread that starts it; Debian always has it.
+    // `setpriv` makes the server end with the thread that starts it. Debian always has this program.
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "INT", "--"]).arg(program).arg("-D").arg(directory).arg("-k").arg(directory);
     command.arg("-c").arg(format!("config_file={}", own.display()));
@@ -151,7 +154,7 @@ fn spawn(program: &Path, directory: &Path) -> Result<Child> {
     for setting in SETTINGS {
         command.args(["-c", setting]);
     }
-    // The server refuses to run as root, and its owner must be able to read what was written here.
+    // The server refuses to run as root, and the owner of the directory must be able to read the files written here.
     if rustix::process::geteuid().is_root() && owner.uid() != 0 {
         for file in [&access, &own] {
             std::os::unix::fs::chown(file, Some(owner.uid()), Some(owner.gid())).map_err(failed)?;
@@ -181,10 +184,10 @@ fn wait_until_ready(child: &mut Child, directory: &Path) -> Result<()> {
     }
 }
 
-/// INT lets go of every connection and ends the server in order.
+/// Ends the server: SIGINT closes every connection and shuts down in order.
 fn end(child: &mut Child) {
     let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-    // It may have ended by itself.
+    // The process may already have exited.
     let _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::INT));
     let _ = child.wait();
 }

@@ -1,4 +1,4 @@
-//! Who else is at work with a PostgreSQL database that is to be replaced.
+//! Other users of a PostgreSQL database that is to be replaced.
 
 use std::time::{Duration, Instant};
 
@@ -7,18 +7,19 @@ use model::{Code, Error, Result};
 use crate::Location;
 use crate::engine::postgres::{connect, parse_config};
 
-/// How long connections of a program that was ended just now may take to go.
+/// Time that the connections of a program that has just ended may take to disappear.
 const GOING: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(200);
-/// What an account may not see of another one's connection is taken for a client's.
+/// Counts client connections. If the account may not see the type of another connection, that connection counts as a
+/// client's.
 const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
      AND coalesce(backend_type, 'client backend') = 'client backend'";
 
-/// Requires that nobody else is connected to the database at `location`.
+/// Requires that no other client is connected to the database at `location`.
 ///
 /// # Errors
-/// `Conflict` with code `database_in_use`; `Unavailable` when the server does not answer; `Invalid` for a database that is not
-/// PostgreSQL's.
+/// `Conflict` with code `database_in_use`; `Unavailable` if the server does not answer; `Invalid` for a database that
+/// is not PostgreSQL's.
 pub async fn require_unused(location: &Location) -> Result<()> {
     let Location::Postgres(address) = location else {
         return Err(Error::invalid("only databases of PostgreSQL are used by several programs at once"));

@@ -1,5 +1,5 @@
-//! Owns the right to do alone, among all processes that use a database, what two must not do at the same time. It ends with the
-//! process that has it, however that ends.
+//! Owns the exclusive right to some work, among all processes that use a database. The right ends with the process that
+//! holds it, however that process ends.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
@@ -10,13 +10,13 @@ use tokio_postgres::Client;
 
 use super::at::At;
 
-/// The right, as long as it is held.
+/// An exclusive right, until it is released or dropped.
 pub struct Alone(Held);
 
-/// The connection with which the right was asked for last, for whoever asks next.
+/// The connection of the last request for the right, kept for the next caller.
 pub(super) type Spare = Arc<Mutex<Option<Client>>>;
 
-/// Takes the connection that is kept, if it is there and open.
+/// Takes the spare connection, if there is one and it is still open.
 pub(super) fn take(spare: &Spare) -> Option<Client> {
     spare.lock().unwrap_or_else(PoisonError::into_inner).take().filter(|client| !client.is_closed())
 }
@@ -26,9 +26,9 @@ fn keep(spare: &Spare, client: Client) {
 }
 
 pub(super) enum Held {
-    /// The lock on a file beside the database, `NAME-PURPOSE`.
+    /// A lock on the file `NAME-PURPOSE` beside the database.
     File(#[expect(dead_code, reason = "the lock ends when the file is closed")] File),
-    /// An advisory lock of a connection to the server, which ends with it.
+    /// A session-level advisory lock on the server, which ends with its connection.
     Session { client: Client, purpose: &'static str, spare: Spare },
 }
 
@@ -69,21 +69,22 @@ impl Alone {
         Ok(None)
     }
 
-    /// Releases the right and keeps the connection for the next caller. Dropping it instead closes the connection.
+    /// Releases the right and keeps the connection for the next caller. Dropping the right instead closes the
+    /// connection.
     pub async fn release(self) {
         const UNLOCK: &str = "SELECT pg_advisory_unlock(hashtextextended($1, 0))";
         if let Held::Session { client, purpose, spare } = self.0
-            // A connection that does not answer is dropped, and the right with it.
+            // If the connection does not answer it is dropped, which releases the right too.
             && client.query_one(UNLOCK, &[&purpose]).await.is_ok()
         {
             keep(&spare, client);
         }
     }
 
-    /// Whether the right is still held: asked right before what must be done alone.
+    /// Requires that the right is still held. To be called immediately before the exclusive work.
     ///
     /// # Errors
-    /// Unavailable when it was lost with the connection to the server.
+    /// `Unavailable` if the right was lost with the connection to the server.
     pub async fn require(&self) -> Result<()> {
         match &self.0 {
             Held::File(_) => Ok(()),

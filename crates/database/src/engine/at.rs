@@ -1,9 +1,10 @@
-//! Owns where an error happened, which is told to the log and to whoever works on the machine: the message itself may be shown to anybody.
+//! Owns the location of an error, which is reported to the log and to operators of the machine. The error message
+//! itself contains no location, because any user may see it.
 
 use std::error::Error as StdError;
 use std::fmt;
 
-/// A place (a file, or a server without its password) and what was said there.
+/// A location (a file, or a server without its password) and the cause reported there.
 #[derive(Debug)]
 pub(super) struct At {
     place: String,

@@ -1,4 +1,4 @@
-//! Owns the handle of an open database, which leads each question to the engine that serves it.
+//! Owns the handle of an open database, which dispatches each call to the engine that serves it.
 //!
 //! This module must not know any table.
 
@@ -18,18 +18,18 @@ use super::session::{Reader, Transaction};
 use super::state::{Damage, Looked, Mark, Position};
 use super::{postgres, sqlite};
 
-/// How long a failure of the disk is told: the next question may be answered from memory, and proves nothing.
+/// Time for which a disk failure is reported. The next read may be served from memory, so its success proves nothing.
 const DISK_REMEMBERED: Duration = Duration::from_secs(60);
 
-/// An open database. Clones share its connections; [`Database::close`] ends them.
+/// An open database. Clones share its connections; [`Database::close`] closes them.
 #[derive(Clone)]
 pub struct Database(pub(super) Arc<Backend>, Arc<Troubles>);
 
-/// What the engine met so far.
+/// Failures that the engine has met so far.
 #[derive(Default)]
 struct Troubles {
     damage: OnceLock<Damage>,
-    /// When its disk failed last.
+    /// Time of the last disk failure.
     disk: Mutex<Option<Instant>>,
 }
 
@@ -70,17 +70,17 @@ impl Backend {
 }
 
 impl Database {
-    /// Opens a database that is there, and brings its schema up to date.
+    /// Opens an existing database and brings its schema up to date.
     ///
     /// # Errors
-    /// Unavailable with code `database_missing` or `database_empty` when nothing is in its place, which is left as it
-    /// is; Invalid when the schema is newer than this program or belongs to something else; Unavailable when the file
-    /// cannot be written or the server does not answer; Corrupt when the file is not a database.
+    /// `Unavailable` with code `database_missing` or `database_empty` if there is nothing at the location, which is
+    /// left as it is; `Invalid` if the schema is newer than this program or belongs to something else; `Unavailable` if
+    /// the file cannot be written or the server does not answer; `Corrupt` if the file is not a database.
     pub async fn open(location: &Location, schema: Schema, options: &Options) -> Result<Self> {
         Self::open_by(location, Plan::new(schema, location.engine()), options).await
     }
 
-    /// Opens a database like [`Database::open`], and makes it first when nothing is in its place.
+    /// Opens a database like [`Database::open`], and creates it first if there is nothing at the location.
     pub async fn make(location: &Location, schema: Schema, options: &Options) -> Result<Self> {
         let plan = Plan { makes: true, ..Plan::new(schema, location.engine()) };
         Self::open_by(location, plan, options).await
@@ -94,7 +94,7 @@ impl Database {
         Ok(Self(Arc::new(backend), Arc::default()))
     }
 
-    /// Keeps in mind that the engine found damage, that the disk did not give a page, or that it failed otherwise.
+    /// Remembers if the engine found damage, could not read a page from the disk, or met another disk failure.
     fn noted<T>(&self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
             && matches!(error.code(), Code::DatabaseCorrupt | Code::DatabaseUnreadable)
@@ -114,32 +114,32 @@ impl Database {
         outcome
     }
 
-    /// What the engine said when it first found the database damaged; none while it has not. It stays so until the
-    /// database is opened anew.
+    /// The engine's first report of damage; `None` if there was none. The report stays until the database is opened
+    /// again.
     pub fn damage(&self) -> Option<&Damage> {
         self.1.damage.get()
     }
 
-    /// Whether the disk of the database failed somebody within the last minute.
+    /// Returns whether an operation failed because of the disk within the last minute.
     pub fn is_disk_failing(&self) -> bool {
         let failed = *self.1.disk.lock().unwrap_or_else(PoisonError::into_inner);
         failed.is_some_and(|failed| failed.elapsed() < DISK_REMEMBERED)
     }
 
-    /// With SQLite an outcome is unknown when the disk failed to make it durable.
+    /// With SQLite, an unknown outcome means that the disk failed to make a commit durable.
     fn is_of_the_disk(&self, error: &Error) -> bool {
         matches!(error.code(), Code::DiskError | Code::DatabaseUnreadable)
             || (error.code() == Code::OutcomeUnknown && self.engine() == Engine::Sqlite)
     }
 
-    /// Looks the database through as far as its engine does that by itself, at most for so long, and notes what is
-    /// damaged. Others read and write meanwhile: a snapshot lasts for one table, and between two the disk is left to
-    /// them. A look with a limit begins behind the table where the last look of this process stopped; a whole look
+    /// Scans the database for damage, as far as its engine offers that, for at most the given time, and records what is
+    /// damaged. Reads and writes go on meanwhile: each snapshot lasts for one table only, and the scan pauses between
+    /// tables. A scan with a time limit begins after the table where the last scan of this process stopped; a full scan
     /// resets that.
     ///
     /// # Errors
-    /// Corrupt with code `database_corrupt`; Unavailable with code `database_unreadable` or `disk_error` when the disk
-    /// does not give a page.
+    /// `Corrupt` with code `database_corrupt`; `Unavailable` with code `database_unreadable` or `disk_error` if a page
+    /// cannot be read from the disk.
     pub async fn look_through(&self, at_most: Option<Duration>) -> Result<Looked> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => self.noted(sqlite.look_through(at_most).await),
@@ -147,8 +147,8 @@ impl Database {
         }
     }
 
-    /// Returns whether the pages of an SQLite file have checksums that are compared when they are read; none for
-    /// PostgreSQL, whose server decides that.
+    /// Returns whether the pages of a SQLite file have checksums that are verified on reading; `None` for PostgreSQL,
+    /// whose server decides that.
     pub async fn has_checksums(&self) -> Result<Option<bool>> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => self.noted(sqlite.has_checksums().await).map(Some),
@@ -156,10 +156,10 @@ impl Database {
         }
     }
 
-    /// Runs a short read on one consistent snapshot, which holds everything that was acknowledged before. A PostgreSQL
-    /// server has [`Options::statement`] for each of its statements.
+    /// Runs a short read on one consistent snapshot, which includes every commit acknowledged before. On PostgreSQL
+    /// each statement is limited to [`Options::statement`].
     ///
-    /// With SQLite it runs on the calling thread: it must not take longer than a few milliseconds.
+    /// With SQLite the read runs on the calling thread, so it must not take longer than a few milliseconds.
     pub async fn read<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -168,8 +168,8 @@ impl Database {
         job::restore(self.noted(self.0.read(job::erase_read(f)).await)?)
     }
 
-    /// Runs a read that consists of one statement, which costs PostgreSQL less than a transaction around it. A second
-    /// statement is refused.
+    /// Runs a read that consists of a single statement. On PostgreSQL this is cheaper, because no transaction surrounds
+    /// the statement. A second statement is refused.
     pub async fn read_one<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -178,8 +178,8 @@ impl Database {
         job::restore(self.noted(self.0.read_one(job::erase_read(f)).await)?)
     }
 
-    /// Runs a long read on one consistent snapshot, never on the calling thread. At most half of the connections
-    /// serve long reads, so that short ones go on.
+    /// Runs a long read on one consistent snapshot, never on the calling thread. At most half of the connections serve
+    /// long reads, so that short ones can proceed.
     pub async fn read_long<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -188,11 +188,11 @@ impl Database {
         job::restore(self.noted(self.0.read_long(job::erase_read(f)).await)?)
     }
 
-    /// Runs a write transaction: durable when this returns `Ok`, without any effect when it returns an error, unknown
-    /// when the error's code is `outcome_unknown`.
+    /// Runs a write transaction. It is durable if this returns `Ok`, and has no effect if this returns an error. Its
+    /// outcome is unknown if the error's code is `outcome_unknown`.
     ///
-    /// The closure may run several times; only the last run has an effect. It must not touch the network or BLOBs.
-    /// When the caller stops waiting, a transaction that began is still finished.
+    /// The closure may run several times; only the last run has an effect. It must not touch the network or BLOBs. If
+    /// the caller stops waiting, a transaction that has begun is still finished.
     pub async fn write<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -201,11 +201,11 @@ impl Database {
         job::restore(self.noted(self.0.write(job::erase_write(f), false).await)?)
     }
 
-    /// Runs a write transaction that a full disk does not stop: what frees room, and what people need to get at that.
-    /// It is [`Database::write`] otherwise.
+    /// Runs a write transaction that a full disk does not stop, for operations that free space and those that users
+    /// need to reach them. Otherwise it equals [`Database::write`].
     ///
-    /// SQLite keeps some megabytes back for these, which many small ones or a very large one can use up. A PostgreSQL
-    /// server looks after its own disk.
+    /// For SQLite some megabytes are reserved for vital transactions; many small ones or a very large one can use them
+    /// up. A PostgreSQL server manages its own disk.
     pub async fn write_vital<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -214,11 +214,11 @@ impl Database {
         job::restore(self.noted(self.0.write(job::erase_write(f), true).await)?)
     }
 
-    /// Refuses what will add content while the disk is so full that only vital transactions are taken. Asked before
-    /// bytes are put elsewhere on that disk, it leaves the room to them.
+    /// Refuses to add content while the disk is so full that only vital transactions are accepted. Called before bytes
+    /// are stored elsewhere on that disk, it keeps the remaining space for vital transactions.
     ///
     /// # Errors
-    /// Exhausted with code `disk_full`.
+    /// `Exhausted` with code `disk_full`.
     pub fn require_room(&self) -> Result<()> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.require_room(),
@@ -226,9 +226,10 @@ impl Database {
         }
     }
 
-    /// The present state, at the cost of a few reads of memory: what was read after a mark was taken still holds while
-    /// the mark is the same. It sees the commits of other processes too, each before it is acknowledged. None when that
-    /// cannot be told without asking the engine, which is always so with PostgreSQL.
+    /// Returns the commit stamp of the present state, at the cost of a few memory reads. Data that was read after a
+    /// stamp was taken is still valid while the stamp is unchanged. It covers the commits of other processes too, each
+    /// before it is acknowledged. `None` if the state cannot be determined without a query, which is always so with
+    /// PostgreSQL.
     pub fn mark(&self) -> Option<Mark> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.mark(),
@@ -236,7 +237,7 @@ impl Database {
         }
     }
 
-    /// Which engine serves this database.
+    /// The engine that serves this database.
     pub fn engine(&self) -> Engine {
         match &*self.0 {
             Backend::Sqlite(_) => Engine::Sqlite,
@@ -244,12 +245,12 @@ impl Database {
         }
     }
 
-    /// Copies a SQLite database as of one moment into a new file, which is not flushed; reads and writes go on. It
-    /// takes as much room as the database, and the log grows by what is written meanwhile.
+    /// Copies a snapshot of a SQLite database into a new file, which is not flushed. Reads and writes go on. The copy
+    /// takes as much space as the database, and the WAL grows by everything written meanwhile.
     ///
     /// # Errors
-    /// Invalid for the other engine, whose databases are dumped by [`crate::Dump`]; Unavailable with code
-    /// [`Code::CopyFailed`] when it is the copy that its disk does not take or give back.
+    /// `Invalid` for PostgreSQL, whose databases are dumped by [`crate::Dump`]; `Unavailable` with code
+    /// [`Code::CopyFailed`] if the copy's disk fails to store it or read it back.
     pub async fn snapshot_to(&self, to: &std::path::Path) -> Result<()> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.snapshot_to(to).await,
@@ -257,35 +258,36 @@ impl Database {
         }
     }
 
-    /// Makes the file of a SQLite database that is closed everywhere all of the database, so that it can be moved or
-    /// copied alone. Blocks.
+    /// Makes the file of a closed SQLite database self-contained, without a WAL, so that it can be moved or copied
+    /// alone. Blocks.
     ///
     /// # Errors
-    /// Unavailable when somebody has it open.
+    /// `Unavailable` if any process has the database open.
     pub fn settle_file(path: &std::path::Path) -> Result<()> {
         sqlite::settle(path)
     }
 
-    /// Compares all pages of a SQLite file that nobody has open with their checksums; one that has none passes. Blocks.
+    /// Verifies the checksums of all pages of a SQLite file that no process has open. A file without checksums passes.
+    /// Blocks.
     ///
     /// # Errors
-    /// Corrupt with code [`Code::PageChecksum`] when a page is not what its checksum says; Unavailable when the file
+    /// `Corrupt` with code [`Code::PageChecksum`] if a page does not match its checksum; `Unavailable` if the file
     /// cannot be read.
     pub fn require_intact_pages(path: &std::path::Path) -> Result<()> {
         sqlite::require_intact_pages(path)
     }
 
-    /// Writes the checksums of those pages of a SQLite file anew that are not what their checksums say, and returns how
-    /// many those were. Nobody may have the file open. Blocks.
+    /// Rewrites the checksums of all pages of a SQLite file that do not match theirs, and returns the number of these
+    /// pages. No process may have the file open. Blocks.
     ///
     /// # Errors
-    /// Corrupt with code `database_corrupt` when SQLite finds the file not in order. It is left as it is then.
+    /// `Corrupt` with code `database_corrupt` if SQLite finds the file damaged. The file is then left as it is.
     pub fn rebuild_checksums(path: &std::path::Path) -> Result<u64> {
         sqlite::rebuild_checksums(path)
     }
 
-    /// Where the log of changes ends, asked of the engine where [`mark`](Self::mark) cannot tell. It moves with each
-    /// commit, and on PostgreSQL with those in other databases of the server too.
+    /// Position of the end of the log of changes, queried from the engine if [`mark`](Self::mark) cannot determine it.
+    /// It moves with each commit; on PostgreSQL also with commits in other databases of the server.
     pub async fn position(&self) -> Result<Position> {
         if let Some(mark) = self.mark() {
             return Ok(Position(Some(mark), None));
@@ -294,10 +296,11 @@ impl Database {
         Ok(Position(None, end))
     }
 
-    /// The right to do something alone, among all processes that use this database; none while another has it.
+    /// Acquires the exclusive right to some work, among all processes that use this database. Returns `None` while
+    /// another process holds it.
     ///
     /// # Errors
-    /// Unavailable when the file beside the database cannot be locked, or the server does not answer.
+    /// `Unavailable` if the file beside the database cannot be locked, or the server does not answer.
     pub async fn alone(&self, purpose: &'static str) -> Result<Option<Alone>> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.alone(purpose),
@@ -305,7 +308,7 @@ impl Database {
         }
     }
 
-    /// Finishes what waits, then closes all connections. Whatever is asked later is refused as Unavailable.
+    /// Finishes the queued work, then closes all connections. Later calls are refused as `Unavailable`.
     pub async fn close(&self) {
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.close().await,

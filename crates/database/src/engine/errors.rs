@@ -1,15 +1,15 @@
-//! Owns the codes of errors that callers know, and the errors that both engines tell alike.
+//! Owns the error codes that callers know, and the errors that both engines report alike.
 //!
 //! This module must not know a driver.
 
 use model::{Code, Error};
 
-/// The error of everything that is asked of a database after it was closed.
+/// The error of every call to a database that has been closed.
 pub(super) fn closed() -> Error {
     Error::unavailable("the database was closed; the server is stopping").with_code(Code::Closed)
 }
 
-/// The error of a transaction that found no place in time.
+/// The error of a transaction that found no room in the queue in time.
 pub(super) fn overloaded() -> Error {
     Error::exhausted("the database has more to do than it can; try again later").with_code(Code::Overloaded)
 }

@@ -1,7 +1,7 @@
-//! Owns a closure on its way to the thread that runs it, and its answer on the way back.
+//! Owns a closure on its way to the thread that runs it, and its result on the way back.
 //!
-//! What a closure returns travels with its type erased: so the engines are compiled once, and not again for each
-//! operation of each caller.
+//! The result travels with its type erased, so that the engines are compiled once and not again for each operation of
+//! each caller.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::errors::closed;
 use super::session::{Reader, Transaction};
 
-/// What a closure returned.
+/// The type-erased result of a closure.
 pub(crate) type Returned = Box<dyn Any + Send>;
 
 /// A closure that reads.
@@ -23,29 +23,29 @@ pub(crate) type ReadClosure = Box<dyn FnOnce(&mut Reader<'_>) -> Result<Returned
 /// A closure that writes. It can be run again after a rollback.
 pub(crate) type WriteClosure = Box<dyn FnMut(&mut Transaction<'_>) -> Result<Returned> + Send>;
 
-/// Where the answer arrives.
+/// The receiver of the result.
 pub(crate) type Answer = oneshot::Receiver<Result<Returned>>;
 
-/// Erases the type of what a read returns.
+/// Erases the result type of a read.
 pub(crate) fn erase_read<T: Send + 'static>(
     f: impl FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
 ) -> ReadClosure {
     Box::new(move |reader| f(reader).map(|value| Box::new(value) as Returned))
 }
 
-/// Erases the type of what a write returns.
+/// Erases the result type of a write.
 pub(crate) fn erase_write<T: Send + 'static>(
     mut f: impl FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
 ) -> WriteClosure {
     Box::new(move |transaction| f(transaction).map(|value| Box::new(value) as Returned))
 }
 
-/// Gives back the type that was erased; the caller names the one that its own closure returned.
+/// Restores the erased type. The caller names the result type of its own closure.
 pub(crate) fn restore<T: 'static>(returned: Returned) -> Result<T> {
     returned.downcast().map(|value| *value).map_err(|_| closed())
 }
 
-/// A write that waits or runs.
+/// A write that is queued or running.
 pub(crate) struct Write {
     closure: WriteClosure,
     vital: bool,
@@ -54,14 +54,14 @@ pub(crate) struct Write {
     answer: oneshot::Sender<Result<Returned>>,
 }
 
-/// Kinds of reads, by what they ask of the server.
+/// Kinds of reads, by the load that they put on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// One statement.
     Single,
-    /// A few, none of which may take long.
+    /// A few statements, none of which may take long.
     Short,
-    /// Any.
+    /// Any statements.
     Long,
 }
 
@@ -73,23 +73,24 @@ pub(crate) struct Read {
     answer: oneshot::Sender<Result<Returned>>,
 }
 
-/// Waits for the answer; a thread that went away without one is told as unavailable.
+/// Waits for the result. If the thread ended without one, the result is an `Unavailable` error.
 pub(crate) async fn answered(answer: Answer) -> Result<Returned> {
     answer.await.unwrap_or_else(|_| Err(closed()))
 }
 
-/// Runs work that waits for a connection as a task, which goes on while nobody polls its caller. Without a task, the
-/// connection could be given to a caller that nobody polls, and nobody else could use it. Dropping the caller ends the
-/// task.
+/// Runs work that waits for a connection as a task of its own, which proceeds even while its caller is not polled.
+/// Otherwise a connection could be assigned to a caller that is not polled, and be unusable for all others. Dropping
+/// the caller aborts the task.
 pub(crate) async fn as_task<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
     let mut task = JoinSet::new();
     task.spawn(work);
     task.join_next().await.and_then(std::result::Result::ok).unwrap_or_else(|| Err(closed()))
 }
 
-/// Runs a closure of a caller; a panic in it becomes an error.
+/// Runs a caller's closure; a panic in it becomes an error.
 pub(crate) fn caught(run: impl FnOnce() -> Result<Returned>) -> Result<Returned> {
-    // The state that the closure captured is dropped or run again only after a rollback; nothing of ours is shared.
+    // Captured state is dropped, or used again only after a rollback. No state of this module is shared with the
+    // closure.
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic_text(panic.as_ref());
         tracing::error!(panic = text, "a transaction panicked and was rolled back");
@@ -113,17 +114,17 @@ impl Write {
         (Self { closure, vital, value: None, queued: Instant::now(), answer }, receiver)
     }
 
-    /// When it began to wait.
+    /// Time when it was queued.
     pub(crate) fn queued(&self) -> Instant {
         self.queued
     }
 
-    /// Whether it may use the room that is kept back for when the disk is full.
+    /// Returns whether the transaction may use the reserved space when the disk is full.
     pub(crate) fn is_vital(&self) -> bool {
         self.vital
     }
 
-    /// Whether nobody waits for it any more and it need not be begun.
+    /// Returns whether the caller has stopped waiting, so that the transaction need not begin.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.answer.is_closed()
     }
@@ -136,9 +137,9 @@ impl Write {
         Ok(())
     }
 
-    /// Answers with what the last run returned, or with the error.
+    /// Sends the result of the last run, or the error, to the caller.
     pub(crate) fn answer(self, outcome: Result<()>) {
-        // Nobody listens when the caller went away; the transaction stands all the same.
+        // Fails if the caller has stopped waiting. The transaction stays committed all the same.
         let _ = self.answer.send(outcome.and_then(|()| self.value.ok_or_else(closed)));
     }
 }
@@ -149,22 +150,22 @@ impl Read {
         (Self { closure, kind, queued: Instant::now(), answer }, receiver)
     }
 
-    /// What it asks of the server.
+    /// The kind of the read.
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// When it began to wait.
+    /// Time when it was queued.
     pub(crate) fn queued(&self) -> Instant {
         self.queued
     }
 
-    /// Whether nobody waits for it any more.
+    /// Returns whether the caller has stopped waiting.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.answer.is_closed()
     }
 
-    /// Runs the closure and answers; tells whether it succeeded.
+    /// Runs the closure and sends the result. Returns whether it succeeded.
     pub(crate) fn run(self, reader: &mut Reader<'_>) -> bool {
         let answer = caught(|| (self.closure)(reader));
         let answer = reader.verdict(answer);
@@ -173,7 +174,7 @@ impl Read {
         succeeded
     }
 
-    /// Answers without having run.
+    /// Sends an error without running the closure.
     pub(crate) fn refuse(self, error: Error) {
         let _ = self.answer.send(Err(error));
     }

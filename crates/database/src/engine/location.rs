@@ -1,4 +1,4 @@
-//! Owns where a database is: the file of one engine or the address of the other.
+//! Owns the location of a database: a SQLite file or the address of a PostgreSQL server.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,17 +6,17 @@ use std::path::PathBuf;
 use model::{Error, Result};
 use tokio_postgres::config::Host;
 
-/// The two engines.
+/// The two database engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
-    /// A file in this process.
+    /// A file, served within this process.
     Sqlite,
     /// A server.
     Postgres,
 }
 
 impl Engine {
-    /// The word for people, metrics and configuration.
+    /// The name for messages, metrics and configuration.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
@@ -25,7 +25,7 @@ impl Engine {
     }
 }
 
-/// Where a database is. Displayed without its password.
+/// The location of a database. Displayed without its password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Location {
     /// The path of a SQLite file.
@@ -35,7 +35,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// Reads `postgres://...` (or `postgresql://...`) as PostgreSQL and anything else as a path.
+    /// Parses `postgres://...` (or `postgresql://...`) as PostgreSQL and anything else as a path.
     pub fn parse(text: &str) -> Result<Self> {
         if text.is_empty() {
             return Err(Error::invalid("a database is given by a path or by postgres://user@host/database"));
@@ -53,7 +53,7 @@ impl Location {
         Ok(Self::Postgres(text.to_owned()))
     }
 
-    /// The server that it is on, as `host:port`; none for a file.
+    /// The server of the database, as `host:port`; `None` for a file.
     pub fn server(&self) -> Option<String> {
         let Self::Postgres(text) = self else { return None };
         let config = super::postgres::parse_config(text).ok()?;
@@ -67,7 +67,7 @@ impl Location {
         Some(if servers.is_empty() { format!("localhost:{}", port(0)) } else { servers.join(",") })
     }
 
-    /// Which engine serves it.
+    /// The engine for this location.
     pub fn engine(&self) -> Engine {
         match self {
             Self::Sqlite(_) => Engine::Sqlite,

@@ -1,4 +1,4 @@
-//! Owns the names of the metrics of this room. The recorder must be installed before a database is opened.
+//! Owns the names of this crate's metrics. The recorder must be installed before a database is opened.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -61,7 +61,8 @@ impl Metrics {
     }
 }
 
-/// The metrics of one SQLite file, which no server of databases would tell. The name of the file tells them apart.
+/// The metrics of one SQLite file, for which no database server exists that would report them. They are labelled with
+/// the file name.
 #[derive(Clone)]
 pub(crate) struct FileMetrics {
     hits: Counter,
@@ -83,23 +84,23 @@ impl FileMetrics {
         }
     }
 
-    /// Pages that were found in the cache of a connection, and those that had to be read.
+    /// Counts pages found in a connection's page cache, and pages that had to be read.
     pub(crate) fn cache(&self, (hits, misses): (u64, u64)) {
         self.hits.increment(hits);
         self.misses.increment(misses);
     }
 
-    /// Bytes by which the log has grown.
+    /// Counts bytes by which the WAL has grown.
     pub(crate) fn logged(&self, bytes: u64) {
         self.logged.increment(bytes);
     }
 
-    /// Bytes of the file.
+    /// Sets the size of the file in bytes.
     pub(crate) fn size(&self, bytes: u64) {
         self.size.set(bytes as f64);
     }
 
-    /// The right to write the file was waited for.
+    /// Records the time spent waiting for the write lock of the file.
     pub(crate) fn locked(&self, since: Instant) {
         self.lock.record(since.elapsed());
     }

@@ -9,15 +9,16 @@ pub struct Options {
     pub readers: usize,
     /// Connections to a PostgreSQL server, each with a thread; half of them at most serve long reads.
     pub connections: usize,
-    /// Transactions that may wait; more than these wait outside the queue for up to `patience`, then are refused.
+    /// Capacity of the transaction queue. Further transactions wait outside the queue for up to `patience` and are then
+    /// refused.
     pub queue: usize,
-    /// Transactions that share one commit of a SQLite file.
+    /// Maximum number of transactions that share one commit of a SQLite file.
     pub batch: usize,
-    /// How long a transaction waits for a place in the queue, for a file that another process writes, or for a server
-    /// that does not answer.
+    /// Maximum wait for a slot in the queue, for a file that another process is writing, or for a server that does not
+    /// answer.
     pub patience: Duration,
-    /// How long a PostgreSQL server may take for a statement of a short read before it is told to give up. Long reads
-    /// and writes have no such bound: a COMMIT that is cut off while it waits for a standby would count as done.
+    /// Statement timeout for short reads on a PostgreSQL server. Long reads and writes have no such limit: a COMMIT
+    /// that is cut off while it waits for a standby would count as done.
     pub statement: Duration,
 }
 

@@ -1,11 +1,11 @@
-//! Owns how a row is read, alike for both engines.
+//! Owns the reading of rows, with the same interface for both engines.
 
 use model::{Error, Result};
 
 use super::{postgres, sqlite};
 use crate::value::{Column, FromColumn};
 
-/// One row of a result, valid while the function that was handed it runs.
+/// One row of a result, valid only during the call of the closure that receives it.
 pub struct Row<'r>(pub(crate) Inner<'r>);
 
 pub(crate) enum Inner<'r> {
@@ -17,7 +17,7 @@ impl Row<'_> {
     /// The column at `index`, counted from 0.
     ///
     /// # Errors
-    /// Corrupt, when the column holds something else than the type or there is no such column.
+    /// `Corrupt` if the column holds another type or does not exist.
     pub fn get<'s, T: FromColumn<'s>>(&'s self, index: usize) -> Result<T> {
         let column = self.column(index)?;
         T::from_column(column).ok_or_else(|| {
@@ -30,7 +30,7 @@ impl Row<'_> {
         })
     }
 
-    /// What the column at `index` holds, whatever its type.
+    /// The value of the column at `index`, whatever its type.
     pub fn column(&self, index: usize) -> Result<Column<'_>> {
         match self.0 {
             Inner::Sqlite(row) => sqlite::column(row, index),
@@ -46,11 +46,11 @@ impl Row<'_> {
     }
 }
 
-/// Whether a scan goes on.
+/// Tells a scan to continue or to stop.
 pub(crate) enum Scan {
     Next,
     Stop,
 }
 
-/// What a scan does with each row.
+/// The callback that a scan invokes for each row.
 pub(crate) type Visit<'v> = dyn FnMut(&Row<'_>) -> Scan + 'v;

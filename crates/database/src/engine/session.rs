@@ -1,7 +1,7 @@
-//! Owns what a closure sees of a running transaction: [`Reader`] and [`Transaction`].
+//! Owns the view that a closure has of a running transaction: [`Reader`] and [`Transaction`].
 //!
-//! One rule makes the two engines behave alike: after a statement failed, the transaction is doomed. Every later
-//! statement fails, and the transaction is rolled back even when the closure returns `Ok`.
+//! One rule makes the two engines behave alike: once a statement has failed, the transaction is doomed. Every later
+//! statement fails, and the transaction is rolled back even if the closure returns `Ok`.
 
 use model::Code;
 use std::ops::{Deref, DerefMut};
@@ -17,13 +17,13 @@ pub(crate) enum Session<'c> {
     Postgres(&'c mut postgres::Connection),
 }
 
-/// Reads of one consistent snapshot (in a write transaction: of its own changes too).
+/// Read access to one consistent snapshot. In a write transaction the snapshot includes its own changes.
 pub struct Reader<'c> {
     session: Session<'c>,
     doom: Option<Doom>,
 }
 
-/// The failure of a statement, kept to be told again.
+/// The failure of a statement, kept for repetition to later statements.
 struct Doom {
     kind: ErrorKind,
     code: Code,
@@ -35,7 +35,7 @@ impl<'c> Reader<'c> {
         Self { session, doom: None }
     }
 
-    /// All rows, each converted by `f`. For results that may be large, use [`Reader::for_each`].
+    /// Returns all rows, each converted by `f`. For results that may be large, use [`Reader::for_each`].
     pub fn query<T>(
         &mut self,
         sql: Sql,
@@ -50,7 +50,7 @@ impl<'c> Reader<'c> {
         Ok(rows)
     }
 
-    /// The first row, if there is one, converted by `f`.
+    /// Returns the first row converted by `f`, if there is one.
     pub fn find<T>(
         &mut self,
         sql: Sql,
@@ -68,7 +68,7 @@ impl<'c> Reader<'c> {
         Ok(found)
     }
 
-    /// Hands each row to `f` while the result is still being read, so that its size does not matter.
+    /// Passes each row to `f` while the result is still being read, so that a result of any size fits into memory.
     pub fn for_each(
         &mut self,
         sql: Sql,
@@ -78,7 +78,7 @@ impl<'c> Reader<'c> {
         self.scan(sql, params, &mut |row| f(row).map(|()| Scan::Next))
     }
 
-    /// Prepares a statement without running it, so that a mistake in its text shows.
+    /// Prepares a statement without running it, to detect mistakes in its text.
     pub fn prepare(&mut self, sql: Sql) -> Result<()> {
         self.guarded(|session| match session {
             Session::Sqlite(connection) => connection.prepare(sql),
@@ -88,7 +88,7 @@ impl<'c> Reader<'c> {
 
     fn scan(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut dyn FnMut(&Row<'_>) -> Result<Scan>) -> Result<()> {
         check(params)?;
-        // An error of the visitor is the caller's own and does not doom the transaction.
+        // An error of the visitor belongs to the caller and does not doom the transaction.
         let mut stopped = Ok(());
         let mut visit = |row: &Row<'_>| match visit(row) {
             Ok(scan) => scan,
@@ -111,7 +111,7 @@ impl<'c> Reader<'c> {
         run(&mut self.session).inspect_err(|error| self.doom = Some(Doom::of(error)))
     }
 
-    /// What the closure's answer is worth: nothing, if a statement failed on the way.
+    /// Returns the closure's result, or the failure of an earlier statement in place of an `Ok`.
     pub(crate) fn verdict<T>(&self, answer: Result<T>) -> Result<T> {
         match (&self.doom, answer) {
             (Some(doom), Ok(_)) => Err(doom.again()),
@@ -134,7 +134,7 @@ fn check(params: &[Value<'_>]) -> Result<()> {
     params.iter().try_for_each(Value::check)
 }
 
-/// A running write transaction. It reads like a [`Reader`].
+/// A running write transaction. It can read like a [`Reader`].
 pub struct Transaction<'c>(Reader<'c>);
 
 impl<'c> Transaction<'c> {
@@ -145,8 +145,8 @@ impl<'c> Transaction<'c> {
     /// Runs a statement and returns how many rows it changed.
     ///
     /// # Errors
-    /// Conflict with code `unique_violation`, `foreign_key_violation`; Invalid with code `check_violation` or
-    /// `not_null_violation`; Exhausted when the disk is full. The transaction cannot go on after any of them.
+    /// `Conflict` with code `unique_violation` or `foreign_key_violation`; `Invalid` with code `check_violation` or
+    /// `not_null_violation`; `Exhausted` if the disk is full. Each of them dooms the transaction.
     pub fn execute(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
         check(params)?;
         self.0.guarded(|session| match session {
@@ -155,12 +155,12 @@ impl<'c> Transaction<'c> {
         })
     }
 
-    /// Runs a statement whose count nobody needs. Where the engine is a server it travels together with the next statement or with the
-    /// commit, and so does its error: what it does is there for every later statement, and a failure undoes the transaction, but it
-    /// may show only after the closure has ended.
+    /// Runs a statement whose row count is not needed. On PostgreSQL the statement travels together with the next one
+    /// or with the commit, and its error returns with that. Every later statement sees its effect, and its failure
+    /// rolls the transaction back. But the failure may surface only after the closure has ended.
     ///
     /// # Errors
-    /// Those of [`Transaction::execute`], also of earlier statements of this kind.
+    /// Those of [`Transaction::execute`], including those of earlier statements run this way.
     pub fn execute_later(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<()> {
         check(params)?;
         self.0.guarded(|session| match session {
@@ -169,14 +169,17 @@ impl<'c> Transaction<'c> {
         })
     }
 
-    /// Enters a place that many transactions may be in at once, unless one is in it alone. To be called before anything is read
-    /// that [`Transaction::enter_alone`] shall protect. Entering again changes nothing, but who is in it with others must not ask to be alone.
+    /// Takes the lock on `place` in shared mode, until the end of the transaction. Must be called before anything is
+    /// read that [`Transaction::enter_alone`] is to protect. Taking the lock again has no effect, but a transaction
+    /// that holds it in shared mode must not ask for it exclusively. Does nothing with SQLite, which has one writer at
+    /// a time.
     pub fn enter(&mut self, place: Id) -> Result<()> {
         self.enter_by(dialect::ENTER, place)
     }
 
-    /// Enters a place alone: those that were in it have committed, and what they wrote is seen from now on; others wait
-    /// until this transaction ends.
+    /// Takes the lock on `place` exclusively, until the end of the transaction. All previous holders have ended by
+    /// then, and their changes are visible to later statements. Other transactions wait. Does nothing with SQLite,
+    /// which has one writer at a time.
     pub fn enter_alone(&mut self, place: Id) -> Result<()> {
         self.enter_by(dialect::ENTER_ALONE, place)
     }

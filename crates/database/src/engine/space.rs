@@ -1,4 +1,4 @@
-//! Owns what a database takes of its disk, and how tables and indexes are written anew to give some of that back.
+//! Owns a database's use of disk space, and the rebuilding of tables and indexes to return some of it.
 //!
 //! This module must not know any table.
 
@@ -12,25 +12,25 @@ use super::database::{Backend, Database};
 use super::location::Engine;
 use super::session::Reader;
 
-/// How long a pause looks for others who write before it decides that there are none.
+/// Time for which a pause watches for other writers before it concludes that there are none.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// Bytes of BLOBs in a PostgreSQL database up to which their table is written anew,
+/// Maximum bytes of BLOBs in a PostgreSQL database for which their table is rewritten.
 const REWRITTEN_AT_MOST: i64 = 256 << 20;
-/// and bytes that this must free at least.
+/// Minimum bytes that a rewrite must free, beyond the size of the BLOBs.
 const REWRITTEN_AT_LEAST: i64 = 16 << 20;
 
 impl Database {
-    /// Bytes that the database takes on disk, without logs that the engine recycles.
+    /// Bytes of the database on disk, without logs that the engine recycles.
     pub async fn size_bytes(&self) -> Result<u64> {
         let size = self.read(|reader| reader.find(dialect::SIZE_BYTES, &[], |row| row.get::<i64>(0))).await?;
         u64::try_from(size.unwrap_or_default())
             .map_err(|e| Error::corrupt("a database cannot have this size").with_source(e))
     }
 
-    /// Writes the indexes of a content database anew, table by table. With SQLite whoever changes something waits while
-    /// those of one table are written; PostgreSQL writes them beside the old ones, and nobody waits. While others
-    /// write, they have the database to themselves for eight times as long after each table.
+    /// Rebuilds the indexes of a content database, table by table. With SQLite, writers wait while the indexes of one
+    /// table are rebuilt; PostgreSQL rebuilds concurrently, without blocking. If there are other writers, each rebuild
+    /// is followed by a pause of eight times its duration.
     pub async fn rebuild_indexes(&self) -> Result<()> {
         for statement in dialect::REINDEX {
             let start = Instant::now();
@@ -45,7 +45,7 @@ impl Database {
         Ok(())
     }
 
-    /// Leaves the database to those who write, if anybody does, for eight times as long as a step took.
+    /// Pauses for eight times the duration of a step, if other transactions are being committed.
     async fn give_way(&self, step: Duration) -> Result<()> {
         let before = self.position().await?;
         let look = step.min(LOOK);
@@ -56,12 +56,13 @@ impl Database {
         Ok(())
     }
 
-    /// Writes the tables of the database and their indexes anew, without gaps, and answers with the bytes that this
-    /// gave back to the system. Whoever changes something meanwhile waits, and is refused after some seconds; on
-    /// PostgreSQL readers wait too. It takes as much room again as the database.
+    /// Rewrites the tables and indexes of the database without gaps, and returns the number of bytes freed on disk.
+    /// Writers wait meanwhile, and are refused after some seconds; on PostgreSQL readers wait too. It temporarily takes
+    /// as much additional space as the database.
     ///
     /// # Errors
-    /// Unavailable with code `busy` when others never let it in; Exhausted when the disk is full; nothing is lost then.
+    /// `Unavailable` with code `busy` if other transactions never let it begin; `Exhausted` if the disk is full. No
+    /// data is lost in either case.
     pub async fn compact(&self) -> Result<u64> {
         let before = self.size_bytes().await?;
         match &*self.0 {
@@ -71,18 +72,18 @@ impl Database {
         Ok(before.saturating_sub(self.size_bytes().await?))
     }
 
-    /// Bytes inside the database that hold nothing and could be given back, as far as the engine tells.
+    /// Unused bytes inside the database that could be returned to the disk, as reported by the engine.
     pub async fn free_bytes(&self) -> Result<u64> {
         let free = self.read(|reader| reader.find(dialect::FREE_BYTES, &[], |row| row.get::<i64>(0))).await?;
         Ok(u64::try_from(free.unwrap_or_default()).unwrap_or_default())
     }
 
-    /// Gives the space of deleted BLOBs back to the system, in steps between which other transactions run; answers with
-    /// the bytes that were freed. Only a content database has such space. A SQLite file of a version before this could
-    /// free none is left as it is.
+    /// Returns the space of deleted BLOBs to the operating system, in steps between which other transactions run, and
+    /// returns the number of bytes freed. Only a content database has such space. A SQLite file from a version before
+    /// this feature is left as it is.
     ///
-    /// On PostgreSQL the table of BLOBs is written anew, and locked meanwhile; this is done only when little is left in
-    /// it.
+    /// On PostgreSQL the table of BLOBs is rewritten under a lock. That is done only if the remaining BLOBs are few and
+    /// the rewrite frees enough.
     pub async fn give_back(&self) -> Result<u64> {
         let before = self.size_bytes().await?;
         match self.engine() {

@@ -1,31 +1,32 @@
-//! Owns the words for the state of a database: what was committed, how much was looked through, what is damaged.
+//! Owns the types that describe the state of a database: the commits, the extent of an integrity check, and damage.
 //!
 //! This module must not know an engine.
 
-/// Damage of a database that was found. From then on its "not found" is not trusted.
+/// Damage found in a database. From then on its "not found" is not trusted.
 #[derive(Clone, Debug)]
 pub struct Damage {
-    /// What the engine said, for administrators: it names places.
+    /// The engine's report, for administrators only, because it names locations.
     pub report: String,
-    /// Whether the disk does not give what was written, which may be there. Otherwise something else was given.
+    /// Set if the disk failed to return what was written, which may still exist. Otherwise it returned something else.
     pub of_disk: bool,
 }
 
-/// How much of a database was looked through.
+/// The extent of an integrity check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Looked {
-    /// All that its engine looks at.
+    /// Everything that the engine can check.
     Whole,
-    /// As much as there was time for.
+    /// As much as the time limit allowed.
     Partly,
-    /// Nothing: its server has programs for that.
+    /// Nothing, because the server has its own programs for that.
     ByServer,
 }
 
-/// A state of a database; two are equal only when nothing was committed in between.
+/// A commit stamp, which identifies a state of the database. Two stamps are equal only if nothing was committed in
+/// between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark(pub(crate) [u32; 12]);
 
-/// A place in the log of changes; two are equal only when nothing was committed in between.
+/// A position in the log of changes. Two positions are equal only if nothing was committed in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position(pub(super) Option<Mark>, pub(super) Option<i64>);

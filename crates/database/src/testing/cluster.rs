@@ -1,4 +1,4 @@
-//! Starting a server on a directory that a test has, such as one that came back from a backup.
+//! A server on a directory supplied by a test, such as one restored from a backup.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -9,17 +9,18 @@ use std::time::{Duration, Instant};
 
 use super::server::newest_installed;
 
-/// How long a start may take, recovery included.
+/// Time allowed for a start, including recovery.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server on a directory, reached through a socket in it. It stops when this is dropped, and is killed with the test process.
+/// A server on a directory, reached through a socket in it. It stops when this value is dropped, and is killed with the
+/// test process.
 pub struct Cluster {
     directory: PathBuf,
     child: Child,
 }
 
 impl Cluster {
-    /// Starts it as the owner of the directory, with settings such as `max_wal_senders=0`.
+    /// Starts the server as the owner of the directory, with settings such as `max_wal_senders=0`.
     pub fn start(directory: &Path, settings: &[&str]) -> Self {
         let (bin, _) = newest_installed();
         let owner = fs::metadata(directory).unwrap();
@@ -42,13 +43,13 @@ impl Cluster {
             let ended = cluster.child.try_wait().unwrap();
             let said = || fs::read_to_string(&log).unwrap_or_default();
             assert!(ended.is_none() && Instant::now() < deadline, "the server does not start: {}", said());
-            // sleep: readiness is asked for, nothing tells of it
+            // sleep: polled, since readiness changes without a notification
             sleep(Duration::from_millis(20));
         }
         cluster
     }
 
-    /// The address of one of its databases, for its superuser.
+    /// The address of one of the server's databases, for its superuser.
     pub fn address(&self, database: &str) -> String {
         let host = self.directory.display().to_string().replace('/', "%2F");
         format!("postgres://postgres@{host}:5432/{database}")
@@ -57,7 +58,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // It may have ended by itself. INT lets go of everything and writes what is to be written.
+        // Fails if the server has ended by itself. SIGINT closes all connections and makes it write everything out.
         let _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
         let _ = self.child.wait();
     }

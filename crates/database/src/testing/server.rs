@@ -1,5 +1,5 @@
-//! Owns the one PostgreSQL server of a test process: Debian's package, a directory of its own, default durability,
-//! reached through a socket in that directory. It ends with the process, however that ends.
+//! Owns the single PostgreSQL server of a test process: Debian's package, with its own directory and default
+//! durability, reached through a socket in that directory. It ends with the process, however that ends.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-/// Runs as the server's user; its standard input is a pipe that the test process holds open, and that closes however the
-/// process ends. `initdb` takes seconds, so its result is kept for later runs in a directory that only this user can
-/// write, made complete before it gets its name.
+/// Script that runs as the server's user. Its standard input is a pipe that the test process holds open, and which
+/// closes however the process ends. `initdb` takes seconds, so its result is kept for later runs, in a directory that
+/// only this user can write. The directory gets its final name only once it is complete.
 const SUPERVISOR: &str = r#"
 set -eu
 # A shell that a signal ends skips its clean-up; one whose output nobody reads any more must reach it as well.
@@ -58,19 +58,19 @@ pub struct Server {
 }
 
 impl Server {
-    /// The address of one of its databases, for its superuser.
+    /// The address of one of the server's databases, for its superuser.
     pub fn address(&self, database: &str) -> String {
         let host = self.directory.display().to_string().replace('/', "%2F");
         format!("postgres://postgres@{host}:5432/{database}")
     }
 
-    /// The socket that it listens on.
+    /// The socket on which the server listens.
     pub fn socket(&self) -> PathBuf {
         self.directory.join(".s.PGSQL.5432")
     }
 }
 
-/// The server of this process, started when it is first asked for.
+/// The server of this process, started on first use.
 pub fn postgres() -> &'static Server {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(start)
@@ -86,7 +86,7 @@ fn start() -> Server {
         Command::new("sh")
     };
     command.args(["-c", SUPERVISOR, "postgres-supervisor"]).arg(&bin).arg(&version).arg(std::env::temp_dir());
-    // A group of its own: an interrupt on the terminal must not reach the supervisor before the pipe closes.
+    // A separate process group: an interrupt from the terminal must not reach the supervisor before the pipe closes.
     command.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut supervisor = command.spawn().unwrap_or_else(|e| panic!("runuser or sh could not be started: {e}"));
     let mut line = String::new();
@@ -99,7 +99,7 @@ fn start() -> Server {
     Server { directory: PathBuf::from(line.trim_end()), _supervisor: supervisor }
 }
 
-/// Debian's package, not whatever else is on the path.
+/// Directory and version of the newest installed Debian package. Other installations on the path are ignored.
 pub(super) fn newest_installed() -> (PathBuf, String) {
     let missing = "these tests need a PostgreSQL server; install it with: apt-get install postgresql";
     let entries = fs::read_dir("/usr/lib/postgresql").unwrap_or_else(|e| panic!("{missing} ({e})"));
@@ -116,7 +116,8 @@ pub(super) fn newest_installed() -> (PathBuf, String) {
     (bin, version)
 }
 
-/// Such as `15.18`: a minor version may not read another's template in every respect.
+/// Full version such as `15.18`, because a minor version may not be able to use the template of another one in every
+/// respect.
 fn full_version(bin: &Path) -> String {
     let output = Command::new(bin.join("postgres")).arg("--version").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -124,7 +125,7 @@ fn full_version(bin: &Path) -> String {
 }
 
 fn is_root() -> bool {
-    // The owner of this process's own entry is its effective user.
+    // The owner of this process's own entry in `/proc` is its effective user.
     use std::os::unix::fs::MetadataExt;
     fs::metadata("/proc/self").unwrap().uid() == 0
 }

@@ -1,4 +1,4 @@
-//! What the tests of SQLite files share: a table, and runs of one test in a process with a fault around it.
+//! Shared parts of the tests of SQLite files: a table, and runs of one test in a child process with an injected fault.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub fn insert(t: &mut Transaction<'_>, id: i64, size: usize) -> Result<u64> {
     t.execute(INSERT, &params![id, vec![id as u8; size]])
 }
 
-/// Runs one test of this file in a process of its own, under `wrapper`, with a directory to work in.
+/// Runs one test of this file in a child process under `wrapper`, with a working directory.
 pub fn in_child(test: &str, directory: &Path, wrapper: &[&str]) -> Command {
     let program = std::env::current_exe().unwrap();
     let mut command = Command::new(wrapper[0]);
@@ -36,14 +36,14 @@ pub fn in_child(test: &str, directory: &Path, wrapper: &[&str]) -> Command {
     command
 }
 
-/// The directory, when this process is such a child.
+/// The working directory, if this process is such a child.
 pub fn child_directory() -> Option<PathBuf> {
     std::env::var_os("DATABASE_TEST_CHILD").map(PathBuf::from)
 }
 
 pub fn assert_success(mut command: Command) {
     let output = command.output().unwrap();
-    // A name that matches no test would also end well.
+    // A name that matches no test would also exit successfully.
     assert!(
         output.status.success() && String::from_utf8_lossy(&output.stdout).contains("1 passed"),
         "{}{}",

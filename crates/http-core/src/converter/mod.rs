@@ -1,7 +1,7 @@
-//! Pages of office documents as PDF, made by LibreOffice where it is installed.
+//! Conversion of office documents to PDF pages by LibreOffice, where it is installed.
 //!
-//! What is converted was uploaded by anybody. The program runs in a child of the sandbox, in a directory and with a profile that exist for one
-//! document, with macros off and references to elsewhere blocked.
+//! The input is untrusted: any user can upload it. The program runs as a sandboxed child process. Its directory and its
+//! profile exist for one document only; macros are off and references to outside resources are blocked.
 
 use model::Code;
 mod program;
@@ -19,36 +19,38 @@ use tokio::io::AsyncWriteExt;
 
 use work::{Made, Work, no_room};
 
-/// Longest document that is converted, and longest result.
+/// Limit on the size of a document to convert, and of its result, in bytes.
 pub const MOST_BYTES: u64 = 32 << 20;
-/// Longest time for one document.
+/// Time limit for one run of the program.
 const TIME: Duration = Duration::from_secs(20);
-/// Most bytes of results that are kept in memory, and most documents whose result is known.
+/// Limits of the result cache: bytes held in memory (`KEPT_BYTES`) and number of documents (`KEPT`).
 const KEPT_BYTES: usize = 64 << 20;
 const KEPT: usize = 1_000;
-/// How long a failure counts: the next time the machine may have more time, or another program.
+/// Time for which a failure is cached. Afterwards the machine may be less busy, or another version of the program may
+/// be installed.
 const FAILED: Duration = Duration::from_secs(600);
-/// Name of the program that is looked for.
+/// Name of the executable to look for in `PATH`.
 const PROGRAM: &str = "soffice";
 
-/// What is known of a document.
+/// A cached result of one document.
 struct Kept {
     key: String,
     made: Made,
     at: Instant,
 }
 
-/// The program, and what it made lately.
+/// The conversion program and a cache of its recent results.
 pub struct Converter {
     program: PathBuf,
     kept: Mutex<VecDeque<Kept>>,
 }
 
 impl Converter {
-    /// The converter of this setting: the path of `soffice`, `none`, or nothing to look for it where programs are.
+    /// Finds the program for this setting: the path of `soffice`, or `none` for no conversion. Without a setting,
+    /// `PATH` is searched.
     ///
     /// # Errors
-    /// Invalid when there is no file at the path.
+    /// Invalid when the setting names a path at which there is no file.
     pub fn find(setting: Option<&Path>) -> Result<Option<PathBuf>> {
         match setting {
             Some(path) if path == Path::new("none") => Ok(None),
@@ -64,23 +66,23 @@ impl Converter {
         }
     }
 
-    /// A converter that runs this program.
+    /// Returns a converter that runs this program.
     pub fn new(program: PathBuf) -> Self {
         Self { program, kept: Mutex::default() }
     }
 
-    /// Whether documents with this extension, in lower case and without a dot, are converted.
+    /// Returns whether documents with this extension (in lower case, without a dot) can be converted.
     pub fn takes(extension: &str) -> bool {
         program::filter(extension).is_some()
     }
 
-    /// The first pages of a document as PDF.
+    /// Returns the first pages of a document as PDF.
     ///
     /// # Errors
-    /// Invalid with code `not_readable` when the program makes nothing of it in 20 seconds or when it is longer than 32 MB; unavailable when too many
-    /// are waiting.
+    /// Invalid with code `not_readable` when the program cannot convert the document within 20 seconds, or when the
+    /// document is longer than 32 MB. Unavailable when too many conversions are queued.
     pub async fn pdf(&self, session: &Session, document: Content) -> Result<Bytes> {
-        // The same bytes under another name may be another kind of document.
+        // The extension is part of the key: the same bytes under another name may be another kind of document.
         let key = format!("{}.{}", document.etag(), extension(&document.item.name));
         if let Some(made) = self.known(&key) {
             return made.ok_or_else(unreadable);
@@ -90,7 +92,7 @@ impl Converter {
         }
         let sandbox = session.repository().sandbox()?;
         let turn = sandbox.turn_to_run(session.principal().id).await?;
-        // Somebody else may have waited for the same.
+        // Another request may have converted the document while this one waited for its turn.
         let made = match self.known(&key) {
             Some(made) => made,
             None => {
@@ -115,7 +117,8 @@ impl Converter {
         let work = Work { place, turn, extension };
         let (mut made, work) = program::run(sandbox, &self.program, work, MOST_BYTES, TIME).await?;
         if made.is_none() && begun.elapsed() < TIME {
-            // It fails now and then on what it converts the next time; only twice is taken for an answer. What took all of its time has none left.
+            // The program occasionally fails on a document that it converts on the next run, so only a second failure
+            // counts. A run that used up its time limit is not retried.
             (made, _) = program::run(sandbox, &self.program, work, MOST_BYTES, TIME).await?;
         }
         let result = if made.is_some() { "made" } else { "failed" };
@@ -142,7 +145,7 @@ impl Converter {
     }
 }
 
-/// The extension of a name, in lower case; empty when it has none.
+/// Returns the extension of a name in lower case, or an empty string.
 pub fn extension(name: &str) -> String {
     name.rsplit_once('.').map_or_else(String::new, |(_, extension)| extension.to_lowercase())
 }

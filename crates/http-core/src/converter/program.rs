@@ -10,11 +10,11 @@ use tokio::io::AsyncReadExt;
 
 use super::work::{Made, Work, no_room};
 
-/// Pages that are made.
+/// Page range to convert.
 const PAGES: &str = "1-20";
 
-/// What a profile says before anything is opened: no macros, nothing fetched for a document, and no way to fetch it.
-/// The names are those of LibreOffice's own registry schema.
+/// Profile that is in place before a document is opened: no macros, no active content, and a proxy that refuses
+/// connections, so that nothing can be fetched. The names are those of LibreOffice's registry schema.
 const PROFILE: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry" xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
 <item oor:path="/org.openoffice.Office.Common/Security/Scripting"><prop oor:name="MacroSecurityLevel" oor:op="fuse"><value>3</value></prop></item>
@@ -29,7 +29,7 @@ const PROFILE: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 </oor:items>
 "#;
 
-/// The part of LibreOffice that writes PDF for documents with this extension.
+/// Returns the LibreOffice filter that exports documents with this extension to PDF.
 pub fn filter(extension: &str) -> Option<&'static str> {
     match extension {
         "doc" | "docx" | "docm" | "dot" | "dotx" | "dotm" | "odt" | "ott" | "rtf" => Some("writer_pdf_Export"),
@@ -39,9 +39,9 @@ pub fn filter(extension: &str) -> Option<&'static str> {
     }
 }
 
-/// The part of LibreOffice that reads documents with this extension which begin so; none when nothing of the kind does.
-/// Named, since what it is left to guess it reads as plain text at last, and a damaged document would be pages of noise.
-/// The names are those of LibreOffice's own registry.
+/// Returns the LibreOffice import filter for this extension and these first bytes, or `None` when they do not match
+/// any. The filter is always named explicitly: when LibreOffice guesses, it falls back to plain text, and a damaged
+/// document would become pages of noise. The names are those of LibreOffice's registry.
 fn reader(extension: &str, head: &[u8]) -> Option<&'static str> {
     let kind = match filter(extension)? {
         "writer_pdf_Export" => 0,
@@ -54,23 +54,24 @@ fn reader(extension: &str, head: &[u8]) -> Option<&'static str> {
             ["writer8", "calc8", "impress8"]
         }
         [b'P', b'K', 3, 4, ..] => ["MS Word 2007 XML", "Calc MS Excel 2007 XML", "Impress MS PowerPoint 2007 XML"],
-        // Also what a name calls a document of Word.
+        // RTF content, also under a Word extension.
         [b'{', b'\\', b'r', b't', b'f', ..] if kind == 0 => ["Rich Text Format"; 3],
-        // A page of the web that was saved under a name of Word.
+        // A web page saved under a Word extension.
         [b'<', ..] if kind == 0 => ["HTML (StarWriter)"; 3],
         _ => return None,
     };
     Some(readers[kind])
 }
 
-/// The first bytes of a file, up to eight.
+/// Reads the first bytes of a file, at most eight.
 async fn head(path: &Path) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     tokio::fs::File::open(path).await?.take(8).read_to_end(&mut head).await?;
     Ok(head)
 }
 
-/// Converts `document.{extension}` in its place; none when the program makes nothing of it, or nothing that is short enough.
+/// Converts `document.{extension}` in the work directory. Returns `None` when the program produces no PDF, or one
+/// longer than `most`.
 pub async fn run(sandbox: &Sandbox, program: &Path, work: Work, most: u64, time: Duration) -> Result<(Made, Work)> {
     let place = work.place.path();
     let document = format!("document.{}", work.extension);
@@ -98,7 +99,7 @@ pub async fn run(sandbox: &Sandbox, program: &Path, work: Work, most: u64, time:
         time,
         file: 2 * most,
     };
-    // Its status says little: what counts is what it made.
+    // The exit status is not reliable. Only the file that the program produced counts.
     let (in_time, work) = sandbox.run(program, work).await?;
     if !in_time {
         tracing::warn!(target: "http", extension = work.extension, "a document was not converted within {time:?}");
@@ -108,20 +109,22 @@ pub async fn run(sandbox: &Sandbox, program: &Path, work: Work, most: u64, time:
     Ok((made, work))
 }
 
-/// The program itself. The script beside it only starts one that draws a picture meanwhile, and that one insists on a pipe in `/tmp`.
+/// Returns the path of the real binary. The launcher script beside it starts a splash-screen process that needs a pipe
+/// in `/tmp`.
 fn binary(program: &Path) -> PathBuf {
     let beside = program.canonicalize().ok().map(|real| real.with_file_name("soffice.bin"));
     beside.filter(|binary| binary.is_file()).unwrap_or_else(|| program.to_owned())
 }
 
-/// Writes the profile.
+/// Writes the profile into the work directory.
 async fn prepare(place: &Path) -> io::Result<()> {
     let settings = place.join("profile/user");
     tokio::fs::create_dir_all(&settings).await?;
     tokio::fs::write(settings.join("registrymodifications.xcu"), PROFILE).await
 }
 
-/// What the program made, if that is short enough. Only a file counts: the program could have left something else there.
+/// Reads the PDF that the program produced, unless it is too long. Only a regular file counts: the program could have
+/// left something else at that path.
 async fn result(place: &Path, most: u64) -> io::Result<Made> {
     let made = place.join("made/document.pdf");
     match tokio::fs::symlink_metadata(&made).await {

@@ -1,25 +1,25 @@
-//! One conversion under way: what it works on, and what it came to.
+//! A conversion in progress: its input, and its result.
 
 use bytes::Bytes;
 use model::Error;
 use repository::Turn;
 use tempfile::TempDir;
 
-/// What a conversion came to; none when the program could make nothing of the document.
+/// Result of a conversion: the PDF, or `None` when the program could not convert the document.
 pub type Made = Option<Bytes>;
 
-/// What a child works on. It outlives whoever asked for it, until the child is gone.
+/// Input of a child process. It lives until the child has ended, even when the request is cancelled.
 pub struct Work {
-    /// Where it lies.
+    /// Directory of the document and the profile.
     pub place: TempDir,
-    /// Held until the child is gone.
+    /// Permit held until the child process has ended.
     #[expect(dead_code, reason = "it is given back by being dropped")]
     pub turn: Turn,
     /// Extension of the document, in lower case.
     pub extension: String,
 }
 
-/// Returns the error of a disk that takes nothing more.
+/// Returns the error for a failed write to the work directory, such as a full disk.
 pub fn no_room(error: &std::io::Error) -> Error {
     Error::unavailable(format!("the document cannot be converted now: {error}"))
 }

@@ -1,5 +1,5 @@
-//! What is kept: an hour in steps of ten seconds, and a day in steps of two minutes. That is at most 1,080 samples of about 330 bytes,
-//! 360 KB in all.
+//! History of samples: one hour in steps of ten seconds and one day in steps of two minutes. That is at most 1,080
+//! samples of about 330 bytes, 360 KB in all.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use model::Timestamp;
 use super::reading::Reading;
 use super::sample::Sample;
 
-/// A step and how far back samples at such steps are kept.
+/// Step and capacity of a ring buffer of samples.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring {
     /// Time between two samples.
     pub step: Duration,
-    /// Most samples.
+    /// Maximum number of samples.
     pub most: usize,
 }
 
@@ -23,7 +23,7 @@ pub const FINE: Ring = Ring { step: Duration::from_secs(10), most: 360 };
 /// The last day.
 pub const COARSE: Ring = Ring { step: Duration::from_secs(120), most: 720 };
 
-/// Which samples are wanted.
+/// Selection of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
     /// Every ten seconds of the last hour.
@@ -33,7 +33,7 @@ pub enum Span {
 }
 
 impl Span {
-    /// The ring of the span.
+    /// Returns the step and capacity for this span.
     pub const fn ring(self) -> Ring {
         match self {
             Self::Fine => FINE,
@@ -47,7 +47,7 @@ impl Span {
 pub struct History {
     fine: VecDeque<Sample>,
     coarse: VecDeque<Sample>,
-    /// What the next coarse sample begins with.
+    /// The coarse sample being collected: its first reading and the fine samples since.
     open: Option<Open>,
 }
 
@@ -57,7 +57,7 @@ struct Open {
 }
 
 impl History {
-    /// Adds the time between two readings.
+    /// Adds a sample for the time between two readings.
     pub fn add(&mut self, before: &Reading, after: &Reading, at: Timestamp) {
         let sample = Sample::between(before, after, at);
         push(&mut self.fine, FINE, sample);
@@ -73,7 +73,7 @@ impl History {
         }
     }
 
-    /// Samples that are newer than `since`, oldest first.
+    /// Returns the samples that are newer than `since`, oldest first.
     pub fn samples(&self, span: Span, since: Timestamp) -> Vec<Sample> {
         let ring = match span {
             Span::Fine => &self.fine,
@@ -90,19 +90,19 @@ fn push(ring: &mut VecDeque<Sample>, bounds: Ring, sample: Sample) {
     ring.push_back(sample);
 }
 
-/// A figure over a span in three numbers.
+/// Summary of a figure over a span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// The newest sample's; none when nothing could be measured in it.
+    /// Value of the newest sample, or `None` when nothing could be measured in it.
     pub last: Option<f64>,
-    /// The mean of all samples that have a value.
+    /// Mean of all samples that have a value.
     pub mean: f64,
-    /// The highest.
+    /// Highest value.
     pub highest: f64,
 }
 
 impl Summary {
-    /// Of values, oldest first; none when there is none.
+    /// Summarises values, oldest first. Returns `None` when no sample has a value.
     pub fn of(values: impl Iterator<Item = Option<f64>>) -> Option<Self> {
         let (mut sum, mut count, mut highest, mut last) = (0.0, 0_u32, f64::MIN, None);
         for value in values {

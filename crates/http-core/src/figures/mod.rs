@@ -1,6 +1,8 @@
-//! The figures of this server over time, for administrators: read from its own metrics every ten seconds and kept in bounded memory.
+//! History of this server's figures, for administrators. They are read from the server's own metrics every ten seconds
+//! and kept in bounded memory.
 //!
-//! Counts nothing itself. What is kept is gone with the process; `/metrics` is for those who keep more.
+//! This module counts nothing itself. The history is lost when the process ends; `/metrics` serves those who want to
+//! keep more.
 
 mod history;
 pub mod names;
@@ -33,17 +35,18 @@ impl Default for Figures {
 }
 
 impl Figures {
-    /// Since when this server runs.
+    /// Returns the start time of this server.
     pub fn started_at(&self) -> Timestamp {
         self.started_at
     }
 
-    /// Samples of a span that are newer than `since`, oldest first.
+    /// Returns the samples of a span that are newer than `since`, oldest first.
     pub fn samples(&self, span: Span, since: Timestamp) -> Vec<Sample> {
         self.locked().samples(span, since)
     }
 
-    /// The last value, the mean and the highest of each figure since then; none for what was never there.
+    /// Returns the last value, the mean and the maximum of each figure since `since`, or `None` for a figure without
+    /// values.
     pub fn summaries(&self, span: Span, since: Timestamp) -> Vec<Option<Summary>> {
         let samples = self.samples(span, since);
         (0..COUNT).map(|at| Summary::of(samples.iter().map(|sample| sample.values[at]))).collect()
@@ -54,7 +57,7 @@ impl Figures {
     }
 }
 
-/// Takes a sample every ten seconds until it is dropped.
+/// Takes a sample every ten seconds until the future is dropped.
 pub async fn keep(figures: Arc<Figures>) {
     let Some(mut before) = read() else { return };
     let mut tick = tokio::time::interval(FINE.step);
@@ -68,7 +71,7 @@ pub async fn keep(figures: Arc<Figures>) {
     }
 }
 
-/// What the metrics say now.
+/// Reads the current metrics.
 fn read() -> Option<Reading> {
     recorder::note_memory();
     let text = recorder()?.render();

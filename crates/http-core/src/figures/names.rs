@@ -1,14 +1,14 @@
-//! The names of the metrics that this crate counts.
+//! Names of the metrics that this crate records.
 
 /// Name of the histogram of request durations, in seconds.
 pub const REQUESTS: &str = "strongroom_http_request_seconds";
-/// Name of the gauge of the memory that this process holds, in bytes, as exporters of other programs call it.
+/// Name of the gauge of this process's resident memory, in bytes. Exporters of other programs use the same name.
 pub const MEMORY: &str = "process_resident_memory_bytes";
 /// Name of the gauge of open connections.
 pub const CONNECTIONS: &str = "strongroom_http_connections";
-/// Name of the counter of bytes that clients have sent.
+/// Name of the counter of bytes received from clients.
 pub const RECEIVED: &str = "strongroom_http_received_bytes_total";
-/// Name of the counter of bytes that were sent to clients.
+/// Name of the counter of bytes sent to clients.
 pub const SENT: &str = "strongroom_http_sent_bytes_total";
-/// Name of the counter of connections and requests that were turned away, by `limit`.
+/// Name of the counter of rejected connections and requests, by `limit`.
 pub const TURNED_AWAY: &str = "strongroom_http_turned_away_total";

@@ -1,11 +1,11 @@
-//! What the metrics said at one time: the sums over all labels of those that figures are made of.
+//! One reading of the metrics: the totals, over all labels, from which the figures are computed.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::names::{CONNECTIONS, MEMORY, RECEIVED, REQUESTS, SENT};
 
-/// Something that the metrics count or measure.
+/// A counter or gauge from which figures are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Total {
     Requests,
@@ -30,7 +30,7 @@ pub enum Total {
     Jobs,
 }
 
-/// Where each is found: the name of its metric, and a label that a line must have to be counted.
+/// Source of each total: the name of its metric, and a label that a line must contain to be counted.
 const SOURCES: [(Total, &str, &str); 20] = [
     (Total::Requests, "strongroom_http_request_seconds_count", ""),
     (Total::Refused, "strongroom_http_request_seconds_count", "status=\"4xx\""),
@@ -54,27 +54,27 @@ const SOURCES: [(Total, &str, &str); 20] = [
     (Total::Jobs, "strongroom_jobs_running", ""),
 ];
 
-/// The metrics at one time.
+/// The metrics at one point in time.
 #[derive(Clone, Debug)]
 pub struct Reading {
     pub at: Instant,
     totals: [f64; SOURCES.len()],
-    /// How many requests were answered within so many microseconds; the last bucket has no bound.
+    /// Cumulative number of requests by upper bound in microseconds. The last bucket has no bound.
     buckets: BTreeMap<u64, f64>,
 }
 
-/// The route of conversions, as a label has it.
+/// Label of the conversion route.
 const CONVERSIONS: &str = "route=\"/items/{id}/pages\"";
 
 impl Reading {
-    /// Reads Prometheus' text format.
+    /// Parses the Prometheus text format.
     pub fn of(text: &str, at: Instant) -> Self {
         let mut reading = Self { at, totals: [0.0; SOURCES.len()], buckets: BTreeMap::new() };
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let Some((series, value)) = line.rsplit_once(' ') else { continue };
             let Ok(value) = value.parse::<f64>() else { continue };
             let (name, labels) = series.split_once('{').unwrap_or((series, ""));
-            // What waits for another program tells nothing of this one.
+            // Conversions wait for an external program, so their durations say nothing about this server.
             if name.strip_prefix(REQUESTS) == Some("_bucket") && !labels.contains(CONVERSIONS) {
                 *reading.buckets.entry(bound(labels)).or_default() += value;
             }
@@ -87,13 +87,13 @@ impl Reading {
         reading
     }
 
-    /// The sum of a counter, or the level of a gauge.
+    /// Returns the sum of a counter, or the level of a gauge.
     pub fn total(&self, total: Total) -> f64 {
         self.totals[total as usize]
     }
 
-    /// Within how many seconds this share of the requests since `before` was answered, as far as the buckets tell; none when there was
-    /// no request.
+    /// Returns the time in seconds within which this share of the requests since `before` was answered, interpolated
+    /// within its bucket. Returns `None` when there was no request.
     pub fn within(&self, before: &Self, share: f64) -> Option<f64> {
         let since = |(bound, count): (&u64, &f64)| (*bound, count - before.buckets.get(bound).unwrap_or(&0.0));
         let counts: Vec<(u64, f64)> = self.buckets.iter().map(since).collect();
@@ -101,7 +101,7 @@ impl Reading {
         let (mut lower, mut below) = (0, 0.0);
         for (upper, count) in counts {
             if count >= all * share {
-                // Behind the last bound nothing is known but the bound.
+                // The last bucket is unbounded. Its lower bound is all that is known.
                 let upper = if upper == u64::MAX { lower } else { upper };
                 let part = if count > below { (all * share - below) / (count - below) } else { 0.0 };
                 return Some((lower as f64 + (upper - lower) as f64 * part) / 1e6);
@@ -112,7 +112,7 @@ impl Reading {
     }
 }
 
-/// The bound of a bucket in microseconds.
+/// Returns the upper bound of a bucket in microseconds.
 fn bound(labels: &str) -> u64 {
     let bound = labels.split("le=\"").nth(1).and_then(|rest| rest.split('"').next());
     match bound.and_then(|text| text.parse::<f64>().ok()) {

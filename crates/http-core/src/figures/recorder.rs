@@ -1,4 +1,4 @@
-//! The recorder of metrics of this process.
+//! The process-wide metrics recorder.
 
 use std::sync::OnceLock;
 
@@ -6,23 +6,23 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use super::names::{MEMORY, REQUESTS};
 
-/// Upper bounds of the buckets, in seconds: from a cached page to a large upload.
+/// Upper bounds of the request-duration buckets, in seconds: from a cached page to a large upload.
 const BUCKETS: &[f64] =
     &[0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0, 600.0];
 
-/// Folds what was recorded since the last call into the histograms, so that samples do not pile up unread.
+/// Drains the samples recorded since the last call into the histograms. Otherwise unread samples accumulate.
 pub fn fold_samples() {
     if let Some(handle) = recorder() {
         handle.run_upkeep();
     }
 }
 
-/// Begins to record metrics. What was made before, such as an open database, counts nowhere: call this first.
+/// Starts recording metrics. Call this first: objects created earlier, such as an open database, are not counted.
 pub fn record_metrics() {
     recorder();
 }
 
-/// Puts how much memory this process holds into the metrics, where the system tells.
+/// Records this process's memory, where the operating system reports it.
 pub fn note_memory() {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -31,7 +31,7 @@ pub fn note_memory() {
     }
 }
 
-/// The process-wide recorder, installed at the first call; `None` when the process has another one.
+/// Returns the process-wide recorder, which the first call installs. `None` when the process already has another one.
 pub fn recorder() -> Option<&'static PrometheusHandle> {
     static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
     RECORDER

@@ -1,26 +1,26 @@
-//! The figures: what each is called, its unit, and how it comes from two readings of the metrics.
+//! The figures: name, unit, and computation from two readings of the metrics.
 
 use model::Timestamp;
 
 use super::reading::{Reading, Total};
 
-/// What a figure is measured in.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// How often in a second.
+    /// Events per second.
     PerSecond,
-    /// Bytes in a second.
+    /// Bytes per second.
     BytesPerSecond,
     /// Seconds.
     Seconds,
-    /// Bytes.
+    /// Size in bytes.
     Bytes,
-    /// How many there are.
+    /// A plain number.
     Number,
 }
 
 impl Unit {
-    /// The public word.
+    /// Public name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::PerSecond => "per_second",
@@ -32,22 +32,22 @@ impl Unit {
     }
 }
 
-/// How a figure comes from two readings.
+/// Computation of a figure from two readings.
 #[derive(Clone, Copy)]
 enum How {
-    /// How fast a counter has risen.
+    /// Increase of a counter per second.
     Rate(Total),
-    /// What one took on average: a sum by a count.
+    /// Mean: the increase of a sum divided by the increase of a count.
     Mean(Total, Total),
-    /// Within what time so many requests were answered.
+    /// Time within which this share of the requests was answered.
     Within(f64),
-    /// What it is at the moment.
+    /// Current level of a gauge.
     Level(Total),
 }
 
-/// One figure.
+/// One metric.
 pub struct Figure {
-    /// The public word.
+    /// Public name.
     pub name: &'static str,
     /// Its unit.
     pub unit: Unit,
@@ -58,10 +58,10 @@ const fn figure(name: &'static str, unit: Unit, how: How) -> Figure {
     Figure { name, unit, how }
 }
 
-/// How many figures there are.
+/// Number of figures.
 pub const COUNT: usize = 20;
 
-/// All figures, in the order of the values of a sample.
+/// All figures, in the order of [`Sample::values`].
 pub const FIGURES: [Figure; COUNT] = [
     figure("requests", Unit::PerSecond, How::Rate(Total::Requests)),
     figure("refused", Unit::PerSecond, How::Rate(Total::Refused)),
@@ -85,22 +85,22 @@ pub const FIGURES: [Figure; COUNT] = [
     figure("jobs", Unit::Number, How::Level(Total::Jobs)),
 ];
 
-/// The place of a figure in the values of a sample.
+/// Returns the index of a figure in the values of a sample.
 pub fn position(name: &str) -> Option<usize> {
     FIGURES.iter().position(|figure| figure.name == name)
 }
 
-/// All figures at one time.
+/// All figures of one interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// The end of the time that it is about.
+    /// End of the interval.
     pub at: Timestamp,
-    /// In the order of [`FIGURES`]; none where nothing happened that could be measured.
+    /// Values in the order of [`FIGURES`]. `None` where nothing could be measured.
     pub values: [Option<f64>; COUNT],
 }
 
 impl Sample {
-    /// What happened between two readings.
+    /// Computes the figures for the interval between two readings.
     pub fn between(before: &Reading, after: &Reading, at: Timestamp) -> Self {
         let seconds = after.at.duration_since(before.at).as_secs_f64();
         let risen = |total| Some(after.total(total) - before.total(total)).filter(|rise| *rise >= 0.0);
@@ -113,7 +113,7 @@ impl Sample {
         Self { at, values: std::array::from_fn(|at| value(&FIGURES[at])) }
     }
 
-    /// Raises what is a level to that of `other`, where it was higher.
+    /// Raises each level to the one in `other` where that is higher.
     pub fn raise_levels(&mut self, other: &Self) {
         for (at, figure) in FIGURES.iter().enumerate() {
             if matches!(figure.how, How::Level(_)) {

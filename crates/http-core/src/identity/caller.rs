@@ -1,6 +1,6 @@
-//! Who makes a request: a session cookie, a bearer token, or Basic credentials where nobody can listen.
+//! Authentication of a request: a session cookie, a bearer token, or Basic credentials over a private connection.
 //!
-//! The repository decides whose a credential is; this module only finds it in the request.
+//! This module only extracts the credential. The repository decides to which account it belongs.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -18,14 +18,14 @@ use crate::server::state::AppState;
 
 use super::{cookies, csrf};
 
-/// The name of the session cookie. The prefix binds it to this host and to TLS.
+/// Returns the name of the session cookie. The `__Host-` prefix binds the cookie to this host and to TLS.
 pub fn session_cookie(secure: bool) -> &'static str {
     if secure { "__Host-strongroom_session" } else { "strongroom_session" }
 }
 
-/// Field with the tokens of locks that a change of a program shows, separated by commas.
+/// Header field with the lock tokens that a client submits with a change, separated by commas.
 const LOCK_TOKEN: &str = "lock-token";
-/// Most tokens of one request.
+/// Limit on lock tokens per request.
 const MOST_TOKENS: usize = 100;
 
 fn lock_tokens(headers: &HeaderMap) -> Result<Vec<String>> {
@@ -43,17 +43,17 @@ fn lock_tokens(headers: &HeaderMap) -> Result<Vec<String>> {
     if tokens.len() > MOST_TOKENS { Err(bad()) } else { Ok(tokens) }
 }
 
-/// The name of the cookie by which an account knows a browser that signed in before.
+/// Returns the name of the device cookie, which identifies a browser that has signed in to an account before.
 pub fn device_cookie(secure: bool) -> &'static str {
     if secure { "__Host-strongroom_device" } else { "strongroom_device" }
 }
 
-/// The same as [`client`], with the device that the browser shows.
+/// Returns [`client`] with the device cookie of the browser.
 pub fn client_of(state: &AppState, parts: &Parts) -> Client {
     Client { device: cookies::get(&parts.headers, device_cookie(state.is_secure())), ..client(parts) }
 }
 
-/// Where the request comes from, as far as that can be believed, and what the client calls itself.
+/// Returns the client's address, as far as it can be trusted, and its user agent.
 pub fn client(parts: &Parts) -> Client {
     let agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     Client {
@@ -63,12 +63,12 @@ pub fn client(parts: &Parts) -> Client {
     }
 }
 
-/// The secret in the session cookie.
+/// Returns the secret in the session cookie.
 pub fn session_secret(state: &AppState, headers: &HeaderMap) -> Option<String> {
     cookies::get(headers, session_cookie(state.is_secure())).filter(|secret| !secret.is_empty())
 }
 
-/// Who holds the session of the cookie; nobody without a cookie or when the session has ended.
+/// Returns the caller of the cookie's session. `None` without a cookie, or when the session has ended.
 pub async fn from_cookie(state: &AppState, headers: &HeaderMap) -> Result<Option<Caller>> {
     let Some(secret) = session_secret(state, headers) else { return Ok(None) };
     let caller = state.repository().caller_from_session(&secret).await?;
@@ -78,11 +78,12 @@ pub async fn from_cookie(state: &AppState, headers: &HeaderMap) -> Result<Option
     Ok(caller)
 }
 
-/// Who makes a request of a program's protocol; nobody when it shows no credential at all.
+/// Authenticates a request of a programmatic protocol (REST, WebDAV). Returns `None` when the request carries no
+/// credential at all.
 ///
 /// # Errors
-/// Forbidden with code `bad_credentials` for a credential that is nobody's, `basic_needs_tls` for Basic where others
-/// can listen; Exhausted after too many failures; Unavailable.
+/// Forbidden with code `bad_credentials` for an invalid credential, with `basic_needs_tls` for Basic credentials over a
+/// connection that others can read; Exhausted after too many failures; Unavailable.
 pub async fn from_request(state: &AppState, parts: &Parts) -> Result<Option<Caller>> {
     let Some(field) = parts.headers.get(header::AUTHORIZATION) else {
         return from_cookie(state, &parts.headers).await;
@@ -102,7 +103,7 @@ pub async fn from_request(state: &AppState, parts: &Parts) -> Result<Option<Call
     Ok(Some(caller))
 }
 
-/// In the place of a password there may be a token of the same user.
+/// Checks Basic credentials. The password may be replaced by a token of the same user.
 async fn from_basic(state: &AppState, login: &str, secret: &str, client: &Client) -> Result<Option<Caller>> {
     if secret.starts_with("srt_") {
         let caller = state.repository().caller_from_token(secret, client.address).await?;
@@ -111,8 +112,9 @@ async fn from_basic(state: &AppState, login: &str, secret: &str, client: &Client
     state.repository().caller_from_password(login, secret, client).await
 }
 
-/// Basic credentials are readable on the way: TLS, a trusted proxy that speaks it, or this very machine only. A proxy that was
-/// reached by plain HTTP itself says so.
+/// Requires a private connection, because Basic credentials are readable in transit: TLS, a trusted proxy that
+/// terminates TLS, or this machine itself. A proxy that was reached over plain HTTP reports that in
+/// `X-Forwarded-Proto`, and the request is refused.
 fn require_private_line(state: &AppState, parts: &Parts) -> Result<()> {
     if state.ends_tls() {
         return Ok(());
@@ -134,8 +136,8 @@ fn require_private_line(state: &AppState, parts: &Parts) -> Result<()> {
     Err(Error::forbidden(text).with_code(Code::BasicNeedsTls))
 }
 
-/// Refuses a change by a token that is for reading alone. What else its scopes take away, the repository decides; this also
-/// holds for what belongs to the account and to no item, such as preferences.
+/// Refuses a change with a read-only token. The repository enforces the other scopes. This check also covers changes
+/// that belong to the account rather than to an item, such as preferences.
 fn require_scope(caller: &Caller, method: &Method) -> Result<()> {
     if caller.principal.limits.scopes.changes() || csrf::is_reading(method) {
         return Ok(());
@@ -149,11 +151,12 @@ fn require_scope(caller: &Caller, method: &Method) -> Result<()> {
     Err(Error::forbidden(text).with_code(Code::TokenScope))
 }
 
-/// The caller of a program's protocol. Handlers that take it answer 401 to anybody who is not signed in.
+/// The authenticated caller of a programmatic protocol. Handlers that take this extractor answer 401 to a request
+/// without credentials.
 pub struct Authenticated {
-    /// What the caller may do.
+    /// Session with the caller's rights.
     pub session: Session,
-    /// How the caller proved who it is.
+    /// Credential with which the caller authenticated.
     pub credential: Credential,
 }
 

@@ -1,10 +1,10 @@
-//! Cookies. Each is for this host only; names begin with `strongroom_`.
+//! Cookies. Each is for this host only, and its name begins with `strongroom_` (`__Host-strongroom_` over TLS).
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// The value of a cookie, decoded; the first when a request has several of the name.
+/// Returns the decoded value of a cookie. The first one wins when the request has several with this name.
 pub fn get(headers: &HeaderMap, name: &str) -> Option<String> {
     headers
         .get_all(header::COOKIE)
@@ -18,18 +18,19 @@ pub fn get(headers: &HeaderMap, name: &str) -> Option<String> {
 
 /// A cookie to set.
 pub struct Cookie<'a> {
-    /// Its name.
+    /// Name.
     pub name: &'a str,
     /// Its value, of any characters.
     pub value: &'a str,
-    /// Seconds that it lives; `None` until the browser is closed, 0 removes it.
+    /// Lifetime in seconds. `None` means until the browser closes; 0 removes the cookie.
     pub seconds: Option<u64>,
-    /// Whether it is sent over TLS only.
+    /// True to send the cookie over TLS only.
     pub secure: bool,
 }
 
 impl Cookie<'_> {
-    /// Adds the cookie to an answer. Scripts never see it, other sites never send it with a form.
+    /// Adds the cookie to a response. Scripts cannot read it, and browsers do not send it with POST forms of other
+    /// sites.
     pub fn set(&self, response: &mut Response) {
         let value = utf8_percent_encode(self.value, NON_ALPHANUMERIC);
         let age = self.seconds.map(|s| format!("; Max-Age={s}")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Against requests that another site makes a browser send: the origin of every change is checked, and forms of the
-//! pages carry a token besides.
+//! Protection against cross-site request forgery. The origin of every change is checked, and the forms of the pages
+//! also carry a token.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, header};
@@ -9,7 +9,7 @@ use model::{Code, Error, Result};
 
 use crate::server::client::Arrival;
 
-/// Refuses changes which a browser says come from another site, whatever credentials they carry.
+/// Refuses changes that a browser marks as coming from another site, whatever credentials they carry.
 ///
 /// # Errors
 /// Forbidden with code `foreign_origin`.
@@ -21,13 +21,14 @@ pub fn require_same_origin(request: &Request) -> Result<()> {
     Err(foreign())
 }
 
-/// Whether a method changes nothing.
+/// Returns whether a method changes nothing.
 pub fn is_reading(method: &Method) -> bool {
     matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT" | "SEARCH" | "TRACE")
 }
 
-/// `Sec-Fetch-Site` decides where a browser sends it; otherwise `Origin` must be the one that is set, or name this host.
-/// Clients that are not browsers send neither.
+/// Returns whether the request comes from our own pages or from a program. `Sec-Fetch-Site` decides where a browser
+/// sends it. Otherwise `Origin` must equal the configured origin or, without one, name this host. Clients that are not
+/// browsers send neither field.
 fn is_ours(headers: &HeaderMap, set: Option<&str>) -> bool {
     if let Some(site) = headers.get("sec-fetch-site") {
         return site == "same-origin" || site == "none";
@@ -47,8 +48,8 @@ fn foreign() -> Error {
         .with_code(Code::ForeignOrigin)
 }
 
-/// A form token for the holder of `key`. Each call gives another text, so that a compressed page does not give the
-/// token away bit by bit.
+/// Returns a form token for the holder of `key`. Each call returns another text, so that compression of the page cannot
+/// leak the token bit by bit (BREACH).
 pub fn token(key: &[u8; 32]) -> String {
     let mut mask = [0u8; 32];
     if getrandom::fill(&mut mask).is_err() {
@@ -59,7 +60,7 @@ pub fn token(key: &[u8; 32]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Refuses a token that [`token`] did not make for the same key.
+/// Refuses a token that was not made by [`token`] for the same key.
 pub fn check(key: &[u8; 32], token: &str) -> Result<()> {
     let wrong = || {
         Error::forbidden("the form is too old; go back, load the page again and repeat what you did")
@@ -68,12 +69,12 @@ pub fn check(key: &[u8; 32], token: &str) -> Result<()> {
     let bytes: [u8; 64] =
         URL_SAFE_NO_PAD.decode(token).ok().and_then(|bytes| bytes.try_into().ok()).ok_or_else(wrong)?;
     let (mask, masked) = bytes.split_at(32);
-    // No early exit, so that the time says nothing.
+    // No early exit: the comparison takes constant time.
     let difference = key.iter().zip(mask).zip(masked).fold(0, |sum, ((a, b), c)| sum | (a ^ b ^ c));
     if difference == 0 { Ok(()) } else { Err(wrong()) }
 }
 
-/// The key of forms that are filled in before anybody is signed in, from a random value in a cookie.
+/// Derives the key for forms filled in before sign-in, from a random value in a cookie.
 pub fn visitor_key(secret: &str) -> [u8; 32] {
     blake3::derive_key("strongroom 2026-11 form tokens of a visitor", secret.as_bytes())
 }

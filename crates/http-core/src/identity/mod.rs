@@ -1,4 +1,5 @@
-//! Who makes a request, and that nobody makes it in somebody's name. The repository decides whose a credential is.
+//! Authentication of requests and protection against forged ones. The repository decides to which account a credential
+//! belongs.
 
 mod caller;
 pub mod cookies;

@@ -1,31 +1,33 @@
-//! Conditional requests (RFC 9110, section 13) and the fields they are made of.
+//! Conditional requests (RFC 9110, section 13) and the header fields they use.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::http::{HeaderMap, HeaderName, Method, header};
 use model::{Code, Error, Result, Timestamp};
 
-/// What a request's conditions say.
+/// Outcome of a request's preconditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Go on.
+    /// The request is processed.
     Proceed,
-    /// The client has it already: 304.
+    /// The client's copy is current: 304.
     NotModified,
 }
 
-/// What is stored now.
+/// The document that is stored now.
 #[derive(Clone, Copy, Debug)]
 pub struct Present<'a> {
-    /// The strong tag, with its quotes.
+    /// The strong entity tag, with its quotes.
     pub etag: &'a str,
-    /// When it changed last.
+    /// Time of the last change.
     pub modified: Timestamp,
 }
 
-/// Evaluates the conditions in the order of section 13.2.2. `present` is `None` when there is nothing at the address.
+/// Evaluates the preconditions in the order of section 13.2.2. `present` is `None` when nothing is stored at the
+/// address.
 ///
-/// A condition that does not hold is an error with the code `precondition_failed`.
+/// # Errors
+/// Conflict with code `precondition_failed` when a precondition does not hold.
 pub fn evaluate(method: &Method, headers: &HeaderMap, present: Option<Present<'_>>) -> Result<Verdict> {
     let reading = method == Method::GET || method == Method::HEAD;
     if let Some(field) = joined(headers, header::IF_MATCH) {
@@ -53,24 +55,24 @@ pub fn evaluate(method: &Method, headers: &HeaderMap, present: Option<Present<'_
     Ok(Verdict::Proceed)
 }
 
-/// The tag with its quotes when the whole text is one strong entity tag.
+/// Returns the tag with its quotes if the whole text is one strong entity tag.
 pub fn strong_tag(text: &str) -> Option<&str> {
     let opaque = text.strip_prefix('"')?.strip_suffix('"')?;
     opaque.bytes().all(|b| b == 0x21 || (0x23..=0x7e).contains(&b) || b >= 0x80).then_some(text)
 }
 
-/// Like [`strong_tag`], but a weak one counts too.
+/// Like [`strong_tag`], but accepts a weak tag too and strips its prefix.
 fn any_tag(text: &str) -> Option<&str> {
     strong_tag(text.strip_prefix("W/").unwrap_or(text))
 }
 
-/// Seconds since the epoch of an HTTP date in any of its three forms.
+/// Parses an HTTP date in any of its three forms. Returns seconds since the epoch.
 pub fn parse_date(text: &str) -> Option<i64> {
     let time = httpdate::parse_http_date(text.trim()).ok()?;
     Some(Timestamp::from(time).seconds())
 }
 
-/// A time as `Last-Modified` writes it; times before 1970 are written as 1970.
+/// Formats a time for `Last-Modified`. Times before 1970 are written as 1970.
 pub fn format_date(time: Timestamp) -> String {
     httpdate::fmt_http_date(SystemTime::from(time).max(UNIX_EPOCH))
 }
@@ -83,14 +85,14 @@ fn date(headers: &HeaderMap, name: HeaderName) -> Option<i64> {
     parse_date(headers.get(name)?.to_str().ok()?)
 }
 
-/// All values of a field as one list; bytes outside of UTF-8 cannot be in any tag of ours.
+/// Joins all values of a field into one list. Bytes that are not UTF-8 are replaced; none of our tags contains them.
 fn joined(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     let mut values = headers.get_all(name).iter().peekable();
     values.peek()?;
     Some(values.map(|v| String::from_utf8_lossy(v.as_bytes())).collect::<Vec<_>>().join(","))
 }
 
-/// Whether a list of tags is `*` or holds `etag`. A comma may stand inside of the quotes.
+/// Returns whether a list of tags is `*` or contains `etag`. A comma may occur inside the quotes.
 fn lists(field: &str, etag: &str, read: fn(&str) -> Option<&str>) -> bool {
     if field.trim() == "*" {
         return true;

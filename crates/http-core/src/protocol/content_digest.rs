@@ -1,5 +1,5 @@
-//! Digests that a client sends along with a body (RFC 9530): `Content-Digest`, and `Repr-Digest`, which says the same where a
-//! body is neither packed nor a part. Pure; the bytes come from the caller.
+//! Digests that a client sends with a body (RFC 9530): `Content-Digest`, and `Repr-Digest`, which means the same for a
+//! body that is neither encoded nor partial. No I/O; the caller supplies the bytes.
 
 use axum::http::HeaderMap;
 use base64::Engine;
@@ -9,14 +9,16 @@ use ring::digest::{Algorithm, Context, SHA256, SHA512};
 
 const FIELDS: [&str; 2] = ["content-digest", "repr-digest"];
 
-/// The digests that a body must have, and what has been seen of it.
+/// The digests that a body must have, with the hashes of the bytes seen so far.
 pub struct Expected(Vec<(Context, Vec<u8>)>);
 
 impl Expected {
-    /// What a request promises. Algorithms other than SHA-256 and SHA-512 say nothing here, as the standard allows.
+    /// Reads the digests that a request declares. Algorithms other than SHA-256 and SHA-512 are ignored, as the
+    /// standard allows.
     ///
     /// # Errors
-    /// Invalid with code `invalid_digest`, when a digest is named and cannot be read: to take the body unseen would be no answer.
+    /// Invalid with code `invalid_digest` when a declared digest cannot be parsed. Accepting the body unchecked would
+    /// ignore the client's demand.
     pub fn of(headers: &HeaderMap) -> Result<Self> {
         let mut expected = Vec::new();
         for name in FIELDS {
@@ -36,14 +38,14 @@ impl Expected {
         Ok(Self(expected))
     }
 
-    /// Takes the next bytes of the body.
+    /// Hashes the next bytes of the body.
     pub fn see(&mut self, bytes: &[u8]) {
         for (context, _) in &mut self.0 {
             context.update(bytes);
         }
     }
 
-    /// Decides, when all bytes have been seen.
+    /// Compares the digests, once all bytes have been seen.
     ///
     /// # Errors
     /// Invalid with code `digest_mismatch`.
@@ -58,7 +60,7 @@ impl Expected {
     }
 }
 
-/// The bytes of `:base64:`, with parameters behind it or without.
+/// Decodes `:base64:`, with or without parameters after it.
 fn read(algorithm: &Algorithm, value: &str) -> Option<Vec<u8>> {
     let (coded, _) = value.trim().strip_prefix(':')?.split_once(':')?;
     STANDARD.decode(coded).ok().filter(|bytes| bytes.len() == algorithm.output_len())
@@ -73,7 +75,7 @@ fn unreadable(name: &str) -> Error {
 mod tests {
     use super::*;
 
-    /// Of `hello\n`.
+    /// SHA-256 of `hello\n`.
     const SHA256_OF_IT: &str = "WJG1tSLV3whtD/CxEPvZ0hu0/HFjrzTQgoai6Eb2vgM=";
 
     fn outcome(name: &'static str, value: &str) -> &'static str {

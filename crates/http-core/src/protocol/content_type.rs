@@ -1,28 +1,29 @@
-//! Media types: what a stored document is sent as, and whether a browser may show it in place.
+//! Media types: the type that a stored document is sent with, and whether a browser may display it inline.
 
-/// The media type for a file name, by its extension; `application/octet-stream` when unknown.
+/// Returns the media type for a file name, by its extension; `application/octet-stream` when unknown.
 pub fn guess(name: &str) -> &'static str {
     mime_guess::from_path(name).first_raw().unwrap_or("application/octet-stream")
 }
 
-/// Whether the extension of a file name says what it is.
+/// Returns whether the extension of a file name has a known media type.
 pub fn is_known(name: &str) -> bool {
     mime_guess::from_path(name).first_raw().is_some()
 }
 
-/// Types that a browser shows without running anything that was stored. SVG, HTML and XML are not among them.
+/// Types that a browser displays without executing stored content. SVG, HTML and XML are not among them.
 const SHOWN: [&str; 6] = ["image/png", "image/jpeg", "image/gif", "image/webp", "text/plain", "application/pdf"];
 
-/// The type to send when the caller asked to see the document in place; `None` when it must be downloaded.
+/// Returns the type to send when the client requested inline display; `None` when the document must be downloaded.
 ///
-/// The type is one of our own constants, never the stored text, so parameters and odd spellings cannot slip through.
+/// The type is one of our own constants, never the stored text, so that parameters and odd spellings cannot slip
+/// through.
 pub fn shown_as(media_type: &str) -> Option<&'static str> {
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     let known = SHOWN.into_iter().find(|shown| shown.eq_ignore_ascii_case(essence))?;
     Some(if known == "text/plain" { "text/plain; charset=utf-8" } else { known })
 }
 
-/// The essence of a `Content-Type` field in lower case: `text/plain` of `Text/Plain; charset=utf-8`.
+/// Returns the essence of a `Content-Type` field in lower case: `text/plain` for `Text/Plain; charset=utf-8`.
 pub fn essence(field: &str) -> String {
     field.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }

@@ -6,10 +6,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use model::{Code, Error, Result};
 
-/// What a client presents to prove who it is.
+/// Credentials that a client presents.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credentials {
-    /// A login name with a password, or with a personal access token in its place.
+    /// A login name with a password, or with a personal access token instead of the password.
     Basic {
         /// The login name.
         login: String,
@@ -21,7 +21,7 @@ pub enum Credentials {
 }
 
 impl fmt::Debug for Credentials {
-    /// Without the secret, so that it cannot reach a log.
+    /// Omits the secret, so that it cannot reach a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Basic { login, .. } => write!(f, "Basic({login:?})"),
@@ -30,11 +30,11 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Longest field that is looked at; more cannot be a credential of ours.
+/// Longest field that is parsed. None of our credentials is longer.
 const MAX_FIELD: usize = 4096;
 
-/// Reads an `Authorization` field. A scheme that is not known or a malformed value is an error of code
-/// `bad_credentials`, never the same as no field.
+/// Parses an `Authorization` field. An unknown scheme or a malformed value is an error with code `bad_credentials`; it
+/// is never treated as a missing field.
 pub fn parse(field: &[u8]) -> Result<Credentials> {
     let bad = || {
         Error::forbidden("the Authorization field is not understood; send Basic or Bearer credentials")

@@ -1,17 +1,17 @@
-//! Cursors of paged listings: opaque text that says where the next page begins.
+//! Cursors of paged listings: opaque text that identifies where the next page begins.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use model::{Code, Error, Result};
 
-/// Written first, so that a later form can be told apart.
+/// Version prefix, so that a later format can be recognised.
 const VERSION: &str = "1";
-/// Between the parts; no name holds a control character.
+/// Separator of the parts; no name contains a control character.
 const SEPARATOR: char = '\u{1f}';
-/// Longest text that is looked at: a name of 255 characters with room to spare.
+/// Longest cursor that is decoded: a name of 255 characters with room to spare.
 const MAX_CURSOR: usize = 4096;
 
-/// Writes the parts of a position as one opaque word that is safe in a URL.
+/// Encodes the parts of a position as one opaque URL-safe token.
 pub fn encode<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let text = parts.into_iter().fold(VERSION.to_owned(), |mut text, part| {
         text.push(SEPARATOR);
@@ -21,7 +21,7 @@ pub fn encode<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     URL_SAFE_NO_PAD.encode(text)
 }
 
-/// Reads what [`encode`] wrote with `N` parts; anything else is an error with the code `invalid_cursor`.
+/// Decodes a cursor that [`encode`] made from `N` parts. Anything else is an error with the code `invalid_cursor`.
 pub fn decode<const N: usize>(cursor: &str) -> Result<[String; N]> {
     let read = || {
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok().filter(|_| cursor.len() <= MAX_CURSOR)?;

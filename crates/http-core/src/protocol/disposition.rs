@@ -17,12 +17,12 @@ const NOT_ATTR: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
-/// The value for a download under `name`.
+/// The field value for a download under `name`.
 pub fn attachment(name: &str) -> String {
     with_name("attachment", name)
 }
 
-/// The value for showing in the browser; saved, it gets `name`.
+/// The field value for display in the browser. A saved copy is called `name`.
 pub fn inline(name: &str) -> String {
     with_name("inline", name)
 }
@@ -35,7 +35,8 @@ fn with_name(kind: &str, name: &str) -> String {
     format!("{kind}; filename=\"{fallback}\"; filename*=UTF-8''{}", utf8_percent_encode(name, NOT_ATTR))
 }
 
-/// What an old client sees: `%` too is replaced, since some decode it in the plain form.
+/// Replaces a character in the plain form, which old clients read. `%` is replaced too, since some clients decode it
+/// there.
 fn plain(c: char) -> char {
     match c {
         ' '..='~' if !"\"\\%/".contains(c) => c,

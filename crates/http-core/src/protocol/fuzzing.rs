@@ -1,8 +1,8 @@
-//! What fuzz targets make of their bytes, for all protocols.
+//! Helpers that turn the input of fuzz targets into values, for all protocols.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Header fields from lines of `name: value`, as hyper would take them; other lines are left out.
+/// Parses header fields from lines of `name: value`, as hyper would accept them. Other lines are skipped.
 pub fn headers(input: &[u8]) -> HeaderMap {
     let lines = input.split(|byte| *byte == b'\n').take(64);
     let mut headers = HeaderMap::new();
@@ -16,7 +16,7 @@ pub fn headers(input: &[u8]) -> HeaderMap {
     headers
 }
 
-/// Runs what never waits for anything outside.
+/// Runs a future that never waits for anything external.
 pub fn block_on<T>(work: impl Future<Output = T>) -> T {
     thread_local! {
         static RUNTIME: tokio::runtime::Runtime =

@@ -1,4 +1,4 @@
-//! The `Idempotency-Key` field: a client's own name for one change, so that repeating it cannot do it twice.
+//! The `Idempotency-Key` field: a client's own key for one change, so that a repeated request cannot apply it twice.
 
 use axum::http::HeaderMap;
 use model::{Code, Error, Result};
@@ -6,8 +6,8 @@ use model::{Code, Error, Result};
 /// Name of the field.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// The key of a request, if it has one: 1 to 128 printable ASCII characters, with or without the quotes that a
-/// structured field has.
+/// Returns the key of a request, if it has one: 1 to 128 printable ASCII characters, with or without the quotes of a
+/// structured field.
 pub fn key(headers: &HeaderMap) -> Result<Option<String>> {
     let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(first) = values.next() else { return Ok(None) };

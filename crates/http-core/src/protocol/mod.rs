@@ -1,5 +1,5 @@
-//! The pieces of HTTP that all protocols share: pure functions from header fields to meaning and back. No I/O, no
-//! routes, no knowledge of what is served.
+//! HTTP building blocks that all protocols share: pure functions that parse and format header fields. No I/O, no
+//! routes, no knowledge of the content that is served.
 
 pub mod conditional;
 pub mod content_digest;

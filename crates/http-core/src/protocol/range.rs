@@ -4,25 +4,25 @@ use model::Timestamp;
 
 use super::conditional::{parse_date, strong_tag};
 
-/// Which bytes of a document a request wants.
+/// The bytes of a document that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// All of them, with 200.
+    /// All bytes, with 200.
     Whole,
-    /// From `start` up to and including `end`, with 206.
+    /// The bytes from `start` up to and including `end`, with 206.
     Part {
-        /// First byte.
+        /// Offset of the first byte.
         start: u64,
         /// Last byte; at least `start` and below the length.
         end: u64,
     },
-    /// None that the document has: 416.
+    /// No byte that the document has: 416.
     Unsatisfiable,
 }
 
-/// Reads a `Range` field for a document of `length` bytes.
+/// Parses a `Range` field for a document of `length` bytes.
 ///
-/// Fields that are malformed, of another unit or that name several ranges are ignored, as the RFC allows.
+/// Malformed fields, fields with another unit and fields with several ranges are ignored, as the RFC allows.
 pub fn wanted(field: Option<&str>, length: u64) -> Wanted {
     let Some(spec) = field.and_then(|f| f.trim().strip_prefix("bytes=")) else { return Wanted::Whole };
     let Some((first, last)) = spec.trim().split_once('-') else { return Wanted::Whole };
@@ -46,9 +46,9 @@ pub fn wanted(field: Option<&str>, length: u64) -> Wanted {
     }
 }
 
-/// Whether an `If-Range` field still names what is stored; when not, the whole document is sent.
+/// Returns whether an `If-Range` field still matches the stored document. If not, the whole document is sent.
 ///
-/// `etag` is the present strong tag with its quotes.
+/// `etag` is the current strong tag with its quotes.
 pub fn if_range_holds(field: &str, etag: &str, modified: Timestamp) -> bool {
     match strong_tag(field.trim()) {
         Some(tag) => tag == etag,
@@ -56,17 +56,17 @@ pub fn if_range_holds(field: &str, etag: &str, modified: Timestamp) -> bool {
     }
 }
 
-/// The value of `Content-Range` for a part.
+/// The value of `Content-Range` for a partial response.
 pub fn content_range(start: u64, end: u64, length: u64) -> String {
     format!("bytes {start}-{end}/{length}")
 }
 
-/// The value of `Content-Range` for an answer with 416.
+/// The value of `Content-Range` for a 416 response.
 pub fn unsatisfied_range(length: u64) -> String {
     format!("bytes */{length}")
 }
 
-/// Digits only, since `parse` would take a plus sign; a number beyond 64 bits is as good as the largest.
+/// Parses digits only, since `parse` would accept a plus sign. A number beyond 64 bits counts as the largest one.
 fn number(text: &str) -> Option<u64> {
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         return None;

@@ -3,7 +3,7 @@
 use model::{Code, Error, Result};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
-/// What cannot stand as itself in a path segment, or is safer encoded.
+/// Characters that cannot appear unencoded in a path segment, or are safer encoded.
 const SEGMENT: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -25,9 +25,10 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// The names in a raw path, which must not have been decoded before. Empty segments mean nothing.
+/// Decodes the names in a raw path, which must not have been decoded before. Empty segments are skipped.
 ///
-/// Refused with `invalid_path`: text that is not UTF-8, an encoded slash, a stray percent sign, a NUL.
+/// # Errors
+/// Invalid with code `invalid_path` for text that is not UTF-8, an encoded slash, a stray percent sign or a NUL.
 pub fn decode(path: &str) -> Result<Vec<String>> {
     path.split('/').filter(|segment| !segment.is_empty()).map(decode_one).collect()
 }
@@ -50,7 +51,7 @@ fn decode_one(segment: &str) -> Result<String> {
     }
 }
 
-/// One name as a path segment.
+/// Encodes one name as a path segment.
 pub fn encode(name: &str) -> String {
     match name {
         // Browsers and proxies resolve these as path steps even when the dots are encoded; no item has such a name.
@@ -59,13 +60,13 @@ pub fn encode(name: &str) -> String {
     }
 }
 
-/// Names as a path that begins with a slash; the empty path is `/`.
+/// Encodes names as a path that begins with a slash. The empty path is `/`.
 pub fn encode_path<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let path = names.into_iter().fold(String::new(), |path, name| path + "/" + &encode(name));
     if path.is_empty() { "/".to_owned() } else { path }
 }
 
-/// A value in a query string.
+/// Encodes a value for a query string.
 pub fn encode_query(value: &str) -> String {
     const QUERY: &AsciiSet = &SEGMENT.add(b'+').add(b'=');
     utf8_percent_encode(value, QUERY).to_string()

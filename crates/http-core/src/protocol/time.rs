@@ -1,4 +1,4 @@
-//! Times as RFC 3339 in UTC.
+//! Times in RFC 3339 format, in UTC.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use model::{Code, Error, Result, Timestamp};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Writes a time with the microseconds it has.
+/// Formats a time with its microseconds.
 pub fn format(time: Timestamp) -> String {
     let nanos = i128::from(time.micros()) * 1_000;
-    // What lies outside of the years 0 to 9999 has no such form; nothing that this server stores does.
+    // Times outside the years 0 to 9999 have no such form; the server stores none.
     let written = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok().and_then(|time| time.format(&Rfc3339).ok());
     written.unwrap_or_else(|| "9999-12-31T23:59:59Z".to_owned())
 }
 
-/// Reads a time between the years 1 and 9999.
+/// Parses a time between the years 1 and 9999.
 pub fn parse(text: &str) -> Result<Timestamp> {
     let bad = || {
         Error::invalid(format!("\"{}\" is not a time like 2026-03-01T12:00:00Z", text.escape_debug()))
@@ -24,12 +24,12 @@ pub fn parse(text: &str) -> Result<Timestamp> {
     i64::try_from(time.unix_timestamp_nanos().div_euclid(1_000)).map(Timestamp::from_micros).map_err(|_| bad())
 }
 
-/// Reads a time, or a day, which begins at midnight UTC.
+/// Parses a time, or a day, which means midnight UTC at its beginning.
 pub fn parse_day(text: &str) -> Result<Timestamp> {
     if text.len() == 10 { parse(&format!("{text}T00:00:00Z")) } else { parse(text) }
 }
 
-/// Reads the time, or the end of the day, up to which something is wanted.
+/// Parses the exclusive end of a period: a time, or a day, which means the end of that day.
 pub fn parse_last_day(text: &str) -> Result<Timestamp> {
     let day = Duration::from_secs(if text.len() == 10 { 86_400 } else { 0 });
     Ok(parse_day(text)?.after(day))

@@ -1,4 +1,4 @@
-//! Header fields of tus 1.0, the protocol of resumable uploads: core, creation, creation-with-upload, termination,
+//! Header fields of tus 1.0, the protocol for resumable uploads: core, creation, creation-with-upload, termination,
 //! checksum and expiration.
 
 use axum::http::HeaderMap;
@@ -6,9 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use model::{Code, Error, Result};
 
-/// The one version that is spoken.
+/// The only supported version.
 pub const VERSION: &str = "1.0.0";
-/// The extensions that are spoken.
+/// The supported extensions.
 pub const EXTENSIONS: &str = "creation,creation-with-upload,termination,checksum,expiration";
 /// The algorithms that `Upload-Checksum` may name.
 pub const CHECKSUMS: &str = "sha1";
@@ -17,7 +17,7 @@ pub const PART: &str = "application/offset+octet-stream";
 /// Longest `Upload-Metadata` field.
 const MAX_METADATA: usize = 8192;
 
-/// Refuses a request that does not say `Tus-Resumable: 1.0.0`, with the code `unsupported_version` (412).
+/// Refuses a request without `Tus-Resumable: 1.0.0`, with code `unsupported_version` (412).
 pub fn check_version(headers: &HeaderMap) -> Result<()> {
     if headers.get("tus-resumable").is_some_and(|value| value == VERSION) {
         return Ok(());
@@ -25,7 +25,7 @@ pub fn check_version(headers: &HeaderMap) -> Result<()> {
     Err(Error::invalid("this server speaks tus 1.0.0; send Tus-Resumable: 1.0.0").with_code(Code::UnsupportedVersion))
 }
 
-/// The total size in bytes that a creation announces.
+/// The total size in bytes that a creation request announces.
 pub fn upload_length(headers: &HeaderMap) -> Result<u64> {
     if headers.contains_key("upload-defer-length") {
         return Err(Error::invalid("the length of an upload must be known when it is created; send Upload-Length")
@@ -34,7 +34,7 @@ pub fn upload_length(headers: &HeaderMap) -> Result<u64> {
     number(headers, "upload-length")
 }
 
-/// The position at which a part begins.
+/// The offset at which a part begins.
 pub fn upload_offset(headers: &HeaderMap) -> Result<u64> {
     number(headers, "upload-offset")
 }
@@ -48,7 +48,7 @@ fn number(headers: &HeaderMap, name: &str) -> Result<u64> {
         .ok_or_else(|| Error::invalid(format!("{name} must be given as a number of bytes")))
 }
 
-/// The pairs of an `Upload-Metadata` field: a key and the decoded text. Keys are unique; a value may be empty.
+/// The pairs of an `Upload-Metadata` field: key and decoded value. Keys are unique; a value may be empty.
 pub fn metadata(headers: &HeaderMap) -> Result<Vec<(String, String)>> {
     let bad = |why: &str| Error::invalid(format!("Upload-Metadata cannot be read: {why}"));
     let Some(field) = headers.get("upload-metadata") else { return Ok(Vec::new()) };
@@ -69,7 +69,7 @@ pub fn metadata(headers: &HeaderMap) -> Result<Vec<(String, String)>> {
     Ok(pairs)
 }
 
-/// The SHA-1 that an `Upload-Checksum` field names for the part, if there is one.
+/// The SHA-1 of the part that an `Upload-Checksum` field gives, if the field is present.
 pub fn checksum(headers: &HeaderMap) -> Result<Option<[u8; 20]>> {
     let Some(field) = headers.get("upload-checksum") else { return Ok(None) };
     let text = field.to_str().unwrap_or_default();

@@ -1,5 +1,6 @@
-//! ZIP archives, written as a stream: headers only, the bytes between them come from elsewhere. Nothing is compressed. Sizes
-//! are known before, checksums after, so that they follow the bytes. Past 4 GB and 65,535 entries the archive is Zip64.
+//! ZIP archives, written as a stream. This module writes the headers only; the caller supplies the bytes between them.
+//! Nothing is compressed. Sizes are known in advance. Checksums are not, so they follow the bytes. Past 4 GB or 65,535
+//! entries the archive is Zip64.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,16 +8,17 @@ use std::collections::hash_map::Entry;
 use model::{Timestamp, fold};
 use time::OffsetDateTime;
 
-/// From here on a size or offset does not fit into 32 bits.
+/// Smallest size or offset that does not fit into 32 bits.
 const LARGE: u64 = 0xffff_ffff;
-/// Names are UTF-8; checksum and sizes follow the bytes.
+/// Flags: `UTF8` for names in UTF-8, `FOLLOWS` for a checksum and sizes that follow the bytes.
 const UTF8: u16 = 1 << 11;
 const FOLLOWS: u16 = 1 << 3;
-/// The number that the second of several alike gets.
+/// Number appended to the second of several equal names.
 const FIRST: u32 = 2;
-/// Longest path in an archive, in bytes, with room for what makes it longer: the format has 16 bits for its length.
+/// Longest path in an archive, in bytes. The format has 16 bits for the length; the margin leaves room for what
+/// lengthens a path.
 const LONGEST_PATH: usize = 60_000;
-/// The version that knows Zip64.
+/// The ZIP version that supports Zip64.
 const VERSION: u16 = 45;
 
 struct Listed {
@@ -28,7 +30,7 @@ struct Listed {
     folder: bool,
 }
 
-/// The headers of one archive.
+/// Writer of the headers of one archive.
 #[derive(Default)]
 pub struct Headers {
     entries: Vec<Listed>,
@@ -36,12 +38,12 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// What stands before the bytes of a file.
+    /// The header that precedes the bytes of a file.
     pub fn file(&mut self, name: &str, size: u64, modified: Timestamp) -> Vec<u8> {
         self.begin(name.to_owned(), size, modified, false)
     }
 
-    /// A folder, which has no bytes.
+    /// The header of a folder, which has no bytes.
     pub fn folder(&mut self, name: &str, modified: Timestamp) -> Vec<u8> {
         self.begin(format!("{name}/"), 0, modified, true)
     }
@@ -73,7 +75,7 @@ impl Headers {
         out
     }
 
-    /// What stands behind the bytes of a file, whose checksum is `crc`.
+    /// The data descriptor that follows the bytes of a file. `crc` is their checksum.
     pub fn end(&mut self, crc: u32) -> Vec<u8> {
         let mut out = Vec::with_capacity(24);
         let size = self.entries.last().map_or(0, |entry| entry.size);
@@ -89,7 +91,7 @@ impl Headers {
         out
     }
 
-    /// The directory at the end of the archive.
+    /// The central directory at the end of the archive.
     pub fn finish(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for entry in &self.entries {
@@ -135,7 +137,7 @@ fn directory_entry(out: &mut Vec<u8>, entry: &Listed) {
         put64(&mut extra, entry.offset);
     }
     put32(out, 0x0201_4b50);
-    // Made on Unix, so that the kind of each entry is told as Unix does.
+    // Made on Unix, so that the attributes of each entry give its kind in the Unix form.
     put16(out, VERSION | (3 << 8));
     put16(out, VERSION);
     put16(out, if entry.folder { UTF8 } else { UTF8 | FOLLOWS });
@@ -180,7 +182,7 @@ fn length(value: usize) -> u16 {
     u16::try_from(value).unwrap_or(u16::MAX)
 }
 
-/// Time and day as DOS wrote them: two seconds exact, from 1980 on.
+/// Time and date in the DOS format: resolution of two seconds, from 1980 on.
 fn dos(at: Timestamp) -> (u16, u16) {
     let Ok(at) = OffsetDateTime::from_unix_timestamp(at.seconds()) else { return (0, 33) };
     let year = at.year();
@@ -192,14 +194,14 @@ fn dos(at: Timestamp) -> (u16, u16) {
     (time, (years << 9) | (u16::from(u8::from(at.month())) << 5) | u16::from(at.day()))
 }
 
-/// Names inside one archive: such that every system can unpack them, and none twice. Each that was given is kept with
-/// the number that the next one like it tries first, so that many alike cost no more than many others.
+/// Names in one archive. Every system can unpack them, and none occurs twice. Each name maps to the number that the
+/// next duplicate tries first, so that many duplicates cost no more than many different names.
 #[derive(Default)]
 pub struct Names(HashMap<String, u32>);
 
 impl Names {
-    /// The path for an entry below `above`, which is empty or came from here. What lies deeper than the format can say
-    /// begins anew at the top.
+    /// Returns the path for an entry below `above`, which is empty or a path that this function returned. An entry that
+    /// lies deeper than the format allows starts again at the top.
     pub fn give(&mut self, above: &str, name: &str) -> String {
         let name = portable(name);
         let above = if above.len() + name.len() > LONGEST_PATH { "" } else { above };
@@ -226,7 +228,7 @@ impl Names {
     }
 }
 
-/// A name without what Windows cannot store.
+/// Replaces what Windows cannot store in a name.
 fn portable(name: &str) -> String {
     const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
     let mut name: String =
@@ -263,7 +265,7 @@ mod tests {
         let (mut names, started) = (Names::default(), std::time::Instant::now());
         let given: HashSet<String> = (0..10_000_u32)
             .map(|n| {
-                // Each number in binary, written with two characters that no archive may hold.
+                // Each number in binary, written with two characters that no name in an archive may contain.
                 let name: String = (0..14).map(|bit| if n >> bit & 1 == 0 { ':' } else { '?' }).collect();
                 names.give("", &format!("{name}.txt"))
             })

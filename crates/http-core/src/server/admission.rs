@@ -1,4 +1,4 @@
-//! Lets connections and requests in, within the limits of the server.
+//! Admits connections and requests within the limits of the server.
 
 use std::future::Future;
 use std::io;
@@ -18,17 +18,17 @@ use super::crowd::{CrowdPlace, Crowds, counted, turned_away};
 use super::request;
 use super::trust::Trust;
 
-/// Counts a request among those of its address until its answer was sent.
+/// Counts a request among those of its address until its response was sent.
 ///
 /// # Errors
-/// Exhausted with code `too_many_requests` while too many are under way.
+/// Exhausted with code `too_many_requests` while too many are in flight.
 pub fn admit(crowds: &Crowds, request: &Request) -> Result<()> {
     let place = Arrival::of(request.extensions()).map(|arrival| crowds.address(arrival.address)).transpose()?;
     request::note_crowds(crowds.clone(), place.flatten());
     Ok(())
 }
 
-/// Wraps an acceptor; connections beyond the limits are closed before anything is said.
+/// Wraps an acceptor. Connections beyond the limits are closed before any data is exchanged.
 #[derive(Clone)]
 pub struct CrowdAcceptor<A> {
     inner: A,
@@ -37,7 +37,8 @@ pub struct CrowdAcceptor<A> {
 }
 
 impl<A> CrowdAcceptor<A> {
-    /// Counts the connections of `inner`; those of trusted proxies, which speak for many, not by their address.
+    /// Counts the connections of `inner`. Connections of trusted proxies, which carry many clients, are not counted by
+    /// address.
     pub fn new(inner: A, crowds: Crowds, trust: Trust) -> Self {
         Self { inner, crowds, trust }
     }
@@ -61,7 +62,7 @@ struct Connected {
     _by_address: Option<CrowdPlace<IpAddr>>,
 }
 
-/// The service of a connection, with its places.
+/// The service of a connection, with the permits that the connection holds.
 #[derive(Clone)]
 pub struct Inside<S> {
     service: S,

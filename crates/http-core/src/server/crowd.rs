@@ -1,8 +1,8 @@
-//! How many connections and requests one address or person may have at a time, so that nobody takes the server from all
+//! Limits on concurrent connections and requests per address and per user, so that nobody can take the server from all
 //! others.
 //!
-//! Knows no route and no permission. What comes from this very machine is not counted by its address: it is a proxy, or
-//! its administrator.
+//! Knows no route and no permission. Requests from this machine are not counted by address: they come from a proxy, or
+//! from the administrator.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -16,18 +16,18 @@ use crate::figures::names::TURNED_AWAY;
 
 use super::options::Limits;
 
-/// Most costly requests of one person at a time: archives, exports, comparisons of versions, searches through WebDAV,
-/// whole trees.
+/// Maximum number of concurrent costly requests per user: archives, exports, comparisons of versions, searches through
+/// WebDAV, whole trees.
 const COSTLY: usize = 4;
 
-/// Those who are inside, by a key of theirs.
+/// Keyed semaphore: counts the permits in use per key.
 #[derive(Debug)]
 pub struct Crowd<K: Eq + Hash> {
     most: usize,
     inside: Mutex<HashMap<K, usize>>,
 }
 
-/// A place inside, left when it is dropped.
+/// A permit, released when it is dropped.
 #[derive(Debug)]
 pub struct CrowdPlace<K: Eq + Hash> {
     crowd: Arc<Crowd<K>>,
@@ -35,12 +35,12 @@ pub struct CrowdPlace<K: Eq + Hash> {
 }
 
 impl<K: Eq + Hash + Clone> Crowd<K> {
-    /// Lets this many in for each key; 0 is no limit.
+    /// Creates a semaphore with this many permits for each key; 0 means no limit.
     pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Self { most, inside: Mutex::default() })
     }
 
-    /// A place, unless all are taken.
+    /// Returns a permit, unless all are taken.
     pub fn enter(self: &Arc<Self>, key: K) -> Option<CrowdPlace<K>> {
         if self.most == 0 {
             return Some(CrowdPlace { crowd: self.clone(), key: None });
@@ -62,7 +62,7 @@ impl<K: Eq + Hash> Crowd<K> {
 }
 
 impl<K: Eq + Hash> CrowdPlace<K> {
-    /// Whose place it is; none where nobody is counted.
+    /// Returns the key of the permit; `None` where nothing is counted.
     pub fn key(&self) -> Option<&K> {
         self.key.as_ref()
     }
@@ -81,7 +81,7 @@ impl<K: Eq + Hash> Drop for CrowdPlace<K> {
     }
 }
 
-/// The crowds of one server.
+/// The concurrency limits of one server.
 #[derive(Clone, Debug)]
 pub struct Crowds {
     pub(super) connections: Arc<Crowd<()>>,
@@ -92,7 +92,7 @@ pub struct Crowds {
 }
 
 impl Crowds {
-    /// The crowds of a server with these limits.
+    /// Creates the semaphores of a server with these limits.
     pub fn new(limits: Limits) -> Self {
         Self {
             connections: Crowd::new(limits.connections),
@@ -103,18 +103,18 @@ impl Crowds {
         }
     }
 
-    /// A place for a request from this address; none where it is not counted.
+    /// Returns a permit for a request from this address; `None` if the address is not counted.
     pub fn address(&self, address: IpAddr) -> Result<Option<CrowdPlace<IpAddr>>> {
         let enter = |address| self.by_address.enter(address).ok_or_else(|| too_many("requests_per_address"));
         counted(address).map(enter).transpose()
     }
 
-    /// A place for a request of this person.
+    /// Returns a permit for a request of this user.
     pub fn user(&self, login: &str) -> Result<CrowdPlace<String>> {
         self.by_user.enter(login.to_owned()).ok_or_else(|| too_many("requests_per_user"))
     }
 
-    /// A place for a costly request of this person.
+    /// Returns a permit for a costly request of this user.
     pub fn costly(&self, login: &str) -> Result<CrowdPlace<String>> {
         self.costly.enter(login.to_owned()).ok_or_else(|| {
             turned_away("costly");
@@ -126,7 +126,7 @@ impl Crowds {
     }
 }
 
-/// Counts one that is turned away.
+/// Counts a refused connection or request in the metrics.
 pub(super) fn turned_away(limit: &'static str) {
     counter!(TURNED_AWAY, "limit" => limit).increment(1);
 }
@@ -137,7 +137,8 @@ fn too_many(limit: &'static str) -> Error {
         .with_code(Code::TooManyRequests)
 }
 
-/// The address that is counted: none of this machine, and for IPv6 that of the network, since one machine has many.
+/// Returns the address to count by: `None` for this machine, and for IPv6 the /64 network, since one machine has many
+/// addresses.
 pub(super) fn counted(address: IpAddr) -> Option<IpAddr> {
     match address.to_canonical() {
         address if address.is_loopback() || address.is_unspecified() => None,

@@ -1,5 +1,5 @@
-//! What happens to every request, whatever its route: identity, limits, the log line, the histogram, and an answer
-//! even when a handler panics.
+//! Processing common to all requests, whatever their route: request identifier, limits, the log line, the histogram,
+//! and a response even when a handler panics.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
@@ -17,10 +17,10 @@ use super::error::Problem;
 use super::request::{REQUEST_ID, RequestContext};
 use super::{secure, sending, unread};
 
-/// Most bytes of the header fields of one request.
+/// Limit on the header-field bytes of one request.
 pub const MAX_HEAD: usize = 64 * 1024;
 
-/// Answers a request whose arrival is settled with what `answer` makes of it.
+/// Responds to a request with the result of `answer`. The origin of the request must be settled.
 pub async fn guarded(request: Request, answer: impl AsyncFnOnce(Request) -> Response) -> Response {
     let start = Instant::now();
     let context = RequestContext::of(request.headers());
@@ -51,15 +51,16 @@ pub async fn guarded(request: Request, answer: impl AsyncFnOnce(Request) -> Resp
     }
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     note(&method, route, response.status(), start, &context);
-    // The places of the request are kept until the answer was taken.
+    // Holds the permits of the request until the client has taken the response.
     response.extensions_mut().insert(context.clone());
     sending::watch(response, route, &context)
 }
 
-/// A request that took longer is worth a line in the log.
+/// Duration from which a request is logged at level `info`.
 const SLOW: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// One line and one sample; the line of a request that went well and quickly shows at level `debug` only. The path itself stays out of both: it can hold names that are nobody's business.
+/// Writes one log line and one sample. The line of a successful, fast request is logged at level `debug` only. The path
+/// itself stays out of both: it can contain confidential names.
 fn note(method: &axum::http::Method, route: &str, status: StatusCode, start: Instant, context: &RequestContext) {
     let elapsed = start.elapsed();
     let class = match status.as_u16() / 100 {
@@ -84,13 +85,13 @@ fn note(method: &axum::http::Method, route: &str, status: StatusCode, start: Ins
             )
         };
     }
-    // File managers ask whether something is there before they put it there: that nothing is, is no fault of anybody.
+    // File managers check whether a name exists before they create it. A negative result is not an error.
     let asked_in_vain = status == StatusCode::NOT_FOUND && method.as_str() == "PROPFIND";
-    // Thousands of lines a second that say "all is well" cost more than the requests themselves.
+    // Thousands of lines a second about successful requests cost more than the requests themselves.
     if elapsed >= SLOW || status.as_u16() >= 400 && !asked_in_vain { line!(info) } else { line!(debug) }
 }
 
-/// What became of a request on which the server failed.
+/// The error for a request on which the server panicked.
 pub fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     let what = panic
         .downcast_ref::<&str>()
@@ -106,12 +107,12 @@ fn head_size(headers: &HeaderMap) -> usize {
     headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum()
 }
 
-/// The answer to a path that no route serves, for clients that are not browsers.
+/// The response for a path that no route serves, to clients other than browsers.
 pub async fn no_such_route() -> Response<Body> {
     Problem::from(Error::not_found("there is nothing at this address")).into_response()
 }
 
-/// The answer to a method that a route does not have.
+/// The response for a method that a route does not have.
 pub async fn no_such_method() -> Response<Body> {
     Problem::from(Error::invalid("this address does not take that method").with_code(Code::MethodNotAllowed))
         .into_response()

@@ -1,4 +1,4 @@
-//! Maps the kinds of error to HTTP, once for all protocols, and logs what is the server's own fault.
+//! Maps errors to HTTP for all protocols, and logs those that are the server's own fault.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use model::{Code, Error, ErrorKind};
 
 use super::request;
 
-/// Seconds after which a client may try again when something is unavailable.
+/// Seconds before a client may retry when something is unavailable.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
-/// The same when it came too often and nothing is known about how long it has to wait.
+/// Seconds before a throttled client may retry, if the error gives no time.
 const THROTTLED_RETRY_AFTER: HeaderValue = HeaderValue::from_static("30");
 
 /// An error as `application/problem+json` (RFC 9457).
 ///
-/// Fields: `type` (always `about:blank`), `title` (of the status), `status`, `detail` (what happened and what to do, in the
-/// language that the request asks for), `code` (stable, for scripts), `instance` (the request identifier).
+/// Fields: `type` (always `about:blank`), `title` (of the status), `status`, `detail` (the error and its remedy, in the
+/// language of `Accept-Language`), `code` (stable, for scripts), `instance` (the request identifier).
 pub struct Problem(Error);
 
-/// The error behind an answer, for the layer that says it in another language.
+/// The error behind a response, for the layer that translates it.
 #[derive(Clone)]
 pub struct ToldError(pub Arc<Error>);
 
-/// What handlers of programs' protocols return.
+/// Return type of handlers for programs, as opposed to those for pages.
 pub type Answer<T = Response> = Result<T, Problem>;
 
 impl From<Error> for Problem {
@@ -50,7 +50,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// The body of a problem whose `detail` says this.
+/// Returns the body of a problem with this `detail`.
 pub fn problem(error: &Error, detail: &str) -> String {
     let status = status(error);
     let body = serde_json::json!({
@@ -64,7 +64,7 @@ pub fn problem(error: &Error, detail: &str) -> String {
     body.to_string()
 }
 
-/// The status of an error: by its code, otherwise by its kind.
+/// Returns the status of an error: by its code, otherwise by its kind.
 pub fn status(error: &Error) -> StatusCode {
     by_code(error).unwrap_or(match error.kind() {
         ErrorKind::NotFound => StatusCode::NOT_FOUND,
@@ -78,7 +78,7 @@ pub fn status(error: &Error) -> StatusCode {
     })
 }
 
-/// The status that a code has whatever its kind is; none where the kind says enough.
+/// Returns the status that a code has regardless of its kind; `None` where the kind decides.
 #[expect(clippy::too_many_lines, reason = "a list of all codes, so that none is forgotten")]
 fn by_code(error: &Error) -> Option<StatusCode> {
     let if_kind = |kind: ErrorKind, status: StatusCode| (error.kind() == kind).then_some(status);
@@ -86,7 +86,8 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         Code::PreconditionFailed => Some(StatusCode::PRECONDITION_FAILED),
         Code::Unauthenticated | Code::BadCredentials | Code::SignInFailed => Some(StatusCode::UNAUTHORIZED),
         Code::MetricsToken => Some(StatusCode::UNAUTHORIZED),
-        // Not "gone": it comes back with the next repair, and what synchronizes must not take its own copy for needless.
+        // Not "gone": the next repair can restore the content, and synchronising clients must not discard their own
+        // copy.
         Code::ContentMissing | Code::ContentDamaged => Some(StatusCode::SERVICE_UNAVAILABLE),
         Code::TooLarge => Some(StatusCode::PAYLOAD_TOO_LARGE),
         Code::TooManyAttempts | Code::SignInBusy | Code::TooManyRequests => Some(StatusCode::TOO_MANY_REQUESTS),
@@ -328,7 +329,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
     }
 }
 
-/// What the caller may read: the message, except where it would tell of the server's insides.
+/// Returns the message that the caller may read: the error's own, unless it would reveal internals of the server.
 pub fn public_message(error: &Error) -> &str {
     match error.kind() {
         ErrorKind::Corrupt if ![Code::Internal, Code::ContentMissing, Code::ContentDamaged].contains(&error.code()) => {
@@ -338,10 +339,10 @@ pub fn public_message(error: &Error) -> &str {
     }
 }
 
-/// Logs an error that is the server's to mend, or a caller's at a level that is off by default.
+/// Logs an error of the server. An error of the caller is logged at a level that is off by default.
 pub fn log(error: &Error, status: StatusCode) {
     let (report, request_id) = (error.report(), request::current_id());
-    // None is the server's own fault: a site that is full, what one person takes, and a destination on another server.
+    // Not the server's own fault: a full site, one user's limits, and a destination on another server.
     let is_quota = matches!(error.code(), Code::QuotaExceeded | Code::TooMuchUnfinished | Code::TooManyUploads);
     let code = error.code().as_str();
     if status == StatusCode::BAD_GATEWAY || is_quota {
@@ -353,7 +354,7 @@ pub fn log(error: &Error, status: StatusCode) {
     }
 }
 
-/// Says when to try again, where trying again makes sense: after the time that the error knows, else after a usual one.
+/// Sets `Retry-After` where a retry makes sense: the delay of the error, otherwise a default.
 pub fn add_retry_after(error: &Error, response: &mut Response) {
     let usual = match response.status() {
         StatusCode::SERVICE_UNAVAILABLE => RETRY_AFTER,

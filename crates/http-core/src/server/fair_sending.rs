@@ -1,8 +1,8 @@
-//! Large answers give way: while others ask for something small, a long body is sent in short turns, so that a page need not
-//! wait until megabytes are copied. Whoever downloads alone is not held up.
+//! Fair sending of large responses. While other clients request something small, a long body is sent in short turns, so
+//! that a page need not wait until megabytes are copied. A lone download is not slowed down.
 //!
-//! A worker of the runtime serves its connections in turn and looks for new requests only after some turns. A body whose bytes
-//! are in memory would use each turn to fill its socket, milliseconds at a time.
+//! A worker of the runtime serves its connections in turn and looks for new requests only after some turns. A body
+//! whose bytes are in memory would use each turn to fill its socket, for milliseconds at a time.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-/// How long after a small answer large ones expect the next.
+/// Period after a small response in which large ones expect another.
 const EXPECTED: Duration = Duration::from_millis(200);
-/// The most bytes of one turn while others ask.
+/// Maximum number of bytes per turn while others request something.
 const TURN: usize = 64 * 1024;
 
-/// When small answers were last given; one for the process, since its processors are what is shared.
+/// Time of the last small response. One for the process, since its processors are the shared resource.
 static SMALL: LazyLock<Courtesy> = LazyLock::new(|| Courtesy { start: Instant::now(), last: AtomicU64::new(u64::MAX) });
 
 struct Courtesy {
     start: Instant,
-    /// Milliseconds after the start; the largest number before the first.
+    /// Milliseconds since `start`; the maximum before the first small response.
     last: AtomicU64,
 }
 
@@ -45,12 +45,12 @@ impl Courtesy {
     }
 }
 
-/// Notes that a small answer was given.
+/// Records that a small response was sent.
 pub fn answered_small() {
     SMALL.last.store(SMALL.millis(), Ordering::Relaxed);
 }
 
-/// Lets others have their turn if they ask, and says what of these bytes to send now; the rest stays in `rest`.
+/// Yields to other tasks if small requests are expected, and returns the bytes to send now. The rest stays in `rest`.
 pub async fn in_turns(bytes: Bytes, rest: &mut Option<Bytes>) -> Bytes {
     SMALL.in_turns(bytes, rest).await
 }
@@ -65,7 +65,7 @@ mod tests {
         let mut rest = None;
         assert_eq!(alone.in_turns(Bytes::from(vec![7; TURN * 2]), &mut rest).await.len(), TURN * 2);
         assert!(rest.is_none());
-        // An answer that lies ahead is never too long ago, however busy the machine is.
+        // A response in the future is never too old, however busy the machine is.
         alone.last = AtomicU64::new(3_600_000);
         assert_eq!(alone.in_turns(Bytes::from(vec![7; TURN * 2]), &mut rest).await.len(), TURN);
         assert_eq!(rest.take().map(|bytes| bytes.len()), Some(TURN));

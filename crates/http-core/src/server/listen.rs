@@ -1,4 +1,4 @@
-//! Listening, timeouts and an orderly end. Knows sockets and hyper; knows no route.
+//! Listening, timeouts and graceful stop. Knows sockets and hyper; knows no route.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -24,20 +24,20 @@ use super::options::Options;
 use super::state::AppState;
 use crate::figures;
 
-/// Longest wait for the head of a request, and the longest idle time of a kept connection.
+/// Longest wait for the header of a request, and longest idle time of a kept-alive connection.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often samples of the metrics are folded into their histograms.
+/// Interval at which samples of the metrics are folded into their histograms.
 const UPKEEP: Duration = Duration::from_secs(5);
-/// Most bytes that an HTTP/1.1 connection reads ahead: room for the largest head. A sender whom nobody listens to any
-/// more fills them.
+/// Limit on the bytes that an HTTP/1.1 connection reads ahead: room for the largest header. A client that keeps sending
+/// after the server stopped reading fills them.
 const MOST_READ: usize = 2 * MAX_HEAD;
-/// Most requests in flight on one HTTP/2 connection.
+/// Maximum number of requests in flight on one HTTP/2 connection.
 const STREAMS: u32 = 128;
 
-/// Takes the address of the options, so that nobody else can have it; who connects waits for [`serve`].
+/// Binds the configured address, so that no other process can take it. Clients that connect wait for [`serve`].
 ///
 /// # Errors
-/// Unavailable when another program has it, or this machine does not have it.
+/// Unavailable when another program has the address, or this machine does not have it.
 pub fn bind(options: &Options) -> Result<TcpListener> {
     let failed = |error| cannot_listen(options.listen, error);
     let listener = TcpListener::bind(options.listen).map_err(failed)?;
@@ -45,10 +45,10 @@ pub fn bind(options: &Options) -> Result<TcpListener> {
     Ok(listener)
 }
 
-/// Serves `app` until `shutdown` resolves, then finishes what is under way within `options.grace`. `tidying` is done
-/// beside it and given up at the end.
+/// Serves `app` until `shutdown` resolves, then finishes the requests in flight within `options.grace`. `tidying` runs
+/// alongside and is aborted at the end.
 ///
-/// `ready` is called once with the address that is listened on, before the first connection is accepted.
+/// `ready` is called once with the listening address, before the first connection is accepted.
 pub fn run(
     (state, app): (AppState, Router),
     tidying: BoxFuture<'static, ()>,
@@ -101,9 +101,9 @@ pub fn run(
     })
 }
 
-/// Bounds on what one connection may hold or delay.
+/// Sets limits on what one connection may hold or delay.
 fn tune(builder: &mut Builder<TokioExecutor>) {
-    // A client that has said all it wants to say may close its side; it still waits for the answer.
+    // A client that has sent everything may close its side; it still waits for the response.
     builder.http1().half_close(true).max_buf_size(MOST_READ).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
     builder
         .http2()

@@ -1,5 +1,5 @@
-//! How connections and requests are taken, whatever their route: listening, limits, trust in proxies, the line in the
-//! log, and the state that all handlers share. It serves a finished router; it must not know a route or a protocol.
+//! Handling of connections and requests, whatever their route: listening, limits, trust in proxies, the log line, and
+//! the state that all handlers share. Serves a finished router; must not know a route or a protocol.
 
 pub mod admission;
 pub mod client;

@@ -1,4 +1,4 @@
-//! How a server is set up, as the settings of the farm say it.
+//! Configuration of a server, taken from the settings of the farm.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -6,49 +6,51 @@ use std::time::Duration;
 
 use super::trust::{PublicUrl, Trust};
 
-/// Longest time without any progress while an answer is being sent.
+/// Longest time without progress while a response is being sent.
 pub const STALL_LIMIT: Duration = Duration::from_secs(60);
 
-/// Where and how to serve.
+/// Address and settings of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Address to listen on; port 0 lets the system choose one.
     pub listen: SocketAddr,
     /// Certificate and key; without them the server speaks plain HTTP.
     pub tls: Option<TlsFiles>,
-    /// How long requests that are under way at shutdown may still take.
+    /// Time that requests in flight at shutdown may still take.
     pub grace: Duration,
-    /// How long a client may take nothing of an answer before it is given up.
+    /// Time without progress after which a client that does not read its response is given up.
     pub stall: Duration,
-    /// Whether a proxy in front ends TLS: cookies are then `Secure` and Basic credentials are accepted from trusted proxies.
+    /// True if a proxy in front terminates TLS. Cookies are then `Secure`, and Basic credentials are accepted from
+    /// trusted proxies.
     pub behind_tls_proxy: bool,
-    /// Which proxies are believed about clients, and what they tell.
+    /// The trusted proxies, and the source of client addresses.
     pub trust: Trust,
-    /// Scheme and host of links, redirects, cookies and our own origin; without it the field `Host` of each request decides.
+    /// Scheme and host of links, redirects, cookies and our own origin. Without it, the field `Host` of each request
+    /// decides.
     pub public_url: Option<PublicUrl>,
-    /// Whether `PROPFIND` answers `Depth: infinity` with the whole tree; otherwise it is refused.
+    /// True if `PROPFIND` with `Depth: infinity` returns the whole tree; otherwise it is refused.
     pub webdav_depth_infinity: bool,
-    /// What programs show to read `/metrics`; without it only those on this very machine may.
+    /// Token that programs need to read `/metrics`. Without it, only programs on this machine may.
     pub metrics_token: Option<String>,
-    /// What clients may take of the server at a time.
+    /// Limits on clients.
     pub limits: Limits,
-    /// The program that makes pages of office documents; without it their text is shown alone. See [`crate::Converter::find`].
+    /// The program that renders office documents as pages. Without it, only their text is shown. See
+    /// [`crate::Converter::find`].
     pub converter: Option<PathBuf>,
 }
 
-/// What clients may take of the server at a time; 0 is no limit. What comes from this very machine is not limited by
-/// its address.
+/// Limits on clients; 0 means no limit. Requests from this machine are not limited by address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most open connections.
+    /// Maximum number of open connections.
     pub connections: usize,
-    /// Most open connections of one address; of IPv6, of one network of 64 bits.
+    /// Maximum number of open connections per address; for IPv6, per /64 network.
     pub connections_per_address: usize,
-    /// Most requests under way of one address.
+    /// Limit on concurrent requests per client address.
     pub requests_per_address: usize,
-    /// Most requests under way of one person.
+    /// Limit on concurrent requests per user.
     pub requests_per_user: usize,
-    /// Fewest bytes a second of a body, after half a minute in which it may be slower.
+    /// Minimum rate of a request body in bytes per second, after 30 seconds in which it may be slower.
     pub body_rate: u64,
 }
 
@@ -74,7 +76,8 @@ pub struct TlsFiles {
 }
 
 impl Options {
-    /// Plain HTTP on `listen`, with ten seconds of grace at shutdown and a minute for clients that stop reading.
+    /// Plain HTTP on `listen`, with ten seconds of grace at shutdown and a limit of one minute for clients that stop
+    /// reading.
     pub fn new(listen: SocketAddr) -> Self {
         Self {
             listen,

@@ -1,4 +1,4 @@
-//! What is known about the request under way: its identifier, who asks, and the places that it takes.
+//! Context of the current request: its identifier, its user, and the permits that it holds.
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -8,7 +8,7 @@ use model::Result;
 
 use super::crowd::{CrowdPlace, Crowds};
 
-/// Identity of one request, in the answer (`x-request-id`), in error documents and in every line of the log.
+/// Identity of one request, in the response (`x-request-id`), in error documents and in every log line.
 #[derive(Clone, Debug)]
 pub struct RequestContext(Arc<Inner>);
 
@@ -16,7 +16,7 @@ pub struct RequestContext(Arc<Inner>);
 struct Inner {
     id: String,
     principal: OnceLock<String>,
-    /// Who is counted, and the place of the address among them.
+    /// The concurrency limits, and the permit of the address.
     crowds: OnceLock<(Crowds, Option<CrowdPlace<IpAddr>>)>,
     user: OnceLock<CrowdPlace<String>>,
 }
@@ -29,7 +29,7 @@ tokio::task_local! {
 pub const REQUEST_ID: &str = "x-request-id";
 
 impl RequestContext {
-    /// Takes the identifier that a proxy in front has given, when it is short and plain; else makes a new one.
+    /// Takes the identifier from a proxy in front, if it is short and plain; otherwise creates a new one.
     pub fn of(headers: &HeaderMap) -> Self {
         let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|id| is_plain(id));
         let id = given.map_or_else(fresh, ToOwned::to_owned);
@@ -41,7 +41,7 @@ impl RequestContext {
         &self.0.id
     }
 
-    /// The login of who asks, once that is known.
+    /// The login of the user, once known.
     pub fn principal(&self) -> Option<&str> {
         self.0.principal.get().map(String::as_str)
     }
@@ -52,18 +52,20 @@ impl RequestContext {
     }
 }
 
-/// The identifier of the request under way; empty outside of one.
+/// Returns the identifier of the current request; empty outside of one.
 pub fn current_id() -> String {
     CURRENT.try_with(|context| context.id().to_owned()).unwrap_or_default()
 }
 
-/// Keeps the place of the request's address until the answer was sent, and the crowds in which its person gets one.
+/// Stores the permit of the request's address until the response was sent, and the limits from which the user's permit
+/// is taken.
 pub fn note_crowds(crowds: Crowds, address: Option<CrowdPlace<IpAddr>>) {
     // Only the edge calls this, once and inside of the request.
     let _ = CURRENT.try_with(|context| context.0.crowds.set((crowds, address)));
 }
 
-/// Notes who asks, for the log and among the requests of this person that are under way. The first call counts.
+/// Records the user of the request, for the log and for the limit on concurrent requests. Only the first call has an
+/// effect.
 ///
 /// # Errors
 /// Exhausted with code `too_many_requests`.
@@ -72,16 +74,16 @@ pub fn note_principal(login: &str) -> Result<()> {
         if context.0.principal.set(login.to_owned()).is_ok()
             && let Some((crowds, _)) = context.0.crowds.get()
         {
-            // Nobody else sets it.
+            // No other code sets it.
             let _ = context.0.user.set(crowds.user(login)?);
         }
         Ok(())
     });
-    // Outside of a request there is no line to note it for, and nobody to count.
+    // Outside of a request there is no log line and nothing to count.
     noted.unwrap_or(Ok(()))
 }
 
-/// A place for a costly request of the person who asks; none where nobody is counted.
+/// Returns a permit for a costly request of the current user; `None` where nothing is counted.
 ///
 /// # Errors
 /// Exhausted with code `too_many_requests`.
@@ -93,7 +95,7 @@ pub fn costly() -> Result<Option<CrowdPlace<String>>> {
     place.unwrap_or(Ok(None))
 }
 
-/// The person and the counted address behind the request under way, as far as they are known.
+/// Returns the user and the counted address of the current request, as far as known.
 pub fn senders() -> (Option<String>, Option<IpAddr>) {
     let known = CURRENT.try_with(|context| {
         let address = context.0.crowds.get().and_then(|(_, place)| place.as_ref()?.key().copied());
@@ -109,7 +111,7 @@ fn is_plain(id: &str) -> bool {
 /// 96 random bits in hexadecimal.
 fn fresh() -> String {
     let mut bytes = [0u8; 12];
-    // An identifier only has to tell requests apart; without random bytes all zeros must do.
+    // An identifier only has to distinguish requests; without random bytes, all zeros must do.
     let _ = getrandom::fill(&mut bytes);
     let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()

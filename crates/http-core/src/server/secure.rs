@@ -1,4 +1,4 @@
-//! Header fields that keep answers from doing harm in a browser.
+//! Header fields that protect browsers from harmful responses.
 
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY,
@@ -7,20 +7,20 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue};
 use model::{Code, Error, Result};
 
-/// For our own pages: nothing inline, nothing foreign, no frames.
+/// Policy for our own pages: nothing inline, nothing from other origins, no frames.
 const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; \
      media-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
-/// For bytes that people have stored: whatever they are, they run and load nothing.
+/// Policy for stored bytes: whatever they are, they run and load nothing.
 pub const CONTENT_POLICY: HeaderValue = HeaderValue::from_static("sandbox; default-src 'none'; frame-ancestors 'none'");
 
 const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const PERMISSIONS: HeaderName = HeaderName::from_static("permissions-policy");
 
-/// Adds what every answer needs, leaving what a handler has set itself.
+/// Adds the fields that every response needs. Fields that a handler has set are kept.
 pub fn add_headers(headers: &mut HeaderMap) {
     let defaults = [
         (CONTENT_SECURITY_POLICY, PAGE_POLICY),
@@ -37,19 +37,19 @@ pub fn add_headers(headers: &mut HeaderMap) {
     }
 }
 
-/// Two years, as those ask who keep lists of such hosts.
+/// Two years, as the operators of HSTS preload lists require.
 const ONLY_TLS: HeaderValue = HeaderValue::from_static("max-age=63072000");
 
-/// Has browsers come by TLS alone from now on, where TLS is what they came by.
+/// Tells browsers to use only TLS from now on. Called where they reach the server over TLS.
 pub fn insist(headers: &mut HeaderMap) {
     headers.entry(STRICT_TRANSPORT_SECURITY).or_insert(ONLY_TLS);
 }
 
-/// What stored bytes are never used as, whichever page of this site asks for them.
+/// Fetch destinations that stored bytes are never used for, whichever page of this site requests them.
 const NEVER: [&str; 9] =
     ["script", "worker", "sharedworker", "serviceworker", "audioworklet", "paintworklet", "style", "xslt", "manifest"];
 
-/// Refuses stored bytes to a browser that would run them, or draw a page by them.
+/// Refuses stored bytes to a browser that would run them or use them to render a page.
 ///
 /// # Errors
 /// Forbidden with code `not_as_script`.

@@ -1,5 +1,5 @@
-//! Watches streamed answers: one that cannot be sent to its end is logged with its reason. Nobody else can tell, since
-//! the status was sent before; the client sees its connection or stream end.
+//! Watches streamed responses. One that cannot be sent to its end is logged with the reason. No other place can report
+//! it, since the status was sent before; the client only sees its connection or stream end.
 
 use model::Code;
 use std::error::Error as StdError;
@@ -15,7 +15,7 @@ use model::Error;
 
 use super::request::RequestContext;
 
-/// Watches the body of an answer, unless all its bytes are there already.
+/// Watches the body of a response, unless all its bytes are available already.
 pub fn watch(response: Response, route: &str, context: &RequestContext) -> Response {
     if response.body().is_end_stream() || response.body().size_hint().exact().is_some() {
         return response;
@@ -28,7 +28,7 @@ pub fn watch(response: Response, route: &str, context: &RequestContext) -> Respo
 
 struct Watched {
     body: Body,
-    /// The length that the client was told.
+    /// The length announced to the client.
     announced: Option<u64>,
     sent: u64,
     ended: bool,
@@ -79,13 +79,14 @@ impl Drop for Watched {
         if self.ended || self.announced == Some(self.sent) {
             return;
         }
-        // Clients go away, or take nothing for so long that they are given up: that is no fault of anybody here.
+        // Clients disconnect, or are given up because they take nothing for too long. Neither is an error of the
+        // server.
         let (route, sent, request_id) = (self.route.as_str(), self.sent, self.context.id());
         tracing::debug!(target: "http", route, sent, request_id, "an answer was not taken to its end");
     }
 }
 
-/// The error of the farm behind one of the framework.
+/// Returns the farm's error behind an error of the framework.
 fn of_the_farm<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Error> {
     let mut cause = Some(error);
     while let Some(found) = cause {

@@ -1,4 +1,4 @@
-//! What every handler can reach.
+//! State shared by all handlers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use super::trust::{PublicUrl, Trust};
 use crate::converter::Converter;
 use crate::figures::Figures;
 
-/// Shared by all handlers of one server; cheap to clone.
+/// State shared by all handlers of one server; cheap to clone.
 #[derive(Clone)]
 pub struct AppState(Arc<Inner>);
 
@@ -32,7 +32,7 @@ struct Inner {
 }
 
 impl AppState {
-    /// The state of a server with these options.
+    /// Creates the state of a server with these options.
     pub fn new(repository: Repository, options: &Options) -> Self {
         let (ends_tls, behind_tls_proxy) = (options.tls.is_some(), options.behind_tls_proxy);
         let (trust, public_url) = (options.trust.clone(), options.public_url.clone());
@@ -64,67 +64,67 @@ impl AppState {
         &self.0.repository
     }
 
-    /// Whether browsers and clients reach this server over TLS.
+    /// Returns whether browsers and clients reach this server over TLS.
     pub fn is_secure(&self) -> bool {
         self.0.secure
     }
 
-    /// Which proxies are believed.
+    /// The trusted proxies.
     pub fn trust(&self) -> &Trust {
         &self.0.trust
     }
 
-    /// The address under which people know this server, if it is set.
+    /// The public URL of this server, if it is set.
     pub fn public_url(&self) -> Option<&PublicUrl> {
         self.0.public_url.as_ref()
     }
 
-    /// Whether this server itself speaks TLS.
+    /// Returns whether this server itself terminates TLS.
     pub fn ends_tls(&self) -> bool {
         self.0.ends_tls
     }
 
-    /// Whether trusted proxies speak TLS with the clients.
+    /// Returns whether trusted proxies use TLS with the clients.
     pub fn behind_tls_proxy(&self) -> bool {
         self.0.behind_tls_proxy
     }
 
-    /// Whether WebDAV lists a whole tree at once.
+    /// Returns whether WebDAV lists a whole tree at once.
     pub fn lists_trees(&self) -> bool {
         self.0.lists_trees
     }
 
-    /// Fewest bytes a second of a body; 0 for any.
+    /// Minimum transfer rate of a body in bytes per second. 0 means no minimum.
     pub fn least_body_rate(&self) -> u64 {
         self.0.least_body_rate
     }
 
-    /// Who is let in at a time.
+    /// The concurrency limits.
     pub fn crowds(&self) -> &Crowds {
         &self.0.crowds
     }
 
-    /// What programs show that read the metrics from elsewhere than this machine.
+    /// The token for reading the metrics from other machines, if it is set.
     pub fn metrics_token(&self) -> Option<&str> {
         self.0.metrics_token.as_deref()
     }
 
-    /// What this server did lately, in numbers.
+    /// The recent metrics of this server.
     pub fn figures(&self) -> &Arc<Figures> {
         &self.0.figures
     }
 
-    /// What makes pages of office documents, where it is installed.
+    /// The converter of office documents, if it is installed.
     pub fn converter(&self) -> Option<&Converter> {
         self.0.converter.as_ref()
     }
 
-    /// From now on the server is not ready: a load balancer should send nothing more.
+    /// Marks the server as not ready, so that a load balancer sends no more requests.
     pub fn begin_shutdown(&self) {
         self.0.shutting_down.store(true, Ordering::Relaxed);
     }
 
-    /// Whether [`AppState::begin_shutdown`] was called.
+    /// Returns whether [`AppState::begin_shutdown`] was called.
     pub fn is_shutting_down(&self) -> bool {
         self.0.shutting_down.load(Ordering::Relaxed)
     }

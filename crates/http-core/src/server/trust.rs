@@ -1,4 +1,4 @@
-//! Which proxies are believed, what they tell, and the address that people know this server by. Must not know requests.
+//! Trusted proxies, the information accepted from them, and the public URL of this server. Must not know requests.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -6,17 +6,17 @@ use std::str::FromStr;
 use axum::http::Uri;
 use model::{Error, Network, Result};
 
-/// Where trusted proxies write the client's address.
+/// Source of the client's address behind trusted proxies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AddressSource {
-    /// Nowhere: the other end of the connection is the client.
+    /// None: the peer of the connection is the client.
     #[default]
     Peer,
-    /// In `X-Forwarded-For`, with `X-Forwarded-Proto` and `X-Forwarded-Host`.
+    /// `X-Forwarded-For`, with `X-Forwarded-Proto` and `X-Forwarded-Host`.
     XForwardedFor,
-    /// In `Forwarded` (RFC 7239).
+    /// `Forwarded` (RFC 7239).
     Forwarded,
-    /// In front of each connection, by the PROXY protocol 1 or 2.
+    /// The PROXY protocol, version 1 or 2, in front of each connection.
     ProxyProtocol,
 }
 
@@ -38,19 +38,19 @@ impl FromStr for AddressSource {
     }
 }
 
-/// Which proxies are believed, and what they tell.
+/// The trusted proxies, and the source of client addresses.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
     networks: Vec<Network>,
-    /// Where the client's address stands.
+    /// Source of the client's address.
     pub source: AddressSource,
 }
 
 impl Trust {
-    /// Believes proxies in these networks, each an address or `ADDRESS/BITS`.
+    /// Trusts proxies in these networks, each an address or `ADDRESS/BITS`.
     ///
     /// # Errors
-    /// Invalid for what is no network, and for a source other than `peer` without any network.
+    /// Invalid for a text that is not a network, and for a source other than `peer` without any network.
     pub fn new<'n>(networks: impl IntoIterator<Item = &'n str>, source: AddressSource) -> Result<Self> {
         let networks = networks.into_iter().map(network).collect::<Result<Vec<_>>>()?;
         if networks.is_empty() && source != AddressSource::Peer {
@@ -62,7 +62,7 @@ impl Trust {
         Ok(Self { networks, source })
     }
 
-    /// Whether this is the address of a trusted proxy.
+    /// Returns whether this is the address of a trusted proxy.
     pub fn has(&self, address: IpAddr) -> bool {
         self.networks.iter().any(|network| network.contains(address))
     }
@@ -77,7 +77,7 @@ fn network(text: &str) -> Result<Network> {
     })
 }
 
-/// The address of this server as people know it: scheme and host, with a port where it is not the usual one.
+/// The public URL of this server: scheme and host, with a port if it is not the default one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl {
     pub(super) https: bool,
@@ -85,7 +85,7 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
-    /// Whether browsers reach the server over TLS.
+    /// Returns whether browsers reach the server over TLS.
     pub fn is_https(&self) -> bool {
         self.https
     }
@@ -118,6 +118,6 @@ impl FromStr for PublicUrl {
     }
 }
 
-/// The client of a connection, as the proxy named it.
+/// The client of a connection, as announced by the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Announced(pub IpAddr);

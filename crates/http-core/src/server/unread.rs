@@ -1,6 +1,7 @@
-//! An answer that comes before the whole body was read. The client is told that its connection ends with it, for otherwise it sends its next
-//! request on a connection that is being closed. And what it is still sending is taken and thrown away for a while: many clients look for an
-//! answer only when they have sent everything, and a connection that is closed before takes the answer with it.
+//! Responses that are sent before the whole request body was read. The response announces that the connection closes;
+//! otherwise the client would send its next request on a closing connection. The rest of the body is read and discarded
+//! for a while: many clients look for a response only after they have sent everything, and a connection that closes
+//! earlier loses the response.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -16,27 +17,28 @@ use hyper::body::{Frame, SizeHint};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// Most bytes of a body nobody wants that are taken, and longest time for all of them and for the next of them.
+/// Limits on discarding an unwanted body: total bytes, total time, and time until the next bytes.
 const MOST: usize = 256 << 20;
 const TIME: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_secs(5);
-/// A body up to this many bytes is probably here already: the answer waits this long for it, and the connection stays.
+/// Body size up to which the rest has probably arrived already. The response waits this long for it, and the connection
+/// stays open.
 const SMALL: u64 = 64 << 10;
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// Whether a body was read to its end.
+/// Tracks whether a body was read to its end.
 pub struct Ending {
     ended: watch::Receiver<bool>,
-    /// Whether the end may be waited for.
+    /// True if waiting for the end is worthwhile.
     near: bool,
 }
 
-/// Watches the body of a request; answers nothing for one that has none.
+/// Watches the body of a request. Returns `None` for a request without a body.
 pub fn watch(request: Request) -> (Request, Option<Ending>) {
     if request.body().is_end_stream() {
         return (request, None);
     }
-    // Who waits for leave to send has sent nothing, and to take the first bytes would give that leave.
+    // A client that waits for `100 Continue` has sent nothing, and reading the first bytes would send it.
     let sends = !request.headers().contains_key(header::EXPECT);
     let near = sends && request.body().size_hint().upper().is_some_and(|most| most <= SMALL);
     let (end, ended) = watch::channel(false);
@@ -44,10 +46,10 @@ pub fn watch(request: Request) -> (Request, Option<Ending>) {
 }
 
 impl Ending {
-    /// Says in the answer that the connection is closed, unless the body was read to its end.
+    /// Announces in the response that the connection closes, unless the body was read to its end.
     pub async fn tell(&mut self, response: &mut Response) {
         if self.near && !*self.ended.borrow() {
-            // Whatever comes of it is seen below.
+            // The outcome is checked below.
             let _ = timeout(MOMENT, self.ended.wait_for(|ended| *ended)).await;
         }
         if !*self.ended.borrow() {
@@ -59,7 +61,7 @@ impl Ending {
 struct Watched {
     body: Body,
     end: watch::Sender<bool>,
-    /// Whether the client is sending.
+    /// True if the client is sending.
     sends: bool,
 }
 
@@ -97,7 +99,7 @@ impl Drop for Watched {
     }
 }
 
-/// Takes what is still coming, to its end or to the bounds.
+/// Reads and discards the rest of a body, up to its end or the limits.
 async fn discard(mut body: Body, end: watch::Sender<bool>) {
     let mut taken = 0;
     while let Ok(frame) = timeout(PAUSE, body.frame()).await {

@@ -1,5 +1,5 @@
-//! Many documents and folders as one archive that is made while it is sent. What may be in it is asked of the session, before
-//! the first byte and again with each document.
+//! Many documents and folders as one archive that is generated while it is sent. The session checks the contents before
+//! the first byte, and again for each document.
 
 use std::collections::VecDeque;
 
@@ -16,11 +16,11 @@ use crate::protocol::zip::{Headers, Names};
 use crate::server::crowd::CrowdPlace;
 use crate::server::request;
 
-/// Most documents and folders of one archive.
+/// Maximum number of documents and folders in one archive.
 const MOST_ENTRIES: usize = 10_000;
-/// Most bytes of one archive.
+/// Maximum number of bytes in one archive.
 const MOST_BYTES: u64 = 100 << 30;
-/// Most bytes of the paths in one archive, which are kept until its end.
+/// Limit on the total length of the paths in one archive, which stay in memory until its end.
 const MOST_PATHS: usize = 8 << 20;
 
 struct Entry {
@@ -32,7 +32,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// The item, at a path in the archive.
+    /// Creates the entry of an item, with its path in the archive.
     fn new(item: &Item, path: String) -> Self {
         Self { id: item.id, kind: item.kind, size: item.size, modified: item.modified_at, path }
     }
@@ -45,10 +45,10 @@ fn too_large() -> Error {
     .with_code(Code::ArchiveTooLarge)
 }
 
-/// The answer that sends these items, folders with all they hold.
+/// Returns the response that sends these items, folders with everything in them.
 ///
 /// # Errors
-/// Exhausted with code `archive_too_large`, when there are more than 10,000 items, 8 MiB of paths or 100 GB.
+/// Exhausted with code `archive_too_large` when there are more than 10,000 items, 8 MiB of paths or 100 GB.
 pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
     let place = request::costly()?;
     let (entries, name) = gather(session, ids).await?;
@@ -77,7 +77,7 @@ pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
     Ok((fields, Body::from_stream(parts)).into_response())
 }
 
-/// Everything that goes in, and what the archive is called.
+/// Collects the entries of the archive and its name.
 async fn gather(session: &Session, ids: &[Id]) -> Result<(VecDeque<Entry>, String)> {
     let (mut names, mut entries, mut bytes, mut paths) = (Names::default(), VecDeque::new(), 0_u64, 0_usize);
     let (mut rest, mut name): (VecDeque<Entry>, _) = (VecDeque::new(), String::new());
@@ -126,7 +126,7 @@ struct Open {
     left: u64,
 }
 
-/// What is still to be sent.
+/// The part of the archive that is still to be sent.
 struct Sending {
     session: Session,
     entries: VecDeque<Entry>,
@@ -134,7 +134,7 @@ struct Sending {
     open: Option<Open>,
     missing: Vec<String>,
     ended: bool,
-    /// Among the costly requests of the person, while the archive is sent.
+    /// Permit of the user's costly requests, held while the archive is sent.
     _place: Option<CrowdPlace<String>>,
 }
 
@@ -154,7 +154,7 @@ impl Sending {
                     self.open = Some(open);
                     return Ok(Some(head.into()));
                 }
-                // What went away or is known to be damaged does not spoil the rest.
+                // A document that was deleted or is known to be damaged does not fail the archive.
                 Err(error)
                     if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Forbidden | ErrorKind::Corrupt) =>
                 {
@@ -168,7 +168,7 @@ impl Sending {
     /// Opens a document and reads its first bytes.
     ///
     /// # Errors
-    /// Corrupt when these are missing or damaged, or when it is on record that others are.
+    /// Corrupt when these bytes are missing or damaged, or when damage of others is on record.
     async fn begin(session: &Session, entry: &Entry) -> Result<Open> {
         let mut content = session.open(&Target::Id(entry.id), VersionChoice::Visible).await?;
         content.refuse_known_fault().await?;
@@ -200,7 +200,7 @@ impl Sending {
         }
     }
 
-    /// The names of what could not be sent, if any, then the directory.
+    /// Returns the list of documents that could not be sent, if any, and the central directory.
     fn end(&mut self) -> Option<Bytes> {
         if std::mem::replace(&mut self.ended, true) {
             return None;

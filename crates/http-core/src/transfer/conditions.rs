@@ -1,5 +1,5 @@
-//! Conditions of changes: what `If-Match`, `If-None-Match` and `If-Unmodified-Since` demand, in the form that the
-//! repository checks in the transaction that makes the change.
+//! Preconditions of changes: `If-Match`, `If-None-Match` and `If-Unmodified-Since`, in the form that the repository
+//! checks in the transaction of the change.
 
 use axum::http::{HeaderMap, HeaderName, header};
 use model::{Code, Error, Result};
@@ -7,10 +7,10 @@ use repository::{Preconditions, Session, Target, VersionChoice};
 
 use crate::protocol::conditional::{parse_date, strong_tag};
 
-/// The conditions of a change at `target`.
+/// Returns the preconditions of a change at `target`.
 ///
-/// A time is turned into the tag of what is there now, so that a change in between is noticed all the same. Only then is the
-/// target asked for.
+/// A time is converted to the tag of the current content, so that a change in between is detected too. Only then is
+/// `target` called.
 pub async fn of_change(
     session: &Session,
     target: impl FnOnce() -> Target,
@@ -40,7 +40,7 @@ pub async fn of_change(
     Ok(conditions)
 }
 
-/// The tags of a field without their quotes; `*` stands for itself.
+/// Returns the tags of a field without their quotes; `*` stands for itself.
 ///
 /// A weak tag never matches in `If-Match` and counts like a strong one in `If-None-Match`, as RFC 9110 says.
 fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Vec<String>>> {
@@ -65,7 +65,7 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Vec<String>>> {
             } else {
                 let quoted = strong_tag(strong).ok_or_else(bad)?;
                 let bare = quoted.trim_matches('"');
-                // A tag that only looks like the star is none of ours; it stays quoted and matches nothing.
+                // A quoted star is an ordinary tag, and none of ours. It stays quoted and matches nothing.
                 found.push(if bare == "*" { quoted } else { bare }.to_owned());
             }
         }
@@ -73,7 +73,7 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Vec<String>>> {
     if listed {
         return Ok(Some(found));
     }
-    // Whoever sent the field meant a condition.
+    // A client that sends the field means a precondition.
     let text = format!("{name} names no entity tag: give * or tags in quotes, or leave the field out");
     Err(Error::invalid(text).with_code(Code::InvalidPrecondition))
 }

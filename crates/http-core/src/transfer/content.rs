@@ -1,5 +1,5 @@
-//! How stored bytes leave the house: conditional answers, ranges, and header fields that keep a browser from running
-//! what people have stored. Pure; the bytes themselves come from the caller.
+//! Planning of responses with stored bytes: conditional responses, ranges, and header fields that keep a browser from
+//! running stored content. No I/O; the caller supplies the bytes.
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -10,31 +10,31 @@ use crate::protocol::range::{self, Wanted};
 use crate::protocol::{content_type, disposition};
 use crate::server::secure;
 
-/// What is about to be sent.
+/// The content to send.
 pub struct Content<'a> {
     /// The file name of the download.
     pub name: &'a str,
     /// The stored media type.
     pub media_type: &'a str,
-    /// Bytes of the whole.
+    /// Length of the whole content in bytes.
     pub length: u64,
-    /// The strong tag, with its quotes.
+    /// The strong entity tag, with its quotes.
     pub etag: &'a str,
-    /// When this content was stored.
+    /// Time at which this content was stored.
     pub modified: Timestamp,
-    /// Whether the caller asked to see it in place.
+    /// True if the caller requested inline display.
     pub inline: bool,
 }
 
-/// An answer that lacks only its body.
+/// A response without its body.
 pub struct Plan {
     /// Status and header fields.
     pub response: Response,
-    /// The first byte to send and the number of bytes; `None` when the answer has no body.
+    /// The first byte to send and the number of bytes; `None` when the response has no body.
     pub bytes: Option<(u64, u64)>,
 }
 
-/// Decides what a GET or HEAD of this content gets.
+/// Plans the response to a GET or HEAD request for this content.
 pub fn plan(method: &Method, headers: &HeaderMap, content: &Content<'_>) -> Result<Plan> {
     let present = Present { etag: content.etag, modified: content.modified };
     if conditional::evaluate(method, headers, Some(present))? == Verdict::NotModified {
@@ -80,7 +80,7 @@ fn identify(fields: &mut HeaderMap, content: &Content<'_>) {
     if let Ok(date) = HeaderValue::from_str(&conditional::format_date(content.modified)) {
         fields.insert(header::LAST_MODIFIED, date);
     }
-    // May be kept by this browser only, and is asked for again each time: permissions can have changed.
+    // Only this browser may cache it, and must revalidate each time, since permissions may have changed.
     fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
 }
 

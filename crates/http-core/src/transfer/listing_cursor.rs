@@ -1,5 +1,5 @@
-//! Places in listings as one opaque word, alike for pages and REST: sealed for the caller and the listing, so that nobody
-//! compares what they choose themselves with what a page ended at.
+//! Positions in listings as opaque tokens, for pages and REST alike. They are sealed for the caller and the listing, so
+//! that nobody can compare values of their choice with the item that ended a page.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,35 +8,36 @@ use repository::{Filter, Session, Sort, SortKey};
 
 use crate::protocol::cursor;
 
-/// Longest word that is looked at.
+/// Longest token that is decoded.
 const LONGEST: usize = 8_192;
 
-/// The listing that a place is in.
+/// The listing that a position belongs to.
 pub struct Listing<'a> {
-    /// What is listed.
+    /// The listed item.
     pub item: Id,
-    /// The order.
+    /// Sort order.
     pub sort: Sort,
-    /// Whether it is turned round.
+    /// True for the reverse order.
     pub descending: bool,
-    /// What is left out.
+    /// Filter of the listing.
     pub filter: &'a Filter,
 }
 
 impl Listing<'_> {
-    /// The same text for the same listing.
+    /// Returns a text that is the same for the same listing.
     fn name(&self) -> String {
         let Self { item, sort, descending, filter } = self;
         format!("{item} {sort:?} {descending} {filter:?}")
     }
 }
 
-/// Seals the place.
+/// Seals a position.
 pub async fn seal(session: &Session, listing: &Listing<'_>, place: &SortKey) -> Result<String> {
     Ok(URL_SAFE_NO_PAD.encode(session.seal_place(&listing.name(), &write(place)).await?))
 }
 
-/// Opens what [`seal`] made for the same caller and listing; anything else is an error with the code `invalid_cursor`.
+/// Opens a token that [`seal`] made for the same caller and listing. Anything else is an error with the code
+/// `invalid_cursor`.
 pub async fn open(session: &Session, listing: &Listing<'_>, text: &str) -> Result<SortKey> {
     let sealed = URL_SAFE_NO_PAD.decode(text).ok().filter(|_| text.len() <= LONGEST);
     match session.open_place(&listing.name(), &sealed.unwrap_or_default()).await? {
@@ -50,7 +51,7 @@ fn bad() -> Error {
         .with_code(Code::InvalidCursor)
 }
 
-/// Writes the place.
+/// Encodes a position.
 pub fn write(place: &SortKey) -> String {
     let two = |kind: &str, first: &str, second: &str| cursor::encode([kind, first, second]);
     match place {
@@ -68,7 +69,7 @@ pub fn write(place: &SortKey) -> String {
     }
 }
 
-/// Reads what [`write()`] wrote; anything else is an error with the code `invalid_cursor`.
+/// Decodes a position that [`write()`] encoded. Anything else is an error with the code `invalid_cursor`.
 pub fn read(text: &str) -> Result<SortKey> {
     let [kind, first, second] = cursor::decode::<3>(text)?;
     let integer = |text: &str| text.parse::<i64>().map_err(|_| bad());

@@ -1,5 +1,5 @@
-//! What all protocols share about content: how it is received and sent, under which conditions, in archives, and in
-//! lists page by page. Must not know a route, nor how a protocol writes its answers.
+//! Content transfer shared by all protocols: receiving, sending, preconditions, archives, and paged listings. Must not
+//! know a route, nor the response format of a protocol.
 
 pub mod bundle;
 pub mod conditions;

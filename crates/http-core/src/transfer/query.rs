@@ -1,11 +1,11 @@
-//! Reads query strings, and refuses them with words that name the fault.
+//! Parses query strings, and refuses bad ones with a message that names the fault.
 
 use axum::http::Uri;
 use model::{Code, Error, Result};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
-/// Reads the query string of an address.
+/// Parses the query string of an address.
 pub fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T> {
     let bad = |why: &str| Error::invalid(format!("the query cannot be read: {why}")).with_code(Code::InvalidQuery);
     if uri.query().is_some_and(|text| percent_decode_str(text).decode_utf8().is_err()) {
@@ -21,7 +21,7 @@ pub fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T> {
     }
 }
 
-/// A message of the reader of queries in words for people. Its numbers are whole ones without a sign.
+/// Rephrases a message of the query parser for users. The numbers in queries are whole and unsigned.
 fn in_words(why: &str) -> String {
     let (number, large) = ("it must be a whole number, 0 or more", "the number is too large");
     why.replace("invalid digit found in string", number)

@@ -1,4 +1,4 @@
-//! Takes a document's bytes from a request into an upload.
+//! Receives a document's bytes from a request into an upload.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
@@ -10,10 +10,10 @@ use crate::protocol::content_digest::Expected;
 use crate::protocol::idempotency;
 use crate::server::intake;
 
-/// Name of the field in which a client says when the content was last changed, as RFC 3339.
+/// Header field with the time of the content's last change, as RFC 3339.
 pub const MODIFIED_AT: &str = "x-modified-at";
 
-/// Stores the body of a request: when this answers, the document is durable.
+/// Stores the body of a request. When this returns, the document is durable.
 pub async fn store(
     session: &Session,
     destination: &Destination,
@@ -37,14 +37,14 @@ pub async fn store(
     upload.finish().await
 }
 
-/// The length that the client announced; none for a body in chunks.
+/// Returns the length that the client announced; `None` for a chunked body.
 pub fn announced(headers: &HeaderMap) -> Result<Option<u64>> {
     let Some(field) = headers.get(header::CONTENT_LENGTH) else { return Ok(None) };
     let length = field.to_str().ok().and_then(|text| text.parse().ok());
     length.map(Some).ok_or_else(|| Error::invalid("Content-Length is not a number of bytes"))
 }
 
-/// What would be stored is not what the client means when the body is only a part or is packed.
+/// Refuses a partial or encoded body. Storing it would not store what the client means.
 fn refuse_parts(headers: &HeaderMap) -> Result<()> {
     if headers.contains_key(header::CONTENT_RANGE) {
         return Err(Error::invalid("a part of a document cannot be replaced: send the whole, or use /api/v1/uploads"));

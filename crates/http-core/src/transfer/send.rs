@@ -1,4 +1,4 @@
-//! Sends a document's bytes: small ones that are in memory at once, others chunk by chunk.
+//! Sends a document's bytes: small documents in memory at once, others chunk by chunk.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -11,15 +11,15 @@ use repository::{Content, ReadRange, VersionChoice};
 use super::content::{self, Plan};
 use crate::server::{fair_sending, secure};
 
-/// Number of the version that an answer is about.
+/// Header field with the version number that a response is about.
 pub const X_VERSION: &str = "x-version";
-/// Identifier of the item that an answer is about.
+/// Header field with the identifier of the item that a response is about.
 pub const X_ITEM_ID: &str = "x-item-id";
 
-/// Answers GET or HEAD with an opened document.
+/// Responds to GET or HEAD with an opened document.
 ///
-/// The first bytes are read before the status is sent, and the record of damage is looked at, so that what is known to
-/// be damaged is an error. Damage that is found later breaks the connection: a client never takes a part for the whole.
+/// The first bytes are read and the record of damage is checked before the status is sent, so that known damage is an
+/// error. Damage found later breaks the connection: a client never takes a part for the whole.
 pub async fn content(method: &Method, headers: &HeaderMap, mut opened: Content, inline: bool) -> Result<Response> {
     secure::require_harmless_use(headers)?;
     let etag = format!("\"{}\"", opened.etag());
@@ -32,7 +32,7 @@ pub async fn content(method: &Method, headers: &HeaderMap, mut opened: Content, 
         inline,
     };
     let Plan { mut response, bytes } = content::plan(method, headers, &about)?;
-    // Whoever asks for a part may get what is whole; all of it would break off where the damage is.
+    // A request for a range may get the intact part. A download of the whole would abort at the damage.
     if response.status() == StatusCode::OK {
         opened.refuse_known_fault().await?;
     }
@@ -50,7 +50,7 @@ pub async fn content(method: &Method, headers: &HeaderMap, mut opened: Content, 
     Ok(response)
 }
 
-/// Which version a number asks for; without one, the version that the caller sees.
+/// Returns the version that a number selects; without one, the version that the caller sees.
 pub fn version_choice(number: Option<&str>) -> Result<VersionChoice> {
     match number {
         None => Ok(VersionChoice::Visible),
@@ -58,7 +58,7 @@ pub fn version_choice(number: Option<&str>) -> Result<VersionChoice> {
     }
 }
 
-/// Names item and version in an answer.
+/// Sets the header fields that identify item and version.
 pub fn identify(fields: &mut HeaderMap, id: model::Id, version: VersionNumber) {
     for (name, text) in [(X_ITEM_ID, id.to_string()), (X_VERSION, version.to_string())] {
         if let Ok(value) = HeaderValue::from_str(&text) {
@@ -75,7 +75,7 @@ async fn stream_from(mut opened: Content, count: u64) -> Result<Body> {
 
 struct Streaming {
     opened: Content,
-    /// What was read and not sent.
+    /// Bytes that were read but not sent yet.
     read: Option<Bytes>,
     left: u64,
 }

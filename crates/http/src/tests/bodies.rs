@@ -1,4 +1,4 @@
-//! Every route of the real server against bodies without end, in a process of its own whose memory is looked at.
+//! Every route of the real server with endless bodies, in a separate process whose memory is measured.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use super::{Farm, PASSWORD, description};
 use http_core::server::intake::{DOCUMENTS, FIELDS, takes_documents};
 use http_core::testing::is_alone;
 
-/// Bytes that are sent where nobody says to stop.
+/// Bytes sent if the server does not stop the client.
 const MUCH: usize = 24 << 20;
-/// Most memory in bytes that the whole process, this client included, may hold for itself, and that one request may
-/// add.
+/// Memory limits in bytes: for the anonymous memory of the whole process including this client (`MOST_MEMORY`), and for
+/// the increase by one request (`MOST_MORE`).
 const MOST_MEMORY: usize = 300 << 20;
 const MOST_MORE: usize = 12 << 20;
-/// Longest time until a request is answered or its connection closed.
+/// Timeout for a response or the end of the connection.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Bytes of memory that the process holds for itself, without files that are mapped.
+/// Returns the anonymous memory of the process in bytes, without mapped files.
 fn memory() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
@@ -31,12 +31,12 @@ fn memory() -> usize {
 enum End {
     Answered(u16),
     Closed,
-    /// Everything was taken, and more would be.
+    /// The server read everything and was still reading.
     Open,
 }
 
-/// Sends a head, then pieces in chunks until there is an answer, the connection ends or enough was sent; then the
-/// answer is waited for.
+/// Sends a head, then chunks until there is a response, the connection ends or `most` bytes were sent. Then it waits
+/// for the response.
 async fn send(address: SocketAddr, head: &str, begin: &[u8], piece: &[u8], (most, wait): (usize, Duration)) -> End {
     let stream = TcpStream::connect(address).await.unwrap();
     let (mut answer, mut body) = stream.into_split();
@@ -63,8 +63,8 @@ async fn send(address: SocketAddr, head: &str, begin: &[u8], piece: &[u8], (most
     let work = async {
         tokio::select! {
             end = &mut answering => end,
-            // What nobody wants is thrown away for a while: an answer has to come all the same. A connection that is
-            // closed while something is sent may still hold one, too.
+            // The server discards an unwanted body for a while, and a response must still arrive. A connection that
+            // closed while sending may hold a response, too.
             sent = sending => match tokio::time::timeout(wait, &mut answering).await {
                 Ok(end) => end,
                 Err(_) if sent.is_ok() && most > 0 => End::Open,
@@ -107,7 +107,7 @@ async fn serve() -> Target {
 }
 
 impl Target {
-    /// An address that the route serves.
+    /// Returns a path that the route serves.
     fn path(&self, route: &str) -> String {
         let documents = route.contains("upload") || route.contains("documents");
         let id = if documents { self.library.as_str() } else { "1" };
@@ -115,7 +115,7 @@ impl Target {
         words.split('/').map(|word| if word.starts_with('{') { "1" } else { word }).collect::<Vec<_>>().join("/")
     }
 
-    /// The head of a request, up to what describes its body.
+    /// Returns the head of a request, up to the fields that describe its body.
     fn head(&self, method: &str, route: &str, known: bool) -> String {
         let credential = match known {
             true if route.starts_with("/api") || route.starts_with("/dav") => {

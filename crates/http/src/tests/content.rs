@@ -30,7 +30,7 @@ async fn a_condition_that_an_operation_does_not_heed_is_refused() {
         );
     }
     farm.send("DELETE", &url, &fields, "").await.expect(412);
-    // Where there is no such operation, nothing could have heeded it.
+    // An unknown operation answers 405 before the condition matters.
     farm.send("POST", &format!("{url}/content"), &fields, "").await.expect(405);
     assert_eq!(farm.item("Documents/a.txt").await["version"], "1.0");
     farm.send("PATCH", &url, &fields[..1], "{\"name\": \"b.txt\"}").await.expect(200);
@@ -144,7 +144,7 @@ async fn a_body_of_another_length_or_one_that_is_cut_stores_nothing() {
         let reply = farm.send("PUT", URL, &[], Body::from_stream(cut)).await;
         assert_eq!(reply.expect(400).code(), "incomplete_body");
     }
-    // The SHA-256 of "hello\n", with a body that is not that.
+    // SHA-256 of "hello\n", sent with a different body.
     let promised = [("content-digest", "sha-256=:WJG1tSLV3whtD/CxEPvZ0hu0/HFjrzTQgoai6Eb2vgM=:")];
     let reply = farm.send("PUT", URL, &promised, "hello").await.expect(400);
     assert_eq!(reply.code(), "digest_mismatch");

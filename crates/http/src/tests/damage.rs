@@ -1,13 +1,13 @@
-//! For tests: bits that turn on the disk below a farm that is closed.
+//! Test helpers for damaged BLOBs: records faults, and flips bits in the store of a closed farm.
 
 use std::path::Path;
 
 use repository::Session;
 
-/// Length from which on equal bytes are taken for the content of a document.
+/// Minimum length of a run of equal bytes that counts as document content.
 const RUN: usize = 10_000;
 
-/// Puts on record what a check would find: all that lies in the farm's stores is damaged. Answers with how many BLOBs that is.
+/// Records every BLOB in the farm's stores as damaged, as a check would. Returns the number of BLOBs.
 pub async fn find(administrator: &Session) -> usize {
     let storage = administrator.storage().await.unwrap();
     let mut found = 0;
@@ -23,7 +23,7 @@ pub async fn find(administrator: &Session) -> usize {
     found
 }
 
-/// Turns a bit in each document of at least 10,000 equal bytes, none of them zero, in the store of files in this directory.
+/// Flips a bit in each document of at least 10,000 equal, non-zero bytes in the file store in this directory.
 pub fn damage(store: &Path) {
     let mut damaged = 0;
     for entry in std::fs::read_dir(store.join("segments")).unwrap() {

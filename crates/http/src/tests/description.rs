@@ -1,4 +1,4 @@
-//! The OpenAPI document against the router that really serves.
+//! The OpenAPI document compared with the router that serves requests.
 
 use std::collections::BTreeSet;
 
@@ -6,19 +6,19 @@ use serde_json::json;
 
 use super::Farm;
 
-/// Routes of the whole server that are not for programs: they are no part of the document.
+/// Routes that are not part of the API and therefore not in the document.
 const OTHERS: [&str; 4] = ["/api/v1/{*path}", "/api/{*path}", "/{*path}", "/api/openapi.json"];
 
-/// Pairs of method and path of the routes under `/api/`, as the router itself shows them.
+/// Returns pairs of method and path of the routes under `/api/`, read from the router itself.
 ///
-/// axum has no list of routes, but its debug text has: `RouteId(7): "/path"` for each path, and for each identifier a
-/// method router whose methods are `None` or not.
+/// axum offers no list of routes, but its debug output contains them: `RouteId(7): "/path"` for each path, and for each
+/// identifier a method router whose methods are `None` or not.
 pub fn served(router: &axum::Router) -> BTreeSet<(String, String)> {
     let of_programs = |path: &str| path.starts_with("/api/") && !OTHERS.contains(&path);
     all_routes(router).into_iter().filter(|(_, path)| of_programs(path)).map(without_star).collect()
 }
 
-/// The same for the pages.
+/// Returns the pairs of method and path of the web pages.
 pub fn served_pages(router: &axum::Router) -> BTreeSet<(String, String)> {
     let of_servers = ["/healthz", "/readyz", "/metrics"];
     let of_people = |path: &str| {
@@ -26,7 +26,7 @@ pub fn served_pages(router: &axum::Router) -> BTreeSet<(String, String)> {
             && !path.contains("__private__")
             && !OTHERS.contains(&path)
             && !of_servers.contains(&path)
-            // WebDAV has a matrix of its own.
+            // WebDAV has its own matrix.
             && path != "/dav"
             && !path.starts_with("/dav/")
     };

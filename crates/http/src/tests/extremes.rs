@@ -1,4 +1,4 @@
-//! More of everything than anybody has: what is shown stays a page, and what is asked for has bounds.
+//! Extreme amounts of data: pages stay small, and requests have limits.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Passwords that others could read on their way are refused.
+//! Passwords over connections that others can read are refused.
 
 use std::net::SocketAddr;
 
@@ -10,7 +10,7 @@ const PROXY: &str = "10.0.0.1:4711";
 const STRANGER: &str = "203.0.113.7:4711";
 const HERE: &str = "127.0.0.1:4711";
 
-/// A farm behind a proxy that speaks TLS, at one address.
+/// Starts a farm behind a TLS-terminating proxy with a fixed address.
 async fn proxied() -> Farm {
     Farm::with(|options| {
         options.behind_tls_proxy = true;
@@ -19,7 +19,7 @@ async fn proxied() -> Farm {
     .await
 }
 
-/// Sends a request with this credential as if it came from this peer.
+/// Sends a request with this credential as if from this peer address.
 async fn from(farm: &Farm, peer: &str, path: &str, credential: &str, fields: &[(&str, &str)]) -> Reply {
     let method = if path.starts_with("/dav/") { "PROPFIND" } else { "GET" };
     let mut request = Request::builder().method(method).uri(path).header("authorization", credential);
@@ -60,7 +60,7 @@ async fn behind_a_proxy_basic_is_taken_through_it_and_from_this_machine_alone() 
             }
             assert_eq!(from(&farm, STRANGER, me, &basic(secret), fields).await.code(), "basic_needs_tls");
         }
-        // A token is its owner's own risk, and is taken wherever it comes from.
+        // A bearer token is the responsibility of its owner and is accepted over any connection.
         from(&farm, STRANGER, me, &format!("Bearer {token}"), fields).await.expect(200);
     }
     for peer in [PROXY, HERE] {

@@ -1,11 +1,11 @@
-//! Paging through listings, as programs do, and what the end of a page tells of what is hidden behind it.
+//! Paging through listings over REST, and information that the end of a page could leak about hidden items behind it.
 
 use model::{Id, Role};
 use serde_json::Value;
 
 use super::Farm;
 
-/// Somebody who may add documents to a folder in which there is a hidden one between theirs.
+/// A user who may add documents to a folder in which a hidden item lies between their own.
 struct Attack {
     farm: Farm,
     folder: String,
@@ -32,7 +32,7 @@ impl Attack {
         self.farm.send_as("bob", "GET", &url, &[], "").await.expect(200).json()
     }
 
-    /// Adds a document and looks whether the page at `cursor` begins with it.
+    /// Adds a document and returns whether the page at `cursor` begins with it.
     async fn comes_next(&self, sort: &str, cursor: &str, name: &str, size: usize) -> bool {
         let path = format!("/api/v1/content/Documents/shared/{name}");
         self.farm.send_as("bob", "PUT", &path, &[], "x".repeat(size)).await.expect(201);
@@ -49,7 +49,7 @@ async fn the_end_of_a_page_does_not_compare_with_what_is_hidden_behind_it() {
         let page = attack.page(sort, "").await;
         assert_eq!(page["items"][0]["name"], "c.txt", "{sort}");
         let cursor = page["next"].as_str().unwrap();
-        // Whatever comes behind the item that was shown is shown, before what is hidden and behind it.
+        // Every new item behind the last shown one appears, whether it sorts before or after the hidden item.
         for (name, size) in [("d.txt", 2), ("l.txt", 499), ("n.txt", 501), ("w.txt", 998)] {
             let expected = sort != "modified";
             assert_eq!(attack.comes_next(sort, cursor, name, size).await, expected, "{name} by {sort}");

@@ -1,4 +1,4 @@
-//! Tests of the interface on the real router and a real farm in a private directory.
+//! Tests on the real router and a real farm in a private directory.
 
 mod access;
 mod bodies;
@@ -30,14 +30,14 @@ use tower::ServiceExt;
 
 use http_core::server::state::AppState;
 
-/// A farm with its router; the directory goes when the test ends.
+/// A farm with its router. Its directory is deleted when the test ends.
 pub struct Farm {
     pub router: Router,
     pub repository: Repository,
     directory: tempfile::TempDir,
 }
 
-/// One answer, read to its end.
+/// A response, read completely.
 pub struct Reply {
     pub status: StatusCode,
     pub headers: HeaderMap,
@@ -57,7 +57,7 @@ impl Reply {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// The stable code of a problem.
+    /// Returns the stable code of a problem response.
     pub fn code(&self) -> String {
         self.json()["code"].as_str().unwrap_or_default().to_owned()
     }
@@ -77,12 +77,12 @@ impl Farm {
         Self::start(tempfile::tempdir().unwrap(), |_| ()).await
     }
 
-    /// A farm whose server has other options than usual.
+    /// Starts a farm whose server has other options than the default.
     pub async fn with(change: impl FnOnce(&mut crate::Options)) -> Self {
         Self::start(tempfile::tempdir().unwrap(), change).await
     }
 
-    /// Ends the farm and opens it again on the same directory.
+    /// Closes the farm and opens it again on the same directory.
     pub async fn again(self) -> Self {
         let Self { router, repository, directory } = self;
         drop(router);
@@ -91,7 +91,7 @@ impl Farm {
         Self::start(directory, |_| ()).await
     }
 
-    /// Ends the farm, damages every BLOB in its store of files, and opens it again.
+    /// Closes the farm, damages every document of equal bytes in its file store, and opens it again.
     pub async fn damaged(self) -> Self {
         let Self { router, repository, directory } = self;
         drop(router);
@@ -101,7 +101,7 @@ impl Farm {
         Self::start(directory, |_| ()).await
     }
 
-    /// The data directory.
+    /// Data directory.
     pub fn data(&self) -> std::path::PathBuf {
         self.directory.path().join("farm")
     }
@@ -117,19 +117,20 @@ impl Farm {
         let (repository, _) = Repository::open(&options).await.unwrap();
         let mut options = crate::Options::new("127.0.0.1:0".parse().unwrap());
         options.behind_tls_proxy = true;
-        // A router that is called directly has no other end.
+        // A directly called router has no peer address. Its placeholder address is trusted as the TLS proxy.
         options.trust = crate::Trust::new(["0.0.0.0"], crate::AddressSource::Peer).unwrap();
         change(&mut options);
         let router = crate::router::router(AppState::new(repository.clone(), &options));
         Self { router, repository, directory }
     }
 
-    /// A request as the administrator.
+    /// Sends a request as the administrator.
     pub async fn send(&self, method: &str, path: &str, fields: &[(&str, &str)], body: impl Into<Body>) -> Reply {
         self.send_as("admin", method, path, fields, body).await
     }
 
-    /// A request as somebody with the password of all test accounts; as nobody when `login` is empty.
+    /// Sends a request as the user with this login and the common test password, or without credentials when `login` is
+    /// empty.
     pub async fn send_as(
         &self,
         login: &str,
@@ -160,25 +161,25 @@ impl Farm {
         self.send("PUT", &format!("/api/v1/content/{path}"), &[], bytes).await
     }
 
-    /// A request with a JSON body.
+    /// Sends a request with a JSON body.
     pub async fn json(&self, method: &str, path: &str, body: Value) -> Reply {
         self.send(method, path, &[("content-type", "application/json")], body.to_string()).await
     }
 
-    /// Makes an account with the password of all test accounts; returns its identifier.
+    /// Creates an account with the common test password and returns its identifier.
     pub async fn account(&self, login: &str) -> String {
         let body = serde_json::json!({"login": login, "password": PASSWORD});
         let reply = self.json("POST", "/api/v1/users", body).await.expect(201);
         reply.json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// The item at a path.
+    /// Returns the item at a path.
     pub async fn item(&self, path: &str) -> Value {
         let path = http_core::protocol::segments::encode_query(path);
         self.get(&format!("/api/v1/items/by-path?path={path}")).await.expect(200).json()
     }
 
-    /// The identifier of the item at a path.
+    /// Returns the identifier of the item at a path.
     pub async fn id(&self, path: &str) -> String {
         self.item(path).await["id"].as_str().unwrap().to_owned()
     }

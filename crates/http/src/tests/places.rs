@@ -1,4 +1,4 @@
-//! Costly work takes one of a few places of the person who asks, for as long as it is under way.
+//! Expensive operations hold one of a few permits of their user until they end.
 
 use axum::response::Response;
 use futures_util::{StreamExt, stream};
@@ -11,10 +11,10 @@ const SEARCH: &str = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch>\
     <D:select><D:prop><D:displayname/></D:prop></D:select>\
     <D:from><D:scope><D:href>/dav/Documents/</D:href><D:depth>1</D:depth></D:scope></D:from>\
     </D:basicsearch></D:searchrequest>";
-/// As many as one person may have under way.
+/// Number of permits per user.
 const MOST: usize = 4;
 
-/// A farm with a document, and two people who may read it; with the path of its archive.
+/// Starts a farm with a document and two users who may read it. Also returns the path of an archive of the document.
 async fn ready() -> (Farm, String) {
     let farm = Farm::new().await;
     farm.put("Documents/a.txt", "a").await.expect(201);
@@ -27,7 +27,7 @@ async fn ready() -> (Farm, String) {
     (farm, archive)
 }
 
-/// An answer of which nothing is read yet.
+/// Returns a response whose body has not been read.
 async fn begun(farm: &Farm, login: &str, path: &str) -> Response {
     let credential = format!("Basic {}", STANDARD.encode(format!("{login}:{PASSWORD}")));
     let request = Request::builder().uri(path).header("authorization", credential).body(Body::empty()).unwrap();
@@ -36,7 +36,7 @@ async fn begun(farm: &Farm, login: &str, path: &str) -> Response {
     response
 }
 
-/// Asks for one more archive and one more search; returns both statuses.
+/// Requests one more archive and one more search, and returns both statuses.
 async fn further(farm: &Farm, login: &str, archive: &str) -> [u16; 2] {
     let archive = farm.send_as(login, "GET", archive, &[], "").await;
     let search = farm.send_as(login, "SEARCH", "/dav/Documents/", &[], SEARCH).await;
@@ -54,7 +54,7 @@ async fn an_archive_has_a_place_until_it_was_sent() {
     assert_eq!(refused.code(), "too_many_requests");
     assert_eq!(further(&farm, "anna", &archive).await, [429, 429]);
     assert_eq!(further(&farm, "bert", &archive).await, [200, 207], "somebody else is not held up");
-    // One that is read to its end, and one that is given up.
+    // One response is read to its end; the others are dropped.
     let last = under_way.pop().unwrap().into_body();
     assert!(axum::body::to_bytes(last, usize::MAX).await.unwrap().starts_with(b"PK"));
     assert_eq!(further(&farm, "anna", &archive).await, [200, 207]);
@@ -64,7 +64,8 @@ async fn an_archive_has_a_place_until_it_was_sent() {
     assert_eq!(further(&farm, "anna", &archive).await, [200, 207]);
 }
 
-/// A query whose end has not come, what tells that it is waited for, and what lets it come.
+/// Returns an incomplete query body, a receiver that fires when the server waits for the rest, and a sender that
+/// completes the body.
 fn unfinished() -> (Body, oneshot::Receiver<()>, oneshot::Sender<()>) {
     let (wait, waited_for) = oneshot::channel();
     let (end, ended) = oneshot::channel::<()>();

@@ -1,4 +1,4 @@
-//! What refusals leave behind and what answers give away.
+//! Side effects of refused requests, and information that responses could leak.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,13 +12,13 @@ async fn admin(farm: &Farm) -> Session {
     farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap())
 }
 
-/// Gives an item permissions that only the administrator has.
+/// Gives an item unique permissions for the administrator only.
 async fn hide(farm: &Farm, path: &str) {
     let id: Id = farm.id(path).await.parse().unwrap();
     admin(farm).await.break_inheritance(&id.into(), false).await.unwrap();
 }
 
-/// Makes an account with exactly these rights on an item, which has permissions of its own from then on.
+/// Creates an account with exactly these rights on an item, which then has unique permissions.
 pub async fn person(farm: &Farm, login: &str, path: &str, rights: &[Right]) {
     let id: Id = farm.id(path).await.parse().unwrap();
     let account: Id = farm.account(login).await.parse().unwrap();
@@ -30,7 +30,7 @@ pub async fn person(farm: &Farm, login: &str, path: &str, rights: &[Right]) {
     admin.grant(&id.into(), account, role).await.unwrap();
 }
 
-/// The body of an answer without what is another one for each request.
+/// Returns the body of a response without the part that differs between requests.
 fn told(reply: &Reply) -> String {
     match serde_json::from_slice::<Value>(&reply.body) {
         Ok(Value::Object(mut problem)) => {
@@ -51,7 +51,7 @@ async fn a_site_collection_is_changed_whole_or_not_at_all() {
     let bad = json!({"quota_bytes": 1_000_000, "audit_reads": true, "title": ""});
     farm.json("PATCH", &at(&site), bad).await.expect(400);
     assert_eq!(farm.get(&at(&site)).await.text(), before);
-    // Another item is no site collection, for everything that is asked of one.
+    // An item that is not a site collection is treated as absent by every operation on site collections.
     for body in [
         json!({"title": "Mine"}),
         json!({"accent": "blue"}),
@@ -155,7 +155,7 @@ async fn cursors_tell_nothing_of_what_is_hidden() {
     let forged = URL_SAFE_NO_PAD.encode("1\u{1f}n\u{1f}canary-1.txt\u{1f}");
     let path = format!("/api/v1/items/{folder}/children?cursor={forged}");
     assert_eq!(farm.get(&path).await.expect(400).code(), "invalid_cursor");
-    // Another server of the farm, or this one after a restart, goes on where a page ended.
+    // A cursor remains valid on another server of the farm, and after a restart.
     let path = format!("/api/v1/items/{folder}/children?limit=2");
     let next = farm.get(&path).await.json()["next"].as_str().unwrap().to_owned();
     let farm = farm.again().await;

@@ -1,4 +1,4 @@
-//! The search by name, as programs use it.
+//! Search by name over REST.
 
 use super::Farm;
 

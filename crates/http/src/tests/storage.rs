@@ -1,4 +1,4 @@
-//! Stores, policies, jobs and damaged BLOBs as programs see them.
+//! Stores, policies, jobs and damaged BLOBs over REST.
 
 use std::time::{Duration, Instant};
 
@@ -142,11 +142,11 @@ async fn a_document_on_record_as_damaged_is_refused_as_a_whole_until_it_is_found
     let deadline = Instant::now() + Duration::from_secs(30);
     while farm.send("HEAD", url, &[], "").await.status != StatusCode::OK {
         assert!(Instant::now() < deadline, "it stays on record");
-        // sleep: it is read again beside the requests, nothing tells when that has ended
+        // sleep: the BLOB is verified in the background, and nothing signals the end
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert!(farm.get("/api/v1/farm/faults").await.expect(200).json()["items"].as_array().unwrap().is_empty());
-    // It was not used up by a download that came to nothing.
+    // The failed download did not use up the link's single download.
     assert_eq!(download().await, StatusCode::OK);
     assert_eq!(download().await, StatusCode::NOT_FOUND);
 }

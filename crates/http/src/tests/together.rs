@@ -1,4 +1,4 @@
-//! What people do with documents that others work on too: views, following, links, locks.
+//! Collaboration over REST: views, following, links, locks.
 
 use serde_json::{Value, json};
 

@@ -50,7 +50,7 @@ async fn parts_survive_a_restart_and_become_one_version() {
     assert_eq!(offset(&farm, &url).await, "0");
     let first = send(&farm, "admin", &url, 0, content.slice(..1_200_000)).await.expect(204);
     assert_eq!(first.header("upload-offset"), "1200000");
-    // What a crash leaves behind the acknowledged bytes must not count.
+    // Bytes that a crash leaves behind the acknowledged ones must not count.
     let file = farm.data().join("uploads").join(url.rsplit('/').next().unwrap());
     let file = std::fs::OpenOptions::new().write(true).open(file).unwrap();
     file.write_all_at(&[0xee; 50_000], 4096 + 1_200_000).unwrap();
@@ -133,7 +133,7 @@ async fn rights_and_conditions_are_asked_again_at_the_end() {
     farm.json("POST", &grants, json!({"principal": ben, "role": "3"})).await.expect(204);
     let url = begin(&farm, "ben", "Documents/b.txt", 6).await.expect(201).header("location").to_owned();
     send(&farm, "ben", &url, 0, "one").await.expect(204);
-    // Nobody else knows of it, not even an administrator.
+    // An upload is visible to its owner only, not even to an administrator.
     farm.send("HEAD", &url, &[TUS], "").await.expect(404);
     farm.send("DELETE", &url, &[TUS], "").await.expect(404);
     send(&farm, "admin", &url, 3, "two").await.expect(404);
@@ -141,7 +141,7 @@ async fn rights_and_conditions_are_asked_again_at_the_end() {
     send(&farm, "ben", &url, 3, "two").await.expect(404);
     farm.get("/api/v1/content/Documents/b.txt").await.expect(404);
     farm.json("POST", &grants, json!({"principal": ben, "role": "3"})).await.expect(204);
-    // All bytes are there: asking for the state completes it.
+    // All bytes have arrived, so a request for the state completes the upload.
     assert_eq!(farm.send_as("ben", "HEAD", &url, &[TUS], "").await.expect(200).header("x-version"), "1.0");
     assert_eq!(farm.get("/api/v1/content/Documents/b.txt").await.text(), "onetwo");
 }
@@ -174,11 +174,11 @@ async fn to_publish_by_parts_takes_the_right_to_publish() {
     assert_eq!(std::fs::read_dir(farm.data().join("uploads")).map_or(0, Iterator::count), 0, "refused before a byte");
     farm.get("/api/v1/content/Drafts/b.txt").await.expect(404);
     assert_eq!(farm.get("/api/v1/content/Drafts/a.txt").await.expect(200).header("x-version"), "1.0");
-    // Without publishing it is a draft, which others do not see.
+    // Without `publish` the version is a draft, which other users cannot see.
     assert_eq!(create("edits", new, "false", "3", "two").await.expect(201).header("x-version"), "0.1");
     assert_eq!(create("edits", next, "false", "3", "two").await.expect(201).header("x-version"), "1.1");
     assert_eq!(create("publishes", next, "true", "3", "new").await.expect(201).header("x-version"), "2.0");
-    // The right is asked for again at the end.
+    // The right is checked again at the end of the upload.
     let url = create("publishes", next, "true", "6", "one").await.expect(201).header("location").to_owned();
     let library = farm.id("Drafts").await;
     let grants = format!("/api/v1/items/{library}/permissions/grants");
@@ -257,10 +257,10 @@ async fn unfinished_uploads_of_one_person_take_no_more_than_their_limit() {
     assert_eq!(begin(&farm, "admin", "Documents/b", 4_001).await.expect(507).code(), "too_much_unfinished");
     let second = begin(&farm, "admin", "Documents/b", 4_000).await.expect(201).header("location").to_owned();
     assert_eq!(begin(&farm, "admin", "Documents/c", 1).await.expect(507).code(), "too_much_unfinished");
-    // What is complete is a document, and what is cancelled is nothing.
+    // A completed upload no longer counts, and neither does a cancelled one.
     send(&farm, "admin", &first, 0, bytes(6_000)).await.expect(204);
     farm.send("DELETE", &second, &[TUS], "").await.expect(204);
-    // Those who begin at once share one limit.
+    // Concurrently started uploads share one limit.
     let names: Vec<String> = (0..16).map(|i| format!("Documents/many{i}")).collect();
     let begun = join_all(names.iter().map(|name| begin(&farm, "admin", name, 2_000))).await;
     assert_eq!(begun.iter().filter(|reply| reply.status == 201).count(), 5);
@@ -278,7 +278,8 @@ async fn running_uploads_count_as_unfinished_while_they_run() {
     });
     let running = farm.put("Documents/long", Body::from_stream(body));
     let watched = async {
-        // The third waits until the second was taken, and that is taken when the first is written.
+        // The channel holds one chunk. The third send completes only after the second chunk was taken, which happens
+        // after the first was written.
         for length in [70 * MIB, 1, 1] {
             sender.send(bytes(length)).await.unwrap();
         }

@@ -1,4 +1,4 @@
-//! A walk through the interface as a program takes it.
+//! A walk through the REST interface, as a client program uses it.
 
 use serde_json::{Value, json};
 

@@ -85,7 +85,7 @@ impl Content {
         Self { before, blocks: blocks(inside), after, length }
     }
 
-    /// Bytes in all.
+    /// Total number of bytes.
     pub fn length(&self) -> u64 {
         self.length
     }

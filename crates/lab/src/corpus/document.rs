@@ -20,7 +20,7 @@ pub struct Document {
     pub library: u32,
     /// Its folder in the library, from 0.
     pub folder: u32,
-    /// Its name.
+    /// Name.
     pub name: String,
     /// Its size in bytes.
     pub size: u64,

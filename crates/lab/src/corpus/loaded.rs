@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Loaded {
     /// Documents that were sent; 0 when all were there.
     pub documents: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
     /// Seconds.
     pub seconds: f64,

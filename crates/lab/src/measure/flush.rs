@@ -138,7 +138,7 @@ pub struct FaultCount {
     pub operation: usize,
     /// What kind.
     pub kind: FaultKind,
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// What the first one said.
     pub first: String,

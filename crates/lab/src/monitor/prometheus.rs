@@ -11,7 +11,7 @@ use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Target, TargetPlan};
 
 /// Longest time of one look.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Most bytes of an answer.
+/// Limit on the bytes of an answer.
 const MOST_ANSWER: usize = 4 << 20;
 /// Most figures of an answer that are taken: some series are made of two.
 const MOST_FIGURES: usize = 2 * MOST_SERIES;

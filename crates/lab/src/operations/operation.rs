@@ -15,7 +15,7 @@ pub const EVERYWHERE: &[Kind] = &[Kind::Strongroom, Kind::Webdav];
 /// The work of an operation.
 pub type Work<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + 'a>>;
 
-/// One operation.
+/// An operation.
 pub struct Operation {
     /// Its name in plans.
     pub name: &'static str,

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 
 /// A plan that comes with the program.
 pub struct Shipped {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
     /// Its file.
     pub text: &'static str,

@@ -77,7 +77,7 @@ pub struct RunResult {
 /// One operation, or all together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OperationResult {
-    /// What it is called.
+    /// Title.
     pub label: String,
     /// Its share of the mix that was run, 0 to 1.
     pub share: f64,
@@ -139,7 +139,7 @@ pub struct FaultResult {
     pub operation: String,
     /// What kind.
     pub kind: FaultKind,
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// What the first one said.
     pub first: String,
@@ -178,7 +178,7 @@ pub struct Environment {
 pub struct CorpusResult {
     /// Documents.
     pub documents: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
     /// What loading took; nothing when it was there.
     pub loaded: Loaded,

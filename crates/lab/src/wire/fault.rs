@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Fault {
     /// For counting.
     pub kind: FaultKind,
-    /// What happened.
+    /// Description of what happened.
     pub message: String,
 }
 

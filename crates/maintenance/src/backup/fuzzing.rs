@@ -1,6 +1,7 @@
-//! What fuzz targets call of backups: each function takes the bytes of one input and asserts what must hold for any.
+//! Entry points of the fuzz targets for backups. Each function takes one input and asserts properties that must hold
+//! for any input.
 //!
-//! Exists only when built with `--cfg fuzzing`; `fuzz/run` says how to run it.
+//! Compiled only with `--cfg fuzzing`; `fuzz/run` explains how to run the targets.
 
 use bytes::{Bytes, BytesMut};
 use model::Result;
@@ -12,10 +13,10 @@ use crate::backup::format::key::Key;
 use crate::backup::format::manifest::Manifest;
 use crate::backup::place::destination::parse_marker;
 
-/// More than this does not come out of what is decoded here.
+/// Limit on decoded bytes per input.
 const LIMIT: usize = 8 << 20;
 
-/// Sets and other small files. The first byte says which.
+/// Fuzzes sets and other small files. The first byte selects the kind.
 pub fn set(input: &[u8]) {
     let Some((choice, text)) = input.split_first() else { return };
     match choice & 3 {
@@ -39,7 +40,7 @@ pub fn set(input: &[u8]) {
     }
 }
 
-/// Lists of entries.
+/// Fuzzes parts of entry lists.
 pub fn parts(input: &[u8]) {
     let Ok(entries) = read_part(input) else { return };
     let mut canonical = input.to_vec();
@@ -62,8 +63,8 @@ fn in_pieces(codec: Codec, stored: &Bytes, key: &Key, piece: usize) -> Result<Op
     Ok(decoder.is_complete().then(|| out.freeze()))
 }
 
-/// Stored bytes. The first byte says how they were stored, or that they are yet to be; the second into what pieces they
-/// are cut.
+/// Fuzzes stored bytes. The first byte selects the codec, or that the rest is plain bytes to be encoded first. The
+/// second byte sets the length of the pieces that are fed.
 pub fn codec(input: &[u8]) {
     let Some(([choice, piece], rest)) = input.split_first_chunk::<2>() else { return };
     let (key, rest, piece) = (Key::known(), Bytes::copy_from_slice(rest), usize::from(*piece) + 1);

@@ -1,10 +1,10 @@
-//! Backups: a farm's databases and BLOBs as of one point in time, in a place of their own, each thing stored once over all
-//! generations.
+//! Backups: a farm's databases and BLOBs as of one point in time, in a separate location. Each object is stored once
+//! across all generations.
 //!
-//! A set consists of lists of digests; what they name lies in one BLOB store, plain, compressed or sealed. The manifest is
-//! written last. This module knows nothing of how a set is brought back.
+//! A set consists of lists of digests. The objects they reference are in one BLOB store: plain, compressed or
+//! encrypted. The manifest is written last. This module does not know how a set is restored.
 //!
-//! Arrows point one way: `take` and `keep` know `place`, and all of them know `format`.
+//! Dependencies point one way: `take` and `keep` use `place`, and all of them use `format`.
 
 pub(crate) mod format;
 #[cfg(fuzzing)]

@@ -1,4 +1,4 @@
-//! State that the parts of one export share.
+//! Shared state of one export.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -10,7 +10,7 @@ use repository::{Item, Session};
 use crate::posix::Directory;
 use crate::progress::{Faults, Progress};
 
-/// What all parts of one export share.
+/// Shared state of one export.
 pub(super) struct Context {
     pub session: Session,
     pub root: Directory,
@@ -22,21 +22,21 @@ pub(super) struct Context {
     pub version_files: AtomicU64,
     pub folders: AtomicU64,
     pub bytes: AtomicU64,
-    /// Numbers of files that are being written.
+    /// Next number for a temporary file name.
     pub part: AtomicU64,
-    /// Directories whose time is set when nothing is written into them any more.
+    /// Directories and the times to set on them once all files are written.
     pub times: Mutex<Vec<(PathBuf, Timestamp)>>,
 }
 
-/// A document that is to be written.
+/// A document to be written.
 pub(super) struct Job {
     pub directory: Arc<Directory>,
     pub item: Item,
-    /// Whether the file is there already, so that only earlier versions may be missing.
+    /// Set when the file already exists unchanged, so that only earlier versions may be missing.
     pub present: bool,
 }
 
-/// The error of a thread or task that ended without an answer.
+/// Converts the failure of a task into an error.
 pub(super) fn ended(error: tokio::task::JoinError) -> Error {
     Error::unavailable("a part of the export ended unexpectedly").with_source(error)
 }

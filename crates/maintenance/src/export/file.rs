@@ -1,4 +1,4 @@
-//! Writing one document: beside its place, with its time, then renamed into it.
+//! Writing of one document: into a temporary file that gets the document's time and is then renamed to the final name.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,18 +16,18 @@ use super::context::{Context, ended};
 use crate::posix::{Directory, set_modified};
 use crate::progress::{Fault, Reason};
 
-/// How the names of files begin and end that are being written.
+/// Prefix and suffix of temporary file names.
 const PART: (&str, &str) = (".strongroom-export-", ".part");
-/// Pieces of 256 KiB that are read ahead of the disk.
+/// Number of 256 KiB pieces that are read ahead of the disk.
 const AHEAD: usize = 8;
 
-/// Whether a file is one that was being written.
+/// Returns whether a file name is that of a temporary file.
 pub(super) fn is_part(name: &OsStr) -> bool {
     let name = name.as_bytes();
     name.starts_with(PART.0.as_bytes()) && name.ends_with(PART.1.as_bytes())
 }
 
-/// Tells what is wrong with one document from a failure that ends the export.
+/// Returns the fault if the error concerns only this document. Returns the error if it must end the export.
 pub(super) fn refusal(directory: &Directory, name: &str, error: Error) -> Result<Fault> {
     let reason = match error.kind() {
         ErrorKind::Corrupt => Reason::Damaged,
@@ -37,15 +37,15 @@ pub(super) fn refusal(directory: &Directory, name: &str, error: Error) -> Result
     Ok(Fault::new(&directory.path_of(name.as_ref()), reason, error.message()))
 }
 
-/// Why a document was not written.
+/// Cause of a document that was not written.
 enum Trouble {
-    /// The farm did not deliver its bytes.
+    /// Reading the content from the farm failed.
     Content(Error),
-    /// The file system did not take them.
+    /// Writing to the file system failed.
     File(io::Error),
 }
 
-/// Writes content as a file and answers its length.
+/// Writes content to a file and returns its length.
 pub(super) async fn put(
     context: &Arc<Context>,
     directory: &Arc<Directory>,
@@ -64,7 +64,7 @@ pub(super) async fn put(
             Err(error) => Err(error),
         };
         let ends = piece.is_err();
-        // A writer that has gone tells why when it is asked.
+        // A writer that has stopped returns its error below, when it is joined.
         if pieces.send(piece.map_err(|error| failure = Some(error))).await.is_err() || ends {
             break;
         }
@@ -93,7 +93,7 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// Writes pieces until there are no more, on a thread that may block. A piece that is an error ends the file.
+/// Writes pieces to the file until the channel is closed. Blocking. An error in place of a piece abandons the file.
 fn write(
     directory: &Directory,
     name: &str,
@@ -110,7 +110,7 @@ fn write(
         Ok(length)
     });
     if written.is_err() {
-        // What cannot be removed is removed by the next export.
+        // The next export removes a temporary file that cannot be removed now.
         let _ = directory.remove(temporary);
     }
     written
@@ -126,7 +126,7 @@ fn fill(mut file: &File, pieces: &mut mpsc::Receiver<Result<Bytes, ()>>) -> io::
     Ok(length)
 }
 
-/// Whether the file system says that it cannot take a name.
+/// Returns whether the file system rejected a name.
 pub(super) fn cannot_name(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{InvalidFilename, InvalidInput};
     matches!(error.kind(), InvalidFilename | InvalidInput)

@@ -1,8 +1,8 @@
-//! Exporting a library into a directory: the same bytes, names and times as files.
+//! Export of a library into a directory: the same bytes, names and times as files.
 //!
-//! Each document is written beside its place and renamed into it, so that a file of the right name is always whole; what
-//! is there with the same size and time is not written again. Everything is reached by handles of directories without
-//! following links: nothing outside the destination is touched.
+//! Each document is written to a temporary file and renamed, so that a file with its final name is always complete.
+//! Files that already have the same size and time are not written again. All access is relative to directory handles
+//! and does not follow links, so nothing outside the destination is touched.
 
 use model::Code;
 mod context;
@@ -26,45 +26,46 @@ use context::{Context, ended};
 use crate::posix::Directory;
 use crate::progress::{Fault, Faults, Progress, Reason};
 
-/// Documents that are read and written at once.
+/// Number of documents that are read and written concurrently.
 const AT_ONCE: usize = 8;
-/// Documents that wait to be written. Each may keep one directory open.
+/// Capacity of the queue of documents. Each queued document may keep one directory open.
 const WAITING: usize = 64;
 
-/// What to export, and how.
+/// Options of an export.
 pub struct ExportOptions {
-    /// The library or folder.
+    /// Library or folder.
     pub source: Target,
-    /// The directory that takes its content; made when it is missing.
+    /// Destination directory. It is created if missing.
     pub destination: PathBuf,
-    /// Whether to write earlier versions too, into the directory `.versions`.
+    /// Also write earlier versions, into the directory `.versions`.
     pub versions: bool,
-    /// Whether to count documents and bytes first, beside the export, for a progress bar.
+    /// Count documents and bytes concurrently with the export, for a progress bar.
     pub count: bool,
 }
 
-/// What an export did.
+/// Result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportSummary {
-    /// Documents that were written.
+    /// Number of documents written.
     pub written: u64,
-    /// Documents that were there with the same size and time already.
+    /// Number of documents whose file already had the same size and time.
     pub unchanged: u64,
-    /// Earlier versions that were written.
+    /// Number of earlier versions written.
     pub versions: u64,
-    /// Folders.
+    /// Number of folders.
     pub folders: u64,
-    /// Bytes that were written.
+    /// Number of bytes written.
     pub bytes: u64,
-    /// Items that were not taken, by reason.
+    /// Number of skipped items, by reason.
     pub faults: BTreeMap<Reason, u64>,
 }
 
-/// Exports a library or folder. `on_fault` hears of each item that was not taken; the export goes on. When this returns,
-/// all that was written is on stable storage.
+/// Exports a library or folder. Calls `on_fault` for each skipped item, and continues. On return all written data is on
+/// stable storage.
 ///
-/// Errors end the export, and starting it again goes on from there: `NotFound`, `Exhausted` for a full disk,
-/// `Unavailable`; `Conflict` when another export writes into the directory.
+/// # Errors
+/// An error ends the export; running it again resumes it. `NotFound`; `Exhausted` for a full disk; `Unavailable`;
+/// `Conflict` when another export writes into the directory, or when the source cannot be exported.
 pub fn export(
     session: Session,
     options: ExportOptions,
@@ -146,7 +147,7 @@ async fn run(context: &Arc<Context>, source: Item, count: bool) -> Result<()> {
 }
 
 impl Context {
-    /// Sets the times of directories, and waits until all is on stable storage. Blocks.
+    /// Sets the times of directories and flushes everything to stable storage. Blocking.
     fn finish(&self) -> Result<()> {
         let times = std::mem::take(&mut *self.times.lock().unwrap_or_else(PoisonError::into_inner));
         for (path, time) in times {

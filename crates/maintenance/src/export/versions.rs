@@ -1,4 +1,4 @@
-//! Earlier versions of a document, as files `.versions/<path of the document>/<number>.<extension>`.
+//! Export of a document's earlier versions, as files `.versions/<path of the document>/<number>.<extension>`.
 
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::file::{put, refusal};
 use crate::posix::{Directory, Kind};
 use crate::progress::{Fault, Reason};
 
-/// Where earlier versions go; also the folded form of the name.
+/// Name of the directory for earlier versions. The name is identical to its folded form.
 pub(super) const DIRECTORY: &str = ".versions";
-/// Versions of one page.
+/// Number of versions per page.
 const PAGE: usize = 1_000;
 
-/// Writes all versions of a document but the one that was exported as the document itself.
+/// Writes all versions of a document except the one that was exported as the document itself.
 pub(super) async fn write(context: &Arc<Context>, job: &Job) -> Result<()> {
     let target: Target = job.item.id.into();
     let mut directory: Option<Arc<Directory>> = None;

@@ -1,4 +1,5 @@
-//! Walking the library: a few folders at a time, the deepest first, so that only directories on the way are open.
+//! Traversal of the library: several folders concurrently, depth first, so that only directories on the current paths
+//! are open.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -16,19 +17,19 @@ use super::versions;
 use crate::posix::{Directory, Kind};
 use crate::progress::{Fault, Reason};
 
-/// Folders that are listed at once.
+/// Number of folders that are listed concurrently.
 const AT_ONCE: usize = 4;
-/// Entries of one page of a folder.
+/// Number of folder entries per page.
 const PAGE: usize = 500;
 
-/// A folder whose turn has not come.
+/// A folder waiting to be visited.
 struct Place {
-    /// The directory that holds it; none for the root.
+    /// Parent directory. None for the root.
     above: Option<Arc<Directory>>,
     folder: Item,
 }
 
-/// Walks until every document was sent to the writers.
+/// Visits all folders. Returns when every document has been sent to the writers.
 pub(super) async fn run(context: Arc<Context>, source: Item, jobs: mpsc::Sender<Job>) -> Result<()> {
     let mut waiting = vec![Place { above: None, folder: source }];
     let mut running = JoinSet::new();
@@ -45,7 +46,7 @@ pub(super) async fn run(context: Arc<Context>, source: Item, jobs: mpsc::Sender<
     }
 }
 
-/// Makes a folder's directory, sends its documents, and answers the folders below it.
+/// Creates a folder's directory, sends its documents to the writers, and returns its subfolders.
 async fn visit(context: Arc<Context>, jobs: mpsc::Sender<Job>, place: Place) -> Result<Vec<Place>> {
     let Place { above, folder } = place;
     let (making, item) = (context.clone(), folder.clone());
@@ -88,7 +89,7 @@ async fn visit(context: Arc<Context>, jobs: mpsc::Sender<Job>, place: Place) -> 
     }
 }
 
-/// Makes or opens the directory and removes what an export that was killed left half written in it. Blocks.
+/// Creates or opens the directory, and removes the temporary files of a killed export. Blocking.
 fn make(context: &Context, above: Option<&Directory>, folder: &Item) -> Result<Directory, Fault> {
     let path = above.map_or_else(PathBuf::new, |above| above.path_of(folder.name.as_ref()));
     let made = match above {
@@ -107,7 +108,7 @@ fn make(context: &Context, above: Option<&Directory>, folder: &Item) -> Result<D
     })
 }
 
-/// Documents of a page that are to be written. Blocks.
+/// Returns the documents of a page that must be written. Blocking.
 fn compare(context: &Context, directory: &Arc<Directory>, documents: Vec<Item>) -> Vec<Job> {
     let mut jobs = Vec::new();
     for item in documents {

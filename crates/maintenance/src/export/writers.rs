@@ -1,4 +1,4 @@
-//! The writers: each takes a document that waits, and writes it and its earlier versions.
+//! Writer tasks: each takes a document from the queue and writes it, together with its earlier versions if requested.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use super::context::{Context, Job};
 use super::file::{put, refusal};
 use super::versions;
 
-/// Writes what comes until the walk has ended.
+/// Writes documents until the queue is closed.
 pub(super) async fn run(context: Arc<Context>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) -> Result<()> {
     loop {
         let next = jobs.lock().await.recv().await;

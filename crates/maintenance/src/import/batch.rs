@@ -1,5 +1,5 @@
-//! Small files: read and hashed on threads that may block, their bytes stored side by side so that the store's group
-//! commit fills, then one transaction for all of them.
+//! Import of small files in batches. Files are read and hashed on blocking threads. Their bytes are stored concurrently
+//! to fill the store's group commit. One transaction then creates all documents of the batch.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -18,16 +18,16 @@ use super::read::read_whole;
 use crate::posix::Status;
 use crate::progress::{Fault, Reason};
 
-/// Batches that run at once: while one waits for the disk, others read and hash.
+/// Number of concurrent batches: while one waits for the disk, the others read and hash.
 const AT_ONCE: usize = 3;
-/// Most documents of one batch.
+/// Maximum number of documents per batch.
 const MOST_FILES: usize = MAX_IMPORT_BATCH;
-/// Bytes after which a batch is closed.
+/// Number of bytes at which a batch is closed.
 const MOST_BYTES: u64 = 24 * 1024 * 1024;
-/// Folders after which a batch is closed, since each keeps a directory open.
+/// Number of folders at which a batch is closed, because each keeps a directory open.
 const MOST_FOLDERS: usize = 64;
 
-/// Files that are stored together.
+/// A batch of files that are stored together.
 #[derive(Default)]
 struct Batch {
     jobs: Vec<Job>,
@@ -47,7 +47,7 @@ impl Batch {
     }
 }
 
-/// Stores what comes until the walk has ended.
+/// Stores files until the queue is closed.
 pub(super) async fn run(context: Arc<Context>, mut jobs: mpsc::Receiver<Job>) -> Result<()> {
     let mut running = JoinSet::new();
     let mut batch = Batch::default();
@@ -104,10 +104,10 @@ async fn store(context: Arc<Context>, jobs: Vec<Job>) -> Result<()> {
     commit(&context, files, documents).await
 }
 
-/// What became of reading a file.
+/// Result of reading a file.
 type Found<T> = (Job, Result<(T, Status), Fault>);
 
-/// Reads and hashes files, each while its bytes are still in the processor's cache.
+/// Reads and hashes files. Each file is hashed while its bytes are still in the processor's cache.
 fn read(buffers: &Buffers, jobs: Vec<Job>) -> Vec<Found<HashedBytes>> {
     let mut gathered = buffers.take();
     let expected: u64 = jobs.iter().map(|job| job.size + 1).sum();
@@ -126,14 +126,15 @@ fn read(buffers: &Buffers, jobs: Vec<Job>) -> Vec<Found<HashedBytes>> {
     read.into_iter().map(cut).collect()
 }
 
-/// Whom a file belonged to, and when it was changed; when it was made, most file systems do not tell.
+/// Returns owner and times of a file. Most file systems do not report the creation time, so the modification time is
+/// used, but no later than now.
 pub(super) fn ownership(context: &Context, status: &Status) -> Ownership {
     let owner = context.owner(status.user);
     let created_at = status.modified.min(Timestamp::now());
     Ownership { created_by: owner, created_at, modified_by: owner, modified_at: status.modified }
 }
 
-/// Makes documents of files whose bytes are stored, and counts them.
+/// Creates documents from files whose bytes are stored, and counts them.
 pub(super) async fn commit(context: &Context, files: Vec<(Job, Status)>, documents: Vec<ImportDocument>) -> Result<()> {
     let outcomes = context.session.import_documents(documents).await?;
     for ((job, status), outcome) in files.into_iter().zip(outcomes) {
@@ -150,7 +151,7 @@ pub(super) async fn commit(context: &Context, files: Vec<(Job, Status)>, documen
             Err(error) => {
                 let path = job.directory.path_of(job.name.as_str().as_ref());
                 let fault = Fault::new(&path, Reason::Refused, error.message());
-                // The bytes of a large file were counted while they were read.
+                // The bytes of a large file were counted while it was read.
                 context.refuse_file(&fault, if job.size <= SMALL { status.size } else { 0 });
             }
         }

@@ -1,27 +1,27 @@
-//! Memory for the files of a batch, used again by the next one: memory that is new to the process has to be cleared by the
-//! kernel first, which takes as long as reading a file into it.
+//! Reusable memory for the files of a batch. The kernel must clear fresh memory before a process can use it, which
+//! takes as long as reading a file into it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-/// Buffers that nobody uses at the moment.
+/// Pool of unused buffers.
 #[derive(Clone, Default)]
 pub(super) struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
 
-/// Filled memory that goes back when its last reader is gone.
+/// A filled buffer that returns to the pool when its last reader drops it.
 struct Lent {
     bytes: Vec<u8>,
     home: Buffers,
 }
 
 impl Buffers {
-    /// An empty buffer, with room if one was used before.
+    /// Returns an empty buffer, with capacity if it was used before.
     pub(super) fn take(&self) -> Vec<u8> {
         self.idle().pop().unwrap_or_default()
     }
 
-    /// The content of a buffer for readers, who cut it into parts.
+    /// Shares the content of a buffer with readers, which may slice it.
     pub(super) fn share(&self, bytes: Vec<u8>) -> Bytes {
         Bytes::from_owner(Lent { bytes, home: self.clone() })
     }

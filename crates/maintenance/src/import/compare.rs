@@ -1,4 +1,5 @@
-//! What of a directory is missing in its folder: entries of the directory, and what the farm has already.
+//! Comparison of a directory with its folder: the entries of the directory, and the items that already exist in the
+//! farm.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -11,26 +12,27 @@ use super::owners::Grants;
 use crate::posix::{Directory, Kind, Status, entries};
 use crate::progress::{Fault, Reason};
 
-/// Entries of one page of a folder.
+/// Number of folder entries per page.
 const PAGE: usize = 1_000;
 
-/// An entry that can be imported.
+/// A directory entry that can be imported.
 pub(super) struct Local {
     pub(super) name: Name,
     pub(super) status: Status,
-    /// What a directory grants; empty for a file, and when permissions do not count.
+    /// Grants of a directory. Empty for a file, and when permissions are not mapped.
     pub(super) grants: Grants,
 }
 
-/// What became of an entry when it was compared.
+/// Result of comparing an entry.
 pub(super) enum Found {
-    /// The farm has nothing of that name.
+    /// The folder has no item with this name.
     Missing,
-    /// The farm has an older or newer one; a folder is as it should be.
+    /// The folder has an item with this name: a document with another size or time, or an item that is kept as it is,
+    /// such as a folder.
     Present(Box<Item>),
 }
 
-/// Reads a directory: entries that can be imported by folded name, and faults for the others. Blocks.
+/// Reads a directory. Returns the importable entries by folded name, and faults for the others. Blocking.
 pub(super) fn read(context: &Context, directory: &Directory) -> std::io::Result<(HashMap<String, Local>, Vec<Fault>)> {
     let mut found: HashMap<String, Local> = HashMap::new();
     let mut faults = Vec::new();
@@ -85,14 +87,16 @@ fn usable(entry: &OsStr) -> Result<Name, String> {
     Name::new(text).map_err(|error| error.message().to_owned())
 }
 
-/// What a directory grants. One that cannot be opened is reported when its turn comes.
+/// Returns the grants of a directory. If the directory cannot be opened, only its owner and others count here; the
+/// fault is reported when it is visited.
 fn grants(context: &Context, parent: &Directory, name: &OsStr, status: &Status) -> Grants {
     let list = parent.enter(name).map_or_else(|_| Some(Vec::new()), |directory| directory.access_list());
     let entries = entries(status.mode, list.as_deref());
     context.owners.grants(status.user, status.group, &entries, |group| context.note_unmapped_group(group))
 }
 
-/// Looks up entries in their folder, page by page, and takes those out of `local` that need nothing.
+/// Looks up the entries in their folder, page by page. Removes unchanged files from `local`, and returns the other
+/// items that exist.
 pub(super) async fn look_up(
     session: &Session,
     folder: model::Id,

@@ -1,4 +1,4 @@
-//! State that the parts of one import share.
+//! Shared state of one import.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
@@ -13,10 +13,10 @@ use super::owners::Owners;
 use crate::posix::{Directory, Status};
 use crate::progress::{Fault, Faults, Progress};
 
-/// Files up to this many bytes are read whole; several share a transaction.
+/// Maximum size in bytes of a file that is read whole and stored in a batch.
 pub(super) const SMALL: u64 = 1024 * 1024;
 
-/// What all parts of one import share.
+/// Shared state of one import.
 pub(super) struct Context {
     pub session: Session,
     pub owners: Owners,
@@ -33,7 +33,7 @@ pub(super) struct Context {
     pub buffers: Buffers,
 }
 
-/// A file that is to be stored.
+/// A file to be stored.
 pub(super) struct Job {
     pub directory: Arc<Directory>,
     pub name: Name,
@@ -41,21 +41,21 @@ pub(super) struct Job {
     pub folder: ImportFolder,
 }
 
-/// Where the walk sends what it found.
+/// Queues from the traversal to the workers.
 pub(super) struct Workers {
     pub small: mpsc::Sender<Job>,
     pub large: mpsc::Sender<Job>,
 }
 
 impl Context {
-    /// Notes a file that was not taken; `size` is what it counts for in the progress.
+    /// Records a skipped file. `size` is the number of bytes added to the progress.
     pub fn refuse_file(&self, fault: &Fault, size: u64) {
         self.faults.add(fault);
         self.progress.add_files(1);
         self.progress.add_bytes(size);
     }
 
-    /// Who owns in the farm what belongs to a user of the machine.
+    /// Returns the farm account that owns the files of an operating-system user.
     pub fn owner(&self, user: u32) -> Id {
         self.owners.user(user).unwrap_or_else(|| {
             if self.owners.is_mapped() {

@@ -1,26 +1,27 @@
-//! The mapping file: who of the machine is who in the farm, and which role a set of permission bits becomes.
+//! The mapping file: operating-system users and groups with their counterparts in the farm, and roles for permission
+//! bits.
 
 use std::collections::BTreeMap;
 
 use model::{Error, Result};
 use serde::Deserialize;
 
-/// A mapping as it is written. Names are looked up when an import begins.
+/// A mapping as written in the file. Names are resolved when an import begins.
 ///
 /// ```toml
-/// default_owner = "admin"       # owns what belongs to nobody named below; the importing administrator when absent
+/// default_owner = "admin"       # owns files of users not listed below; the importing administrator when absent
 ///
-/// [users]                       # name or number of a user of the machine = login in the farm
+/// [users]                       # name or number of an operating-system user = login in the farm
 /// ann = "ann.miller"
 /// 1007 = "bob"
 ///
-/// [groups]                      # name or number of a group of the machine = group of the farm
+/// [groups]                      # name or number of an operating-system group = group of the farm
 /// sales = "Sales"
 ///
-/// [permissions]                 # without this table folders inherit
-/// others = "Everyone"           # the group that stands for all others; without it their bits count for nothing
+/// [permissions]                 # without this table folders inherit permissions
+/// others = "Everyone"           # group for the permission class "others"; without it those bits are ignored
 ///
-/// [permissions.roles]           # bits = role; bits that are not named here become nothing
+/// [permissions.roles]           # bits = role; bits that are not listed here grant nothing
 /// rwx = "Contribute"
 /// r-x = "Read"
 /// ```
@@ -35,7 +36,7 @@ pub struct Mapping {
     pub(super) permissions: Option<Permissions>,
 }
 
-/// How bits become roles.
+/// Mapping of permission bits to roles.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Permissions {
@@ -50,9 +51,10 @@ fn usual_roles() -> BTreeMap<String, String> {
 }
 
 impl Mapping {
-    /// Reads a mapping.
+    /// Parses a mapping.
     ///
-    /// Errors: `Invalid` with the place of what is wrong in the text.
+    /// # Errors
+    /// `Invalid`, with the position of the mistake in the text.
     pub fn parse(text: &str) -> Result<Self> {
         let mapping: Self = toml::from_str(text)
             .map_err(|error| Error::invalid(format!("the mapping cannot be read: {error}")).with_source(error))?;
@@ -63,7 +65,7 @@ impl Mapping {
     }
 }
 
-/// Bits written as `rwx`, with `-` for each that is not set.
+/// Parses bits written as `rwx`, with `-` for each bit that is not set.
 pub(super) fn parse_bits(text: &str) -> Result<u8> {
     let wrong = || Error::invalid(format!("\"{text}\" are no permission bits: write them as rwx, r-x and so on"));
     let letters: Vec<char> = text.chars().collect();

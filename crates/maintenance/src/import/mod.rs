@@ -1,7 +1,8 @@
-//! Importing a tree of files into a library.
+//! Import of a file tree into a library.
 //!
-//! Directories are read and compared with the folders of the farm a few at a time; what is missing or changed goes to
-//! workers that read, hash and store it, many small documents for each transaction. Starting again does only what is left.
+//! Several directories are read concurrently and compared with the folders of the farm. Missing and changed files go to
+//! workers, which read, hash and store them, with many small documents per transaction. Running the import again does
+//! only the remaining work.
 
 mod batch;
 mod buffers;
@@ -31,51 +32,53 @@ use crate::progress::{Fault, Faults, Progress, Reason};
 use buffers::Buffers;
 use context::{Context, Workers};
 
-/// Files that wait for a worker. Each may keep one directory open.
+/// Capacity of a queue of files. Each queued file may keep one directory open.
 const WAITING: usize = 64;
-/// Large files that are read at once.
+/// Number of large files that are read concurrently.
 const STREAMS: usize = 2;
-/// What to import, and how.
+/// Options of an import.
 pub struct ImportOptions {
-    /// The directory whose content is imported.
+    /// Directory whose content is imported.
     pub source: PathBuf,
-    /// The library or folder that takes it.
+    /// Destination library or folder.
     pub target: Target,
-    /// Owners and permissions; without it everything belongs to the caller and inherits.
+    /// Mapping of owners and permissions. Without it the caller owns everything, and permissions are inherited.
     pub mapping: Option<Mapping>,
-    /// Only compare and count: nothing is changed.
+    /// Compare and count only, without changes.
     pub dry_run: bool,
-    /// A directory that is left out wherever it is met: the farm's own data.
+    /// Directory that is skipped wherever it occurs: the farm's own data directory.
     pub exclude: Option<PathBuf>,
-    /// Whether to count files and bytes first, beside the import, for a progress bar.
+    /// Count files and bytes concurrently with the import, for a progress bar.
     pub count: bool,
 }
 
-/// What an import did.
+/// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportSummary {
-    /// Documents that were made.
+    /// Number of documents created.
     pub created: u64,
-    /// Documents that got a new version.
+    /// Number of documents that got a new version.
     pub replaced: u64,
-    /// Documents that had the same size and time already.
+    /// Number of documents that already had the same size and time.
     pub unchanged: u64,
-    /// Folders that were made.
+    /// Number of folders created.
     pub folders: u64,
-    /// Bytes of documents made or replaced.
+    /// Total bytes of documents created or replaced.
     pub bytes: u64,
-    /// Items that were not taken, by reason.
+    /// Number of skipped items, by reason.
     pub faults: BTreeMap<Reason, u64>,
-    /// Users of the machine who own something and are not in the mapping: their things belong to the default owner.
+    /// Operating-system users that own something and are not in the mapping. Their files belong to the default owner.
     pub unmapped_users: Vec<String>,
-    /// Groups of the machine that may do something and are not in the mapping: they got no permission.
+    /// Operating-system groups that have permissions and are not in the mapping. They get no permission.
     pub unmapped_groups: Vec<String>,
 }
 
-/// Imports a tree. `on_fault` hears of each item that was not taken; the import goes on.
+/// Imports a tree. Calls `on_fault` for each skipped item, and continues.
 ///
-/// Errors end the import, and starting it again goes on from there: `NotFound` for a source or target that is not there,
-/// `Invalid` for a mapping that names unknown people, `Exhausted` for a full disk or quota, `Unavailable`.
+/// # Errors
+/// An error ends the import; running it again resumes it. `NotFound` for a missing target; `Invalid` for a source that
+/// cannot be opened, or a mapping that names unknown users, groups or roles; `Exhausted` for a full disk or quota;
+/// `Unavailable`.
 pub fn import(
     session: Session,
     options: ImportOptions,

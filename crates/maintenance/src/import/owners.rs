@@ -1,4 +1,4 @@
-//! Owners and permissions of the machine as those of the farm: a mapping with every name looked up.
+//! Conversion of operating-system owners and permissions into those of the farm: a mapping with all names resolved.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,7 +8,7 @@ use repository::{Session, Target};
 use super::mapping::{Mapping, parse_bits};
 use crate::posix::{Accounts, Class, Entry};
 
-/// A mapping in identifiers.
+/// A mapping with names resolved to identifiers.
 pub(super) struct Owners {
     default_owner: Id,
     users: HashMap<u32, Id>,
@@ -17,23 +17,25 @@ pub(super) struct Owners {
     permissions: Option<Rules>,
 }
 
-/// How permissions of directories become grants.
+/// Rules that convert permissions of directories into grants.
 struct Rules {
     others: Option<Id>,
-    /// The role of each set of bits.
+    /// Role for each combination of bits.
     roles: [Option<Id>; 8],
-    /// Grants that every folder with permissions of its own keeps: full control of whoever has it on the target.
+    /// Grants that every folder with permissions of its own retains: full control for the principals that have it on
+    /// the target.
     kept: BTreeSet<(Id, Id)>,
-    /// What is granted on the target.
+    /// Grants on the target.
     target: BTreeSet<(Id, Id)>,
 }
 
-/// Grants as pairs of user or group and role.
+/// Grants as pairs of principal (user or group) and role.
 pub(super) type Grants = BTreeSet<(Id, Id)>;
 
-/// Looks up every name of a mapping.
+/// Resolves every name of a mapping.
 ///
-/// Errors: `Invalid` naming the entry whose user, group or role is unknown.
+/// # Errors
+/// `Invalid`, naming the entry whose user, group or role is unknown.
 pub(super) async fn resolve(session: &Session, mapping: Option<&Mapping>, target: &Target) -> Result<Owners> {
     let caller = session.principal().id;
     let Some(mapping) = mapping else {
@@ -102,22 +104,23 @@ impl Owners {
         self.default_owner
     }
 
-    /// Whether there is a mapping at all.
+    /// Returns whether the import has a mapping.
     pub(super) fn is_mapped(&self) -> bool {
         self.mapped
     }
 
-    /// Whether permissions of directories count.
+    /// Returns whether permissions of directories are mapped.
     pub(super) fn maps_permissions(&self) -> bool {
         self.permissions.is_some()
     }
 
-    /// What is granted on the target of the import; nothing when permissions do not count.
+    /// Returns the grants on the target of the import, or none when permissions are not mapped.
     pub(super) fn of_target(&self) -> Grants {
         self.permissions.as_ref().map(|rules| rules.target.clone()).unwrap_or_default()
     }
 
-    /// What a directory of `user` and `group` grants; `unmapped` hears of groups that have no counterpart in the farm.
+    /// Returns the grants of a directory owned by `user` and `group`. Calls `unmapped` for each group without a
+    /// counterpart in the farm.
     pub(super) fn grants(&self, user: u32, group: u32, entries: &[Entry], mut unmapped: impl FnMut(u32)) -> Grants {
         let Some(rules) = &self.permissions else { return Grants::new() };
         let mut grants = rules.kept.clone();

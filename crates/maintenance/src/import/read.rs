@@ -1,4 +1,4 @@
-//! Reading a file as it is at one moment: a file that changes meanwhile is not taken.
+//! Consistent reading of files: a file that changes while it is read is skipped.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use model::Name;
 use crate::posix::{Directory, Kind, Status};
 use crate::progress::{Fault, Reason};
 
-/// Opens a file and tells what it is now.
+/// Opens a file and returns its current status.
 pub(super) fn open(directory: &Directory, name: &Name) -> Result<(File, Status), Fault> {
     let path = directory.path_of(name.as_str().as_ref());
     let unreadable = |error: io::Error| Fault::new(&path, Reason::Unreadable, format!("it cannot be opened: {error}"));
@@ -20,7 +20,7 @@ pub(super) fn open(directory: &Directory, name: &Name) -> Result<(File, Status),
     Ok((file, status))
 }
 
-/// Reads a small file whole, to the end of `into`, and tells where it begins there.
+/// Appends a small file to `into`. Returns the offset at which its content begins, and its status.
 pub(super) fn read_whole(
     directory: &Directory,
     name: &Name,
@@ -40,13 +40,13 @@ fn append(directory: &Directory, name: &Name, limit: u64, into: &mut Vec<u8>) ->
     if status.size > limit {
         return Err(changed(directory, name));
     }
-    // One byte more than expected shows that the file has grown.
+    // Reading one byte more than expected reveals that the file has grown.
     let read = (&file).take(status.size + 1).read_to_end(into).map_err(|error| broken(directory, name, &error))?;
     check(directory, name, &file, &status, read as u64)?;
     Ok(status)
 }
 
-/// Refuses a file that is not what it was when it was opened, or that had not as many bytes as it said.
+/// Refuses a file whose status has changed since it was opened, or whose length differs from its reported size.
 pub(super) fn check(
     directory: &Directory,
     name: &Name,

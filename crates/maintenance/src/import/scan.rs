@@ -1,4 +1,4 @@
-//! Counting a tree beside its import, so that the time left can be told.
+//! Counting of a tree concurrently with its import, so that the remaining time can be estimated.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::posix::{Directory, Kind};
 use crate::progress::Progress;
 
-/// Counts files and their bytes until `stop` is set. What cannot be read is left out here; the import reports it.
+/// Counts files and their bytes until `stop` is set. Unreadable directories and files are ignored here; the import
+/// reports them.
 pub(super) fn count(source: &Path, progress: &Progress, stop: &AtomicBool) {
     let Ok(root) = Directory::open(source) else { return };
-    // Directories wait by name, so that only those on the way down are open.
+    // Pending directories are kept by name, so that only directories on the current path are open.
     let mut waiting: Vec<(Arc<Directory>, OsString)> = Vec::new();
     let mut next = Some(Arc::new(root));
     while let Some(directory) = next {

@@ -1,4 +1,4 @@
-//! Large files: one at a time for each worker, read ahead on a thread that may block, in bounded memory.
+//! Import of large files: one file at a time per worker, read ahead on a blocking thread, in bounded memory.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,15 +15,15 @@ use super::read::{broken, changed, check, open};
 use crate::posix::Status;
 use crate::progress::Fault;
 
-/// Bytes that are read at once.
+/// Number of bytes per read.
 const PIECE: usize = 1024 * 1024;
-/// Pieces that are read ahead.
+/// Number of pieces that are read ahead.
 const AHEAD: usize = 4;
 
-/// Stores what comes until the walk has ended.
+/// Stores files until the queue is closed.
 pub(super) async fn run(context: Arc<Context>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) -> Result<()> {
     loop {
-        // The lock is given back before the file is read, so that the other worker gets the next one.
+        // The lock is released before the file is read, so that the other worker can take the next file.
         let next = jobs.lock().await.recv().await;
         let Some(job) = next else { return Ok(()) };
         match store(&context, &job).await? {
@@ -41,7 +41,7 @@ pub(super) async fn run(context: Arc<Context>, jobs: Arc<Mutex<mpsc::Receiver<Jo
     }
 }
 
-/// Stores a file's bytes; what is wrong with the file itself is the inner error.
+/// Stores a file's bytes. The inner error is a fault of the file itself.
 async fn store(context: &Context, job: &Job) -> Result<Result<(ImportContent, Status), Fault>> {
     let (directory, name) = (job.directory.clone(), job.name.clone());
     let opened = tokio::task::spawn_blocking(move || open(&directory, &name)).await.map_err(ended)?;
@@ -74,8 +74,8 @@ fn ended(error: tokio::task::JoinError) -> Error {
     Error::unavailable("reading a file ended unexpectedly").with_source(error)
 }
 
-/// Hands over a file piece by piece and answers its length; none when it has more than `size` bytes, of which no more are
-/// handed over, or when nobody listens any more.
+/// Sends a file piece by piece and returns its length. Returns none when the file has more than `size` bytes, of which
+/// the excess is not sent, or when the receiver is closed.
 fn read_ahead(file: &File, size: u64, pieces: &mpsc::Sender<Bytes>) -> std::io::Result<Option<u64>> {
     let mut length = 0;
     loop {

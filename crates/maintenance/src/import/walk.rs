@@ -1,4 +1,5 @@
-//! Walking the tree: a few directories at a time, the deepest first, so that only those on the way are open.
+//! Traversal of the tree: several directories concurrently, depth first, so that only directories on the current paths
+//! are open.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -16,18 +17,18 @@ use super::owners::Grants;
 use crate::posix::{Directory, Kind};
 use crate::progress::{Fault, Reason};
 
-/// Directories that are read and compared at once.
+/// Number of directories that are read and compared concurrently.
 const AT_ONCE: usize = 6;
 
-/// A directory whose turn has not come.
+/// A directory waiting to be visited.
 struct Place {
-    /// The directory that holds it, and its name there; the root is open already.
+    /// Parent directory and name. The root is already open.
     way: Way,
-    /// Its folder; none in a dry run that would make it.
+    /// Folder in the farm. None in a dry run when the folder does not exist yet.
     folder: Option<ImportFolder>,
-    /// Whether the folder may hold something already.
+    /// Set when the folder existed before and may have content.
     present: bool,
-    /// What the directory grants, with which those below it are compared.
+    /// Grants of the directory. Subdirectories are compared with them.
     grants: Grants,
 }
 
@@ -36,7 +37,7 @@ enum Way {
     Below(Arc<Directory>, OsString),
 }
 
-/// Walks until everything was sent to the workers, or compared.
+/// Visits all directories. Returns when everything has been compared and sent to the workers.
 pub(super) async fn run(context: Arc<Context>, root: Directory, folder: ImportFolder, workers: Workers) -> Result<()> {
     let workers = Arc::new(workers);
     let grants = context.owners.of_target();
@@ -58,7 +59,7 @@ pub(super) async fn run(context: Arc<Context>, root: Directory, folder: ImportFo
     }
 }
 
-/// Compares one directory with its folder, sends what is to be stored, and answers the directories below it.
+/// Compares one directory with its folder, sends its files to the workers, and returns its subdirectories.
 async fn visit(context: Arc<Context>, workers: Arc<Workers>, place: Place) -> Result<Vec<Place>> {
     let Place { way, folder, present, grants } = place;
     let reading = context.clone();
@@ -115,7 +116,7 @@ struct Visited<'a> {
 }
 
 impl Visited<'_> {
-    /// Makes the folders that are missing and answers all places below.
+    /// Creates missing folders and returns all subdirectories to visit.
     async fn folders(&self, found: Vec<(Local, Found)>) -> Result<Vec<Place>> {
         let mut below = Vec::with_capacity(found.len());
         let mut missing = Vec::new();
@@ -174,7 +175,7 @@ impl Visited<'_> {
         }
     }
 
-    /// Sends files to the workers; in a dry run they are only counted.
+    /// Sends files to the workers. In a dry run the files are only counted.
     async fn files(&self, workers: &Workers, found: Vec<(Local, Found)>) -> Result<()> {
         for (local, present) in found {
             let size = local.status.size;

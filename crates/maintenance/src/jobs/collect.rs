@@ -1,8 +1,9 @@
-//! Collection: removing BLOBs that nothing refers to.
+//! Garbage collection: removal of BLOBs that nothing refers to.
 //!
-//! The reference scan marks references that no version has. Delete propagation removes those whose mark is older than the
-//! window, after asking again in the same transaction, and then the bytes. Orphan clean-up lists the stores and puts aside what no
-//! database knows. A collection that would delete an unlikely share of what there is stops and says so.
+//! The reference scan marks references that no version uses. Delete propagation removes the references whose mark is
+//! older than the garbage-collection window, after checking again in the same transaction, and then the bytes. Orphan
+//! clean-up lists the stores and puts BLOBs into quarantine that no database knows. A collection that would delete an
+//! implausibly large share of the BLOBs stops with an error.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -19,11 +20,11 @@ use super::reclaim as release;
 use super::throttle::Throttle;
 use super::ticket::{Flow, Halt, Ticket};
 
-/// Fewer BLOBs than this are no unlikely share of anything.
+/// Below this number of BLOBs, no share counts as implausibly large.
 const FEW: u64 = 50;
-/// References of one page of the scan.
+/// Number of references per page of the scan.
 const SCAN: usize = 4_000;
-/// References of one transaction of deletions, and entries of one page of a listing.
+/// Number of references per deletion transaction.
 const PAGE: usize = 256;
 const LISTED: usize = 1_000;
 
@@ -38,15 +39,15 @@ enum Phase {
     Compact,
 }
 
-/// Where a collection goes on.
+/// Position from which a collection resumes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Cursor {
     phase: Phase,
-    /// The database or store that is being worked on.
+    /// Database or store in progress.
     place: i64,
-    /// The last reference that was dealt with there.
+    /// Last reference processed in the database.
     after: i64,
-    /// The last BLOB that was listed there.
+    /// Position in the listing of the store.
     digest: String,
 }
 
@@ -57,15 +58,15 @@ struct Collection<'a> {
     throttle: Throttle,
     until: Option<Instant>,
     started: Timestamp,
-    /// The same moment, for deciding what is old enough: no step of the clock is in it.
+    /// The start time for decisions about age. It excludes forward steps of the clock.
     settled: Timestamp,
-    /// What a dry run would have marked, by database: BLOBs and bytes.
+    /// Number and bytes of BLOBs that a dry run would have marked, by database.
     would_mark: HashMap<Id, (u64, u64)>,
 }
 
 pub(super) async fn run(ticket: &Ticket, work: &CollectWork) -> Flow<String> {
     let storage = ticket.storage().refreshed().await?;
-    // A BLOB that only a database needs which is not open would look as if nobody needed it.
+    // With a database missing, the BLOBs that only this database needs would look unreferenced.
     storage.all_databases()?;
     let until = work.time_limit.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let throttle = Throttle::new(work.rate);
@@ -102,7 +103,7 @@ impl Collection<'_> {
     async fn run(&mut self) -> Flow<()> {
         let figures = self.ticket.figures();
         if figures.cursor.is_null() {
-            // From the beginning, perhaps again: what could not be done is tried again.
+            // Start from the beginning, possibly a repeated one: earlier failures are retried.
             self.ticket.forget_failures();
             if self.work.dry_run {
                 self.ticket.note(|figures| figures.results.clear());
@@ -110,7 +111,7 @@ impl Collection<'_> {
         }
         let cursor: Cursor = serde_json::from_value(figures.cursor).unwrap_or_default();
         if !self.work.dry_run {
-            // While their deletion is half done, uploads of the same bytes are refused.
+            // Interrupted deletions are completed first, because uploads of the same bytes are refused until then.
             let never = Timestamp::from_micros(0);
             release::release(self.ticket, &mut self.throttle, never, never).await?;
         }
@@ -150,7 +151,7 @@ impl Collection<'_> {
         self.settled.before(Duration::from_secs(seconds))
     }
 
-    /// Goes on unless somebody wants it to stop or its time is up.
+    /// Stops with an error when a stop was requested or the time limit has passed.
     fn go_on(&self) -> Flow<()> {
         if self.until.is_some_and(|until| Instant::now() >= until) {
             return Err(Halt::Asked);
@@ -158,7 +159,7 @@ impl Collection<'_> {
         self.ticket.go_on()
     }
 
-    /// The reference scan.
+    /// Runs the reference scan.
     async fn scan(&mut self, cursor: &Cursor) -> Flow<()> {
         for database in self.storage.all_databases()? {
             if cursor.phase == Phase::Scan && database.id.get() < cursor.place {
@@ -195,15 +196,15 @@ impl Collection<'_> {
         Ok(())
     }
 
-    /// Delete propagation.
+    /// Runs delete propagation.
     async fn delete_marked(&mut self) -> Flow<()> {
         let window = u64::from(self.work.window_days) * 24 * 3600;
-        // Marks of this very run count when there is no window.
+        // Without a window, the marks of this run are included.
         let wanted = if window == 0 { Timestamp::now().after(Duration::from_secs(1)) } else { self.ago(window) };
         let before = release::limit(&self.storage, wanted).await?;
         for database in self.storage.all_databases()? {
             let (mut due, mut due_bytes, all) = self.due(&database, before).await?;
-            // What this run marks is deleted by it when neither a window nor a backup keeps it.
+            // References marked in this run are deleted in it, unless a window or a backup retains them.
             if let Some((count, bytes)) = self.would_mark.get(&database.id).filter(|_| before >= self.started) {
                 (due, due_bytes) = (due + count, due_bytes + bytes);
             }
@@ -244,7 +245,7 @@ impl Collection<'_> {
         Ok(())
     }
 
-    /// References whose mark is older than `before`, their bytes, and references in all.
+    /// Returns number and bytes of the references whose mark is older than `before`, and the number of all references.
     async fn due(&self, database: &StorageDatabase, before: Timestamp) -> Result<(u64, u64, u64)> {
         let count = move |reader: &mut Reader<'_>| {
             let (due, bytes) = blob::count_marked_before(reader, before)?;
@@ -268,7 +269,7 @@ impl Collection<'_> {
         ))
     }
 
-    /// Orphan clean-up.
+    /// Runs orphan clean-up.
     async fn orphans(&mut self, cursor: &Cursor) -> Flow<()> {
         let databases = self.storage.all_databases()?;
         for (row, store) in self.storage.clone().stores() {
@@ -336,7 +337,7 @@ impl Collection<'_> {
         }
     }
 
-    /// Deletes what was in quarantine for long enough.
+    /// Deletes BLOBs whose quarantine has expired.
     async fn release(&mut self) -> Flow<()> {
         let quarantine = u64::from(self.work.quarantine_days) * 24 * 3600;
         let now = Timestamp::now().after(Duration::from_secs(1));
@@ -349,7 +350,7 @@ impl Collection<'_> {
         if due > FEW {
             let mut all = 0;
             for (_, store) in self.storage.stores() {
-                // Without one that does not answer the share is the greater.
+                // Leaving out an unresponsive store only makes the share larger.
                 if let Some(store) = store
                     && let Ok(usage) = store.usage().await
                 {
@@ -377,7 +378,7 @@ impl Collection<'_> {
             let Some(store) = store else { continue };
             match store.compact(CompactLimits::default()).await {
                 Ok(report) => self.ticket.count("freed_bytes", report.freed_bytes),
-                // Another collection does it at this moment.
+                // Another collection is compacting the store.
                 Err(error) if error.kind() == ErrorKind::Conflict => {}
                 Err(error) => self.ticket.fail(format!("store {}", row.name), &error),
             }
@@ -390,7 +391,7 @@ fn waiting(store: Id, digest: Digest, size: i64, why: &str) -> ReclaimRow {
     ReclaimRow { store_id: store, digest, size, reason: why.to_owned(), deleting: false, since: Timestamp::now() }
 }
 
-/// The census: which of these BLOBs of a store no database needs there.
+/// Census: returns those of the BLOBs of a store that no database needs there.
 pub(super) async fn unknown(
     storage: &Storage,
     databases: &[StorageDatabase],
@@ -398,8 +399,8 @@ pub(super) async fn unknown(
     entries: Vec<Entry>,
 ) -> Result<Vec<Entry>> {
     let mut entries = entries;
-    // As of now: a store that is not among them was forgotten, or is so new that what it should have is kept
-    // elsewhere, too.
+    // Current list of stores. A reference to a store that is not listed keeps a BLOB of the same digest: the store was
+    // forgotten, or it is so new that its BLOBs are still kept elsewhere.
     let known = storage.stores_now().await?;
     for database in databases {
         if entries.is_empty() {

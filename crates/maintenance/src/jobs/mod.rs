@@ -1,5 +1,5 @@
-//! Running the farm's jobs: one file for each kind of work, the lease that a running job holds, and how it makes room for
-//! requests. What a job is and what people ask of one is [`repository::Job`]'s.
+//! Execution of the farm's jobs: one module per kind of work, the lease of a running job, and throttling in favour of
+//! requests. [`repository::Job`] defines jobs and the operations on them.
 
 mod check;
 mod collect;

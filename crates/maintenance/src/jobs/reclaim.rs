@@ -1,9 +1,10 @@
-//! Deleting copies of BLOBs that nothing refers to any more.
+//! Deletion of unreferenced BLOB copies.
 //!
-//! Deletion takes three steps, so that neither a crash nor an upload of the same bytes at the same moment loses anything: every
-//! content database that might refer to the copy is asked and from then on refuses new references to it; the store deletes
-//! it; the databases forget it. What was cut short is taken up again by the next run. One process of the farm does this at a time:
-//! another one, which asked before the first was done, would delete what was stored anew in between.
+//! A deletion takes three steps, so that neither a crash nor a concurrent upload of the same bytes loses data. First,
+//! every content database that might refer to the copy is queried and refuses new references to it from then on.
+//! Second, the store deletes the copy. Third, the databases forget it. The next run completes an interrupted deletion.
+//! Only one process of the farm deletes at a time: a second one, which had queried the databases before the first was
+//! done, would delete bytes that were stored again in between.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,30 +19,31 @@ use repository::{DATABASE_STORE, Storage, StorageDatabase};
 use super::throttle::Throttle;
 use super::ticket::{Flow, Ticket};
 
-/// Copies of one page.
+/// Number of copies per page.
 const PAGE: usize = 256;
-/// Most copies that one request to a store deletes.
+/// Maximum number of copies deleted by one request to a store.
 const GROUP: usize = 64;
 
-/// How long it is remembered that a copy was deleted: longer than any upload lasts from the end of its bytes to its transaction.
+/// Period for which a deletion is remembered. It is longer than the time from the end of any upload's bytes to its
+/// transaction.
 const REMEMBERED: Duration = Duration::from_secs(3600);
 
-/// Until when something must have been unneeded to be deleted now: `wanted`, or earlier when a backup needs what was
-/// referred to since.
+/// Returns the time before which a BLOB must have become unneeded to be deleted now: `wanted`, or an earlier time if a
+/// backup needs BLOBs that were referenced since.
 pub(super) async fn limit(storage: &Storage, wanted: Timestamp) -> Result<Timestamp> {
     let held = storage.held_since().await?;
     Ok(held.map_or(wanted, |held| wanted.min(held)))
 }
 
-/// Which copies in quarantine are deleted now.
+/// Selects the quarantined copies to delete.
 struct Due {
     moved_before: Timestamp,
     orphans_before: Timestamp,
-    /// What waits since later than this is needed by a backup.
+    /// A backup needs copies that were quarantined after this time.
     held: Timestamp,
 }
 
-/// Behind which copy a page begins.
+/// Last copy before a page: store and digest.
 type Place = (Id, Vec<u8>);
 
 impl Due {
@@ -52,12 +54,12 @@ impl Due {
 
     fn includes(&self, row: &ReclaimRow) -> bool {
         let wanted = if row.reason == reason::MOVED { self.moved_before } else { self.orphans_before };
-        // What lies in a database itself is in each backup of that database.
+        // BLOBs inside a database are in every backup of that database.
         let before = if row.store_id == DATABASE_STORE { wanted } else { wanted.min(self.held) };
         row.deleting || row.since < before
     }
 
-    /// A page of what is due, and where the next one begins; none at the end.
+    /// Returns a page of copies due for deletion and the position of the next page, or none at the end.
     async fn page(&self, database: &StorageDatabase, after: Place) -> Result<Option<(Vec<ReclaimRow>, Option<Place>)>> {
         let wanted = self.moved_before.max(self.orphans_before);
         let read = move |reader: &mut Reader<'_>| reclaim::due(reader, wanted, after, PAGE);
@@ -68,7 +70,7 @@ impl Due {
     }
 }
 
-/// Counts what [`release`] would delete, in the results `would_delete_blobs` and `would_delete_bytes`.
+/// Counts the copies that [`release`] would delete, in the results `would_delete_blobs` and `would_delete_bytes`.
 pub(super) async fn foretell(ticket: &Ticket, moved_before: Timestamp, orphans_before: Timestamp) -> Flow<()> {
     let storage = ticket.storage().clone();
     let due = Due::of(&storage, moved_before, orphans_before).await?;
@@ -85,7 +87,7 @@ pub(super) async fn foretell(ticket: &Ticket, moved_before: Timestamp, orphans_b
     Ok(())
 }
 
-/// Deletes copies in quarantine since before a time, which differs by reason, and those whose deletion was cut short.
+/// Deletes copies quarantined before a time that depends on the reason, and completes interrupted deletions.
 pub(super) async fn release(
     ticket: &Ticket,
     throttle: &mut Throttle,
@@ -116,7 +118,7 @@ pub(super) async fn release(
     Ok(())
 }
 
-/// Old copies of moved BLOBs that are still there, because a backup needs them.
+/// Returns the number of old copies of moved BLOBs that still exist because a backup needs them.
 pub(super) async fn held_copies(storage: &Storage) -> Result<u64> {
     let mut held = 0;
     for database in storage.all_databases()? {
@@ -127,8 +129,8 @@ pub(super) async fn held_copies(storage: &Storage) -> Result<u64> {
     Ok(held)
 }
 
-/// Deletes copies that wait for it in `database`, if no other database needs them. Adds to the results `deleted_blobs` and
-/// `deleted_bytes`.
+/// Deletes copies that `database` has queued for deletion, unless another database needs them. Adds to the results
+/// `deleted_blobs` and `deleted_bytes`.
 pub(super) async fn delete(
     ticket: &Ticket,
     alone: &Alone,
@@ -136,7 +138,8 @@ pub(super) async fn delete(
     database: &StorageDatabase,
     rows: Vec<ReclaimRow>,
 ) -> Flow<()> {
-    // Which databases there are is read again only now that none can be added before the copies are gone.
+    // The list of databases is refreshed only here: while `alone` is held, no database can be added until the copies
+    // are deleted.
     let storage = &storage.with_new_databases().await?;
     let done = delete_agreed(alone, storage, database, rows).await?;
     for (row, error) in &done.failed {
@@ -147,7 +150,7 @@ pub(super) async fn delete(
     Ok(())
 }
 
-/// What became of copies that were to be deleted; those that are needed are in neither number.
+/// Result of deleting copies. Copies that are still needed count neither as deleted nor as failed.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) blobs: u64,
@@ -155,8 +158,8 @@ pub(super) struct Done {
     pub(super) failed: Vec<(ReclaimRow, Error)>,
 }
 
-/// Deletes those of `rows` that no content database needs, and forgets them. What waits in a store that the farm has
-/// forgotten stays as it is: its bytes may be those of another store by now.
+/// Deletes those of `rows` that no content database needs, and removes their entries. Entries of a store that the farm
+/// has forgotten stay unchanged, because the bytes may belong to another store by now.
 pub(super) async fn delete_agreed(
     alone: &Alone,
     storage: &Storage,
@@ -164,12 +167,12 @@ pub(super) async fn delete_agreed(
     rows: Vec<ReclaimRow>,
 ) -> Result<Done> {
     let mut done = Done::default();
-    // What lies in a content database can only be referred to by that one.
+    // Only the content database itself can refer to BLOBs stored inside it.
     let (own, shared): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.store_id == DATABASE_STORE);
     let others: Vec<StorageDatabase> =
         storage.all_databases()?.into_iter().filter(|other| other.id != database.id).collect();
     for (mut rows, others) in [(own, &[][..]), (shared, &others[..])] {
-        // None is forgotten as long as `alone` is held.
+        // No store is forgotten while `alone` is held.
         let known = storage.stores_now().await?;
         rows.retain(|row| known.contains(&row.store_id));
         if rows.is_empty() {
@@ -187,7 +190,7 @@ pub(super) async fn delete_agreed(
             forget(database, others, needed.map(|row| (row.store_id, row.digest)).collect(), false).await?;
         }
         let mut deleted = Vec::with_capacity(agreed.len());
-        // Their order is that of the stores.
+        // The rows are sorted by store.
         for rows in agreed.chunk_by(|one, next| one.store_id == next.store_id).flat_map(|rows| rows.chunks(GROUP)) {
             deleted.extend(delete_group(alone, storage, database, rows).await);
         }
@@ -208,7 +211,7 @@ pub(super) async fn delete_agreed(
     Ok(done)
 }
 
-/// Ends the waiting of copies everywhere, because they were deleted or are needed.
+/// Removes the deletion entries from all databases, for copies that were deleted or are still needed.
 async fn forget(
     database: &StorageDatabase,
     others: &[StorageDatabase],
@@ -229,7 +232,7 @@ async fn forget(
     Ok(())
 }
 
-/// The right to delete. A store asks for it after whatever it waits for, right before it deletes.
+/// The exclusive right to delete. A store confirms it immediately before it deletes, after any waiting.
 struct Right<'a>(&'a Alone);
 
 impl Consent for Right<'_> {
@@ -238,7 +241,7 @@ impl Consent for Right<'_> {
     }
 }
 
-/// Has one store delete some copies in it, and says of each what became of it.
+/// Deletes a group of copies in one store, and returns the outcome for each.
 async fn delete_group(
     alone: &Alone,
     storage: &Storage,
@@ -263,9 +266,10 @@ async fn delete_group(
     }
 }
 
-/// Asks one database: what it refers to is kept; for the rest it takes no new reference from now on. The `first`
-/// database is the one in which the copies wait, and what does not wait there any more is not deleted. What it refers
-/// to in a store that is not among the `known` ones is kept, too: the copy may be the last one.
+/// Prepares the deletion in one database. The database refuses new references to these copies from now on; copies that
+/// it refers to are kept. Returns the copies that it does not need. The `first` database is the one that queued the
+/// copies; a copy that is no longer queued there is not deleted. A copy is also kept if the database refers to its
+/// digest in a store that is not among the `known` ones, because it may be the last copy.
 async fn begin(
     database: &StorageDatabase,
     rows: Vec<ReclaimRow>,
@@ -288,7 +292,8 @@ async fn begin(
         Ok(marked)
     };
     let marked = database.database.write_vital(mark).await?;
-    // First the mark, then the question: a reference that is added meanwhile either sees the mark or is seen by the question.
+    // The deletion entries must be committed before the query. A reference that is added concurrently then either sees
+    // the entry or is seen by the query.
     database.database.write_vital(reclaim::wait_for_references).await?;
     let known = known.to_vec();
     let ask = move |reader: &mut Reader<'_>| {

@@ -1,4 +1,4 @@
-//! Taking up deletions that were begun and not done, because the store did not answer or the process ended.
+//! Completion of deletions that were begun and not finished, because the store did not respond or the process ended.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,18 +8,18 @@ use repository::{DATABASE_STORE, DELETING, Storage, StorageDatabase};
 
 use super::reclaim::delete_agreed;
 
-/// Copies of one page. Few, since a silent store makes the whole page wait.
+/// Number of copies per page. The number is small because an unresponsive store delays the whole page.
 const PAGE: usize = 16;
-/// Groups in a row that a store may refuse as a whole before it is asked for no more of them in the same run.
+/// Number of consecutive groups that a store may refuse entirely before it is skipped for the rest of the run.
 const REFUSED: u32 = 3;
-/// One byte longer than a digest, so behind every row of a store.
+/// Sorts after every digest of a store, because it is one byte longer than a digest.
 const BEHIND_ALL_DIGESTS: [u8; 33] = [0xff; 33];
 
-/// Takes up all deletions that were begun: uploads of the same bytes are refused until they are done. Returns how many
-/// copies were deleted; none while another process deletes.
+/// Completes all deletions that were begun, because uploads of the same bytes are refused until then. Returns the
+/// number of deleted copies, which is 0 while another process deletes.
 ///
 /// # Errors
-/// Those of the databases; what a store says is logged.
+/// Those of the databases. Errors of a store are logged.
 pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
     let Some(alone) = storage.configuration().alone(DELETING).await? else { return Ok(0) };
     let storage = storage.with_new_databases().await?;
@@ -29,7 +29,7 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
         forget_unknown(&storage, &database).await?;
         let mut after = (Id::NONE, Vec::new());
         loop {
-            // What cannot be deleted now is met again the next time.
+            // Copies that cannot be deleted now are retried in the next run.
             let from = after.clone();
             let mut begun = database.database.read(move |reader| reclaim::due(reader, never, from, PAGE)).await?;
             let Some(last) = begun.last() else { break };
@@ -47,7 +47,7 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
                     refusals.note(&storage, &database, asked, &done.failed).await;
                 }
             }
-            // A store that gives no answer is asked for nothing more, and keeps no other one waiting.
+            // The remaining rows of an unresponsive store are skipped, so that it does not delay other stores.
             if refusals.is_silent(&database, after.0) {
                 after.1 = BEHIND_ALL_DIGESTS.to_vec();
             }
@@ -57,10 +57,11 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
     Ok(deleted)
 }
 
-/// Ends the waiting of copies in stores that the farm does not know, which a removal that was cut short leaves.
+/// Removes the deletion entries of stores that the farm does not know. An interrupted removal of a store leaves such
+/// entries.
 async fn forget_unknown(storage: &Storage, database: &StorageDatabase) -> Result<()> {
     let found = database.database.read(reclaim::stores).await?;
-    // Read afterwards: a store was known before copies waited in it.
+    // The list of stores is read afterwards, because a store is known before entries exist for it.
     let known = storage.stores_now().await?;
     for store in found.into_iter().filter(|store| !known.contains(store)) {
         database.database.write_vital(move |transaction| reclaim::remove_store(transaction, store)).await?;
@@ -68,19 +69,20 @@ async fn forget_unknown(storage: &Storage, database: &StorageDatabase) -> Result
     Ok(())
 }
 
-/// Refusals of stores while deletions are resumed.
+/// Refusals by stores during a run.
 #[derive(Default)]
 struct Refusals {
-    /// Stores that are asked for nothing more in this run.
+    /// Stores that are skipped for the rest of the run.
     silent: HashSet<(Id, Id)>,
-    /// Groups in a row that a store refused.
+    /// Number of consecutive groups that a store refused.
     in_a_row: HashMap<(Id, Id), u32>,
-    /// Stores of which a failure was logged.
+    /// Stores for which a failure has been logged.
     told: HashSet<(Id, Id)>,
 }
 
 impl Refusals {
-    /// Key of a store. The stores inside of databases all have the same identifier.
+    /// Returns the key of a store. The stores inside databases all have the same identifier, so the key includes the
+    /// database.
     fn key(database: &StorageDatabase, store: Id) -> (Id, Id) {
         (if store == DATABASE_STORE { database.id } else { Id::NONE }, store)
     }
@@ -89,8 +91,8 @@ impl Refusals {
         self.silent.contains(&Self::key(database, store))
     }
 
-    /// Notes what one store did with a group. A BLOB that fails by itself keeps no other one waiting; a store that
-    /// fails with all of them is asked whether it answers at all.
+    /// Records the outcome of a group in one store. The failure of a single BLOB does not delay others. A store that
+    /// fails for the whole group is checked for responsiveness.
     async fn note(
         &mut self,
         storage: &Storage,
@@ -203,7 +205,7 @@ mod tests {
         let asked: Vec<_> = (0..2_u64).map(|number| row(id, blobs::digest_of(&number.to_le_bytes()))).collect();
         let refused = |count: usize| asked[..count].iter().map(|row| (row.clone(), Error::unavailable("no"))).collect();
         let mut refusals = Refusals::default();
-        // One BLOB that is deleted, and the store counts as one that deletes.
+        // A single successful deletion resets the count of refused groups.
         for (failed, is_silent) in [(2, false), (2, false), (1, false), (2, false), (2, false), (2, true)] {
             let failed: Vec<_> = refused(failed);
             refusals.note(&storage, &database, &asked, &failed).await;
@@ -229,7 +231,7 @@ mod tests {
         let forget = move |transaction: &mut Transaction<'_>| farm::delete_store(transaction, id);
         storage.configuration().write(forget).await.unwrap();
 
-        // Somebody who still knows the store.
+        // A process that still knows the store.
         let alone = storage.configuration().alone(DELETING).await.unwrap().unwrap();
         let done = delete_agreed(&alone, &storage, &database, left(&database).await).await.unwrap();
         assert_eq!((done.blobs, left(&database).await.len()), (0, 1));
@@ -256,7 +258,8 @@ mod tests {
             digests.push(digest);
         }
         digests.sort_by_key(|digest| *digest.as_bytes());
-        // In the way of the first one is what no deletion takes away. It is alone in its page, too.
+        // A directory in the place of its file makes the first BLOB undeletable. In the first round this BLOB is alone
+        // in its page.
         let stuck = digests[0];
         let large = place.path().join("blobs/large").join(format!("{:02x}", stuck.as_bytes()[0]));
         std::fs::create_dir_all(large.join(stuck.to_string())).unwrap();

@@ -1,5 +1,4 @@
-//! Running jobs: in a server, one at a time on threads that the system prefers others to, and in a command that waits for
-//! the end.
+//! Execution of jobs: in a server one at a time, on threads with low priority, and in a command that waits for the end.
 
 use std::time::{Duration, Instant};
 
@@ -13,22 +12,22 @@ use tokio::sync::oneshot;
 use super::ticket::{Flow, Halt, LEASE, Ticket};
 use super::{check, collect, migrate};
 
-/// Time between two looks for jobs.
+/// Polling interval for jobs.
 const LOOK: Duration = Duration::from_secs(1);
-/// Ended jobs are forgotten after so long.
+/// Retention period of ended jobs.
 const KEPT: Duration = Duration::from_secs(90 * 24 * 60 * 60);
-/// How long a job waits for something that it needs and that went away, and how long between two attempts.
+/// Maximum time for which a job waits for an unavailable resource, and the minimum and maximum delay between retries.
 const LONGEST_WAIT: Duration = Duration::from_secs(30 * 60);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How much the threads of jobs stand back behind those of requests.
+/// Niceness of job threads, relative to request threads.
 const NICE: i32 = 10;
 
-/// Runs the farm's jobs until it is dropped. Several servers may do so at once; each job has one runner.
+/// Runs the farm's jobs until dropped. Several servers may do so concurrently; each job has one runner.
 pub async fn run_jobs(repository: Repository) {
     let (stopped, stop) = oneshot::channel::<()>();
     let handle = std::thread::Builder::new().name("jobs".to_owned()).spawn(move || {
-        // Threads that this one starts stand back too.
+        // Threads started by this one inherit the priority.
         if let Err(error) = rustix::process::nice(NICE) {
             tracing::debug!(%error, "the threads of jobs cannot stand back");
         }
@@ -62,7 +61,7 @@ async fn look_for_jobs(repository: Repository) {
     }
 }
 
-/// Runs the oldest job that is ready, if there is one.
+/// Runs the oldest ready job, if any.
 async fn run_next(repository: &Repository) -> Result<()> {
     let now = Timestamp::now();
     let session = repository.as_caller(repository.farm_administrator().await?);
@@ -82,7 +81,7 @@ async fn run_next(repository: &Repository) -> Result<()> {
     Ok(())
 }
 
-/// Runs a job that `runner` has claimed, to its end or until it is to stop.
+/// Runs a job that `runner` has claimed, until its end or until it must stop.
 async fn run(storage: &Storage, id: Id, runner: Id, watch: &(dyn Fn(&Figures) + Send + Sync)) -> Result<()> {
     let row = storage.configuration().read(move |reader| job::find(reader, id)).await?;
     let row = row.ok_or_else(|| Error::not_found(format!("there is no job {id}")))?;
@@ -121,7 +120,7 @@ async fn run(storage: &Storage, id: Id, runner: Id, watch: &(dyn Fn(&Figures) + 
     ticket.end(&outcome).await
 }
 
-/// Counts a job among those that run, until it is dropped.
+/// Counts a job as running until dropped.
 struct Running(metrics::Gauge);
 
 impl Running {
@@ -138,7 +137,8 @@ impl Drop for Running {
     }
 }
 
-/// Does the work. Where something that it needs goes away in the middle, it is waited for, and the work goes on behind what was done.
+/// Performs the work. If a resource becomes unavailable in the middle, it waits, retries, and continues after the
+/// finished part.
 async fn perform(ticket: &Ticket, work: Work) -> Flow<String> {
     let (mut done, mut pause) = (ticket.figures().items, FIRST_PAUSE);
     let mut waiting_since = None;
@@ -151,7 +151,8 @@ async fn perform(ticket: &Ticket, work: Work) -> Flow<String> {
         if items > done {
             (done, pause, waiting_since) = (items, FIRST_PAUSE, Some(Instant::now()));
         }
-        // What never worked is told at once to whoever asked for it; a database that is busy works.
+        // A job that never made progress fails at once, so that its caller learns of it. A busy database is an
+        // exception, because it is working.
         if is_busy(&error) && waiting_since.is_none() {
             waiting_since = Some(Instant::now());
         }
@@ -170,7 +171,7 @@ fn is_passing(error: &Error) -> bool {
     is_busy(error) || error.kind() == ErrorKind::Unavailable && error.code() != Code::DatabaseAway
 }
 
-/// Returns whether this error says that a database had too much to do.
+/// Returns whether this error means that a database was overloaded.
 fn is_busy(error: &Error) -> bool {
     matches!(error.code(), Code::Overloaded | Code::Busy)
 }
@@ -183,7 +184,7 @@ async fn attempt(ticket: &Ticket, work: &Work) -> Flow<String> {
     }
 }
 
-/// Lets all threads of this process stand back behind those of a server on the same machine.
+/// Lowers the priority of all threads of this process, in favour of a server on the same machine.
 fn stand_back() {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return };
     for thread in threads.flatten() {
@@ -195,12 +196,14 @@ fn stand_back() {
     }
 }
 
-/// Sees the figures of a job.
+/// Callback that receives the figures of a job.
 type Watch<'a> = Box<dyn Fn(&Figures) + Send + Sync + 'a>;
 
-/// Asks for a job and runs it in this process; `watch` sees its figures several times a second.
+/// Starts a job and runs it in this process. `watch` receives its figures several times per second. The returned job
+/// says how the job ended.
 ///
-/// Errors: those of [`Session::start_job`]. How the job ended is in the answer.
+/// # Errors
+/// Those of [`Session::start_job`].
 pub fn run_here<'a>(
     session: &'a Session,
     work: Work,
@@ -220,9 +223,10 @@ fn start_here<'a>(session: &'a Session, work: Work, watch: Watch<'a>) -> BoxFutu
     })
 }
 
-/// Waits for the end of a job that waits or runs somewhere; runs it here when nobody does.
+/// Waits for the end of a job that is queued or running. If no other process runs the job, it is run here.
 ///
-/// Errors: `Forbidden` for others than farm administrators; `NotFound`.
+/// # Errors
+/// `Forbidden` for callers other than farm administrators; `NotFound`.
 pub fn follow<'a>(
     session: &'a Session,
     id: Id,
@@ -236,7 +240,7 @@ fn wait<'a>(session: &'a Session, id: Id, watch: Watch<'a>) -> BoxFuture<'a, Res
         let storage = session.storage().await?;
         let mut tick = tokio::time::interval(LOOK / 4);
         let runner = storage.next_id();
-        // A server of the farm gets the chance to be first.
+        // A server of the farm gets the first chance to run the job.
         tick.tick().await;
         let begun = tokio::time::Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! How much of the machine a job takes: a given number of bytes a second, and a sixth of the time while people work.
+//! Throttling of a job: a fixed number of bytes per second, and about a sixth of the time while users are active.
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use repository::Watch;
 
 use super::ticket::{Flow, Ticket};
 
-/// A step is followed by so many times its own time of rest, for as long as people go on working.
+/// Maximum pause after a step as a multiple of the step's duration, taken while users remain active.
 const ROOM: u32 = 5;
-/// The longest that one of these times is.
+/// Upper limit for one such multiple.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// Paces one job.
+/// Throttle of one job.
 pub(super) struct Throttle {
-    /// Bytes a second; none is as fast as it goes.
+    /// Bytes per second. None for unlimited.
     rate: Option<u64>,
     started: Instant,
     bytes: u64,
@@ -28,13 +28,13 @@ impl Throttle {
         Self { rate, started: now, bytes: 0, watch: Watch::default(), step: now, busy: false }
     }
 
-    /// Whether people worked after the last step: what the next one does is done bit by bit then, since a request that comes in the middle
-    /// of much at once waits for all of it.
+    /// Returns whether users were active after the last step. The next step must then work in small units, because a
+    /// request that arrives during a large unit waits for all of it.
     pub(super) fn is_gentle(&self) -> bool {
         self.busy
     }
 
-    /// Waits after a step that moved so many bytes.
+    /// Waits after a step that moved this number of bytes.
     pub(super) async fn after(&mut self, ticket: &Ticket, bytes: u64) -> Flow<()> {
         self.bytes += bytes;
         let mut wait = Duration::ZERO;

@@ -1,4 +1,4 @@
-//! What a running job holds: its lease, its figures, and the question whether to go on.
+//! State of a running job: its lease, its figures, and requests to stop.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -12,22 +12,22 @@ use model::{Error, Id, Result, Timestamp};
 use repository::{DELETING, Figures, Storage};
 use tokio::sync::watch;
 
-/// A runner that gave no sign of life for so long counts as dead.
+/// Term of a job's lease. A runner without a heartbeat for this long counts as dead.
 pub(super) const LEASE: Duration = Duration::from_secs(10);
-/// Time between two signs of life.
+/// Interval between heartbeats.
 const RENEW: Duration = Duration::from_secs(2);
 
-/// How often a right that another process has is asked for again.
+/// Maximum polling interval for a lock that another process holds.
 const LOOK: Duration = Duration::from_millis(100);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// Why a job stops before its end.
+/// Reason for stopping a job before its end.
 pub(super) enum Halt {
-    /// Somebody wants it to pause, or to end for good.
+    /// A request to pause or abort, or the end of the job's time limit.
     Asked,
-    /// Another runner has it.
+    /// Another runner has taken the job.
     Lost,
-    /// It cannot go on.
+    /// An error that ends the job.
     Fault(Error),
 }
 
@@ -37,7 +37,7 @@ impl From<Error> for Halt {
     }
 }
 
-/// How work is written: it stops at the first halt.
+/// Result of a unit of work, which stops at the first halt.
 pub(super) type Flow<T> = std::result::Result<T, Halt>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ enum Wish {
     Lost,
 }
 
-/// A job that this process runs.
+/// A job run by this process.
 pub(super) struct Ticket {
     pub(super) id: Id,
     runner: Id,
@@ -56,10 +56,10 @@ pub(super) struct Ticket {
     before: u64,
     started: Instant,
     wish: watch::Sender<Wish>,
-    /// Items that could not be done, since the last time that they were written down.
+    /// Failed items that have not been saved yet.
     unwritten: Mutex<Vec<(String, String)>>,
     failures: AtomicU64,
-    /// When everything that could not be done before began to be tried again, in microseconds.
+    /// Time in microseconds at which the retry of all earlier failures began.
     tried_again: AtomicI64,
 }
 
@@ -83,7 +83,7 @@ impl Ticket {
         &self.storage
     }
 
-    /// The figures as of now.
+    /// Returns the current figures.
     pub(super) fn figures(&self) -> Figures {
         let mut figures = self.lock().clone();
         figures.seconds = self.before + self.started.elapsed().as_secs();
@@ -97,7 +97,7 @@ impl Ticket {
         change(&mut self.lock());
     }
 
-    /// Adds to a result.
+    /// Adds to a named result.
     pub(super) fn count(&self, name: &str, amount: u64) {
         *self.lock().results.entry(name.to_owned()).or_default() += amount;
     }
@@ -106,7 +106,7 @@ impl Ticket {
         self.figures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether to go on; asked between any two steps.
+    /// Returns an error if the job must stop. Called between any two steps.
     pub(super) fn go_on(&self) -> Flow<()> {
         match *self.wish.borrow() {
             Wish::Run => Ok(()),
@@ -115,7 +115,7 @@ impl Ticket {
         }
     }
 
-    /// Waits, unless the job is to stop.
+    /// Waits, but returns early when the job must stop.
     pub(super) async fn wait(&self, time: Duration) -> Flow<()> {
         let mut wish = self.wish.subscribe();
         let stopped = wish.wait_for(|wish| *wish != Wish::Run);
@@ -123,9 +123,9 @@ impl Ticket {
         self.go_on()
     }
 
-    /// Waits for the right to delete copies of BLOBs, which one process of the farm has at a time.
+    /// Waits for the farm-wide lock for deleting BLOB copies, which one process holds at a time.
     pub(super) async fn deleting(&self) -> Flow<Alone> {
-        // Whoever has it mostly needs it for a moment.
+        // The holder usually needs the lock for a moment only.
         let mut pause = SHORTEST_PAUSE;
         loop {
             if let Some(alone) = self.storage.configuration().alone(DELETING).await? {
@@ -136,24 +136,25 @@ impl Ticket {
         }
     }
 
-    /// Notes that an item could not be done; the job goes on without it.
+    /// Records a failed item. The job continues without it.
     pub(super) fn fail(&self, item: impl Into<String>, error: &Error) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
         unwritten.push((item.into(), error.message().to_owned()));
     }
 
-    /// Forgets the errors of an earlier run, because everything is tried again: the count now, each of them at the end, unless it came
-    /// again. That end may come in another process.
+    /// Forgets the errors of an earlier run, because everything is retried. The count is reset now. Each stored error
+    /// is removed when the job finishes, unless it has occurred again. That may happen in another process.
     pub(super) fn forget_failures(&self) {
         self.failures.store(0, Ordering::Relaxed);
         self.tried_again.store(Timestamp::now().micros(), Ordering::Relaxed);
     }
 
-    /// Writes down how far the job is; called before work that must not be done twice is forgotten.
+    /// Saves the progress and the failed items, renews the lease, and reads requests to stop.
     pub(super) async fn save(&self) -> Flow<()> {
         let (id, runner, progress) = (self.id, self.runner, self.figures().to_text()?);
-        // Taken away only once they are written down: who waits for that may be gone before.
+        // The failed items are removed only after they are saved: the caller may be cancelled while it waits for the
+        // write.
         let errors = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let written = errors.clone();
         let write = move |transaction: &mut Transaction<'_>| {
@@ -178,7 +179,7 @@ impl Ticket {
         self.go_on()
     }
 
-    /// Gives signs of life until it is dropped.
+    /// Sends heartbeats until dropped. Returns when the job is lost.
     pub(super) async fn keep(self: Arc<Self>) {
         let mut tick = tokio::time::interval(RENEW);
         let mut last = Instant::now();
@@ -198,9 +199,9 @@ impl Ticket {
         }
     }
 
-    /// Lets go of the job.
+    /// Releases the job and records its outcome.
     pub(super) async fn end(&self, outcome: &Flow<String>) -> Result<()> {
-        // Errors that were not written yet; a lost job is no longer ours to write about.
+        // Saves the remaining failed items. A lost job belongs to another runner, so nothing is saved for it.
         let _ = self.save().await;
         let (id, runner, progress) = (self.id, self.runner, self.figures().to_text()?);
         let (state, message) = match outcome {
@@ -235,7 +236,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes a job that waits.
+    /// Claims a queued job.
     async fn claimed(storage: &Storage, id: Id) -> Arc<Ticket> {
         let (runner, now) = (storage.next_id(), Timestamp::now());
         let claim = move |transaction: &mut Transaction<'_>| {

@@ -1,10 +1,10 @@
-//! Names of the machine's users and groups, from `/etc/passwd` and `/etc/group`.
+//! Names of operating-system users and groups, from `/etc/passwd` and `/etc/group`.
 
 use std::collections::HashMap;
 
 use model::{Error, Result};
 
-/// Numbers by name.
+/// User and group numbers by name.
 #[derive(Debug, Default)]
 pub(crate) struct Accounts {
     users: HashMap<String, u32>,
@@ -12,36 +12,36 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    /// Those of this machine. A machine without the files has no names, only numbers.
+    /// Reads the accounts of this machine. Without these files there are no names, only numbers.
     pub(crate) fn of_this_machine() -> Self {
         let read = |path| std::fs::read_to_string(path).map(|text| numbers(&text)).unwrap_or_default();
         Self { users: read("/etc/passwd"), groups: read("/etc/group") }
     }
 
-    /// The user with a name or number.
+    /// Returns the number of a user, given by name or number.
     pub(crate) fn user(&self, text: &str) -> Result<u32> {
         find(&self.users, text, "user", "/etc/passwd")
     }
 
-    /// The group with a name or number.
+    /// Returns the number of a group, given by name or number.
     pub(crate) fn group(&self, text: &str) -> Result<u32> {
         find(&self.groups, text, "group", "/etc/group")
     }
 
-    /// The name of a user, or its number.
+    /// Returns the name of a user, or the number if it has no name.
     pub(crate) fn user_name(&self, number: u32) -> String {
         let found = self.users.iter().find(|(_, known)| **known == number);
         found.map_or_else(|| number.to_string(), |(name, _)| name.clone())
     }
 
-    /// The name of a group, or its number.
+    /// Returns the name of a group, or the number if it has no name.
     pub(crate) fn group_name(&self, number: u32) -> String {
         let found = self.groups.iter().find(|(_, known)| **known == number);
         found.map_or_else(|| number.to_string(), |(name, _)| name.clone())
     }
 }
 
-/// Name and number are the first and third fields of a line.
+/// Parses names and numbers, which are the first and third fields of a line.
 fn numbers(text: &str) -> HashMap<String, u32> {
     let line = |line: &str| {
         let mut fields = line.split(':');

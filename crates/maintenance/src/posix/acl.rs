@@ -1,7 +1,8 @@
-//! POSIX access control lists as Linux keeps them in the attribute `system.posix_acl_access`: a version, then entries of
-//! tag, permissions and number, all little-endian. The mask limits everybody but the owner and others.
+//! POSIX access control lists as stored by Linux in the attribute `system.posix_acl_access`: a version, followed by
+//! entries of tag, permissions and number, all little-endian. The mask limits every entry except those of the owner and
+//! of others.
 
-/// Whom an entry is about.
+/// Subject of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// The file's owner.
@@ -12,11 +13,11 @@ pub(crate) enum Class {
     OwningGroup,
     /// A group by number.
     Group(u32),
-    /// Everybody else.
+    /// All others.
     Others,
 }
 
-/// What somebody may do: bits 4 read, 2 write, 1 search, the mask applied.
+/// Permissions of a subject, with the mask applied. Bits: 4 read, 2 write, 1 search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) class: Class,
@@ -25,8 +26,9 @@ pub(crate) struct Entry {
 
 const VERSION: u32 = 2;
 
-/// What the mode says, or the list if there is one. Beside a list, the mode's group bits are the list's mask: of a list that
-/// is not understood, only owner and others count, so that nobody gets more than it grants.
+/// Returns the entries of the access list, or of the mode if there is no list. With a list present, the group bits of
+/// the mode are the list's mask. If the list cannot be parsed, only owner and others count, so that no subject gets
+/// more than the list grants.
 pub(crate) fn entries(mode: u32, list: Option<&[u8]>) -> Vec<Entry> {
     if let Some(entries) = list.and_then(parse) {
         return entries;

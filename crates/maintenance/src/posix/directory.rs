@@ -1,4 +1,4 @@
-//! A directory by handle: everything in it is reached relative to the handle and without following links.
+//! A directory handle. All access is relative to the handle and does not follow links.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,13 +12,13 @@ use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, Tim
 
 use super::time::{timespec, timestamp};
 
-/// An open directory, and its path below the tree's root for messages.
+/// An open directory, and its path below the root of the tree for messages.
 pub(crate) struct Directory {
     handle: OwnedFd,
     path: PathBuf,
 }
 
-/// What an entry is.
+/// Kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
@@ -27,13 +27,13 @@ pub(crate) enum Kind {
     Special,
 }
 
-/// What the file system says of an entry.
+/// Status of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) kind: Kind,
     pub(crate) size: u64,
     pub(crate) modified: Timestamp,
-    /// The time of the last change with all digits that the file system keeps.
+    /// Modification time in the full precision of the file system.
     exact: (i64, i64),
     pub(crate) user: u32,
     pub(crate) group: u32,
@@ -65,17 +65,17 @@ impl Status {
         }
     }
 
-    /// Of an open file.
+    /// Returns the status of an open file.
     pub(crate) fn of_file(file: &File) -> io::Result<Self> {
         Ok(Self::of(&rustix::fs::fstat(file)?))
     }
 
-    /// Whether both are about the same file with the same content, as far as the file system tells.
+    /// Returns whether both describe the same file with the same content, as far as the file system can tell.
     pub(crate) fn is_unchanged(&self, other: &Self) -> bool {
         (self.device, self.inode, self.size, self.exact) == (other.device, other.inode, other.size, other.exact)
     }
 
-    /// Whether both are about the same file or directory.
+    /// Returns whether both describe the same file or directory.
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
@@ -84,29 +84,29 @@ impl Status {
 const ENTER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 impl Directory {
-    /// Opens the root of a tree; only here a link is followed, because a person named it.
+    /// Opens the root of a tree. A link is followed only here, because the user named it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let handle = rustix::fs::open(path, ENTER, Mode::empty())?;
         Ok(Self { handle, path: PathBuf::new() })
     }
 
-    /// Opens a directory in this one.
+    /// Opens a subdirectory.
     pub(crate) fn enter(&self, name: &OsStr) -> io::Result<Self> {
         let handle = rustix::fs::openat(&self.handle, name, ENTER.union(OFlags::NOFOLLOW), Mode::empty())?;
         Ok(Self { handle, path: self.path.join(name) })
     }
 
-    /// Another handle of this directory.
+    /// Duplicates the handle.
     pub(crate) fn again(&self) -> io::Result<Self> {
         Ok(Self { handle: self.handle.try_clone()?, path: self.path.clone() })
     }
 
-    /// Opens a directory by a path below this one, name by name.
+    /// Opens a directory by a path below this one, component by component.
     pub(crate) fn descend(&self, path: &Path) -> io::Result<Self> {
         path.iter().try_fold(self.again()?, |directory, name| directory.enter(name))
     }
 
-    /// Keeps others out that ask, until this handle is closed; false when somebody else does so already.
+    /// Takes an exclusive advisory lock, held until this handle is closed. Returns false when another process holds it.
     pub(crate) fn try_lock(&self) -> io::Result<bool> {
         match rustix::fs::flock(&self.handle, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(true),
@@ -120,12 +120,12 @@ impl Directory {
         &self.path
     }
 
-    /// Path below the root of an entry.
+    /// Path of an entry below the root.
     pub(crate) fn path_of(&self, name: &OsStr) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Names of the entries, in ascending order of bytes.
+    /// Returns the names of the entries, in ascending byte order.
     pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(&self.handle)? {
@@ -139,23 +139,23 @@ impl Directory {
         Ok(names)
     }
 
-    /// What an entry is; a link is not followed.
+    /// Returns the status of an entry, without following a link.
     pub(crate) fn status(&self, name: &OsStr) -> io::Result<Status> {
         Ok(Status::of(&rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
-    /// What this directory is.
+    /// Returns the status of this directory.
     pub(crate) fn own_status(&self) -> io::Result<Status> {
         Ok(Status::of(&rustix::fs::fstat(&self.handle)?))
     }
 
-    /// Opens a file for reading. Never waits, not even for the writer of a pipe.
+    /// Opens a file for reading. Never blocks, not even for the writer of a pipe.
     pub(crate) fn read(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(&self.handle, name, flags, Mode::empty())?))
     }
 
-    /// The directory's access control list, if it has one; empty when it cannot be read.
+    /// Returns the directory's access control list. None if it has no list, empty if the list cannot be read.
     pub(crate) fn access_list(&self) -> Option<Vec<u8>> {
         let mut bytes = vec![0; 4 + 8 * 64];
         loop {
@@ -164,7 +164,7 @@ impl Directory {
                     bytes.truncate(length);
                     return Some(bytes);
                 }
-                // An attribute has at most 64 KiB on Linux.
+                // Linux limits an attribute to 64 KiB.
                 Err(rustix::io::Errno::RANGE) if bytes.len() < 64 * 1024 => bytes.resize(64 * 1024, 0),
                 Err(rustix::io::Errno::NODATA | rustix::io::Errno::NOTSUP | rustix::io::Errno::NOSYS) => return None,
                 Err(_) => return Some(Vec::new()),
@@ -172,7 +172,7 @@ impl Directory {
         }
     }
 
-    /// Makes a directory, or finds the one that is there.
+    /// Creates a directory, or opens an existing one.
     pub(crate) fn make(&self, name: &OsStr) -> io::Result<Self> {
         match rustix::fs::mkdirat(&self.handle, name, Mode::from_raw_mode(0o777)) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => self.enter(name),
@@ -180,13 +180,13 @@ impl Directory {
         }
     }
 
-    /// Makes a new file for writing; it must not be there.
+    /// Creates a file for writing. The file must not exist.
     pub(crate) fn create(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(&self.handle, name, flags, Mode::from_raw_mode(0o666))?))
     }
 
-    /// Renames a file in this directory, over one that is there.
+    /// Renames a file in this directory, replacing an existing one.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.handle, from, &self.handle, to)?)
     }
@@ -196,18 +196,18 @@ impl Directory {
         Ok(rustix::fs::unlinkat(&self.handle, name, AtFlags::empty())?)
     }
 
-    /// Sets this directory's time of change.
+    /// Sets this directory's modification time.
     pub(crate) fn set_modified(&self, time: Timestamp) -> io::Result<()> {
         Ok(rustix::fs::futimens(&self.handle, &times(time))?)
     }
 
-    /// Waits until everything on this directory's file system is on stable storage.
+    /// Flushes this directory's whole file system to stable storage.
     pub(crate) fn sync_file_system(&self) -> io::Result<()> {
         Ok(rustix::fs::syncfs(&self.handle)?)
     }
 }
 
-/// Sets a file's time of change.
+/// Sets a file's modification time.
 pub(crate) fn set_modified(file: &File, time: Timestamp) -> io::Result<()> {
     Ok(rustix::fs::futimens(file, &times(time))?)
 }

@@ -1,4 +1,4 @@
-//! Files of the machine, reached only by handles of directories, so that no link can lead out of a tree.
+//! Access to local files through directory handles only, so that no link can lead out of a tree.
 
 mod accounts;
 mod acl;

@@ -1,14 +1,14 @@
-//! Times of files and of the farm.
+//! Conversion between file times and the farm's timestamps.
 
 use model::Timestamp;
 use rustix::fs::Timespec;
 
-/// A file's time in the farm's precision, which is microseconds.
+/// Converts a file time to the farm's precision of microseconds.
 pub(super) fn timestamp(seconds: i64, nanoseconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds.saturating_mul(1_000_000).saturating_add(nanoseconds / 1_000))
 }
 
-/// A time of the farm as a file's time.
+/// Converts a timestamp of the farm to a file time.
 pub(super) fn timespec(time: Timestamp) -> Timespec {
     let micros = time.micros();
     Timespec { tv_sec: micros.div_euclid(1_000_000), tv_nsec: micros.rem_euclid(1_000_000) * 1_000 }

@@ -1,4 +1,4 @@
-//! Databases from their chunks: a file, or a dump that is loaded into a server.
+//! Reassembly of databases from their chunks: into a file, or as a dump that is loaded into a server.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -18,10 +18,10 @@ use crate::backup::format::manifest::DatabasePart;
 use crate::backup::format::vault::Vault;
 use crate::backup::place::papers::{blocking, failed};
 
-/// Chunks that are read at once.
+/// Number of chunks read concurrently.
 const AT_ONCE: usize = 64;
 
-/// The bytes of a database, in order, some chunks at a time.
+/// Reads the bytes of a database in order, several chunks at a time.
 pub(super) struct Pieces<'a> {
     vault: &'a Vault,
     part: &'a DatabasePart,
@@ -35,7 +35,8 @@ impl<'a> Pieces<'a> {
         Self { vault, part, list: List::new(part.chunks.clone()), hasher: BlobHasher::new(), bytes: 0 }
     }
 
-    /// The next pieces; none after the last, and then all of them together were what was backed up.
+    /// Returns the next pieces, or an empty list after the last. Reaching the end means that length and digest of the
+    /// whole matched.
     pub async fn next(&mut self) -> Result<Vec<Bytes>> {
         let mut entries: Vec<Entry> = Vec::new();
         while entries.len() < AT_ONCE {
@@ -70,11 +71,12 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Writes a database into a new file, flushed, and compares its pages with their checksums. With `rebuilds`, those that
-/// are wrong are written anew, and the answer says so.
+/// Writes a database into a new file, flushes it, and compares its pages with their checksums. With `rebuilds`, wrong
+/// checksums are rebuilt, and a note about them is returned.
 ///
 /// # Errors
-/// Corrupt with code [`Code::PageChecksum`] when a page is not what its checksum says; Corrupt when the file is not in order.
+/// `Corrupt` with code [`Code::PageChecksum`] when a page does not match its checksum; `Corrupt` when the file is not a
+/// valid database.
 pub(super) async fn file(
     vault: &Vault,
     part: &DatabasePart,
@@ -113,7 +115,7 @@ pub(super) async fn file(
     }
 }
 
-/// The error for a database whose pages are not what their checksums say. Other errors are told as they are.
+/// Names the database in the error, and adds advice if page checksums do not match.
 fn stale(part: &DatabasePart, error: &Error) -> Error {
     let advice = match error.code() {
         Code::PageChecksum => {
@@ -126,7 +128,7 @@ fn stale(part: &DatabasePart, error: &Error) -> Error {
     Error::new(error.kind(), text).with_code(error.code())
 }
 
-/// The error for a database that is damaged, whatever its checksums say.
+/// Returns the error for a database that is damaged beyond its checksums.
 fn beyond(part: &DatabasePart, error: &Error) -> Error {
     let text = match error.kind() {
         ErrorKind::Corrupt => format!(
@@ -139,7 +141,7 @@ fn beyond(part: &DatabasePart, error: &Error) -> Error {
     Error::new(error.kind(), text).with_code(error.code())
 }
 
-/// What is said of checksums that were written anew.
+/// Returns the note about rebuilt checksums, or none when there are none.
 fn rebuilt_note(part: &DatabasePart, pages: u64) -> Option<String> {
     (pages > 0).then(|| {
         format!(
@@ -151,7 +153,7 @@ fn rebuilt_note(part: &DatabasePart, pages: u64) -> Option<String> {
     })
 }
 
-/// Loads a dump into a database of a server. `replaces` drops what is there of an earlier attempt.
+/// Loads a dump into a database of a server. With `replaces`, existing content of the database is dropped.
 pub(super) async fn load(
     vault: &Vault,
     part: &DatabasePart,

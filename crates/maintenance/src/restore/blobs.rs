@@ -1,4 +1,4 @@
-//! The BLOBs of a content database, from a backup into the stores that the database says.
+//! Restore of a content database's BLOBs from a backup into the stores that the database names.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,30 +22,30 @@ use crate::backup::format::vault::{Vault, WHOLE};
 use crate::documents::Addresses;
 
 const PAGE: usize = 2_000;
-/// BLOBs and bytes that are on their way at once.
+/// Maximum number of BLOBs, and of bytes in memory, that are copied concurrently.
 const AT_ONCE: usize = 192;
 const MEMORY: u32 = 64 << 20;
-/// References that one transaction brings up to date.
+/// Number of references updated per transaction.
 const BATCH: usize = 500;
 
-/// A BLOB that is nowhere.
+/// A BLOB that neither its store nor the backup has intact.
 #[derive(Clone, Debug)]
 pub(super) struct Missing {
     pub database: String,
     pub digest: Digest,
     pub why: String,
-    /// Paths of some documents that need it.
+    /// Paths of some documents that need the BLOB.
     pub documents: Vec<String>,
 }
 
-/// What became of the BLOBs.
+/// Result of restoring BLOBs.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub copied: (u64, u64),
     pub present: (u64, u64),
-    /// Those whose loss was not accepted.
+    /// Missing BLOBs whose loss was not accepted.
     pub missing: Vec<Missing>,
-    /// BLOBs whose loss was on record when the backup was taken.
+    /// Number of BLOBs whose loss had been accepted when the backup was taken.
     pub lost: u64,
 }
 
@@ -55,13 +55,13 @@ pub(super) struct Restoring<'a> {
     pub name: &'a str,
     pub database: &'a Database,
     pub stores: &'a [Store],
-    /// Digests whose loss was on record when the set was made.
+    /// Digests of BLOBs whose loss had been accepted when the set was made.
     pub lost: &'a BTreeSet<Digest>,
     pub addresses: &'a Addresses,
     pub progress: &'a Arc<Progress>,
 }
 
-/// The digests whose loss was on record when a set was made.
+/// Returns the digests whose loss had been accepted when a set was made.
 pub(super) fn lost(manifest: &Manifest) -> BTreeSet<Digest> {
     manifest.blobs.lost.iter().filter_map(|text| text.parse().ok()).collect()
 }
@@ -73,7 +73,7 @@ enum Done {
 }
 
 impl Restoring<'_> {
-    /// Puts everything that documents need into its store, unless it is there.
+    /// Copies every BLOB that documents need into its store, unless the store has it.
     pub async fn run(&self, index: Vec<Entry>, outcome: &mut Outcome) -> Result<()> {
         let mut index = List::new(index);
         let mut after = None;
@@ -89,7 +89,8 @@ impl Restoring<'_> {
                 let entry = index.seek(self.vault, &row.digest).await?;
                 wanted.push((row, entry));
             }
-            // In the order in which they were stored: so they will be read again.
+            // BLOBs are copied in the order in which they were originally stored, because they will be read in that
+            // order.
             wanted.sort_unstable_by_key(|(row, _)| row.id);
             self.page(wanted, outcome).await?;
         }
@@ -155,7 +156,7 @@ impl Restoring<'_> {
         Ok(())
     }
 
-    /// Puts on record that a BLOB is not there; whether its loss was accepted before.
+    /// Records that a BLOB is missing. Returns whether its loss was accepted before.
     async fn note_loss(&self, row: &BlobRow, why: &str) -> Result<bool> {
         let now = Timestamp::now();
         let noted = FaultRow {
@@ -174,7 +175,8 @@ impl Restoring<'_> {
             }
             fault::put(transaction, &noted)?;
             if is_lost {
-                // Accepted in another content database, or between the copy of this one and the end of the backup.
+                // The loss was accepted in another content database, or between the snapshot of this database and the
+                // end of the backup.
                 fault::accept(transaction, &noted.digest, now, Id::NONE)?;
             }
             Ok(is_lost)
@@ -182,7 +184,7 @@ impl Restoring<'_> {
         self.database.write(write).await
     }
 
-    /// Writes down where BLOBs are now, once there are more than `most`.
+    /// Saves the new locators of BLOBs if there are more than `most`.
     async fn note(&self, moved: &mut Vec<(Id, Id, Locator)>, most: usize) -> Result<()> {
         if moved.len() <= most {
             return Ok(());
@@ -215,7 +217,8 @@ async fn one(vault: &Vault, store: &BlobStore, row: &BlobRow, entry: Option<Entr
     Ok(Done::Missing(why))
 }
 
-/// Reads a BLOB to its end and compares its digest: what is taken for present is copied from nowhere.
+/// Reads a BLOB to its end and compares its digest. The whole BLOB is read because one that counts as present is not
+/// copied from the backup.
 async fn is_whole(store: &BlobStore, digest: Digest, size: u64, locator: Option<&Locator>) -> Result<()> {
     let mut reader = store.open(digest, size, locator).await?;
     let mut hasher = BlobHasher::new();
@@ -228,15 +231,15 @@ async fn is_whole(store: &BlobStore, digest: Digest, size: u64, locator: Option<
     }
 }
 
-/// Opens a BLOB and reads its beginning, since what was opened need not have been looked at: a short one is verified as a whole by it, of
-/// a long one the first chunk.
+/// Opens a BLOB and reads its beginning, because opening alone need not verify any bytes. The read verifies a short
+/// BLOB as a whole, and the first chunk of a long one.
 pub(super) async fn is_there(store: &BlobStore, digest: Digest, size: u64, locator: Option<&Locator>) -> Result<()> {
     let mut reader = store.open(digest, size, locator).await?;
     reader.set_range(0..1);
     reader.next_chunk().await.map(drop)
 }
 
-/// Copies one BLOB into a store. Its bytes are verified before the store has them.
+/// Copies one BLOB into a store. Its bytes are verified before the store commits them.
 pub(super) async fn copy(vault: &Vault, store: &BlobStore, entry: &Entry) -> Result<Stored> {
     if entry.size <= WHOLE {
         let bytes = vault.get_all(entry, WHOLE).await?;
@@ -274,7 +277,7 @@ mod tests {
         let mut bytes = std::fs::read(holder).unwrap();
         bytes[at + 75_000] ^= 1;
         std::fs::write(holder, bytes).unwrap();
-        // The first brings the segment into memory, with the second in it.
+        // Reading the first BLOB caches the segment, which also contains the second.
         for _ in 0..2 {
             is_there(&store, stored[0].digest, stored[0].size, Some(&stored[0].locator)).await.unwrap();
         }

@@ -1,5 +1,5 @@
-//! Whole servers of PostgreSQL from a backup: each unpacked into a directory that a server can be started on. What is in them is not looked
-//! into here.
+//! Restore of whole PostgreSQL servers from a backup. Each is unpacked into a directory from which a server can be
+//! started. The content of their databases is not examined here.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -25,66 +25,66 @@ use super::assemble::Pieces;
 use super::place::require_clear;
 use super::set::choose;
 
-/// What is kept of the complaints of a program.
+/// Number of bytes kept of a program's error output.
 const SAID: u64 = 16 << 10;
 
-/// Which servers to bring back, and where to.
+/// Options of a server restore: which servers, and the destination.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterOptions {
-    /// Where the backups are.
+    /// Backup location.
     pub source: BackupPlace,
-    /// A file with the key or passphrase of encrypted backups.
+    /// File with the key or passphrase, for encrypted backups.
     pub key_file: Option<PathBuf>,
-    /// The set; the latest when absent.
+    /// Set to use. None for the latest.
     pub set: Option<Id>,
-    /// The directory of the server; of several servers, each gets one below it.
+    /// Directory of the server. With several servers, each gets a subdirectory.
     pub directory: PathBuf,
 }
 
-/// What was brought back.
+/// Result of the restore.
 #[derive(Clone, Debug)]
 pub struct ClustersSummary {
-    /// The set.
+    /// Set that was used.
     pub set: Id,
-    /// Everything that was acknowledged before this is in the servers.
+    /// Start of the backup. Every change that was acknowledged before is in the servers.
     pub started_at: Timestamp,
-    /// The servers.
+    /// Restored servers.
     pub clusters: Vec<RestoredCluster>,
-    /// The farm's databases that are in them.
+    /// The farm's databases on these servers.
     pub databases: Vec<CopiedDatabase>,
 }
 
-/// A database of the farm in a server that was brought back.
+/// A database of the farm on a restored server.
 #[derive(Clone, Debug)]
 pub struct CopiedDatabase {
     /// Name of the content database, or `configuration`.
     pub name: String,
-    /// Its server, as [`RestoredCluster::server`] names it.
+    /// Server of the database, as in [`RestoredCluster::server`].
     pub server: String,
-    /// Where it was, without a password.
+    /// Location of the database, without a password.
     pub location: String,
 }
 
-/// A server whose files are back.
+/// A server whose files have been restored.
 #[derive(Clone, Debug)]
 pub struct RestoredCluster {
-    /// Host and port that it had.
+    /// Original host and port.
     pub server: String,
-    /// Where it is now.
+    /// Current location.
     pub directory: PathBuf,
-    /// The version of PostgreSQL that starts on it, such as `15`.
+    /// Version of PostgreSQL that the directory requires, such as `15`.
     pub version: String,
-    /// Whether its settings are in the directory; Debian keeps them elsewhere.
+    /// Set when the directory contains the server's settings. Debian keeps them elsewhere.
     pub has_settings: bool,
-    /// Bytes of its files, packed one after the other.
+    /// Length of the tar archive of the files in bytes.
     pub bytes: u64,
 }
 
-/// Unpacks the servers of a set.
+/// Unpacks the server copies of a set.
 ///
 /// # Errors
-/// `Invalid` when the set has none; `Conflict` when a directory is not empty; `Corrupt` when bytes of the backup are damaged. After an error a
-/// directory is there whole or not at all.
+/// `Invalid` when the set has none; `Conflict` when a directory is not empty; `Corrupt` when bytes of the backup are
+/// damaged. After an error each directory is either complete or absent.
 pub fn restore_clusters<'a>(
     options: &'a ClusterOptions,
     progress: Arc<Progress>,
@@ -131,7 +131,7 @@ async fn restore(
     Ok(ClustersSummary { set: set.id, started_at, clusters, databases: within(&manifest) })
 }
 
-/// The databases that are in copies of servers.
+/// Returns the databases that are contained in server copies.
 fn within(manifest: &Manifest) -> Vec<CopiedDatabase> {
     let databases = std::iter::once(&manifest.configuration).chain(&manifest.databases);
     let within = databases.filter(|part| part.method == method::IN_CLUSTER);
@@ -143,7 +143,7 @@ fn within(manifest: &Manifest) -> Vec<CopiedDatabase> {
     within.map(show).collect()
 }
 
-/// Refuses to bring back a part of a server.
+/// Refuses to restore a single database out of a server copy.
 pub(super) fn require_whole(part: &DatabasePart) -> Result<()> {
     match &part.cluster {
         None => Ok(()),
@@ -157,10 +157,10 @@ pub(super) fn require_whole(part: &DatabasePart) -> Result<()> {
     }
 }
 
-/// Refuses a configuration database that is not the one of the set, such as that of the farm as it lives.
+/// Refuses a configuration database that was not restored from this set, such as that of the live farm.
 pub(super) async fn require_restored(configuration: &Database, set: Id, force: bool) -> Result<()> {
     let rows = configuration.read(|reader: &mut Reader<'_>| backup::list(reader, None, 10_000)).await?;
-    // While the copy was taken, the backup was running, and it stays so in the copy.
+    // The backup was running while the server was copied, so its record says "running" in the copy.
     let fits = |state: &str| state == "running" || force && state == "kept";
     if rows.iter().any(|row| row.id == set && fits(&row.state)) {
         return Ok(());
@@ -178,7 +178,7 @@ fn beside(place: &Path) -> PathBuf {
     name.into()
 }
 
-/// Requires that a place is absent or empty. Blocks.
+/// Requires that a directory is absent or empty. Blocking.
 fn require_free(place: &Path) -> Result<()> {
     match fs::read_dir(place) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
@@ -220,7 +220,7 @@ async fn bring(vault: &Vault, part: &DatabasePart, place: PathBuf, progress: &Pr
     .await
 }
 
-/// Gives the directory to whom its files belong, flushes it, and gives it its name. Blocks.
+/// Gives the directory the owner of its files, flushes it, and renames it to its final name. Blocking.
 fn settle(partial: &Path, place: &Path) -> std::io::Result<()> {
     let owner = fs::metadata(partial.join("PG_VERSION"))?;
     if fs::metadata(partial)?.uid() != owner.uid() {
@@ -234,7 +234,7 @@ fn settle(partial: &Path, place: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Lets `tar` unpack a server.
+/// Unpacks a server copy with `tar`.
 async fn unpack(vault: &Vault, part: &DatabasePart, place: &Path, progress: &Progress) -> Result<()> {
     let mut command = Command::new("tar");
     command
@@ -246,7 +246,7 @@ async fn unpack(vault: &Vault, part: &DatabasePart, place: &Path, progress: &Pro
     let said = child.stderr.take().map(|mut complaints| {
         tokio::spawn(async move {
             let mut said = Vec::new();
-            // What cannot be read is not told; the program's status says whether it failed.
+            // Unreadable error output is not reported. The exit status shows whether the program failed.
             let _ = (&mut complaints).take(SAID).read_to_end(&mut said).await;
             let _ = tokio::io::copy(&mut complaints, &mut tokio::io::sink()).await;
             String::from_utf8_lossy(&said).trim().to_owned()
@@ -270,7 +270,7 @@ async fn unpack(vault: &Vault, part: &DatabasePart, place: &Path, progress: &Pro
     }
 }
 
-/// Hands all bytes over; when the program does not take them, why.
+/// Writes all bytes to the program. Returns the I/O error if the program does not accept them.
 async fn feed(child: &mut Child, pieces: &mut Pieces<'_>, progress: &Progress) -> Result<Option<std::io::Error>> {
     let Some(mut input) = child.stdin.take() else { return Err(Error::unavailable("tar has no pipe to talk through")) };
     loop {

@@ -1,4 +1,4 @@
-//! One content database of a farm that is there, brought back to what it was, while no server runs.
+//! Restore of one content database of an existing farm, while no server runs.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ use crate::backup::place::destination::{Destination, Use};
 use crate::backup::place::papers::blocking;
 use crate::documents::Addresses;
 
-/// Replaces one content database of the farm by what a set has of it. Its BLOBs are copied as far as their stores lack them. The file
-/// that is there is set aside.
+/// Replaces one content database of the farm with its state in a set. BLOBs that are missing in their stores are
+/// copied. The existing file is set aside.
 ///
 /// # Errors
 /// `Conflict` when a server runs, or when the backups are those of another farm; those of [`super::restore_farm`].
@@ -93,7 +93,7 @@ async fn restore(
     notes.extend(
         gone.into_iter().map(|path| format!("the site collection \"/{path}\" was not in this backup and is gone")),
     );
-    // The file can only be replaced when nobody has it open.
+    // The file can be replaced only while no process has it open.
     repository.close().await;
     if let (Some((from, _)), Location::Sqlite(to)) = (restored.file, place) {
         let ground = Arc::clone(&ground);
@@ -117,8 +117,8 @@ async fn restore(
     })
 }
 
-/// Takes site collections out of the farm's map that the database does not have any more, and notes its new place if it has one; the
-/// addresses that are gone.
+/// Removes site collections that the database no longer has from the configuration database, and records the new
+/// location of a database that was moved. Returns the removed addresses.
 async fn settle(
     storage: &repository::Storage,
     database: Id,

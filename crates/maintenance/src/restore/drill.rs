@@ -1,4 +1,5 @@
-//! A restore drill: a set is restored into a scratch place, and every version of every document is read there and compared.
+//! Restore drill: a set is restored into a temporary directory, and every version of every document is read there and
+//! verified.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -25,32 +26,33 @@ use super::farm::restore_farm;
 use super::options::RestoreOptions;
 use super::set::choose;
 
-/// How the scratch places of drills begin.
+/// Name prefix of the temporary directories of drills.
 const NAME: &str = "strongroom-drill-";
 const PAGE: usize = 2_000;
 const AT_ONCE: usize = 16;
 
-/// What a drill found.
+/// Result of a drill.
 #[derive(Clone, Debug, Default)]
 pub struct Drilled {
-    /// The set.
+    /// Set that was used.
     pub set: Option<Id>,
-    /// Versions of documents that were read and have the bytes that they must have.
+    /// Number of document versions that were read and whose digest matched.
     pub versions: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Versions without their bytes, whose loss was accepted before the backup was taken.
+    /// Number of versions without bytes whose loss was accepted before the backup was taken.
     pub lost: u64,
-    /// Of a set without BLOBs: what was found of the versions whose bytes lie in the farm's stores.
+    /// For a set without BLOBs: the findings for versions whose bytes are in the farm's stores.
     pub outside: Option<Outside>,
 }
 
-/// Restores a set below `scratch`, compares, and removes it again. Copies of whole PostgreSQL servers are started there, each reached by
-/// this process only. Of a set without BLOBs, those are looked for in the stores of the farm, or it is told why not.
+/// Restores a set below `scratch`, verifies it, and removes it again. Whole-server copies of PostgreSQL are started
+/// there, each accessible only to this process. The BLOBs of a set without BLOBs are looked for in the farm's stores;
+/// if that is impossible, the reason is reported.
 ///
 /// # Errors
-/// Those of [`restore_farm`]; `Corrupt` when a version is not what it was; `Unavailable` when the version of PostgreSQL that a copied
-/// server needs is not installed.
+/// Those of [`restore_farm`]; `Corrupt` when a version differs from its digest; `Unavailable` when the version of
+/// PostgreSQL that a copied server needs is not installed.
 pub fn drill<'a>(
     mut options: RestoreOptions,
     scratch: &'a Path,
@@ -81,7 +83,8 @@ pub fn drill<'a>(
     })
 }
 
-/// Starts the copied servers of the set, if it has any, and names its databases on them; those that were named already stay.
+/// Starts the copied servers of the set, if any, and adds the addresses of its databases on them. Addresses given by
+/// the user are not replaced.
 async fn start_servers(
     options: &mut RestoreOptions,
     place: &Path,
@@ -100,7 +103,7 @@ async fn start_servers(
     };
     let mut running = Vec::new();
     for cluster in restored.clusters {
-        // Whoever owns the files of the server comes through here to them.
+        // The user that owns the server's files must be able to traverse these directories.
         let own = place.parent().unwrap_or(place);
         for above in cluster.directory.ancestors().skip(1).take_while(|above| above.starts_with(own)) {
             fs::set_permissions(above, Permissions::from_mode(0o711)).map_err(|e| failed("open", above, e))?;
@@ -181,7 +184,7 @@ async fn read_all(repository: &Repository, drilled: &mut Drilled, mut outside: O
     Ok(())
 }
 
-/// Reads a version and compares its digest; its bytes.
+/// Reads a version and compares its digest. Returns its size in bytes.
 async fn read(store: &BlobStore, version: &VersionBlob) -> Result<u64> {
     let size = version.size.max(0) as u64;
     let mut reader = store.open(version.digest, size, None).await?;

@@ -1,5 +1,5 @@
-//! What a drill of a set without BLOBs looks for in the stores of the farm: whether the bytes that its documents need are there. Of long
-//! ones only the beginning is read; all of it is what a check reads.
+//! Search of a drill in the farm's stores, for a set without BLOBs: confirms that the bytes of its documents exist. Of
+//! long BLOBs only the beginning is read; a check job reads them completely.
 
 use std::collections::BTreeMap;
 
@@ -12,45 +12,46 @@ use repository::{Storage, StorageDatabase};
 use super::blobs::is_there;
 use crate::documents::Addresses;
 
-/// Versions that are named when their bytes are missing.
+/// Maximum number of versions with missing bytes that are named.
 const NAMED: usize = 20;
 
-/// What was found of versions whose bytes lie in the farm's stores.
+/// Findings for versions whose bytes are in the farm's stores.
 #[derive(Clone, Debug, Default)]
 pub struct Outside {
-    /// Versions of documents.
+    /// Number of document versions.
     pub versions: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Those whose bytes are in the store that the backup says.
+    /// Number of versions whose bytes are in the store that the backup names.
     pub present: u64,
-    /// Those whose bytes are not there, or not whole.
+    /// Number of versions whose bytes are missing or damaged.
     pub missing: u64,
-    /// Paths of some of these, and what is wrong.
+    /// Paths of some of these versions, with the fault.
     pub faults: Vec<String>,
-    /// Those without bytes, whose loss was accepted before the backup was taken.
+    /// Number of versions without bytes whose loss was accepted before the backup was taken.
     pub lost: u64,
-    /// Why the others were not looked for.
+    /// Reasons for not checking the remaining versions.
     pub unasked: Vec<String>,
 }
 
 impl Outside {
-    /// Versions whose bytes were not looked for.
+    /// Returns the number of versions that were not checked.
     pub fn unseen(&self) -> u64 {
         self.versions.saturating_sub(self.present + self.missing + self.lost)
     }
 }
 
-/// Looks for them.
+/// Looks for the bytes of versions in the farm's stores.
 pub(super) struct Looking<'a> {
     farm: Option<&'a Storage>,
     found: Outside,
-    /// Stores that gave no answer, with the reason.
+    /// Unresponsive stores, with the reason.
     silent: BTreeMap<Id, String>,
 }
 
 impl<'a> Looking<'a> {
-    /// In the stores of a farm, which must be the one of the backup; or nowhere, with the reason.
+    /// Creates a search in the stores of a farm, which must be the farm of the backup. Without such a farm nothing is
+    /// searched, and the reason is recorded.
     pub fn new(farm: std::result::Result<&'a Storage, String>, of: &str) -> Self {
         let mut found = Outside::default();
         let farm = match farm {
@@ -67,7 +68,7 @@ impl<'a> Looking<'a> {
         Self { farm, found, silent: BTreeMap::new() }
     }
 
-    /// Looks for the bytes of one version of a database that was restored.
+    /// Looks for the bytes of one version of a restored database.
     pub async fn look(
         &mut self,
         version: &VersionBlob,
@@ -99,7 +100,7 @@ impl<'a> Looking<'a> {
         Ok(())
     }
 
-    /// What was found.
+    /// The findings.
     pub fn end(mut self) -> Outside {
         self.found.unasked.extend(self.silent.into_values());
         self.found
@@ -110,7 +111,7 @@ async fn ask(store: &BlobStore, version: &VersionBlob, size: u64) -> Result<(), 
     is_there(store, version.digest, size, None).await
 }
 
-/// Whether an error says that bytes are not there whose loss was accepted.
+/// Returns whether an error means that bytes are missing or damaged whose loss was accepted.
 pub(super) async fn is_lost(error: &Error, database: &StorageDatabase, digest: Digest) -> Result<bool> {
     if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) {
         return Ok(false);

@@ -1,5 +1,5 @@
-//! A whole farm: databases into scratch files or new databases of a server, BLOBs into the stores that these say, then everything
-//! into its place.
+//! Restore of a whole farm: databases into temporary files or into new databases of a server, then BLOBs into the
+//! stores that the databases name, then everything to its final location.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,27 +30,28 @@ use super::set::choose;
 use super::stores::{self, Opening, Store, give_back};
 use super::{assemble, leftovers, settings};
 
-/// The name of the configuration database on the command line.
+/// Name of the configuration database on the command line.
 const CONFIGURATION: &str = "configuration";
-/// BLOBs that are named when some are missing.
+/// Maximum number of missing BLOBs named in an error.
 const NAMED: usize = 20;
 
-/// A database that was brought back and is not in its place yet.
+/// A database that has been restored but not yet moved to its final location.
 pub(super) struct Restored {
     pub database: Database,
-    /// The file that is to be moved, and where to; none for a database of a server.
+    /// Source and destination of the file to be moved. None for a database on a server.
     pub file: Option<(PathBuf, PathBuf)>,
-    /// What the farm writes down of where it is.
+    /// Location that is recorded in the farm.
     pub location: String,
-    /// What is said of its checksums, for a person.
+    /// Note about its checksums, for the administrator.
     pub note: Option<String>,
 }
 
 /// Restores a whole farm into a directory.
 ///
 /// # Errors
-/// `Conflict` when there is a farm or a server; `Invalid` when a database of a server has no new place; `Corrupt` naming the documents
-/// whose bytes are missing. After an error there is no farm, and restoring again goes on from what is there.
+/// `Conflict` when the directory holds a farm or a server uses it; `Invalid` when a database on a server has no new
+/// location; `Corrupt`, naming the documents whose bytes are missing. After an error there is no farm, and another
+/// restore reuses the stored BLOBs.
 pub fn restore_farm<'a>(options: &'a RestoreOptions, progress: Arc<Progress>) -> BoxFuture<'a, Result<RestoreSummary>> {
     Box::pin(async move {
         let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
@@ -106,7 +107,7 @@ async fn restore(
     restored.notes.splice(..0, stores::notes(&store_rows, &stores));
     let (directory, places) = (options.directory.clone(), leftovers::places(&store_rows, &stores));
     let looked = blocking(move || leftovers::notes(&directory, &store_rows, &places)).await;
-    // There is a whole farm; what may be removed is told another time.
+    // The restore has succeeded. Leftovers that could be removed can be reported later.
     match looked {
         Ok(notes) => restored.notes.extend(notes),
         Err(error) => tracing::warn!(error = error.report(), "what a restoration left cannot be looked for"),
@@ -114,7 +115,7 @@ async fn restore(
     Ok(restored)
 }
 
-/// What bringing databases back needs.
+/// State needed for restoring databases.
 pub(super) struct Work<'a> {
     pub destination: &'a Destination,
     pub options: &'a RestoreOptions,
@@ -125,7 +126,7 @@ pub(super) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Brings a database back, not into its place yet.
+    /// Restores a database, without moving it to its final location.
     pub async fn bring(&self, part: &DatabasePart, schema: Schema, place: &str) -> Result<Restored> {
         let vault = &self.destination.vault;
         let limits = Options::default();
@@ -147,7 +148,7 @@ impl Work<'_> {
             let was_whole = replaces && unfinished.begin().await?;
             let loaded = assemble::load(vault, part, &location, replaces, self.progress).await;
             if loaded.is_err() && was_whole {
-                // It is loaded in one transaction: nothing was replaced.
+                // A dump is loaded in one transaction, so after an error nothing was replaced.
                 unfinished.end().await?;
             }
             loaded?;
@@ -160,7 +161,7 @@ impl Work<'_> {
         Ok(Restored { database, file: None, location: url.clone(), note: None })
     }
 
-    /// Fills the stores and moves everything into its place.
+    /// Restores the content databases, fills the stores, and moves everything to its final location.
     async fn complete(
         &self,
         configuration: Restored,
@@ -216,7 +217,8 @@ impl Work<'_> {
         })
     }
 
-    /// Puts a content database right before its BLOBs come; what was changed, for a person.
+    /// Adjusts a content database before its BLOBs are restored. Returns notes about the changes, for the
+    /// administrator.
     pub async fn prepare(
         &self,
         database: &Database,
@@ -238,7 +240,7 @@ impl Work<'_> {
         Ok(notes)
     }
 
-    /// The content of the farm's key file, if there was one.
+    /// Returns the content of the farm's key file, if there was one.
     async fn key_file(&self) -> Result<Option<Bytes>> {
         match self.manifest.files.iter().find(|file| file.name == KEY_FILE) {
             Some(file) => self.destination.vault.get_all(&file.entry, LONGEST_FILE).await.map(Some),
@@ -246,7 +248,8 @@ impl Work<'_> {
         }
     }
 
-    /// What the configuration in the set knows and the content databases in the set do not have, though it was there when the backup began.
+    /// Returns the content databases and site collections that the set's configuration database lists and the set
+    /// lacks. Site collections count only if they existed when the backup began.
     async fn lacks(
         &self,
         configuration: &Database,
@@ -270,7 +273,8 @@ impl Work<'_> {
         Ok(lacks)
     }
 
-    /// Puts the configuration right: where everything is now, and nothing that the content databases do not have.
+    /// Adjusts the configuration database: records the new locations, and removes entries for content that the content
+    /// databases do not have.
     async fn settle(
         &self,
         configuration: &Database,
@@ -323,7 +327,8 @@ impl Work<'_> {
         Ok(notes)
     }
 
-    /// Moves everything into its place, the configuration last: only then there is a farm.
+    /// Moves everything to its final location. The configuration database and the settings come last: before that there
+    /// is no farm.
     async fn finish(&self, configuration: Restored, contents: Vec<(Id, Restored)>) -> Result<()> {
         let mut moves = Vec::new();
         for (_, restored) in contents {
@@ -363,7 +368,7 @@ impl Work<'_> {
     }
 }
 
-/// Where the file of a content database goes: where it was, if that is below the data directory.
+/// Returns the destination of a content database's file: its original location, if that is below the data directory.
 fn place_of(row: &ContentDatabaseRow) -> Result<String> {
     Ok(match Location::parse(&row.location)? {
         Location::Sqlite(path) if path.is_relative() && !row.location.contains("..") => row.location.clone(),
@@ -371,7 +376,7 @@ fn place_of(row: &ContentDatabaseRow) -> Result<String> {
     })
 }
 
-/// Refuses at once what could only fail after a long time.
+/// Rejects options early that would otherwise fail only after a long time.
 fn require_places(manifest: &Manifest, options: &RestoreOptions) -> Result<()> {
     let parts: Vec<&DatabasePart> = manifest.databases.iter().chain([&manifest.configuration]).collect();
     for part in &parts {
@@ -422,13 +427,13 @@ fn needs_server(part: &DatabasePart) -> Error {
     .with_code(Code::ClusterFirst)
 }
 
-/// Site collections of these that were there when the backup began.
+/// Returns those of the missing site collections that existed when the backup began.
 pub(super) fn lacking<'a>(manifest: &Manifest, missing: impl Iterator<Item = &'a SiteCollectionRow>) -> Vec<String> {
     let old = missing.filter(|row| row.created_at.micros() < manifest.started);
     old.map(|row| format!("the site collection \"/{}\"", row.path)).collect()
 }
 
-/// Refuses a set that lacks something of its farm, unless that is accepted.
+/// Refuses a set that lacks a part of its farm, unless that is accepted.
 pub(super) fn require_whole_set(lacks: &[String], accepted: bool) -> Result<()> {
     if lacks.is_empty() || accepted {
         return Ok(());
@@ -441,7 +446,7 @@ pub(super) fn require_whole_set(lacks: &[String], accepted: bool) -> Result<()> 
     .with_code(Code::RestoreIncomplete))
 }
 
-/// The same, where the BLOBs are somewhere else.
+/// Adds advice to the error for a set without BLOBs.
 fn without_stores(error: &Error) -> Error {
     let text = format!(
         "{}. This backup has the databases alone: where its stores are still there, add --use-stores, or restore into the old data directory \

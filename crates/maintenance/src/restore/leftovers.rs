@@ -1,5 +1,5 @@
-//! What a restoration leaves behind on purpose, for a person who may remove it: databases that were replaced, stores that nobody knows any
-//! more, and stores outside of the data directory whose BLOBs were copied.
+//! Intended leftovers of a restore, which the administrator may remove: databases that were replaced, stores that the
+//! farm no longer knows, and stores outside of the data directory whose BLOBs were copied.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use model::Result;
 use super::stores::Store;
 use crate::backup::place::papers::failed;
 
-/// What stands in the names of databases that were set aside.
+/// Infix in the names of databases that were set aside.
 pub(super) const ASIDE: &str = ".before-restore-";
-/// Paths that are named.
+/// Maximum number of paths named.
 const NAMED: usize = 20;
 
-/// Notes on all of it. Blocks.
+/// Returns notes about all leftovers. Blocking.
 pub(super) fn notes(directory: &Path, rows: &[StoreRow], places: &[Place]) -> Result<Vec<String>> {
     let mut notes = Vec::new();
     let is_moved = |row: &&StoreRow| places.iter().any(|place| place.id == row.id.get() && place.is_moved);
@@ -46,15 +46,15 @@ pub(super) fn notes(directory: &Path, rows: &[StoreRow], places: &[Place]) -> Re
     Ok(notes)
 }
 
-/// Where a store is from now on.
+/// New location of a store.
 pub(super) struct Place {
     id: i64,
     is_moved: bool,
-    /// Below the data directory, or absolute.
+    /// Location relative to the data directory, or absolute.
     location: String,
 }
 
-/// Where the stores are from now on.
+/// Returns the new locations of the stores.
 pub(super) fn places(rows: &[StoreRow], stores: &[Store]) -> Vec<Place> {
     let of = |row: &StoreRow| {
         let moved_to = stores.iter().find(|store| store.id == row.id).and_then(|store| store.moved_to.clone());
@@ -75,7 +75,7 @@ fn outside(row: &StoreRow) -> String {
     }
 }
 
-/// Databases of before in a data directory and where content databases lie in it.
+/// Returns replaced databases in a data directory, and in its `databases` directory.
 fn set_aside(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for folder in [directory.to_owned(), directory.join("databases")] {
@@ -89,7 +89,7 @@ fn set_aside(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Directories of stores in a data directory and below its `stores`.
+/// Returns store directories in a data directory, and in its `stores` directory.
 fn stores_below(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for folder in [directory.to_owned(), directory.join("stores")] {

@@ -1,7 +1,8 @@
-//! Bringing backups back: a whole farm into a directory, its stores first, then its databases, the configuration last.
+//! Restore of backups: of a whole farm into a directory, its stores first, then its databases, the configuration
+//! database last.
 //!
-//! While it is under way a note in the directory keeps everything else away from it, so that a restoration that was cut short is simply
-//! begun again; what is in the stores by then is not copied a second time.
+//! A note in the directory keeps all other programs out during a restore. An interrupted restore is simply started
+//! again; BLOBs that are already in the stores are not copied a second time.
 
 mod assemble;
 mod blobs;

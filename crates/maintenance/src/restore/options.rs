@@ -1,4 +1,4 @@
-//! The options of a restoration, and its answer.
+//! Options and result of a restore.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,55 +7,54 @@ use model::{Id, Timestamp};
 
 use crate::backup::BackupPlace;
 
-/// What to bring back, and where to.
+/// Options of a restore: its source and its destination.
 #[derive(Clone, Debug, Default)]
 pub struct RestoreOptions {
-    /// Where the backups are.
+    /// Backup location.
     pub source: BackupPlace,
-    /// A file with the key or passphrase of encrypted backups.
+    /// File with the key or passphrase, for encrypted backups.
     pub key_file: Option<PathBuf>,
-    /// The set; the latest when absent.
+    /// Set to use. None for the latest.
     pub set: Option<Id>,
-    /// The data directory of the farm that is made.
+    /// Data directory of the restored farm.
     pub directory: PathBuf,
-    /// Where databases of PostgreSQL go: new, empty databases by the name of the content database, or `configuration`;
-    /// or where they are on a server that was brought back as a whole.
+    /// Destinations of PostgreSQL databases, by the name of the content database or `configuration`: new, empty
+    /// databases, or the databases on a server that was restored as a whole.
     pub database_urls: BTreeMap<String, String>,
-    /// Whether stores outside of the data directory, also those in object storage, are used where they are, and only
-    /// what is missing there is copied. Otherwise their BLOBs go into stores below the data directory.
+    /// Use stores outside of the data directory, including object storage, where they are, and copy only missing BLOBs.
+    /// Otherwise their BLOBs go into stores below the data directory.
     pub use_stores: bool,
-    /// Whether a farm that is in the directory is replaced; its databases are set aside.
+    /// Replace an existing farm in the directory. Its databases are set aside.
     pub force: bool,
-    /// Whether the farm is made although BLOBs, databases or site collections are missing or damaged in the backup.
+    /// Complete the restore even if BLOBs, databases or site collections are missing or damaged in the backup.
     pub accept_missing: bool,
-    /// Whether pages of databases that are not what their checksums say get new checksums, where SQLite finds the
-    /// database in order.
+    /// Rebuild page checksums of databases that do not match, if SQLite finds the database valid.
     pub rebuild_checksums: bool,
-    /// Whether the BLOBs of the stores are left alone: neither copied nor looked for.
+    /// Neither copy nor check the BLOBs of the stores.
     pub leave_blobs: bool,
-    /// True if the directory may lie within that of a farm, as scratch places do.
+    /// Allow a directory within that of another farm, as used by drills.
     pub is_scratch: bool,
 }
 
-/// What was brought back.
+/// Result of the restore.
 #[derive(Clone, Debug)]
 pub struct RestoreSummary {
-    /// The set.
+    /// Set that was used.
     pub set: Id,
-    /// Everything that was acknowledged before this is there again.
+    /// Start of the backup. Every change that was acknowledged before is restored.
     pub started_at: Timestamp,
-    /// Databases, the configuration included.
+    /// Number of databases, including the configuration database.
     pub databases: u64,
-    /// BLOBs that were copied, and their bytes.
+    /// Number and total bytes of BLOBs that were copied.
     pub copied: (u64, u64),
-    /// BLOBs that were in their stores already, and their bytes.
+    /// Number and total bytes of BLOBs that were already in their stores.
     pub present: (u64, u64),
-    /// BLOBs that documents need and that are nowhere; only when that was accepted.
+    /// Number of BLOBs that documents need and that are missing everywhere. Non-zero only if that was accepted.
     pub missing: u64,
-    /// What the set lacks of the farm that it is of, for a person; only when that was accepted.
+    /// Parts of the farm that the set lacks, for the administrator. Non-empty only if that was accepted.
     pub lacks: Vec<String>,
-    /// BLOBs that documents need and whose loss was accepted before the backup was taken.
+    /// Number of BLOBs that documents need and whose loss was accepted before the backup was taken.
     pub lost: u64,
-    /// What was changed on the way, for a person.
+    /// Changes made during the restore, for the administrator.
     pub notes: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The data directory that a farm is restored into, and how its files get their places.
+//! The data directory of a restore, and the moves of files to their final locations.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -16,17 +16,17 @@ use super::unfinished::{Note, Unfinished};
 use crate::backup::BackupPlace;
 use crate::backup::place::papers::{blocking, failed};
 
-/// What a database consists of: its file, and what lies beside it.
+/// Name suffixes of the files of a database: the database file itself, and the files beside it.
 const ENDS: [&str; 5] = ["", "-wal", "-shm", "-reserve", "-commits"];
 
-/// End of the name of the note that says as what a database is being set aside. It lies there as long as some of its files
-/// may have been moved and others not.
+/// Name suffix of the note that records the new name of a database while it is set aside. The note exists as long as
+/// only some of its files may have been moved.
 const SETTING_ASIDE: &str = ".setting-aside";
 
-/// What shows that there is a farm.
+/// Files that indicate a farm.
 const SIGNS: [&str; 2] = ["configuration.sqlite", "strongroom.toml"];
 
-/// A data directory that no server uses as long as this is held.
+/// A data directory that is locked against servers while this value exists.
 pub(super) struct Ground {
     directory: PathBuf,
     set: Id,
@@ -35,10 +35,10 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    /// Makes the directory, or takes the one that is there, for a farm or one content database of the farm that is there.
+    /// Creates or opens the directory, for a whole farm or for one content database of the existing farm.
     ///
     /// # Errors
-    /// Conflict when a server runs on it, or when it holds something else or a farm that is not to be replaced.
+    /// `Conflict` when a server uses the directory, or when it holds other files or a farm that must not be replaced.
     pub async fn enter(options: &RestoreOptions, set: Id, content_database: Option<&str>) -> Result<Arc<Self>> {
         let directory = options.directory.clone();
         let enter = move || {
@@ -61,14 +61,14 @@ impl Ground {
             ))
             .with_code(Code::FarmExists));
         }
-        // A farm that is there is whole until something of it is replaced.
+        // An existing farm remains usable until a part of it is replaced.
         if !has_farm || unfinished.goes_on() {
             unfinished.begin().await?;
         }
         Ok(Arc::new(Self { directory, set, unfinished, _lock: lock }))
     }
 
-    /// Puts a file into its place; what is there is set aside. Blocks.
+    /// Moves a file to its final location. An existing file is set aside. Blocking.
     pub fn put(&self, from: &Path, to: &Path) -> Result<()> {
         set_aside(to, self.set)?;
         let folder = to.parent().unwrap_or(&self.directory);
@@ -78,7 +78,7 @@ impl Ground {
         sync_directory(folder)
     }
 
-    /// Writes a small file into the directory; what is there is set aside. Blocks.
+    /// Writes a small file into the directory. An existing file is set aside. Blocking.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<()> {
         let to = self.directory.join(name);
         let from = self.directory.join(format!("{name}.restoring"));
@@ -91,8 +91,8 @@ impl Ground {
     }
 }
 
-/// Gives a database that is there a name that none has yet. Begun again after a crash, it gives the rest of the database
-/// the name that its other files have: a file without its log may lack what was committed last. Blocks.
+/// Renames an existing database to an unused name. When repeated after a crash, it gives the remaining files the same
+/// name as those already renamed: a database file without its WAL may lack the latest commits. Blocking.
 fn set_aside(path: &Path, set: Id) -> Result<()> {
     let (present, begun) = (ends_of(path, "")?, begun_aside(path)?);
     if present.is_empty() && begun.is_none() {
@@ -125,13 +125,13 @@ fn set_aside(path: &Path, set: Id) -> Result<()> {
         moved.map_err(|e| failed("set aside", &from, e))?;
     }
     sync_directory(folder)?;
-    // Gone for good before another database comes here, which does not belong to what was set aside.
+    // The removal must be durable before another database is moved here, because the note does not apply to that one.
     fs::remove_file(&note).map_err(|e| failed("remove", &note, e))?;
     sync_directory(folder)
 }
 
-/// Returns how the name of a database goes on that a crash left half set aside. A note that was not written to its end
-/// is none: nothing was moved yet.
+/// Returns the new name suffix of a database that a crash left partly set aside. An incompletely written note counts as
+/// none, because no file had been moved yet.
 fn begun_aside(path: &Path) -> Result<Option<String>> {
     let note = with_end(path, SETTING_ASIDE);
     match fs::read_to_string(&note) {
@@ -142,7 +142,7 @@ fn begun_aside(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Returns how the name of a database that is set aside goes on, so that none has it yet.
+/// Returns an unused name suffix for setting a database aside.
 fn unused_aside(path: &Path, set: Id) -> Result<String> {
     let (mut aside, mut attempt) = (format!("{ASIDE}{set}"), 1);
     while !ends_of(path, &aside)?.is_empty() {
@@ -152,7 +152,7 @@ fn unused_aside(path: &Path, set: Id) -> Result<String> {
     Ok(aside)
 }
 
-/// Gives a file its place; where that is on another file system, a durable copy of it. Blocks.
+/// Moves a file. On another file system it is replaced by a durable copy. Blocking.
 fn move_to(from: &Path, to: &Path) -> Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
@@ -165,14 +165,14 @@ fn move_to(from: &Path, to: &Path) -> Result<()> {
         fs::rename(&beside, to)
     };
     copy().map_err(|e| failed("write", to, e))?;
-    // Until the new name is durable, a power cut leaves the old one alone.
+    // Before the new name is durable, a power failure could leave neither file, so the source must still exist.
     if let Some(folder) = to.parent() {
         sync_directory(folder)?;
     }
     fs::remove_file(from).map_err(|e| failed("remove", from, e))
 }
 
-/// Returns which files of a database are there, under its own name or one that goes on with `aside`.
+/// Returns the suffixes of the existing files of a database, under its own name or with `aside` appended to it.
 fn ends_of(path: &Path, aside: &str) -> Result<Vec<&'static str>> {
     let mut ends = Vec::new();
     for end in ENDS {
@@ -192,8 +192,8 @@ fn sign_of_farm(directory: &Path) -> Result<bool> {
     Ok(false)
 }
 
-/// Refuses a directory for something of the farm `farm` that is or holds a place of backups or a store of others, or lies within one: what
-/// removes or empties one of them would take the other along. Blocks.
+/// Refuses a restore directory of the farm `farm` that is or lies within a backup location or a store, or that contains
+/// a backup location or another farm's store. Removing or emptying one of them would destroy the other. Blocking.
 pub(super) fn require_clear(directory: &Path, source: &BackupPlace, farm: &str) -> Result<()> {
     let place = real_path(directory)?;
     if let Some(source) = source.directory() {
@@ -203,7 +203,8 @@ pub(super) fn require_clear(directory: &Path, source: &BackupPlace, farm: &str) 
         }
     }
     let around = signs_around(&place)?.into_iter().find(|marked| matches!(marked.sign, Sign::Backups | Sign::Store));
-    // What a farm has below its own directory is its own matter, and stores that outlived their farm are welcome.
+    // Stores below an existing farm's own directory are that farm's concern, and stores that outlived their farm are
+    // accepted.
     let has_farm = exists(&place.join(SERVER_LOCK))? || sign_of_farm(&place)?;
     let found = match around {
         Some(around) => Some(around),
@@ -215,7 +216,7 @@ pub(super) fn require_clear(directory: &Path, source: &BackupPlace, farm: &str) 
     found.map_or(Ok(()), |marked| Err(nested(&place, Path::new(&marked.place), marked.sign)))
 }
 
-/// Refuses a data directory that lies within that of another farm, which would take it for its own. Blocks.
+/// Refuses a data directory within that of another farm, which would treat it as its own. Blocking.
 pub(super) fn require_no_farm_around(directory: &Path) -> Result<()> {
     let place = real_path(directory)?;
     let around = signs_around(&place)?;
@@ -234,8 +235,8 @@ fn nested(place: &Path, other: &Path, what: Sign) -> Error {
         .with_code(Code::RestoreNested)
 }
 
-/// Refuses a directory with something else in it. What a farm was in before, or a restoration that was cut short, has the lock, and stores
-/// that outlived their farm are welcome. Blocks.
+/// Refuses a directory with unrelated content. The directory of a former farm or of an interrupted restore has the lock
+/// file and is accepted. Stores that outlived their farm are accepted too. Blocking.
 fn require_room(directory: &Path) -> Result<()> {
     if exists(&directory.join(SERVER_LOCK))? || sign_of_farm(directory)? {
         return Ok(());
@@ -260,7 +261,7 @@ fn require_room(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Keeps servers and other restorations away. Blocks.
+/// Locks the directory against servers and other restores. Blocking.
 fn lock(directory: &Path) -> Result<File> {
     let path = directory.join(SERVER_LOCK);
     let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
@@ -307,7 +308,7 @@ mod tests {
         let database = directory.path().join("main.sqlite");
         let write = |end: &str, content: &str| fs::write(with_end(&database, end), content).unwrap();
         let read = |end: &str| fs::read_to_string(with_end(&database, end)).unwrap_or_default();
-        // The restoration that goes on may be of another set.
+        // The repeated restore may use another set.
         for (first, second, moved, left) in [(7, 7, "", "-wal"), (7, 8, "-wal", ""), (9, 7, "", "-wal")] {
             write("", &format!("file {first}"));
             write("-wal", &format!("log {first}"));
@@ -319,7 +320,7 @@ mod tests {
             assert!(!with_end(&database, SETTING_ASIDE).exists());
             assert_eq!(read(&aside), format!("file {first}"));
             assert_eq!(read(&format!("{aside}-wal")), format!("log {first}"));
-            // Again, where nothing is left to do.
+            // A repetition with nothing left to do.
             set_aside(&database, Id::new(second)).unwrap();
         }
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 6);
@@ -352,10 +353,10 @@ mod tests {
         let read = |end: &str| fs::read_to_string(with_end(&database, end)).unwrap_or_default();
         write("", "first");
         set_aside(&database, Id::new(7)).unwrap();
-        // All that is left of another database is its log.
+        // Only the WAL of another database exists.
         write("-wal", "lone log");
         set_aside(&database, Id::new(7)).unwrap();
-        // A note that was cut short, and one of a name that is taken meanwhile.
+        // An incompletely written note, and a note with a name that has been taken meanwhile.
         for (note, content) in [(".before-res", "third"), (".before-restore-7\n", "fourth")] {
             write("", content);
             write(SETTING_ASIDE, note);

@@ -1,4 +1,5 @@
-//! Missing or damaged BLOBs of a farm, brought back from its backups: each from the newest set that has its bytes.
+//! Repair of missing or damaged BLOBs of a farm from its backups. Each BLOB is taken from the newest set that has its
+//! bytes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,48 +17,49 @@ use crate::backup::format::list::List;
 use crate::backup::format::vault::Vault;
 use crate::backup::place::destination::{Destination, Use};
 
-/// BLOBs that are on their way at once. Each streams, or takes at most 4 MiB twice.
+/// Number of BLOBs copied concurrently. Each is streamed, or takes at most 4 MiB twice.
 const AT_ONCE: usize = 8;
 
-/// Which BLOBs to bring back, and where from.
+/// Options of a repair: which BLOBs, and the source.
 #[derive(Clone, Debug, Default)]
 pub struct RepairOptions {
-    /// Where the backups are.
+    /// Backup location.
     pub source: BackupPlace,
-    /// A file with the key or passphrase of encrypted backups.
+    /// File with the key or passphrase, for encrypted backups.
     pub key_file: Option<PathBuf>,
-    /// Only this BLOB; every one that has a fault on record when absent.
+    /// Repair only this BLOB. None for all BLOBs with a fault on record.
     pub digest: Option<Digest>,
 }
 
-/// What was brought back.
+/// Result of the restore.
 #[derive(Clone, Debug, Default)]
 pub struct RepairSummary {
-    /// BLOBs that are whole again, with the set that had them; none for one that nothing needs any more.
+    /// Repaired BLOBs, with the set that had the bytes. None as the set for a BLOB that no reference needs any more.
     pub repaired: Vec<(Digest, Option<Id>)>,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// BLOBs that could not be brought back, and why; accepted losses are not among them.
+    /// BLOBs that could not be repaired, with the reason. Accepted losses are counted in `accepted` instead, unless the
+    /// BLOB was named in the options.
     pub failed: Vec<(Digest, String)>,
-    /// Accepted losses that no backup has whole either.
+    /// Number of accepted losses that no backup has intact either.
     pub accepted: u64,
-    /// Sets that could not be looked into, and why.
+    /// Sets that could not be read, with the reason.
     pub notes: Vec<String>,
 }
 
-/// A BLOB that is to be brought back.
+/// A BLOB to be repaired.
 struct Wanted {
     is_accepted: bool,
-    /// Why the sets that were looked into did not help.
+    /// Reason for which no set examined so far could help.
     why: Option<String>,
 }
 
-/// Brings missing or damaged BLOBs back from backups, into the stores that should have them.
+/// Restores missing or damaged BLOBs from backups into the stores that should have them.
 ///
 /// # Errors
-/// `Forbidden` for others than farm administrators; `NotFound` when the one BLOB that was named has no fault; what opening the place
-/// says; what a store or a database says that cannot be reached, after which everything that was brought back before stays. A BLOB that no
-/// set has whole is no error, but told in the summary.
+/// `Forbidden` for callers other than farm administrators; `NotFound` when the named BLOB has no fault; errors of
+/// opening the backup location; errors of an unreachable store or database, after which BLOBs repaired before stay
+/// repaired. A BLOB that no set has intact is not an error, but is reported in the summary.
 pub fn repair_from_backup<'a>(
     session: &'a Session,
     options: &'a RepairOptions,
@@ -94,7 +96,7 @@ struct Repairing {
     progress: Arc<Progress>,
 }
 
-/// A BLOB that was tried.
+/// Result of trying to repair a BLOB.
 type Tried = (Digest, Result<u64>);
 
 impl Repairing {
@@ -126,7 +128,7 @@ impl Repairing {
         Ok(())
     }
 
-    /// Takes from one set whatever it has.
+    /// Repairs all BLOBs that one set has.
     async fn take_from(&mut self, set: Id, index: Vec<Entry>) -> Result<()> {
         let mut list = List::new(index);
         let mut running: JoinSet<Tried> = JoinSet::new();
@@ -156,7 +158,8 @@ impl Repairing {
         Ok(())
     }
 
-    /// Waits for one. What a set says for certain of one BLOB leaves it to an older set; what cannot be reached ends everything.
+    /// Waits for one BLOB. If the set definitely does not have it intact, an older set is tried. An unreachable source
+    /// or destination ends the repair.
     async fn settle(&mut self, set: Id, running: &mut JoinSet<Tried>) -> Result<()> {
         let Some(tried) = running.join_next().await else { return Ok(()) };
         let (digest, brought) =
@@ -193,12 +196,13 @@ impl Repairing {
     }
 }
 
-/// Whether an error says for certain that bytes are not to be had, rather than that something could not be asked.
+/// Returns whether an error means that the bytes are definitely unavailable, rather than that a source could not be
+/// queried.
 fn is_certain(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt)
 }
 
-/// Brings one BLOB into every store that should have it; its bytes.
+/// Copies one BLOB into every store that should have it. Returns its size in bytes.
 async fn bring(storage: &Storage, vault: &Vault, entry: &Entry, from: &str) -> Result<u64> {
     for repair in storage.repairs(entry.digest).await?.needed {
         copy(vault, entry, &repair, from).await?;

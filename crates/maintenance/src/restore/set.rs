@@ -1,4 +1,4 @@
-//! Choosing the set that is brought back.
+//! Selection of the set to restore.
 
 use model::{Error, Id, Result};
 

@@ -1,9 +1,9 @@
-//! The settings file of a farm that was restored: what it said, except where the farm is.
+//! The settings file of a restored farm: unchanged, except for the locations of the farm.
 
 use model::{Error, Result};
 
-/// The settings for the new place; `configuration` is the address of the configuration database when that is not a file of the
-/// data directory. None when there is nothing to say.
+/// Returns the settings for the new location. `configuration` is the address of the configuration database, if that is
+/// not a file of the data directory. None when there are no settings.
 pub(super) fn moved(before: Option<&[u8]>, configuration: Option<&str>) -> Result<Option<String>> {
     let mut table = match before {
         Some(bytes) => {

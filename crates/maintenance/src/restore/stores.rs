@@ -1,4 +1,4 @@
-//! The BLOB stores of a farm that is being restored.
+//! The BLOB stores of a farm during its restore.
 
 use std::path::Path;
 
@@ -8,39 +8,39 @@ use database::configuration::farm::StoreRow;
 use model::{Error, Id, Result};
 use repository::{DATABASE_STORE, as_directory, open_directory_store, open_object_store};
 
-/// A store that is open, or that of the databases themselves.
+/// A store of the farm: an open one, or the one inside the databases.
 pub(super) struct Store {
     pub id: Id,
     pub name: String,
-    /// None for the store of what lies in the databases themselves.
+    /// None for the store inside the databases.
     pub open: Option<BlobStore>,
-    /// Where it is from now on, when that is another place.
+    /// New definition of the store, if its location changes.
     pub moved_to: Option<StoreRow>,
-    /// Who held it until now, when that was another: none within it for the farm that made it.
+    /// Previous holder of the store, if it was another one. `Some(None)` means the farm before any restore.
     pub taken_from: Option<Option<String>>,
 }
 
 impl Store {
-    /// A store of a farm that keeps it.
+    /// Creates the entry of a store that keeps its location.
     pub fn kept(row: &StoreRow, open: Option<BlobStore>) -> Self {
         Self { id: row.id, name: row.name.clone(), open, moved_to: None, taken_from: None }
     }
 }
 
-/// What opening the stores of a farm that is being restored needs.
+/// Parameters for opening the stores of a farm during its restore.
 pub(super) struct Opening<'a> {
     pub directory: &'a Path,
-    /// The farm, as the restoration that it becomes.
+    /// The farm as owner, with this restore as the holder.
     pub owner: &'a Owner,
-    /// The content of the farm's key file, which opens the credentials of its stores.
+    /// Content of the farm's key file, which decrypts the credentials of the stores.
     pub key_file: Option<Bytes>,
-    /// Whether stores outside of the data directory are used where they are.
+    /// Use stores outside of the data directory where they are.
     pub use_stores: bool,
 }
 
 impl Opening<'_> {
-    /// Opens the stores. Those outside of the data directory get a place below it, unless they are used where they are: two farms that
-    /// share a store would delete each other's BLOBs.
+    /// Opens the stores. Those outside of the data directory are relocated below it, unless they are to be used where
+    /// they are. Otherwise two farms would share a store and delete each other's BLOBs.
     pub async fn open(&self, rows: &[StoreRow]) -> Result<Vec<Store>> {
         let mut stores = Vec::new();
         for row in rows {
@@ -58,8 +58,8 @@ impl Opening<'_> {
         Ok(stores)
     }
 
-    /// Makes the farm that is being restored the one that may write to its stores, and waits until another that could has learnt of it:
-    /// what is found in them from then on stays.
+    /// Makes this restore the holder of the stores, which alone may write to them. Then waits until a previous holder
+    /// must have noticed, so that BLOBs found in the stores from then on stay there.
     async fn take_over(&self, rows: &[StoreRow], stores: &mut [Store]) -> Result<()> {
         let mine = self.owner.holder().map(str::to_owned);
         let mut somebody_may_write = false;
@@ -101,12 +101,13 @@ impl Opening<'_> {
     }
 }
 
-/// Whether others than this farm may be at work with a store: the data directory is locked.
+/// Returns whether processes outside of this restore may write to a store. Inside the data directory none can, because
+/// the directory is locked.
 fn is_outside(row: &StoreRow) -> bool {
     row.kind != "directory" || Path::new(&row.location).is_absolute()
 }
 
-/// Gives stores back to whoever held them before: the restoration has failed.
+/// Returns stores to their previous holders after the restore has failed.
 pub(super) async fn give_back(stores: &[Store]) {
     for store in stores {
         if let (Some(open), Some(before)) = (&store.open, &store.taken_from)
@@ -121,7 +122,7 @@ pub(super) async fn give_back(stores: &[Store]) {
     }
 }
 
-/// What became of the stores, for a person.
+/// Returns notes about the stores, for the administrator.
 pub(super) fn notes(rows: &[StoreRow], stores: &[Store]) -> Vec<String> {
     let mut notes = Vec::new();
     for (row, store) in rows.iter().zip(stores) {

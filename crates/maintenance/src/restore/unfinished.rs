@@ -1,5 +1,5 @@
-//! The note that lies in a data directory as long as a restoration has not finished there: what is in it is no whole farm, and nothing but
-//! a restoration may use it.
+//! The note in a data directory during an unfinished restore. As long as it exists, the directory does not hold a
+//! complete farm, and only a restore may use it.
 
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io;
@@ -14,31 +14,31 @@ use crate::backup::place::papers::{Papers, failed};
 
 pub(super) const NOTE: &str = "restore-unfinished.json";
 
-/// What is being restored.
+/// Content of the note.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Note {
-    /// The set.
+    /// Set that was used.
     pub set: String,
-    /// Where the backups are.
+    /// Backup location.
     pub source: String,
-    /// The content database that alone is brought back; none when it is the whole farm.
+    /// The only content database being restored. None for a whole farm.
     pub content_database: Option<String>,
-    /// Databases of servers that hold what the set has, without passwords: begun again, a restoration replaces them.
+    /// Databases on servers, without passwords, that already hold the set's content. A repeated restore replaces them.
     pub databases: Vec<String>,
 }
 
-/// The note of a restoration that goes on.
+/// The note of a running restore.
 pub(super) struct Unfinished {
     papers: Papers,
-    /// Whether an earlier attempt at the same left its note.
+    /// Set when an earlier attempt at the same restore left its note.
     goes_on: bool,
-    /// The note, and whether it lies in the directory.
+    /// The note, and whether it has been written to the directory.
     state: Mutex<(Note, bool)>,
 }
 
 impl Unfinished {
-    /// Takes over what an earlier attempt at the same left.
+    /// Reads the note of an earlier attempt at the same restore, if any.
     pub async fn open(directory: &Path, mut note: Note) -> Result<Self> {
         let papers = Papers::in_directory(directory);
         let earlier = papers.read(NOTE).await?.map(|bytes| read(&bytes));
@@ -47,17 +47,18 @@ impl Unfinished {
         Ok(Self { papers, goes_on, state: Mutex::new((note, false)) })
     }
 
-    /// Whether an earlier attempt left its note.
+    /// Returns whether an earlier attempt left its note.
     pub fn goes_on(&self) -> bool {
         self.goes_on
     }
 
-    /// Whether an earlier attempt loaded a set into a database.
+    /// Returns whether an earlier attempt loaded a set into a database.
     pub async fn was_loaded(&self, database: &str) -> bool {
         self.state.lock().await.0.databases.iter().any(|known| known == database)
     }
 
-    /// From here on there is no whole farm. Whether there was one before.
+    /// Writes the note: from here on the directory does not hold a complete farm. Returns whether the farm was complete
+    /// until this call.
     pub async fn begin(&self) -> Result<bool> {
         let mut state = self.state.lock().await;
         if state.1 {
@@ -68,7 +69,7 @@ impl Unfinished {
         Ok(!self.goes_on)
     }
 
-    /// A database of a server holds what the set has.
+    /// Records that a database on a server holds the set's content.
     pub async fn loaded(&self, database: String) -> Result<()> {
         let mut state = self.state.lock().await;
         if !state.0.databases.contains(&database) {
@@ -77,7 +78,7 @@ impl Unfinished {
         if state.1 { self.papers.write(NOTE, pretty(&state.0)?).await } else { Ok(()) }
     }
 
-    /// There is a whole farm again.
+    /// Removes the note: the farm is complete again.
     pub async fn end(&self) -> Result<()> {
         let mut state = self.state.lock().await;
         state.1 = false;
@@ -85,13 +86,13 @@ impl Unfinished {
     }
 }
 
-/// One that cannot be read says no more than that it is there.
+/// Parses a note. An unreadable note counts as an empty one: it still shows that a restore is unfinished.
 fn read(bytes: &[u8]) -> Note {
     serde_json::from_slice(bytes).unwrap_or_default()
 }
 
-/// Refuses a data directory into which a restoration goes on or did not finish; `again` is the content database of a restoration that may
-/// finish what it began. Blocks for a moment.
+/// Refuses a data directory in which a restore is running or unfinished. `again` names the content database of a
+/// restore that may complete its own earlier attempt. Blocks briefly.
 ///
 /// # Errors
 /// `Conflict` with code `restore_unfinished`.

@@ -1,4 +1,4 @@
-//! A farm on each engine and trees of real files.
+//! Test support: a farm on each engine, and trees of real files.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 pub struct Farm {
     pub repository: Repository,
-    /// Holds nothing but the data directory `data`.
+    /// Contains only the data directory `data`.
     pub directory: TempDir,
     _configuration: Fresh,
     _content: Fresh,
@@ -60,7 +60,7 @@ impl Farm {
         self.administrator().await.create_account(new).await.unwrap().id
     }
 
-    /// Imports a tree into the library `Documents`; answers the summary and all faults by path.
+    /// Imports a tree into the library `Documents`. Returns the summary and all faults by path.
     pub async fn import(&self, source: &Path) -> (ImportSummary, BTreeMap<String, Reason>) {
         self.import_with(source, None, false).await.unwrap()
     }
@@ -111,7 +111,8 @@ fn faults() -> (Heard, impl FnMut(&Fault) + Send + 'static) {
     })
 }
 
-/// Content and time of change in microseconds of everything below a directory; none for a directory's content.
+/// Returns content and modification time in microseconds of everything below a directory. The content of a directory is
+/// none.
 pub fn tree(root: &Path) -> BTreeMap<PathBuf, (Option<Vec<u8>>, i64)> {
     let mut found = BTreeMap::new();
     let mut waiting = vec![root.to_owned()];

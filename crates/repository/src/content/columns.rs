@@ -1,4 +1,4 @@
-//! Columns and content types of libraries, and what documents have in them.
+//! Columns and content types of libraries, and the column values of documents and folders.
 
 use database::content::column::{self, ColumnRow};
 use database::content::{collection, node};
@@ -9,9 +9,9 @@ use crate::session::guard::{Checked, Guard};
 use crate::session::refusals::explain;
 use crate::{Session, Target};
 
-/// Most columns of one library.
+/// Limit on the columns of one library.
 const MAX_COLUMNS: usize = 200;
-/// Most choices of one choice column.
+/// Limit on the choices of one choice column.
 const MAX_CHOICES: usize = 500;
 
 /// A column of a library.
@@ -21,24 +21,24 @@ pub struct Column {
     pub id: Id,
     /// Name.
     pub name: String,
-    /// What it holds.
+    /// Type of its values.
     pub kind: ColumnKind,
-    /// Whether a document needs a value to be checked in.
+    /// Set when a document cannot be checked in without a value.
     pub required: bool,
-    /// The content type that it belongs to; none means all documents of the library.
+    /// The content type that it belongs to; `None` for a column of all documents in the library.
     pub content_type_id: Option<Id>,
 }
 
-/// What a column is to be.
+/// The definition of a column to be created or changed.
 #[derive(Clone, Debug)]
 pub struct ColumnChange {
     /// Name.
     pub name: Name,
-    /// What it holds; a column that exists keeps its kind, only choices can be changed.
+    /// Type of its values. An existing column keeps its kind; only its choices can be changed.
     pub kind: ColumnKind,
-    /// Whether a document needs a value to be checked in.
+    /// Set when a document cannot be checked in without a value.
     pub required: bool,
-    /// The content type that it belongs to.
+    /// The content type that the column belongs to.
     pub content_type_id: Option<Id>,
 }
 
@@ -63,19 +63,19 @@ impl From<ColumnRow> for Column {
     }
 }
 
-/// What to change of what an item has in its columns.
+/// A change to the column values of an item.
 #[derive(Clone, Debug, Default)]
 pub struct ValuesChange {
-    /// Columns with their new values; none empties a column.
+    /// Columns with their new values; `None` clears a column.
     pub values: Vec<(Id, Option<ColumnValue>)>,
-    /// Columns with what they must hold for anything to be changed.
+    /// Columns with the values they must hold now; on any mismatch nothing is changed.
     pub expected: Vec<(Id, Option<ColumnValue>)>,
-    /// The content type; `Some(None)` takes it away, none leaves it as it is.
+    /// The content type: `Some(None)` removes it, `None` leaves it unchanged.
     pub content_type: Option<Option<Id>>,
 }
 
 impl Session {
-    /// Columns and content types of the library that an item is in (or is).
+    /// Returns the columns and content types of the library that an item is in (or is).
     pub async fn columns(&self, target: &Target) -> Result<(Vec<Column>, Vec<ContentType>)> {
         let (_, found) = self
             .view(target, |reader, located| {
@@ -116,7 +116,7 @@ impl Session {
         .await
     }
 
-    /// Changes a column's name, choices, need or content type.
+    /// Changes a column's name, choices, content type, and whether a value is required.
     pub async fn change_column(&self, library: &Target, id: Id, change: ColumnChange) -> Result<()> {
         check_choices(&change.kind)?;
         self.change_columns(library, "column.change", change.name.clone().as_str(), move |transaction, library, _| {
@@ -136,7 +136,7 @@ impl Session {
         .map(drop)
     }
 
-    /// Removes a column with all that documents have in it.
+    /// Removes a column together with the values that documents have in it.
     pub async fn delete_column(&self, library: &Target, id: Id) -> Result<()> {
         self.change_columns(library, "column.delete", &id.to_string(), move |transaction, library, _| {
             find_column(transaction, library, id)?;
@@ -155,7 +155,7 @@ impl Session {
         .await
     }
 
-    /// Removes a content type with its own columns.
+    /// Removes a content type together with the columns that belong to it.
     pub async fn delete_content_type(&self, library: &Target, id: Id) -> Result<()> {
         self.change_columns(library, "content-type.delete", &id.to_string(), move |transaction, library, _| {
             require_type(transaction, library, Some(id))?;
@@ -165,13 +165,14 @@ impl Session {
         .map(drop)
     }
 
-    /// What a document or folder has in its columns.
+    /// Returns the column values of a document or folder.
     pub async fn values(&self, target: &Target) -> Result<Vec<(Id, ColumnValue)>> {
         let (_, found) = self
             .view(target, |reader, located| {
                 let columns = column::list(reader, located.node().library_id)?;
                 let mut values = column::values(reader, located.node().id)?;
-                // What came along from another library shows again when the item goes back there.
+                // Values that an item brought along from another library are only hidden. They show again when the item
+                // is moved back.
                 values.retain(|(id, _)| columns.iter().any(|column| column.id == *id));
                 Ok(values)
             })
@@ -179,10 +180,10 @@ impl Session {
         Ok(found)
     }
 
-    /// Changes what an item has in its columns, all or nothing.
+    /// Changes the column values of an item, all or nothing.
     ///
     /// # Errors
-    /// Conflict with code `value_changed` when a column holds something else than was expected.
+    /// `Conflict` with code `value_changed` when a column holds a value other than the expected one.
     pub async fn set_values(&self, target: &Target, change: ValuesChange) -> Result<()> {
         let ValuesChange { values, expected, content_type } = change;
         let located = self.locate(target).await?.to(Right::Edit)?;
@@ -219,7 +220,7 @@ impl Session {
                     }
                 }
             }
-            // Saving what is there already changes nothing, and nothing says that it did.
+            // Saving the same values again neither touches the item nor records an event.
             if same {
                 return Ok(());
             }
@@ -232,7 +233,7 @@ impl Session {
         guard.write(write).await
     }
 
-    /// Whether the farm knows everybody whom the values name.
+    /// Refuses person values that name no principal of this farm.
     async fn require_people(&self, values: &[(Id, Option<ColumnValue>)]) -> Result<()> {
         let named = values.iter().filter_map(|(_, value)| match value {
             Some(ColumnValue::Person(id)) => Some(*id),
@@ -252,7 +253,8 @@ impl Session {
         }
     }
 
-    /// Runs a change of a library's columns; the new identifier is for what the change creates.
+    /// Runs a change of a library's columns. The identifier passed to `change` is for the object that it creates, if
+    /// any.
     async fn change_columns(
         &self,
         library: &Target,

@@ -1,28 +1,29 @@
-//! Particulars of events, stored part by part, so that each reader is shown what their rights reach.
+//! Details of events, stored in parts, so that each reader is shown only the parts that their rights allow.
 //!
-//! What is one path or other text alone is stored as it is, like everything before parts were kept apart: only who
-//! manages the whole site collection reads it, since a path tells of places that others may not know.
+//! A detail that consists only of text, such as a path, is stored as plain text. So are all events recorded before
+//! details were split into parts. Plain text is shown only to those who manage the whole site collection, because a
+//! path reveals locations that other readers may not know.
 
 use model::{Result, Right, Rights};
 use serde::{Deserialize, Serialize};
 
-/// Written before parts; no name holds a control character, so that no text begins with it.
+/// Prefix of a detail stored in parts. No name may contain a control character, so plain text never begins with it.
 const MARK: char = '\u{1}';
 
-/// Particulars of an event: all that it tells besides who did what to which item.
+/// Details of an event: everything beyond the actor, the action and the item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Detail {
-    /// Paths and whatever else is for who manages the site collection.
+    /// Paths and other text, for managers of the site collection only.
     #[serde(skip_serializing_if = "String::is_empty")]
     text: String,
-    /// Facts for everybody who sees the event: a number of a version, or that it was a working copy.
+    /// Facts for all readers of the event: a version number, or that the stored content is a working copy.
     #[serde(skip_serializing_if = "String::is_empty")]
     fact: String,
-    /// Grant that was made or taken away, for who manages permissions.
+    /// The grant that was made or revoked; shown to those who manage permissions.
     #[serde(skip_serializing_if = "String::is_empty")]
     grant: String,
-    /// Address from which a link was used, for who may make links.
+    /// The address from which a link was used; shown to those who may create links.
     #[serde(skip_serializing_if = "String::is_empty")]
     address: String,
 }
@@ -33,7 +34,7 @@ impl<T: Into<String>> From<T> for Detail {
     }
 }
 
-/// Parts of particulars that a reader may read.
+/// The parts of a detail that a reader may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sight {
     everything: bool,
@@ -41,10 +42,10 @@ pub(crate) struct Sight {
 }
 
 impl Sight {
-    /// Sight of somebody who manages the whole site collection.
+    /// The view of a reader who manages the whole site collection.
     pub(crate) const WHOLE: Self = Self { everything: true, rights: Rights::ALL };
 
-    /// Sight of somebody with these rights on the item, who does not manage the site collection.
+    /// Returns the view of a reader who has these rights on the item and does not manage the site collection.
     pub(crate) fn of(rights: Rights) -> Self {
         Self { everything: false, rights }
     }
@@ -66,7 +67,7 @@ impl Detail {
         Self { address: address.to_string(), ..self }
     }
 
-    /// The stored form.
+    /// Returns the stored form.
     pub(crate) fn stored(self) -> Result<String> {
         if self.fact.is_empty() && self.grant.is_empty() && self.address.is_empty() {
             return Ok(self.text);
@@ -76,14 +77,14 @@ impl Detail {
         Ok(format!("{MARK}{json}"))
     }
 
-    /// Reads the stored form. What cannot be read is text for who manages the site collection.
+    /// Parses the stored form. Anything unreadable becomes text for managers of the site collection.
     pub(crate) fn read(stored: &str) -> Self {
         let parts = stored.strip_prefix(MARK).and_then(|json| serde_json::from_str(json).ok());
         parts.unwrap_or_else(|| stored.into())
     }
 
-    /// The words by which it is decided whether readers of published versions hear of an event: those that everybody
-    /// may read, and of an event without parts all.
+    /// Returns the text from which it is decided whether readers of published versions see an event: the fact or, for
+    /// an event without parts, the whole text.
     pub(crate) fn ending(&self) -> &str {
         if self.fact.is_empty() { &self.text } else { &self.fact }
     }
@@ -111,7 +112,7 @@ impl Detail {
     }
 }
 
-/// Everything that the audit log of a site collection can say.
+/// All actions that the audit log of a site collection can contain.
 pub const AUDIT_ACTIONS: [&str; 45] = [
     "column.change",
     "column.create",
@@ -160,7 +161,7 @@ pub const AUDIT_ACTIONS: [&str; 45] = [
     "view.save",
 ];
 
-/// Tells that what was stored is a working copy.
+/// Fact that the stored content is a working copy.
 pub(crate) const WORKING_COPY: &str = "as working copy";
 
 #[cfg(test)]

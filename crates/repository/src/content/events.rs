@@ -1,4 +1,4 @@
-//! Looking at what happened: the audit log of items and site collections.
+//! Reading the audit log of items and site collections.
 
 use database::Reader;
 use database::content::event::{self, EventRow};
@@ -10,13 +10,13 @@ use crate::content::event_detail::{Detail, Sight, WORKING_COPY};
 use crate::items::page::Page;
 use crate::{Session, Target};
 
-/// Events that one call looks at, whether they match or not.
+/// Number of events that one call examines, whether they match or not.
 const LOOKED_AT: i64 = 200_000;
-/// Events of an item that one statement brings, and how many such steps there are at most.
+/// Number of an item's events that one statement fetches, and limit on such steps per call.
 const BATCH: usize = 1_000;
 const STEPS: usize = 20;
 
-/// What is done to drafts and working copies before anything is published.
+/// Actions that may concern drafts or working copies, before anything is published.
 const ABOUT_DRAFTS: [&str; 6] = [
     "document.check-in",
     "document.check-out",
@@ -26,48 +26,49 @@ const ABOUT_DRAFTS: [&str; 6] = [
     "version.restore",
 ];
 
-/// The download of a document by somebody who has a link. Earlier events name who made the link.
+/// The download of a document by the holder of a link. Earlier events of this kind name the user who created the link
+/// as their actor.
 const BY_LINK: &str = "link.use";
 
-/// Whether readers who may not see drafts hear of an event: not of drafts and working copies, but of everything that made
-/// a version for all.
+/// Returns whether an event is shown to readers who may not see drafts. Events about drafts and working copies are
+/// hidden; everything that created a version for all readers is shown.
 pub(crate) fn is_for_all(event: &EventRow, node: &NodeRow, drafts: bool) -> bool {
     let detail = Detail::read(&event.detail);
     match event.action.as_str() {
         action if !ABOUT_DRAFTS.contains(&action) => true,
-        // A draft may be left from the time when the library had them.
+        // A draft may be left over from the time when the library still kept drafts.
         "document.replace" => {
             !drafts && node.version_id == node.published_id && !detail.ending().ends_with(WORKING_COPY)
         }
-        // The number of the new version stands at the end.
+        // The detail ends with the number of the new version.
         "document.check-in" | "version.restore" => !drafts || detail.ending().ends_with(".0"),
         _ => !drafts,
     }
 }
 
-/// Which events of an audit log are wanted.
+/// Filter for the events of an audit log.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {
-    /// Only what this person did.
+    /// Only events of this user.
     pub actor: Option<Id>,
-    /// Only this action, one of [`AUDIT_ACTIONS`].
+    /// Only events with this action, one of [`AUDIT_ACTIONS`].
     pub action: Option<String>,
 }
 
-/// Who did what to which item.
+/// An event of the audit log: an actor, an action and the item that it concerned.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Order of events in the content database.
+    /// Position in the order of events of the content database.
     pub sequence: i64,
-    /// When.
+    /// Time at which it happened.
     pub at: Timestamp,
-    /// Who; [`Id::NONE`] for somebody who has a link.
+    /// The actor; [`Id::NONE`] for a person who uses a share link.
     pub actor: Id,
     /// The item.
     pub item: Id,
-    /// What, such as `document.replace`.
+    /// The action, such as `document.replace`.
     pub action: String,
-    /// Particulars, as far as the reader's rights reach: the item's path at that time only for who manages the site
+    /// Details, as far as the reader's rights allow. The item's path at that time is shown only to managers of the site
     /// collection.
     pub detail: String,
 }
@@ -85,14 +86,16 @@ impl Event {
     }
 }
 
-/// Returns who did it; [`Id::NONE`] for somebody who has a link.
+/// Returns the actor of an event; [`Id::NONE`] for the holder of a link.
 pub(crate) fn actor(row: &EventRow) -> Id {
     if row.action == BY_LINK { Id::NONE } else { row.actor_id }
 }
 
 impl Session {
-    /// What happened to an item, newest first; needs the right to see versions. Who may not see drafts does not hear of
-    /// work on them, and who does not manage the site sees of reads only their own. A page may be short and still have a `next`.
+    /// Returns the events of an item, newest first; needs the right to view versions.
+    ///
+    /// A caller who may not see drafts does not see events about them. A caller who does not manage the site sees, of
+    /// the reads, only their own. A page may be short and still have a `next`.
     pub async fn activity(&self, target: &Target, before: Option<i64>, limit: usize) -> Result<Page<Event, i64>> {
         let limit = limit.clamp(1, MAX_PAGE);
         let (_, listed) = self
@@ -119,10 +122,10 @@ impl Session {
         Ok(listed)
     }
 
-    /// The audit log of a site collection, newest first; needs the right to manage the site.
+    /// Returns the audit log of a site collection, newest first; needs the right to manage the site.
     ///
-    /// One call looks at a bounded number of events: where few of them match, a page may be short or empty and still have a
-    /// `next`. Only a page without `next` is the last one.
+    /// One call examines a bounded number of events. If few of them match, a page may be short or empty and still have
+    /// a `next`. Only a page without `next` is the last one.
     pub async fn audit_log(
         &self,
         collection: Id,
@@ -140,7 +143,8 @@ impl Session {
                 };
                 let start = end.saturating_sub(LOOKED_AT).max(0);
                 let rows = root.events(reader, start..end, filter.actor, filter.action.as_deref(), limit + 1)?;
-                // What is said of who has a link says nothing of the one whose name earlier events have.
+                // Older link downloads carry the link's creator as their actor. They are shown without an actor, so a
+                // filter by that person must not find them either.
                 let mut listed = page(rows, limit, Sight::WHOLE);
                 listed.items.retain(|event| filter.actor.is_none_or(|actor| event.actor == actor));
                 listed.next = listed.next.or(Some(start).filter(|start| *start > 0));
@@ -151,7 +155,7 @@ impl Session {
     }
 }
 
-/// Whether the library of an item keeps drafts.
+/// Returns whether the library of an item keeps drafts.
 pub(crate) fn has_drafts(reader: &mut Reader<'_>, node: &NodeRow) -> Result<bool> {
     let settings = library::find(reader, node.library_id)?;
     Ok(settings.is_some_and(|settings| settings.versioning == Versioning::MajorMinor))

@@ -1,4 +1,4 @@
-//! Libraries as a whole: their settings, and the only way to what reaches everybody in one.
+//! Settings of libraries, and the only access to operations that affect all users of a library.
 
 use std::ops::Deref;
 
@@ -12,8 +12,8 @@ use crate::session::locate::Located;
 use crate::session::refusals::no_item;
 use crate::{Session, Target};
 
-/// A library that the caller manages. What reaches all of it is decided on the library itself, whatever item in it was
-/// named: full control of a folder is none of its library.
+/// A library that the caller manages. An operation on the whole library is authorised on the library itself, whichever
+/// item in it was named: full control of a folder gives no control of its library.
 pub(crate) struct Library(Permitted);
 
 impl Deref for Library {
@@ -25,7 +25,7 @@ impl Deref for Library {
 }
 
 impl Library {
-    /// The library that an item is in or is.
+    /// Returns the library that an item is in or is.
     ///
     /// # Errors
     /// `NotFound` when the caller may not open the item; `Conflict` with code `wrong_kind` outside of libraries;
@@ -43,7 +43,7 @@ impl Library {
 }
 
 impl Session {
-    /// The settings of the library that an item is in.
+    /// Returns the settings of the library that contains an item.
     pub async fn library_settings(&self, target: &Target) -> Result<LibrarySettings> {
         let (_, settings) =
             self.view(target, |reader, located| library::find(reader, located.node().library_id)).await?;
@@ -57,12 +57,12 @@ impl Session {
         Library::around(&known.viewed()?)
     }
 
-    /// Returns whether the caller may change for everybody how the library that an item is in (or is) is seen.
+    /// Returns whether the caller may change, for all users, how the library that an item is in (or is) is displayed.
     pub async fn manages_library(&self, target: &Target) -> Result<bool> {
         Ok(self.locate(target).await?.viewed().and_then(|item| Library::around(&item)).is_ok())
     }
 
-    /// Changes how a library keeps versions. What is stored already stays until the next change of each document.
+    /// Changes how a library keeps versions. Stored versions of a document remain until the document changes next.
     pub async fn change_library(&self, target: &Target, settings: LibrarySettings) -> Result<()> {
         const MOST: u32 = 50_000;
         if settings.major_limit > MOST || settings.minor_limit > MOST {

@@ -1,4 +1,5 @@
-//! What sites and libraries hold beside documents: columns, permissions, links, the recycle bin and what happened.
+//! Contents of sites and libraries other than documents: columns, permissions, links, the recycle bin and the audit
+//! log.
 
 pub(crate) mod columns;
 pub(crate) mod event_detail;

@@ -1,4 +1,4 @@
-//! Who may do what: grants on scopes, inheritance that is broken and restored, and why somebody has a right.
+//! Permissions: grants on scopes, breaking and restoring inheritance, and explaining a user's rights.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
 use crate::{Session, Target};
 
-/// One role granted to a user or group.
+/// A role granted to a user or group.
 #[derive(Clone, Debug)]
 pub struct Grant {
     /// The user or group.
@@ -22,18 +22,18 @@ pub struct Grant {
     pub role: Id,
     /// The role's name.
     pub role_name: String,
-    /// Since when.
+    /// Start time.
     pub granted_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub granted_by: Id,
 }
 
 /// The permissions of an item.
 #[derive(Clone, Debug)]
 pub struct PermissionTable {
-    /// Whether the item has its own, instead of those of something above it.
+    /// Set when the item has its own permissions instead of inheriting them.
     pub own: bool,
-    /// The item whose permissions apply: itself, or what it inherits from.
+    /// The item whose permissions apply: the item itself, or the ancestor that it inherits from.
     pub from: Id,
     /// Path of that item.
     pub from_path: String,
@@ -41,29 +41,29 @@ pub struct PermissionTable {
     pub grants: Vec<Grant>,
 }
 
-/// Why somebody may do what they may: one line for each grant that counts, such as "Read, through group Sales".
+/// Explanation of a user's rights on an item: one line for each grant that counts, such as "Read, through group Sales".
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// Everything that the person may do with the item.
+    /// All rights that the user has on the item.
     pub rights: Rights,
-    /// Whether the person may do everything as an administrator of the farm.
+    /// Set when the user has all rights as a farm administrator.
     pub farm_administrator: bool,
-    /// The grants that give these rights; a group where the person is not named.
+    /// The grants that give these rights, to the user or to one of their groups.
     pub grants: Vec<Grant>,
-    /// Path of the item on which they are granted.
+    /// Path of the item that has these grants.
     pub from_path: String,
 }
 
 impl Session {
-    /// The permissions of an item; needs the right to manage them.
+    /// Returns the permissions of an item; needs the right to manage them.
     pub async fn permissions(&self, target: &Target) -> Result<PermissionTable> {
         let (_, table) =
             self.view_to(Right::ManagePermissions, target, |reader, located| table(reader, located)).await?;
         Ok(table)
     }
 
-    /// Gives an item permissions of its own: a copy of what it inherited, or (`copy` unset) for the caller alone what
-    /// they may do with it already.
+    /// Gives an item its own permissions. With `copy` these are a copy of the inherited ones; otherwise only the caller
+    /// keeps the roles that they have.
     pub async fn break_inheritance(&self, target: &Target, copy: bool) -> Result<()> {
         let principal = self.principal.clone();
         self.change_permissions(target, move |transaction, guard, located| {
@@ -88,7 +88,7 @@ impl Session {
         .await
     }
 
-    /// Takes an item's own permissions away, so that it inherits again.
+    /// Removes an item's own permissions, so that it inherits again.
     pub async fn restore_inheritance(&self, target: &Target) -> Result<()> {
         self.change_permissions(target, |transaction, guard, located| {
             let id = located.node().id;
@@ -107,9 +107,10 @@ impl Session {
 
     /// Grants a role to a user or group on an item that has its own permissions.
     ///
-    /// Errors: `Conflict` with code `inherits` when the item inherits; `Forbidden` when the role allows more than the caller has,
-    /// and with code `fresh_sign_in_needed` for a role that lets its holder hand out roles or manage the site, and, for
-    /// who administers the farm, for any role on a root site.
+    /// # Errors
+    /// `Conflict` with code `inherits` when the item inherits. `Forbidden` when the role allows more than the caller
+    /// may do. `Forbidden` with code `fresh_sign_in_needed` for a role that lets its holder manage permissions or the
+    /// site and, when the caller is a farm administrator, for any role on a root site.
     pub async fn grant(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
         let registry = self.registry().await?;
         let wanted = registry.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?.clone();
@@ -121,11 +122,12 @@ impl Session {
             if !rights.contains(wanted.rights) {
                 return Err(too_great(&wanted.name));
             }
-            // Whoever has such a role keeps what they want of the place, and lets others in.
+            // The holder of such a role can make their access permanent and admit others.
             if wanted.rights.has(Right::ManagePermissions) || wanted.rights.has(Right::ManageSite) {
                 asking.require_fresh("give a role that manages permissions or the site")?;
             }
-            // An administrator has all rights everywhere: whoever found their session must not hand them out for good.
+            // An administrator has all rights everywhere. A hijacked session of an administrator must not be able to
+            // hand them out permanently.
             if asking.principal().everywhere && located.node().id == located.collection.id {
                 asking.require_fresh("give a role on a whole site collection")?;
             }
@@ -143,7 +145,7 @@ impl Session {
         .await
     }
 
-    /// Takes a role away from a user or group.
+    /// Revokes a role from a user or group.
     pub async fn revoke(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
         self.change_permissions(target, move |transaction, guard, located| {
             let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
@@ -156,7 +158,8 @@ impl Session {
         .await
     }
 
-    /// Why a user may do what they may with an item. About oneself everybody may ask; about others who manages permissions.
+    /// Explains the rights of a user on an item. Users may query their own rights; querying those of others needs the
+    /// right to manage permissions.
     pub async fn explain(&self, target: &Target, person: Id) -> Result<Explanation> {
         let principal = self.repository.principal(person).await?;
         let own = person == self.principal.id;
@@ -184,7 +187,7 @@ impl Session {
         let guard = self.guard([&found])?;
         let id = found.node().id;
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
-            // What the caller may grant is compared with what they may do now, where the item is now.
+            // The grant is compared with the caller's current rights at the item's current location.
             let located = guard.find(transaction, id)?;
             located.require(Right::ManagePermissions)?;
             change(transaction, guard, &located)?;
@@ -194,7 +197,7 @@ impl Session {
     }
 }
 
-/// The roles that a caller has by the grants of a scope, each once; full control for an administrator of the farm.
+/// Returns the distinct roles that a caller has from the grants of a scope; full control for a farm administrator.
 fn roles_of(reader: &mut Reader<'_>, principal: &Principal, scope: Id) -> Result<Vec<Id>> {
     if principal.farm_administrator {
         return Ok(vec![Role::FULL_CONTROL]);
@@ -233,7 +236,7 @@ fn explain(reader: &mut Reader<'_>, located: &Located, person: &Principal) -> Re
     Ok(Explanation { rights, farm_administrator: person.farm_administrator, grants, from_path: table.from_path })
 }
 
-/// Path of an item of the chain; the scope's owner always is one.
+/// Returns the path of an item of the chain. The owner of a scope is always in the chain.
 fn path_of(located: &Located, id: Id) -> String {
     let mut above = located.clone();
     while above.node().id != id && above.chain.len() > 1 {
@@ -253,7 +256,7 @@ fn named(rows: Vec<GrantRow>, roles: &HashMap<Id, Role>) -> Vec<Grant> {
     rows.into_iter().map(named).collect()
 }
 
-/// The refusal of a grant that allows more than whoever gives it may do.
+/// The error for a grant that allows more than the grantor may do.
 pub(crate) fn too_great(role: &str) -> Error {
     Error::forbidden(format!("the role \"{role}\" allows more than you may do here")).with_code(Code::RoleTooGreat)
 }

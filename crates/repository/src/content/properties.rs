@@ -1,4 +1,4 @@
-//! Dead properties: what clients keep with items and the server hands back without understanding it.
+//! Dead properties: data that clients attach to items and that the server returns without interpreting it.
 
 use database::Transaction;
 use database::content::property::{self, PropertyRow};
@@ -7,21 +7,21 @@ use model::{Code, Error, NodeKind, Result, Right};
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
-/// Most properties of one item.
+/// Limit on the properties of one item.
 const MOST: i64 = 500;
-/// Most characters of all values of one item together, and of those that one change sets.
+/// Limit on the characters of all values of one item together, and of all values that one change sets.
 pub const MAX_PROPERTY_CHARS: usize = 256 * 1024;
-/// Longest namespace and name, in bytes.
+/// Limit on the length of a namespace and of a name, in bytes.
 const LONGEST_NAME: usize = 1_024;
 
-/// What a client keeps with an item.
+/// A dead property of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property {
-    /// Namespace of its name; may be empty.
+    /// Namespace of the name; may be empty.
     pub namespace: String,
-    /// Its local name.
+    /// Local name.
     pub name: String,
-    /// The whole element: XML that needs nothing from around it.
+    /// The whole element, as XML that does not depend on its surroundings.
     pub value: String,
 }
 
@@ -41,7 +41,7 @@ pub enum PropertyChange {
 }
 
 impl Session {
-    /// Changes properties of a folder or document, in order, all or none.
+    /// Changes properties of a folder or document, in order, all or nothing.
     ///
     /// # Errors
     /// `Exhausted` with the code `too_many_properties` beyond 500 properties or 262,144 characters on one item.
@@ -56,7 +56,7 @@ impl Session {
         if changes.iter().any(is_too_long) {
             return Err(Error::invalid(format!("names of properties have at most {LONGEST_NAME} bytes")));
         }
-        // Before the transaction, whose writer would take them all in.
+        // Checked before the transaction, so that an oversized change never reaches the database's writer.
         if changes.iter().map(chars).sum::<usize>() > MAX_PROPERTY_CHARS {
             return Err(too_many());
         }

@@ -1,4 +1,4 @@
-//! The recycle bin in two stages: the person's, then the site's.
+//! The recycle bin, in two stages: first the personal bin, then the site bin.
 
 use database::content::recycle::{self, RecycledRow, Stage};
 use database::content::{collection, node, scope, tree};
@@ -14,12 +14,12 @@ use crate::session::guard::{Checked, Guard};
 use crate::session::refusals::explain;
 use crate::session::root::Root;
 
-/// Which recycle bin.
+/// A stage of the recycle bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bin {
-    /// What the caller deleted.
+    /// Items that the caller deleted.
     Mine,
-    /// Everything that was deleted in the site collection; needs the right to manage the site.
+    /// All items deleted in the site collection; needs the right to manage the site.
     Site,
 }
 
@@ -30,21 +30,21 @@ pub struct RecycledItem {
     pub id: Id,
     /// The deleted item.
     pub node_id: Id,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Where it was.
+    /// Former location.
     pub path: String,
-    /// Bytes of all its versions.
+    /// Total bytes of all its versions.
     pub size: u64,
     /// Number of documents.
     pub documents: u64,
-    /// When it was deleted.
+    /// Time of the deletion.
     pub deleted_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub deleted_by: Id,
-    /// Whether it is in the site's bin because the person emptied theirs.
+    /// Set when the entry is in the site bin because the user removed it from their personal bin.
     pub second_stage: bool,
 }
 
@@ -66,7 +66,7 @@ impl From<RecycledRow> for RecycledItem {
 }
 
 impl Session {
-    /// A page of a recycle bin, newest first.
+    /// Returns a page of a recycle bin, newest first.
     pub async fn recycled(
         &self,
         collection: Id,
@@ -87,9 +87,10 @@ impl Session {
         Ok(Page { items: rows.into_iter().map(Into::into).collect(), next })
     }
 
-    /// Puts a deleted item back where it was, under a free name when its own is taken by now.
+    /// Restores a deleted item to its former location, under a free name when its own name has been taken.
     ///
-    /// Errors: `Conflict` with code `parent_missing` when the folder that held it is gone.
+    /// # Errors
+    /// `Conflict` with code `parent_missing` when the folder that held it no longer exists.
     pub async fn restore(&self, collection: Id, entry: Id) -> Result<Item> {
         let (_, row) = self.entry(collection, entry).await?;
         let parent = self.locate(&row.parent_id.into()).await.map_err(|error| match error.kind() {
@@ -128,7 +129,9 @@ impl Session {
         guard.alone().write(write).await.map_err(explain)
     }
 
-    /// Takes an entry out of a bin. Out of the site's, it is gone for good; out of one's own, what oneself deleted goes on to the site's.
+    /// Removes an entry. From the site bin the item is deleted permanently. From the caller's personal bin, it moves to
+    /// the site bin. An entry that a site manager removes from among other users' deletions is deleted permanently in
+    /// either case.
     pub async fn purge(&self, collection: Id, entry: Id, bin: Bin) -> Result<()> {
         let (root, _) = self.entry(collection, entry).await?;
         let guard = self.undecided(&root);
@@ -141,7 +144,7 @@ impl Session {
                 guard.record(transaction, row.node_id, "recycle.empty", row.path)?;
                 return Ok(None);
             }
-            // The lock makes a restoration that runs at the same moment come before this, or fail.
+            // The lock serialises this with a concurrent restore: the restore either comes first or fails.
             let item = node::lock(transaction, row.node_id)?;
             let item = item.filter(|item| item.parent_id == row.id).ok_or_else(gone)?;
             shred::condemn(transaction, &item)?;
@@ -155,7 +158,7 @@ impl Session {
         }
     }
 
-    /// Takes every entry out of a bin, as [`Session::purge`] does; returns how many there were.
+    /// Removes every entry of a bin, as [`Session::purge`] does, and returns the number of entries.
     pub async fn empty_bin(&self, collection: Id, bin: Bin) -> Result<u64> {
         let mut count = 0;
         loop {
@@ -170,7 +173,7 @@ impl Session {
         }
     }
 
-    /// The entry, if the caller may deal with it, and the root site of its collection.
+    /// Returns the entry, if the caller may handle it, and the root site of its collection.
     async fn entry(&self, collection: Id, entry: Id) -> Result<(Root, RecycledRow)> {
         let caller = self.principal.id;
         self.inspect_root(collection, move |reader, root| {
@@ -180,8 +183,8 @@ impl Session {
     }
 }
 
-/// The entry, if the caller may deal with it at this point of the transaction, and whether they manage the site
-/// collection.
+/// Returns the entry, if the caller may handle it according to the state inside the transaction, and whether the caller
+/// manages the site collection.
 fn decide(
     transaction: &mut Transaction<'_>,
     guard: &Guard,

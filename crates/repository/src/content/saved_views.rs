@@ -1,5 +1,5 @@
-//! Saved views of libraries: how somebody, or everybody, wants to see what a library holds. What a view says is the business
-//! of the pages; here it is text.
+//! Saved views of libraries: per user or shared by all users of a library. The web pages define the content of a view;
+//! here it is opaque text.
 
 use database::Transaction;
 use database::content::saved_view::{self, SavedViewRow};
@@ -10,9 +10,9 @@ use crate::session::guard::{Checked, Guard};
 use crate::session::known::Viewed;
 use crate::{Session, Target};
 
-/// Most views of one library, of everybody together or of one person.
+/// Limit on the views of one library: on the shared ones, and on those of each user.
 const MOST_VIEWS: usize = 50;
-/// Longest text of a view, in bytes.
+/// Limit on the text of a view, in bytes.
 const LONGEST: usize = 4_000;
 
 /// A saved view.
@@ -22,11 +22,11 @@ pub struct SavedView {
     pub id: Id,
     /// Name.
     pub name: String,
-    /// Order, filter and columns, as the pages write them.
+    /// Order, filter and columns, in the format of the web pages.
     pub query: String,
-    /// Whether everybody has it; only who manages the library changes such a one.
+    /// Set for a view that all users of the library see. Only managers of the library can change it.
     pub shared: bool,
-    /// Whether the library opens with it; a person's own comes before everybody's.
+    /// Set for the view with which the library opens. A user's own view takes precedence over a shared one.
     pub standard: bool,
 }
 
@@ -36,21 +36,21 @@ impl From<SavedViewRow> for SavedView {
     }
 }
 
-/// What a view is to be.
+/// A view to be saved.
 #[derive(Clone, Debug)]
 pub struct NewView {
-    /// Name; one of the same name and owner is replaced.
+    /// Name; a view with the same name and owner is replaced.
     pub name: Name,
     /// Order, filter and columns; at most 4,000 bytes.
     pub query: String,
-    /// Whether everybody has it.
+    /// Set for a view that all users of the library see.
     pub shared: bool,
-    /// Whether the library opens with it.
+    /// Set for the view with which the library opens.
     pub standard: bool,
 }
 
 impl Session {
-    /// The views of the library that an item is in (or is): everybody's, then the caller's own.
+    /// Returns the views of the library that an item is in (or is): the shared ones, then the caller's own.
     pub async fn views(&self, target: &Target) -> Result<Vec<SavedView>> {
         let caller = self.principal.id;
         let (_, rows) = self
@@ -62,7 +62,8 @@ impl Session {
     /// Saves a view of the library that an item is in (or is) and returns its identifier.
     ///
     /// # Errors
-    /// Forbidden when it is for everybody and the caller does not manage the library; Exhausted when there are too many.
+    /// `Forbidden` when the view is shared and the caller does not manage the library; `Exhausted` when there are too
+    /// many views.
     pub async fn save_view(&self, target: &Target, view: NewView) -> Result<Id> {
         if view.query.len() > LONGEST || view.query.chars().any(char::is_control) {
             return Err(Error::invalid("a view has at most 4,000 characters: choose fewer columns or conditions"));
@@ -101,7 +102,8 @@ impl Session {
         guard.write(write).await
     }
 
-    /// The guard for a change of a view: everybody's is decided on the library, one's own on the item that is at hand.
+    /// Returns the guard for changing a view. A shared view is authorised on the library, a personal one on the item at
+    /// hand.
     fn view_guard(&self, item: &Viewed, shared: bool) -> Result<Guard> {
         if shared {
             return self.guard([&*Library::around(item)?]);

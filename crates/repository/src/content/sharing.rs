@@ -1,6 +1,6 @@
-//! Links by which anybody who has them can download a document: allowed site collection by site collection, for a time, with
-//! a password and a number of downloads where the sender wants that. A link gives the published version, with what its maker
-//! may still open; only a hash of its secret is stored.
+//! Links by which anyone who has them can download a document. Each site collection decides whether links are allowed.
+//! A link lives for a limited time and, if the sender wishes, has a password and a limit on downloads. It gives the
+//! published version, as long as the link's creator may still open it. Only a hash of its secret is stored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,18 +18,19 @@ use crate::session::guard::{Checked, Guard};
 use crate::session::known::Known;
 use crate::{Repository, Session, Target};
 
-/// Longest life of a link that is made without a fresh proof, in days: it outlives whatever its maker lost.
+/// Longest life, in days, of a link created without fresh re-authentication. A link stays valid when its creator loses
+/// other access.
 pub const UNPROVED_DAYS: u32 = 30;
-/// Most links of one document.
+/// Limit on the links of one document.
 const MOST_LINKS: usize = 50;
-/// Longest life of a link, in days.
+/// Limit on the life of a link, in days.
 const MOST_DAYS: u32 = 3_650;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a site collection allows.
+/// The rule of a site collection for links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkRule {
-    /// For how many days a link may live.
+    /// Longest life of a link, in days.
     pub most_days: u32,
 }
 
@@ -38,22 +39,22 @@ pub struct LinkRule {
 pub struct ShareLink {
     /// Identifier.
     pub id: Id,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub created_by: Id,
-    /// When it ends.
+    /// End of its life.
     pub expires_at: Timestamp,
-    /// Whether it asks for a password.
+    /// Set when a password is needed.
     pub has_password: bool,
-    /// How often the document can be downloaded; none means any number.
+    /// Limit on downloads; `None` for no limit.
     pub most_downloads: Option<u64>,
-    /// How often it was.
+    /// Downloads so far.
     pub downloads: u64,
 }
 
 impl ShareLink {
-    /// Whether it gives nothing any more.
+    /// Returns whether the link has expired or has no downloads left.
     pub fn has_ended(&self) -> bool {
         self.expires_at <= Timestamp::now() || self.most_downloads.is_some_and(|most| self.downloads >= most)
     }
@@ -74,40 +75,41 @@ impl From<ShareLinkRow> for ShareLink {
     }
 }
 
-/// What a link is to be.
+/// A link to be created.
 #[derive(Clone, Debug)]
 pub struct NewLink {
-    /// Its life in days.
+    /// Life in days.
     pub days: u32,
-    /// The password that it asks for.
+    /// The password needed for a download.
     pub password: Option<String>,
-    /// How often the document can be downloaded.
+    /// Limit on downloads.
     pub most_downloads: Option<u32>,
 }
 
-/// What a link leads to.
+/// The document that a link gives access to.
 #[derive(Clone, Debug)]
 pub struct OpenedLink {
     /// The document's name.
     pub name: String,
-    /// Bytes of its published version.
+    /// Size of its published version in bytes.
     pub size: u64,
-    /// Its media type.
+    /// Media type.
     pub media_type: String,
-    /// Whether a password is needed.
+    /// Set when a password is needed.
     pub has_password: bool,
-    /// When the link ends.
+    /// End of the link's life.
     pub expires_at: Timestamp,
 }
 
 impl Session {
-    /// What the site collection of an item allows; none when it allows no links.
+    /// Returns the rule for links of the site collection that holds an item; `None` when it allows no links.
     pub async fn link_rule(&self, target: &Target) -> Result<Option<LinkRule>> {
         let (_, days) = self.view(target, |reader, located| share_link::rule(reader, located.collection.id)).await?;
         Ok(days.and_then(|days| u32::try_from(days).ok()).map(|most_days| LinkRule { most_days }))
     }
 
-    /// Sets what a site collection allows. Without a rule no link of it works any more; they work again when there is one.
+    /// Sets the rule for links of a site collection. Without a rule none of its links works; a later rule makes them
+    /// work again.
     pub async fn set_link_rule(&self, collection: Id, rule: Option<LinkRule>) -> Result<()> {
         if rule.is_some_and(|rule| !(1..=MOST_DAYS).contains(&rule.most_days)) {
             return Err(Error::invalid(format!("a link lives for 1 to {MOST_DAYS} days")).with_code(Code::InvalidDays));
@@ -122,11 +124,12 @@ impl Session {
         guard.write(write).await
     }
 
-    /// Makes a link to a document and returns it with its secret, which is not stored and cannot be shown again.
+    /// Creates a link to a document and returns it with its secret. The secret is not stored and cannot be shown again.
     ///
     /// # Errors
-    /// Forbidden with code `links_not_allowed` where the site collection allows none, and with code
-    /// `fresh_sign_in_needed` for more than [`UNPROVED_DAYS`] without a fresh proof; Conflict when nothing is published.
+    /// `Forbidden` with code `links_not_allowed` where the site collection allows none, and with code
+    /// `fresh_sign_in_needed` for a life of more than [`UNPROVED_DAYS`] without fresh re-authentication; `Conflict`
+    /// when nothing is published.
     pub async fn share(&self, target: &Target, new: NewLink) -> Result<(ShareLink, String)> {
         let (located, days) = self
             .view_to(Right::Edit, target, |reader, located| share_link::rule(reader, located.collection.id))
@@ -179,7 +182,7 @@ impl Session {
         Ok((row.into(), secret))
     }
 
-    /// The links of a document, the newest first; needs the right to edit it.
+    /// Returns the links of a document, newest first; needs the right to edit it.
     pub async fn links(&self, target: &Target) -> Result<Vec<ShareLink>> {
         let (_, rows) = self
             .view_to(Right::Edit, target, |reader, located| share_link::of_node(reader, located.node().id, MOST_LINKS))
@@ -187,7 +190,7 @@ impl Session {
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    /// Ends a link of a document, with effect on the next use.
+    /// Revokes a link of a document. Its next use fails.
     pub async fn revoke_link(&self, target: &Target, id: Id) -> Result<()> {
         let (located, row) = self.view_to(Right::Edit, target, move |reader, _| share_link::find(reader, id)).await?;
         if row.is_none_or(|row| row.node_id != located.node().id) {
@@ -204,7 +207,7 @@ impl Session {
     }
 }
 
-/// A link that works, with what its maker may do.
+/// A valid link, with a session of the link's creator.
 struct Live {
     row: ShareLinkRow,
     maker: Session,
@@ -213,10 +216,10 @@ struct Live {
 }
 
 impl Repository {
-    /// What a link leads to, for whoever has it.
+    /// Returns the document of a link to anyone who has the link.
     ///
     /// # Errors
-    /// NotFound with code `link_ended` for whatever reason it gives nothing.
+    /// `NotFound` with code `link_ended`, for whatever reason the link is invalid.
     pub async fn open_link(&self, id: Id, secret: &str) -> Result<OpenedLink> {
         let live = self.live(id, secret).await?;
         let target = Target::Id(live.row.node_id);
@@ -236,9 +239,9 @@ impl Repository {
     /// Opens the document of a link and counts the download.
     ///
     /// # Errors
-    /// NotFound with code `link_ended`; Forbidden with code `wrong_link_password`; Exhausted with code
-    /// `too_many_attempts`; those of [`Session::open`], and Corrupt when the content is on record as missing or
-    /// damaged. None of them is a use.
+    /// `NotFound` with code `link_ended`; `Forbidden` with code `wrong_link_password`; `Exhausted` with code
+    /// `too_many_attempts`; those of [`Session::open`]; `Corrupt` when the content is on record as missing or damaged.
+    /// A failed download is not counted.
     pub async fn download_link(&self, id: Id, secret: &str, password: &str, client: &Client) -> Result<Content> {
         let live = self.live(id, secret).await?;
         let stored = &live.row.password;
@@ -249,7 +252,7 @@ impl Repository {
         let opened = live.maker.open(&target, VersionChoice::Number(live.number)).await;
         let mut opened = opened.map_err(|error| discreet(hide(error), false))?;
         opened.for_strangers();
-        // Before the use is counted: nothing comes of it.
+        // Checked before the download is counted, because content on record as faulty cannot be delivered.
         opened.refuse_known_fault().await.map_err(|error| discreet(hide(error), false))?;
         let located = live.maker.locate(&target).await.and_then(Known::viewed).map_err(hide)?;
         let guard = live.maker.guard([&*located]).map_err(hide)?;
@@ -280,7 +283,7 @@ impl Repository {
                 Ok(number.map(|number| (row, number)))
             });
             let Some((row, number)) = found.await? else { continue };
-            // Both are hashes of 256 random bits: how long the comparison takes says nothing of the secret.
+            // Both are hashes of 256 random bits, so the duration of the comparison reveals nothing about the secret.
             let same = row.digest.as_bytes() == &digest;
             let spent = row.most_downloads.is_some_and(|most| row.downloads >= most);
             if !same || spent || row.expires_at <= Timestamp::now() {
@@ -308,7 +311,7 @@ fn not_allowed() -> Error {
         .with_code(Code::LinksNotAllowed)
 }
 
-/// What the maker of a link may not open any more has ended for everybody.
+/// Reports a link as ended when the link's creator may no longer open the document.
 fn hide(error: Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::Forbidden => ended(),

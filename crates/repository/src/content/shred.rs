@@ -1,6 +1,6 @@
-//! Removing for good what was deleted, however much that is: a first transaction takes it out of its bin, so that
-//! nothing leads to it any more, and the rows go piece by piece. What is cut off anywhere goes on with the next
-//! clean-up.
+//! Permanent deletion of items of any size. A first transaction detaches the item from its bin, so that nothing refers
+//! to it any more. Its rows are then deleted in small transactions. The next clean-up continues a deletion that was
+//! interrupted.
 
 use database::Transaction;
 use database::content::node::NodeRow;
@@ -10,19 +10,19 @@ use model::{Id, NodeKind, Result};
 use crate::Session;
 use crate::farm::registry::ContentDatabase;
 
-/// The parent of what is being removed: no item has this identifier.
+/// Parent of the items that are being deleted. No item has this identifier.
 const NOWHERE: Id = Id::new(-1);
-/// Rows that one transaction removes at most: others wait for it.
+/// Limit on the rows that one transaction deletes, because other writers wait for it.
 const PIECE: usize = 500;
-/// Tops that one look finds.
+/// Limit on the detached items that one query returns.
 const TOPS: usize = 100;
 
-/// Takes an item out of reach, with all that it holds.
+/// Detaches an item with all of its content.
 pub(crate) fn condemn(transaction: &mut Transaction<'_>, item: &NodeRow) -> Result<()> {
     node::place(transaction, item.id, NOWHERE, &item.name, &item.id.to_string())
 }
 
-/// Removes what is out of reach in a content database, also what another process left when it was interrupted.
+/// Deletes all detached items of a content database, including those of other processes that were interrupted.
 pub(crate) async fn shred_all(session: &Session, content: &ContentDatabase) -> Result<()> {
     loop {
         let tops = content.database.read(|reader| tree::children(reader, NOWHERE, TOPS)).await?;
@@ -35,7 +35,7 @@ pub(crate) async fn shred_all(session: &Session, content: &ContentDatabase) -> R
     }
 }
 
-/// Removes one item that is out of reach.
+/// Deletes one detached item.
 pub(crate) async fn shred(session: &Session, content: &ContentDatabase, top: Id) -> Result<()> {
     loop {
         let shard = session.repository().next_id();
@@ -45,8 +45,8 @@ pub(crate) async fn shred(session: &Session, content: &ContentDatabase, top: Id)
     }
 }
 
-/// Removes some of an item, from the bottom up, and says whether nothing is left of it. Several processes may do it at
-/// once.
+/// Deletes a part of an item, bottom up, and returns whether the item is now gone entirely. Several processes may do so
+/// concurrently.
 fn piece(transaction: &mut Transaction<'_>, top: Id, shard: Id) -> Result<bool> {
     let Some(root) = node::lock(transaction, top)?.filter(|row| row.parent_id == NOWHERE) else { return Ok(true) };
     let (mut room, mut bytes, mut documents) = (PIECE, 0, 0);
@@ -56,7 +56,7 @@ fn piece(transaction: &mut Transaction<'_>, top: Id, shard: Id) -> Result<bool> 
         while let Some(below) = tree::first_container(transaction, place)? {
             place = below;
         }
-        // Where no container is, documents are, or nothing any more.
+        // The innermost container holds only documents, or nothing.
         let mut leaves = tree::children(transaction, place, room)?;
         let are_documents = !leaves.is_empty() || root.kind == NodeKind::Document;
         if leaves.is_empty() {
@@ -66,7 +66,7 @@ fn piece(transaction: &mut Transaction<'_>, top: Id, shard: Id) -> Result<bool> 
         tree::delete_versions(transaction, &versions.iter().map(|(id, _)| *id).collect::<Vec<_>>())?;
         bytes += versions.iter().map(|(_, size)| size).sum::<i64>();
         room -= versions.len();
-        // What has more versions than there was room for goes with the last of them.
+        // An item with more versions than fit into this transaction is deleted together with the last of them.
         if room > 0 {
             tree::delete_items(transaction, &leaves)?;
             documents += if are_documents { leaves.len() as i64 } else { 0 };

@@ -20,7 +20,7 @@ use crate::session::locate::check_depth;
 use crate::session::refusals::{explain, taken_unseen};
 use crate::{Missing, Repository, Session, Target};
 
-/// First names of addresses that URLs need for themselves.
+/// First path segments that the program's own URLs need.
 const RESERVED: [&str; 16] = [
     "api",
     "assets",
@@ -40,40 +40,41 @@ const RESERVED: [&str; 16] = [
     "welcome",
 ];
 
-/// A site collection is entered in the farm's registry within this time from its creation, or not at all.
+/// Time after its creation within which a site collection must be entered in the farm's registry. Later the entry is
+/// refused.
 const ENTERED_WITHIN: Duration = Duration::from_secs(10 * 60);
 
-/// A site collection as an administrator or visitor sees it.
+/// A site collection as administrators and visitors see it.
 #[derive(Clone, Debug)]
 pub struct SiteCollection {
-    /// Identifier, also of its root site.
+    /// Identifier; the root site has the same one.
     pub id: Id,
-    /// Address in the farm; empty for the root one.
+    /// Path in the farm; empty for the root site collection.
     pub path: String,
     /// Title.
     pub title: String,
-    /// What it holds; only for those who manage it, since it also counts what others may not see.
+    /// Its usage. Only for those who manage it, because the figures include items that others may not see.
     pub usage: Option<SiteUsage>,
-    /// Whether opening a document is an event.
+    /// Set when opening a document is recorded in the audit log.
     pub audit_reads: bool,
-    /// When it was created; none for who may not open its root site.
+    /// Time of creation; `None` for a caller who may not open its root site.
     pub created_at: Option<Timestamp>,
-    /// The colour of its pages.
+    /// Accent colour of the collection's pages.
     pub accent: Accent,
-    /// Why it cannot be used, when its content database is not open or cannot be read.
+    /// The reason why it cannot be used, when its content database is not open or cannot be read.
     pub trouble: Option<String>,
 }
 
-/// Changes of a site collection; what is absent stays.
+/// A change to a site collection; absent fields are left unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct SiteChange {
-    /// Another title.
+    /// New title.
     pub title: Option<String>,
-    /// Another colour of its pages.
+    /// New colour of its pages.
     pub accent: Option<Accent>,
-    /// Another quota in bytes; `Some(None)` takes it away.
+    /// New quota in bytes; `Some(None)` removes it.
     pub quota_bytes: Option<Option<u64>>,
-    /// Whether opening a document is written to the audit log.
+    /// Set to record in the audit log when a document is opened.
     pub audit_reads: Option<bool>,
 }
 
@@ -83,20 +84,20 @@ impl SiteChange {
     }
 }
 
-/// What a site collection holds, and where.
+/// The usage of a site collection and the content database that holds it.
 #[derive(Clone, Debug, Default)]
 pub struct SiteUsage {
     /// Name of the content database that holds it.
     pub database: String,
-    /// Bytes of all versions, the recycle bin included.
+    /// Bytes of all versions, including the recycle bin.
     pub used_bytes: u64,
-    /// Number of documents, the recycle bin included.
+    /// Number of documents, including the recycle bin.
     pub documents: u64,
-    /// Most bytes of all versions together; none is no limit.
+    /// Limit on the bytes of all versions together; `None` for no limit.
     pub quota_bytes: Option<u64>,
 }
 
-/// Makes the root site collection with the library `Documents`, if the farm has none yet.
+/// Creates the root site collection with the library `Documents`, if the farm does not have one yet.
 pub(crate) async fn ensure_root(repository: &Repository) -> Result<()> {
     let registry = repository.registry().await?;
     if registry.collections.iter().any(|collection| collection.folded.is_empty()) {
@@ -110,11 +111,11 @@ pub(crate) async fn ensure_root(repository: &Repository) -> Result<()> {
 }
 
 impl Session {
-    /// Creates a site collection at an address, in the named content database (the first one when absent), with full
+    /// Creates a site collection at a path, in the named content database (the first one when absent), with full
     /// control for `owner` (the caller when absent). Returns its identifier.
     ///
-    /// It is made in its content database first and entered in the farm's registry then; what is cut between the two is
-    /// removed by [`Session::clean_up`].
+    /// The site collection is created in its content database first and entered in the farm's registry afterwards. If
+    /// this is interrupted in between, [`Session::clean_up`] removes it.
     pub async fn create_site_collection(
         &self,
         path: &SitePath,
@@ -182,7 +183,8 @@ impl Session {
             .inner
             .configuration
             .write(move |transaction| {
-                // First, because the clean-up that removes what was cut short takes its turn by it.
+                // Must come first: it serialises this transaction with the clean-up, which removes interrupted
+                // creations.
                 farm::change_directory(transaction)?;
                 in_time(entry.created_at, Timestamp::now())?;
                 site_collection::insert(transaction, &entry)?;
@@ -194,7 +196,7 @@ impl Session {
         Ok(id)
     }
 
-    /// Site collections whose root site the caller may know of.
+    /// Returns the site collections whose root site the caller may know of.
     pub async fn site_collections(&self) -> Result<Vec<SiteCollection>> {
         let registry = self.registry().await?;
         let mut found = Vec::new();
@@ -202,7 +204,7 @@ impl Session {
             match self.site_collection(row.id).await {
                 Ok(collection) => found.push(collection),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                // The others are listed all the same; administrators see that this one is there.
+                // An unavailable site collection does not hide the others. Administrators see that it exists.
                 Err(error) if error.code() == Code::DatabaseAway => {
                     let trouble = Some(error.message().to_owned());
                     found.extend(self.principal.farm_administrator.then(|| SiteCollection {
@@ -222,11 +224,11 @@ impl Session {
         Ok(found)
     }
 
-    /// One site collection. Who may not open its root site sees of it what leads to what they may open: address, title
-    /// and colour.
+    /// Returns one site collection. A caller who may open items below its root site, but not the root site itself, gets
+    /// only path, title and colour.
     pub async fn site_collection(&self, id: Id) -> Result<SiteCollection> {
         let inspect = self.inspect_root(id, |reader, root| {
-            // Who does not manage it learns nothing of what it holds.
+            // The usage is shown only to those who manage the site collection.
             root.managed().ok().map(|root| root.usage(reader)).transpose()
         });
         let (root, usage) = match self.registry().await?.collection(id).map(|row| row.database_id) {
@@ -255,10 +257,11 @@ impl Session {
         })
     }
 
-    /// Notes that an answer lacks what is in a site collection, whose content database gave this error.
+    /// Records in `missing` that a response lacks the content of a site collection, whose content database returned
+    /// this error.
     ///
     /// # Errors
-    /// One that tells of something else than the database itself.
+    /// The given error, when it is not about the database itself.
     pub async fn leave_out(&self, id: Id, error: Error, missing: &mut Missing) -> Result<()> {
         let registry = self.registry().await?;
         missing.add(registry.database(registry.collection(id)?.database_id)?.left_out(error)?);
@@ -270,22 +273,22 @@ impl Session {
         self.change_site_collection(id, SiteChange { quota_bytes: Some(bytes), ..SiteChange::default() }).await
     }
 
-    /// Changes title and colour of a site collection; what is absent stays.
+    /// Changes the title and colour of a site collection; absent values are left unchanged.
     pub async fn set_look(&self, id: Id, title: Option<&str>, accent: Option<Accent>) -> Result<()> {
         let title = title.map(ToOwned::to_owned);
         self.change_site_collection(id, SiteChange { title, accent, ..SiteChange::default() }).await
     }
 
-    /// Sets whether opening a document is written to the audit log.
+    /// Sets whether opening a document is recorded in the audit log.
     pub async fn set_audit_reads(&self, id: Id, on: bool) -> Result<()> {
         self.change_site_collection(id, SiteChange { audit_reads: Some(on), ..SiteChange::default() }).await
     }
 
-    /// Changes a site collection: all that is asked for, or nothing. The quota is for administrators of the farm, the
-    /// rest for who manages the root site.
+    /// Changes a site collection, all or nothing. Changing the quota needs a farm administrator; the rest needs the
+    /// right to manage the root site.
     ///
-    /// Title and colour are also kept in the farm's registry, which is written last: what is cut between the two is mended
-    /// by doing it again.
+    /// Title and colour are also stored in the farm's registry, which is written last. After an interruption in
+    /// between, repeating the change makes both agree.
     pub async fn change_site_collection(&self, id: Id, change: SiteChange) -> Result<()> {
         if change.quota_bytes.is_some() {
             self.require_farm_administrator("set quotas")?;
@@ -361,7 +364,7 @@ impl Session {
         let path = located.path();
         let address = SitePath::parse(&crate::session::target::join(&path, name.as_str())).map(|path| path.folded());
         if address.is_ok_and(|address| located.registry.collections.iter().any(|row| row.folded == address)) {
-            // Who may not know of that site collection learns no more than that the name is taken.
+            // A caller who may not know of that site collection learns only that the name is taken.
             return Err(taken_unseen(name));
         }
         let (site, name) = (located.node().id, name.clone());
@@ -396,7 +399,7 @@ fn check_title(title: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses to enter a site collection so late that the clean-up may have taken it for a remain.
+/// Refuses to enter a site collection so late that the clean-up may already treat it as abandoned.
 fn in_time(begun: Timestamp, now: Timestamp) -> Result<()> {
     if begun < now.before(ENTERED_WITHIN) {
         return Err(Error::unavailable("creating the site collection took too long and was given up; try again"));
@@ -404,7 +407,8 @@ fn in_time(begun: Timestamp, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// The root site. Its folded name is its identifier: roots have no parent in which names would have to differ.
+/// Returns the row of the root site. Its folded name is its identifier, because root sites have no parent in which
+/// names would have to be unique.
 fn root_row(id: Id, scope_id: Id, title: &str, caller: Id, now: Timestamp) -> NodeRow {
     NodeRow {
         id,

@@ -1,4 +1,4 @@
-//! Check-out, check-in, discard: an exclusive edit whose result nobody else sees before it is checked in.
+//! Check-out, check-in and discard: an exclusive edit whose result stays hidden from other users until check-in.
 
 use database::Transaction;
 use database::content::{column, node, tree, version};
@@ -14,19 +14,20 @@ use crate::{Session, Target};
 use super::rules::{charge, library_of, next_number, require_comment, trim};
 use super::succession::discard_working;
 
-/// How to check a document in.
+/// Options of a check-in.
 #[derive(Clone, Debug, Default)]
 pub struct CheckIn {
-    /// What the author says about the new version.
+    /// The author's comment on the new version.
     pub comment: String,
-    /// In a library with drafts: publish at once instead of leaving a draft.
+    /// In a library with drafts: publishes at once instead of leaving a draft.
     pub publish: bool,
-    /// Keep the document checked out for the next round.
+    /// Keeps the document checked out for further editing.
     pub keep: bool,
 }
 
 impl Session {
-    /// Finds a document that the caller may change, and refuses with the holder's name when another has it.
+    /// Finds a document that the caller may change. Refuses with the holder's name when another user has it checked
+    /// out.
     pub(crate) async fn document_to_change(&self, target: &Target, right: Right) -> Result<Permitted> {
         let located = self.locate(target).await?.to(right)?;
         located.require_kind(NodeKind::Document)?;
@@ -34,7 +35,8 @@ impl Session {
         Ok(located)
     }
 
-    /// Refuses with the holder's name when another has the document, or a lock is in the way.
+    /// Refuses with the holder's name when another user has the document checked out, and refuses when a lock is in the
+    /// way.
     pub(crate) async fn require_not_held(&self, located: &Located) -> Result<()> {
         if let Some(holder) = located.node().holder_id.filter(|holder| *holder != self.principal.id) {
             let name = self.name_of(holder).await?;
@@ -43,7 +45,7 @@ impl Session {
         self.require_unlocked(located).await
     }
 
-    /// Completes the refusal of a change because a document in the item is checked out by the name of who has it.
+    /// Adds the holder's name to an error that refuses a change because a document in the item is checked out.
     pub(crate) async fn name_holder<T>(&self, located: &Located, outcome: Result<T>) -> Result<T> {
         let Err(error) = outcome else { return outcome };
         if error.code() != Code::CheckedOut {
@@ -60,7 +62,7 @@ impl Session {
         Err(held_by(&document, &holder))
     }
 
-    /// Checks a document out to the caller. Doing it again changes nothing.
+    /// Checks a document out to the caller. Repeating it changes nothing.
     pub async fn check_out(&self, target: &Target) -> Result<()> {
         let located = self.document_to_change(target, Right::Edit).await?;
         let guard = self.guard([&located])?;
@@ -77,7 +79,8 @@ impl Session {
         guard.write(write).await
     }
 
-    /// Checks a document in: the working copy becomes the next version. Without a working copy the check-out just ends.
+    /// Checks a document in: the working copy becomes the next version. Without a working copy, only ends the
+    /// check-out.
     pub async fn check_in(&self, target: &Target, how: CheckIn) -> Result<VersionNumber> {
         require_comment(&how.comment)?;
         let located = self.document_to_change(target, Right::Edit).await?;
@@ -126,7 +129,7 @@ impl Session {
         guard.write(write).await
     }
 
-    /// Ends a check-out and throws the working copy away. Another's needs the right to override.
+    /// Ends a check-out and discards the working copy. Ending another user's check-out needs the right to override.
     pub async fn discard_check_out(&self, target: &Target) -> Result<()> {
         let known = self.locate(target).await?;
         known.unasked().require_kind(NodeKind::Document)?;
@@ -142,7 +145,7 @@ impl Session {
             if row.holder_id.is_none() {
                 return Err(not_checked_out(&row.name));
             }
-            // What others see stays as it is, so no lock is in the way.
+            // The content that other users see does not change, so locks are not checked.
             if own {
                 require_free(&row, guard.caller(), None)?;
             }

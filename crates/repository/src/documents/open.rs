@@ -17,25 +17,25 @@ use crate::session::lookup::Seen;
 use crate::session::refusals::no_item;
 use crate::{Session, Target};
 
-/// Which version of a document to open.
+/// The version of a document to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionChoice {
-    /// The one that the caller sees: their working copy, the latest draft, or the published one.
+    /// The version that the caller sees: the caller's working copy, the latest draft, or the published version.
     Visible,
-    /// The one with this number.
+    /// The version with this number.
     Number(VersionNumber),
 }
 
-/// A part of a document, in bytes: from `start`, up to but without `end`.
+/// A half-open byte range of a document: from `start`, up to but excluding `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadRange {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u64,
-    /// The byte behind the last.
+    /// Offset after the last byte.
     pub end: u64,
 }
 
-/// A document that was opened: what it is, and its bytes as they are asked for.
+/// An opened document: its metadata, and its bytes, which are read on demand.
 pub struct Content {
     /// The document.
     pub item: Item,
@@ -45,7 +45,7 @@ pub struct Content {
     place: Place,
 }
 
-/// Where a BLOB is read from, and what is needed to find it again when it moves meanwhile.
+/// Location that a BLOB is read from, with the data needed to find the BLOB again if it moves meanwhile.
 struct Place {
     session: Session,
     content: Arc<ContentDatabase>,
@@ -53,7 +53,7 @@ struct Place {
     size: u64,
     store: Id,
     locator: Option<Vec<u8>>,
-    /// Whether the reader may know where stores are.
+    /// True if the reader may see store locations.
     is_insider: bool,
 }
 
@@ -65,7 +65,7 @@ impl Place {
         store.open(self.digest, self.size, locator.as_ref()).await
     }
 
-    /// Opens the BLOB; once more where it is now, when it may have been moved since its place was read.
+    /// Opens the BLOB. If it may have moved since its location was read, looks the location up and tries again.
     async fn find(&mut self) -> Result<BlobReader> {
         let opened = match self.open().await {
             Err(error) if has_left(&error) && self.look_up().await? => self.open().await,
@@ -77,21 +77,21 @@ impl Place {
         opened
     }
 
-    /// Sees to it that a BLOB which is missing or damaged goes on record.
+    /// Reports a missing or damaged BLOB, so that the fault is put on record.
     fn note(&self, said: &Error) {
         if has_left(said) {
             self.session.note_unread(&self.content, self.store, self.digest, self.size);
         }
     }
 
-    /// Looks up where the BLOB is now, and returns false when nothing refers to it. The place may be the same as
-    /// before: the BLOB may have been moved away and back again.
+    /// Looks up the BLOB's current location. Returns false when nothing refers to the BLOB. The location may be
+    /// unchanged: the BLOB may have been moved away and back again.
     async fn look_up(&mut self) -> Result<bool> {
         let digest = self.digest;
         let row = self.content.database.read(move |reader| blob::find(reader, &digest)).await?;
         let Some(row) = row else { return Ok(false) };
         if row.store_id != self.store {
-            // Another process may have added the store that it is in.
+            // Another process may have added the store that the BLOB is in now.
             self.session.repository.refresh_registry().await?;
         }
         (self.store, self.locator) = (row.store_id, row.locator);
@@ -99,39 +99,41 @@ impl Place {
     }
 }
 
-/// Whether an error may mean that a copy was given up.
+/// Returns whether an error may mean that this copy of the BLOB was given up.
 fn has_left(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt)
 }
 
 impl Content {
-    /// The strong entity tag of this version, without quotes.
+    /// Returns the strong entity tag of this version, without quotes.
     pub fn etag(&self) -> String {
         etag(self.version.id)
     }
 
-    /// Bytes of the whole version.
+    /// Size of the whole version in bytes.
     pub fn size(&self) -> u64 {
         self.version.size
     }
 
-    /// Tells nobody where stores are from now on: who reads is somebody else than who opened it.
+    /// Hides store locations in errors from now on: the reader is not the user who opened the document.
     pub(crate) fn for_strangers(&mut self) {
         self.place.is_insider = false;
     }
 
-    /// Reads only a part from now on.
+    /// Limits further reads to `range`.
     pub fn set_range(&mut self, range: ReadRange) {
         self.reader.set_range(range.start..range.end);
     }
 
-    /// The whole of a small document that is in memory already; none means to ask for chunks, which tell what is wrong with it.
+    /// Returns the whole of a small document that is already in memory. On `None`, the caller must read chunks; those
+    /// report the fault, if there is one.
     pub fn try_whole(&mut self) -> Option<Result<Bytes>> {
         self.reader.try_whole().filter(Result::is_ok)
     }
 
-    /// Refuses content that is on record as missing or damaged, before anything of it is sent. Sees to it that the
-    /// record is compared with the store soon, which may be whole again. Short content is verified as a whole anyway.
+    /// Refuses content that is on record as missing or damaged, before any of it is sent. Has the record compared with
+    /// the store soon, because the store may be whole again. Short content is not checked here: it is verified as a
+    /// whole anyway.
     ///
     /// # Errors
     /// `Corrupt` with code `content_missing` or `content_damaged`.
@@ -150,7 +152,7 @@ impl Content {
         Err(explain(error, &self.item, self.version.id, &self.place))
     }
 
-    /// The next bytes, verified against their digest or checksum; none at the end.
+    /// Returns the next bytes, verified against their digest or checksum; `None` at the end.
     pub async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
         let chunk = match self.reader.next_chunk().await {
             Err(error) if has_left(&error) => self.read_again(error).await,
@@ -165,7 +167,7 @@ impl Content {
         })
     }
 
-    /// Reads the next bytes from where the BLOB is now; `error` when nothing refers to it any more.
+    /// Reads the next bytes from the BLOB's current location. Returns `error` when nothing refers to the BLOB any more.
     async fn read_again(&mut self, error: Error) -> Result<Option<Bytes>> {
         if !self.place.look_up().await? {
             return Err(error);
@@ -180,8 +182,9 @@ impl Content {
 impl Session {
     /// Opens a document's content.
     ///
-    /// Errors: `NotFound`; `Corrupt` when its bytes are missing from the store or damaged; `Unavailable` when the store
-    /// does not answer.
+    /// # Errors
+    /// `NotFound`; `Corrupt` when its bytes are missing from the store or damaged; `Unavailable` when the store does
+    /// not answer.
     pub async fn open(&self, target: &Target, choice: VersionChoice) -> Result<Content> {
         let seen = match (target, choice) {
             (Target::Path(path), VersionChoice::Visible) => self.glance(path).await?.and_then(Seen::document),
@@ -243,7 +246,7 @@ pub(crate) fn choose(
         VersionChoice::Number(number) => number,
     };
     let row = version::find_number(reader, located.node().id, number)?;
-    // Asked before it is told whether there is such a version.
+    // The rights are checked before the answer reveals whether such a version exists.
     if row.as_ref().map(|row| row.id) != located.visible_version(located.node()) {
         located.require(Right::ViewVersions)?;
         require_draft(located, number)?;
@@ -251,7 +254,7 @@ pub(crate) fn choose(
     row.ok_or_else(|| Error::not_found(format!("the document has no version {number}")))
 }
 
-/// Drafts are for those who may edit or publish.
+/// Refuses a draft to users other than the document's author and those who may edit or publish.
 pub(crate) fn require_draft(located: &Located, number: VersionNumber) -> Result<()> {
     let rights = located.rights();
     let author = located.node().created_by == located.principal.id;
@@ -261,7 +264,8 @@ pub(crate) fn require_draft(located: &Located, number: VersionNumber) -> Result<
     Err(no_item())
 }
 
-/// An error of a store as a caller may read it: where stores are, and what they say, is for administrators of the farm and the log.
+/// Rewrites a store's error for the caller. Store locations and store messages are for farm administrators and the log
+/// only.
 pub(crate) fn discreet(error: Error, is_insider: bool) -> Error {
     let text = match error.kind() {
         ErrorKind::Unavailable if !is_insider => {
@@ -273,7 +277,7 @@ pub(crate) fn discreet(error: Error, is_insider: bool) -> Error {
     Error::new(error.kind(), text).with_code(error.code()).with_source(error)
 }
 
-/// What a reference without bytes means for the reader.
+/// Turns a failure to find or read a BLOB into an error for the reader of the document.
 fn explain(error: Error, item: &Item, version: Id, place: &Place) -> Error {
     let (what, code) = match error.kind() {
         ErrorKind::NotFound => ("is missing from", Code::ContentMissing),

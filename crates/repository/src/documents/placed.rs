@@ -1,4 +1,4 @@
-//! Bytes on their way into a document, and the reference that leads to them.
+//! Bytes on their way into a document, and the reference that points to them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,10 +18,10 @@ use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::database_store;
 use crate::storage::placement::{hold, not_given_back};
 
-/// How long another store may take to say that it has equal bytes, before those that were just stored are used.
+/// Time limit for another store to confirm that it has equal bytes. After that, the bytes just stored are used.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whether a transaction was refused until [`Placed::hold`] has made sure of the bytes.
+/// Returns whether a transaction was refused until [`Placed::hold`] has made sure of the bytes.
 pub(crate) fn is_unsure(error: &Error) -> bool {
     matches!(error.code(), Code::BlobDeletedLately | Code::BlobElsewhere)
 }
@@ -30,20 +30,21 @@ pub(crate) fn is_unsure(error: &Error) -> bool {
 #[derive(Clone)]
 pub(crate) struct Placed {
     place: Place,
-    /// Whether equal bytes in another store were found to be there.
+    /// Set once equal bytes were confirmed to be present in another store.
     trusted: Arc<AtomicBool>,
 }
 
 #[derive(Clone)]
 enum Place {
-    /// Small enough for the content database: stored by the same transaction.
+    /// Small enough for the content database. The transaction that stores the document also stores these bytes.
     Inline { id: Id, digest: Digest, checksum: [u8; 16], bytes: Bytes },
-    /// Durable in a store.
+    /// Durable in a BLOB store.
     External { store: Id, blobs: BlobStore, stored: Stored },
 }
 
 impl Placed {
-    /// Bytes for the content database under the identifier `id`. Hashes them here, so that the one thread that writes need not.
+    /// Bytes for the content database, under the identifier `id`. Hashes them here, so that the single writer thread
+    /// need not.
     pub(crate) fn inline(id: Id, digest: Digest, bytes: Bytes) -> Self {
         let checksum = database_store::checksum(id, 0, &bytes);
         Self { place: Place::Inline { id, digest, checksum, bytes }, trusted: Arc::default() }
@@ -72,8 +73,10 @@ impl Placed {
         }
     }
 
-    /// Makes sure that the bytes are where a reference leads, for a transaction that [`is_unsure`], before it is tried again: adds a
-    /// reference that no version has yet where there is none, and turns one that leads to a store which does not have them.
+    /// Makes sure that the bytes are present at the location that their reference names. Called after a transaction was
+    /// refused with an error for which [`is_unsure`] is true, before the transaction is retried. If there is no
+    /// reference, adds one that no version uses yet. If the reference points to a store that does not have the bytes,
+    /// redirects it.
     pub(crate) async fn hold(&self, guard: &Guard, content: &ContentDatabase) -> Result<()> {
         if let Place::External { store, blobs, stored } = &self.place {
             hold(content, (*store, blobs), stored, guard.next_id()).await?;
@@ -100,7 +103,7 @@ impl Placed {
         }
     }
 
-    /// Leads a reference from a store that does not have the bytes to those that were just stored.
+    /// Redirects a reference from a store that does not have the bytes to the bytes just stored.
     async fn turn(&self, content: &ContentDatabase, standing: BlobRow) -> Result<()> {
         let (to, blobs, stored) = match &self.place {
             Place::External { store, blobs, stored } => (*store, blobs, *stored),
@@ -114,7 +117,7 @@ impl Placed {
             blob::relocate(transaction, standing.id, from, to, Some(locator.as_bytes())).map(drop)
         };
         content.database.write(turn).await?;
-        // Only since the reference leads to it, nobody deletes it any more.
+        // The bytes are safe from deletion only since the reference points to them, so they are confirmed now.
         blobs.confirm(digest, stored.size).await.map_err(not_given_back)?;
         let settle = move |transaction: &mut Transaction<'_>| fault::remove(transaction, from, &digest);
         content.database.write(settle).await?;
@@ -143,7 +146,7 @@ impl Placed {
             && present.id != id
             && present.store_id == *store
         {
-            // A store that takes the same bytes again puts them in the place of what is missing or damaged.
+            // A store that takes the same bytes again replaces its missing or damaged copy with them.
             fault::remove(transaction, *store, &stored.digest)?;
         }
         if let Place::Inline { digest, checksum, bytes, .. } = &self.place
@@ -157,8 +160,8 @@ impl Placed {
     }
 }
 
-/// Whether the store that a reference leads to has the bytes. One that does not answer counts as not having them: nothing is deleted
-/// by it, and equal bytes are at hand.
+/// Returns whether the store that a reference points to has the bytes. A store that does not answer counts as not
+/// having them: this deletes nothing, and equal bytes are at hand.
 async fn is_there(guard: &Guard, content: &ContentDatabase, standing: &BlobRow) -> bool {
     let Ok(store) = guard.registry().store(standing.store_id, content) else { return false };
     let size = u64::try_from(standing.size).unwrap_or_default();

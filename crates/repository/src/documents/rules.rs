@@ -1,5 +1,5 @@
-//! Rules that saving, checking in and restoring share: who may change a held document, preconditions, numbers and
-//! limits of versions, quota.
+//! Rules shared by saving, checking in and restoring: refusal of changes to a document held by another user,
+//! preconditions, version numbers and version limits, quota.
 
 use database::Transaction;
 use database::content::node::NodeRow;
@@ -12,17 +12,17 @@ use model::{
 use crate::items::item::etag;
 use crate::session::guard::Guard;
 
-/// What a client demands of the present state before its change is made (RFC 9110, 13.1).
+/// Preconditions that a client sets on the current state for its change to be made (RFC 9110, 13.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preconditions {
-    /// Entity tags of which one must be the present one; `*` means that the document must exist.
+    /// Entity tags, one of which must be the current one; `*` means that the document must exist.
     pub if_match: Option<Vec<String>>,
-    /// Entity tags of which none may be the present one; `*` means that the document must not exist.
+    /// Entity tags, none of which may be the current one; `*` means that the document must not exist.
     pub if_none_match: Option<Vec<String>>,
 }
 
 impl Preconditions {
-    /// Decides for the present version, or for a document that is not there.
+    /// Evaluates the preconditions against the current version, or against `None` for a document that does not exist.
     ///
     /// # Errors
     /// `Conflict` with the code `precondition_failed`.
@@ -47,7 +47,7 @@ impl Preconditions {
     }
 }
 
-/// Number of the version that follows `last` when content is replaced.
+/// Returns the number of the version that follows `last` when content is replaced.
 pub(crate) fn next_number(settings: &LibrarySettings, last: VersionNumber) -> VersionNumber {
     match settings.versioning {
         Versioning::None => VersionNumber::new(last.major.max(1), 0),
@@ -56,7 +56,7 @@ pub(crate) fn next_number(settings: &LibrarySettings, last: VersionNumber) -> Ve
     }
 }
 
-/// Removes versions beyond the library's limits and returns the bytes that they had.
+/// Removes versions beyond the library's limits and returns the number of bytes freed.
 pub(crate) fn trim(transaction: &mut Transaction<'_>, node: &NodeRow, settings: &LibrarySettings) -> Result<i64> {
     let mut excess = Vec::new();
     if settings.major_limit > 0 && node.number.major > settings.major_limit {
@@ -68,7 +68,7 @@ pub(crate) fn trim(transaction: &mut Transaction<'_>, node: &NodeRow, settings: 
     release_versions(transaction, &excess)
 }
 
-/// Removes versions and returns the bytes that they had.
+/// Removes versions and returns the number of bytes freed.
 pub(crate) fn release_versions(transaction: &mut Transaction<'_>, versions: &[(Id, i64)]) -> Result<i64> {
     let mut bytes = 0;
     for (id, size) in versions {
@@ -78,8 +78,8 @@ pub(crate) fn release_versions(transaction: &mut Transaction<'_>, versions: &[(I
     Ok(bytes)
 }
 
-/// Counts bytes and documents, and refuses what a quota does not allow. Only a site with a quota makes uploads wait
-/// for each other.
+/// Adds bytes and documents to the site collection's counters, and refuses bytes beyond the quota. Uploads wait for
+/// each other here only in a site collection with a quota.
 pub(crate) fn charge(
     transaction: &mut Transaction<'_>,
     guard: &Guard,
@@ -101,7 +101,7 @@ pub(crate) fn charge(
     collection::add_usage(transaction, collection_id, guard.next_id(), bytes, documents)
 }
 
-/// The refusal of bytes for which a quota has no room; `used` tells how many there are already, to who may know.
+/// Error for bytes that exceed the quota. `used`, the bytes already stored, is given only for callers who may know it.
 pub(crate) fn over_quota(used: Option<i64>, quota: i64, bytes: i64) -> Error {
     let text = match used {
         Some(used) => format!(
@@ -120,20 +120,20 @@ pub(crate) fn over_quota(used: Option<i64>, quota: i64, bytes: i64) -> Error {
     Error::exhausted(text).with_code(Code::QuotaExceeded)
 }
 
-/// The settings of the library that an item is in.
+/// Returns the settings of the library that contains an item.
 pub(crate) fn library_of(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<LibrarySettings> {
     library::find(transaction, row.library_id)?.ok_or_else(outside_libraries)
 }
 
-/// The refusal of a document where there is no library.
+/// Error for a document outside any library.
 pub(super) fn outside_libraries() -> Error {
     Error::conflict("documents are kept in libraries: choose one").with_code(Code::WrongKind)
 }
 
-/// Refuses a comment that is too long, or that no database can keep, before anything else is asked.
+/// Refuses a comment that is too long or that no database can store. Callers check this before anything else.
 ///
 /// # Errors
-/// Invalid with code `invalid_comment`.
+/// `Invalid` with code `invalid_comment`.
 pub(super) fn require_comment(text: &str) -> Result<()> {
     if text.chars().count() > MAX_COMMENT || text.contains('\0') {
         let said = format!("a comment has at most {MAX_COMMENT} characters, and none with the code 0");

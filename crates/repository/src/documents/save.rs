@@ -1,4 +1,4 @@
-//! The transaction that makes stored bytes a document or a new version of one.
+//! The transaction that turns stored bytes into a document or into a new version of one.
 
 use database::Transaction;
 use database::content::glance::ShelfRow;
@@ -18,90 +18,91 @@ use super::placed::Placed;
 use super::rules::{Preconditions, charge, next_number, outside_libraries};
 use super::succession::{Succession, record_replaced, succeed};
 
-/// Outcomes that are kept with an idempotency key.
+/// Outcomes stored with an idempotency key.
 const CREATED: &str = "created";
 const REPLACED: &str = "replaced";
 
-/// What to do when a document of that name is there already.
+/// Action when a document with the upload's name exists already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnConflict {
-    /// Make the upload its next version.
+    /// Makes the upload its next version.
     #[default]
     Replace,
-    /// Refuse.
+    /// Refuses the upload.
     Fail,
-    /// Store the upload under a free name such as `Plan (2).pdf`.
+    /// Stores the upload under a free name such as `Plan (2).pdf`.
     KeepBoth,
 }
 
-/// Who made an item, and when, as an import found it.
+/// Authors and times of an item as found at the source of an import.
 #[derive(Clone, Copy, Debug)]
 pub struct Ownership {
-    /// Who created it.
+    /// The creator.
     pub created_by: Id,
-    /// When.
+    /// Time at which it happened.
     pub created_at: Timestamp,
-    /// Who changed it last.
+    /// The user who last changed it.
     pub modified_by: Id,
-    /// When.
+    /// Time at which it happened.
     pub modified_at: Timestamp,
 }
 
-/// How to store an upload.
+/// Options of an upload.
 #[derive(Clone, Debug, Default)]
 pub struct UploadOptions {
-    /// What the client says the content is; used when the name's extension does not tell.
+    /// Media type given by the client; used when the name's extension is not known.
     pub media_type: Option<String>,
-    /// When the content was last changed; the present when absent.
+    /// Time of the content's last change; the current time when absent.
     pub modified_at: Option<Timestamp>,
-    /// What the author says about this version.
+    /// The author's comment on this version.
     pub comment: String,
-    /// What must hold for the change to be made.
+    /// Preconditions of the change.
     pub preconditions: Preconditions,
-    /// What to do when the name is taken by a document.
+    /// Action when a document has the name already.
     pub on_conflict: OnConflict,
-    /// Whether to create folders that are missing on the way.
+    /// Creates missing folders on the path.
     pub create_parents: bool,
-    /// Whether a library with drafts publishes this version at once.
+    /// In a library with drafts: publishes this version at once.
     pub publish: bool,
-    /// Authors and times to keep; needs the right to manage the site.
+    /// Authors and times to keep. Needs the right to manage the site.
     pub ownership: Option<Ownership>,
-    /// Whether this may be a step of one save: it takes the place of an empty version that the same person stored before, and of
-    /// whatever a name had that programs keep notes under.
+    /// Set when the upload may be one step of a program's save. The upload then replaces an empty current version that
+    /// the same user stored, and the only version of a file with a name that programs use for files of their own
+    /// (`is_litter`).
     pub one_save: bool,
-    /// A key chosen by the client: the same key never stores twice.
+    /// Idempotency key chosen by the client: requests with the same key store at most once.
     pub idempotency_key: Option<String>,
 }
 
-/// What became of an upload.
+/// Result of an upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
     /// The document.
     pub id: Id,
-    /// Its name; another than the one asked for when both were kept.
+    /// Its name; differs from the requested name when both documents were kept.
     pub name: String,
-    /// Its path in the farm.
+    /// Path in the farm.
     pub path: String,
     /// The stored version.
     pub version_id: Id,
     /// The version's number.
     pub number: VersionNumber,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Identity of the bytes.
+    /// Digest of the bytes.
     pub digest: Digest,
-    /// Whether the document is new.
+    /// True if the document is new.
     pub created: bool,
 }
 
 impl Saved {
-    /// The strong entity tag, without quotes.
+    /// Returns the strong entity tag, without quotes.
     pub fn etag(&self) -> String {
         etag(self.version_id)
     }
 }
 
-/// Everything that the transaction needs; cloned for each attempt.
+/// Everything that the transaction needs. Cloned for each attempt.
 #[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) guard: Guard,
@@ -109,14 +110,14 @@ pub(crate) struct Plan {
     pub(crate) parent_path: String,
     pub(crate) folders: Vec<Name>,
     pub(crate) name: Name,
-    /// The document that is meant, when it was named by its identifier.
+    /// The target document, when the upload names it by identifier.
     pub(crate) document: Option<Id>,
     pub(crate) media_type: String,
     pub(crate) options: UploadOptions,
     pub(crate) placed: Placed,
 }
 
-/// The place in which a transaction makes documents, found and decided once.
+/// The folder in which a transaction creates documents; found and authorised once.
 pub(crate) struct Shelf {
     pub(crate) checked: Checked,
     pub(crate) parent: NodeRow,
@@ -126,7 +127,7 @@ pub(crate) struct Shelf {
     pub(crate) now: Timestamp,
 }
 
-/// What a transaction adds to the counters of its site collection.
+/// Amounts that a transaction adds to the counters of its site collection.
 #[derive(Default)]
 pub(crate) struct Tally {
     bytes: i64,
@@ -134,7 +135,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Counts it, and refuses what a quota does not allow.
+    /// Adds the amounts to the counters, and refuses bytes beyond the quota.
     pub(crate) fn charge(&self, transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked) -> Result<()> {
         let collection = &checked.collection;
         charge(transaction, guard, collection.quota_bytes, collection.id, self.bytes, self.documents)
@@ -142,7 +143,7 @@ impl Tally {
 }
 
 impl Plan {
-    /// Makes the document or version.
+    /// Creates the document or version.
     pub(crate) fn run(&self, transaction: &mut Transaction<'_>, checked: Checked, seen: ShelfRow) -> Result<Saved> {
         if let Some(saved) = self.repeated(transaction)? {
             return Ok(saved);
@@ -154,7 +155,8 @@ impl Plan {
             parent = self.enter(transaction, &checked, &parent, folder, now)?;
             path = join(&path, &parent.name);
         }
-        // Where no folder lies between, and no document is meant whatever its name is, all was seen at once.
+        // With no folders in between and no document named by identifier, `seen` already holds the item that has the
+        // name.
         let present = match self.document {
             None if self.folders.is_empty() => seen.child,
             _ => self.present(transaction, parent.id)?,
@@ -169,14 +171,14 @@ impl Plan {
         Ok(saved)
     }
 
-    /// Makes the document or version on a shelf that was found; the caller charges what the tally counts.
+    /// Creates the document or version in a folder that was found before. The caller charges the amounts in `tally`.
     pub(crate) fn put(&self, transaction: &mut Transaction<'_>, shelf: &Shelf, tally: &mut Tally) -> Result<Saved> {
         let present = self.present(transaction, shelf.parent.id)?;
         let present = present.map_or(Child::Free, |row| shelf.checked.sort_out(row));
         self.put_over(transaction, shelf, present, tally)
     }
 
-    /// The item that is meant, or that has the name.
+    /// Returns the item named by identifier, or else the item that has the name.
     #[expect(clippy::disallowed_methods, reason = "both callers sort out what it found")]
     fn present(&self, transaction: &mut Transaction<'_>, parent: Id) -> Result<Option<NodeRow>> {
         match self.document {
@@ -203,7 +205,7 @@ impl Plan {
         }
     }
 
-    /// The folder of this name, made when it is missing.
+    /// Returns the folder of this name, and creates it if it is missing.
     fn enter(
         &self,
         transaction: &mut Transaction<'_>,
@@ -332,7 +334,7 @@ impl Plan {
         self.options.ownership.map(|ownership| ownership.modified_at).or(self.options.modified_at).unwrap_or(now)
     }
 
-    /// Makes `stored` the latest version of the row.
+    /// Makes `stored` the latest version in the row.
     fn show(&self, row: &mut NodeRow, stored: &VersionRow, now: Timestamp) {
         row.size = stored.size;
         row.media_type.clone_from(&stored.media_type);
@@ -365,7 +367,7 @@ impl Plan {
     fn request(&self) -> Vec<u8> {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.placed.digest().as_bytes());
-        // By its path, since a folder that was missing at the first time is there at the second.
+        // Hashes the folder's path, not its identifier: a folder missing at the first request exists at the repetition.
         hasher.update(self.parent_path.as_bytes());
         for name in self.folders.iter().chain([&self.name]) {
             hasher.update(b"/").update(name.as_str().as_bytes());
@@ -373,7 +375,7 @@ impl Plan {
         hasher.finalize().as_bytes().to_vec()
     }
 
-    /// What an earlier request with the same key did.
+    /// Returns the outcome of an earlier request with the same key.
     fn repeated(&self, transaction: &mut Transaction<'_>) -> Result<Option<Saved>> {
         let Some(key) = self.key() else { return Ok(None) };
         let Some((request, result)) = idempotency::find(transaction, &key)? else { return Ok(None) };

@@ -1,4 +1,5 @@
-//! How a version follows the one before: as the holder's working copy, as the next number, or in its place.
+//! Placement of a new version: as the holder's working copy, under the next number, or in place of the previous
+//! version.
 
 use database::Transaction;
 use database::content::node::{self, NodeRow};
@@ -10,22 +11,23 @@ use crate::session::guard::{Checked, Guard};
 
 use super::rules::{next_number, trim};
 
-/// How new content of a document follows the present one.
+/// The way in which new content of a document follows the current content.
 pub(crate) struct Succession<'a> {
     /// Settings of the library.
     pub(crate) settings: &'a LibrarySettings,
-    /// Whether it may come without a check-out where the library demands one.
+    /// Allows the change without a check-out even where the library demands one.
     pub(crate) free: bool,
-    /// Whether a library with drafts publishes it at once.
+    /// In a library with drafts: publishes the new version at once.
     pub(crate) publish: bool,
-    /// Whether it takes the place of an empty version by the same person, and of the only version of a program's notes.
+    /// Lets the new version replace an empty version by the same user, and the only version of a file that a program
+    /// keeps for itself (`is_litter`).
     pub(crate) one_save: bool,
-    /// Whether it takes the place of the present version, whatever that is.
+    /// Lets the new version replace the current version unconditionally.
     pub(crate) instead: bool,
 }
 
-/// Makes the next version of a locked row with what `make` stores for its number, or for a working copy, and returns it with the
-/// bytes that versions had which are gone now.
+/// Creates the next version of a locked row. `make` stores it, given the version number and whether it is a working
+/// copy. Returns the version, and the number of bytes freed by versions that were removed.
 pub(crate) fn succeed(
     transaction: &mut Transaction<'_>,
     guard: &Guard,
@@ -70,7 +72,7 @@ pub(crate) fn succeed(
     Ok((stored, freed))
 }
 
-/// Writes new content to the audit log, and apart from that when it was published over drafts.
+/// Records new content in the audit log. Content published over drafts gets a second entry.
 pub(crate) fn record_replaced(
     transaction: &mut Transaction<'_>,
     guard: &Guard,
@@ -86,25 +88,26 @@ pub(crate) fn record_replaced(
     Ok(())
 }
 
-/// The refusal of a change without a check-out where the library demands one.
+/// Error for a change without a check-out in a library that demands one.
 pub(crate) fn checkout_required(document: &str) -> Error {
     Error::conflict(format!("\"{document}\" must be checked out before it is changed"))
         .with_code(Code::CheckoutRequired)
 }
 
-/// Whether a document has one version and no more.
+/// Returns whether a document has a single version.
 fn is_alone(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<bool> {
     Ok(version::list(transaction, row.id, None, 2)?.len() < 2)
 }
 
-/// Whether the present version is empty and the caller's own: programs make a file first and fill it then.
+/// Returns whether the current version is empty and the caller's own. Programs create a file first and fill it
+/// afterwards.
 fn is_beginning(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<bool> {
     let Some(id) = row.version_id else { return Ok(false) };
     let found = version::find(transaction, id)?;
     Ok(found.is_some_and(|version| version.size == 0 && version.created_by == guard.caller()))
 }
 
-/// Removes a holder's working copy and returns the bytes that it had.
+/// Removes a holder's working copy and returns the number of bytes freed.
 pub(crate) fn discard_working(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<i64> {
     match row.working_id {
         Some(id) => drop_version(transaction, id),
@@ -112,7 +115,7 @@ pub(crate) fn discard_working(transaction: &mut Transaction<'_>, row: &NodeRow) 
     }
 }
 
-/// Removes a version and returns the bytes that it had.
+/// Removes a version and returns the number of bytes freed.
 pub(crate) fn drop_version(transaction: &mut Transaction<'_>, id: Id) -> Result<i64> {
     let size = version::find(transaction, id)?.map_or(0, |version| version.size);
     version::delete(transaction, id)?;

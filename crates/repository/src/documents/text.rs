@@ -1,4 +1,4 @@
-//! The text of office documents, to be shown where the documents themselves cannot be.
+//! Text of office documents, shown where the documents themselves cannot be displayed.
 
 use model::{Code, Error, Result};
 use search::extract::{self, Extract, Format};
@@ -9,11 +9,13 @@ use crate::{Session, Target};
 use super::open::VersionChoice;
 
 impl Session {
-    /// Reads the text of an office document, in the version that the caller sees. A child does that; it ends when nobody waits for it any more.
+    /// Extracts the text of an office document, in the version that the caller sees. A child process does the work. It
+    /// is ended when no caller waits for it any more.
     ///
     /// # Errors
-    /// Invalid with code `not_readable` when it is no document of this format, `too_large` when it is longer than 32 MB or has no text in its
-    /// beginning, `took_too_long` and `reader_failed` when the child came to no end; unavailable with code `busy` when others wait.
+    /// `Invalid` with code `not_readable` when the document does not have this format; `too_large` when it is longer
+    /// than 32 MB or has no text in its beginning; `took_too_long` or `reader_failed` when the child process does not
+    /// finish. `Unavailable` with code `busy` when others are waiting.
     pub async fn text(&self, target: &Target, format: Format) -> Result<Extract> {
         let mut opened = self.open(target, VersionChoice::Visible).await?;
         if opened.size() > extract::MOST_BYTES {

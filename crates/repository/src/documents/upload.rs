@@ -1,4 +1,4 @@
-//! Receiving a document's bytes in bounded memory, then saving them.
+//! Receives a document's bytes in bounded memory, then saves them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,29 +27,30 @@ use super::placed::{Placed, is_unsure};
 use super::rules::{over_quota, require_comment};
 use super::save::{OnConflict, Plan, Saved, UploadOptions};
 
-/// How often a write is tried again because others made its folders at the same moment; each time one more is there.
+/// Maximum number of attempts for a write that fails because concurrent writers created the same folders. Each attempt
+/// finds one more folder.
 const MOST_ATTEMPTS: u32 = 16;
 
-/// How long the deletion of an unused copy of the same bytes is waited for, each time.
+/// Delay before each retry while an unused copy of the same bytes is being deleted.
 const BEING_DELETED: Duration = Duration::from_millis(50);
 
-/// Where an upload goes.
+/// Destination of an upload.
 #[derive(Clone, Debug)]
 pub enum Destination {
-    /// The document at this path, new or present.
+    /// The document at this path, new or existing.
     Path(NodePath),
-    /// The document of this name in a library or folder, new or present.
+    /// The document with this name in a library or folder, new or existing.
     Child {
-        /// The library or folder.
+        /// Library or folder.
         parent: Id,
         /// The document's name.
         name: Name,
     },
-    /// The next version of a document that is there.
+    /// The next version of an existing document.
     Document(Id),
 }
 
-/// An upload that is under way. Dropping it stores nothing.
+/// An upload in progress. Dropping it stores nothing.
 pub struct Upload {
     content: Arc<ContentDatabase>,
     target: Place,
@@ -57,15 +58,15 @@ pub struct Upload {
     placement: Placement,
     announced: Option<u64>,
     buffer: BytesMut,
-    /// The store that the bytes go to, when they do not wait for the transaction.
+    /// Store that the bytes are written to; `None` while they are held in memory for the transaction.
     writer: Option<(Id, BlobWriter)>,
-    /// What its bytes count for among the caller's unfinished uploads; none when they are counted already.
+    /// The upload's share of the caller's unfinished uploads; `None` when its bytes are counted already.
     claim: Option<Claim>,
-    /// Whether who uploads may know where stores are.
+    /// True if the uploader may see store locations.
     is_insider: bool,
 }
 
-/// Where an upload would go: the folder that is there, those that are missing, and what has the name already.
+/// Destination found for an upload: the existing folder, the folders missing below it, and the item that has the name.
 struct Found {
     located: Located,
     name: Name,
@@ -73,7 +74,7 @@ struct Found {
     present: Option<NodeRow>,
 }
 
-/// The place that was found, and what the transaction will ask again.
+/// Destination of the upload, and the conditions that the transaction checks again.
 struct Place {
     guard: Guard,
     parent: Id,
@@ -84,11 +85,14 @@ struct Place {
 }
 
 impl Session {
-    /// Begins an upload: decides whether the caller may store there before a byte is read.
+    /// Begins an upload. Decides whether the caller may store there before a byte is read.
     ///
-    /// `announced` is the length in bytes where the client gave it; the upload then fails unless exactly that many come.
-    /// Errors: `Forbidden`, `NotFound`, `Conflict` (a precondition, a name that is taken), `Locked` (another's
-    /// check-out, with the holder's name), `Exhausted` (quota).
+    /// `announced` is the length in bytes, if the client gave it. The upload then fails unless exactly that many bytes
+    /// arrive.
+    ///
+    /// # Errors
+    /// `Forbidden`, `NotFound`, `Conflict` (a precondition, a name that is taken), `Locked` (another user's check-out,
+    /// with the holder's name), `Exhausted` (quota).
     pub async fn begin_upload(
         &self,
         destination: &Destination,
@@ -151,14 +155,14 @@ impl Session {
         })
     }
 
-    /// Stores a document that is in memory.
+    /// Stores a document from memory.
     pub async fn upload_bytes(&self, destination: &Destination, options: UploadOptions, bytes: Bytes) -> Result<Saved> {
         let mut upload = self.begin_upload(destination, options, Some(bytes.len() as u64)).await?;
         upload.write(bytes).await?;
         upload.finish().await
     }
 
-    /// The deepest folder on the way that is there, and the folders that are missing below it.
+    /// Returns the deepest existing folder on the path, and the folders missing below it.
     async fn deepest(&self, path: &NodePath, create_parents: bool) -> Result<Found> {
         let (parent, name) = path.split_last().ok_or_else(|| Error::invalid("the path has no document's name"))?;
         if let Some(Seen { folder, glance }) = self.glance(path).await?
@@ -182,7 +186,8 @@ impl Session {
                     );
                 }
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    // It is as little there as what was asked for, whose name the caller knows.
+                    // The error names the path that the caller gave, not the missing folder above it: the caller knows
+                    // that name already.
                     let (above, last) = way.split_last().ok_or_else(|| nothing_at(path))?;
                     missing.push(last.clone());
                     way = above;
@@ -192,7 +197,7 @@ impl Session {
         }
     }
 
-    /// A folder, and what it holds under the name.
+    /// Returns a folder, and the item that has the name in it.
     #[expect(clippy::disallowed_methods, reason = "`check_place` sorts out what it found")]
     async fn look_into(&self, folder: &Target, name: Name) -> Result<Found> {
         let folded = name.folded();
@@ -201,7 +206,7 @@ impl Session {
         Ok(Found { located: known.unasked().clone(), name, folders: Vec::new(), present })
     }
 
-    /// A document that is there, as what its folder holds under its name.
+    /// Returns an existing document in the form in which a look-up by name in its folder returns it.
     async fn present(&self, id: Id) -> Result<Found> {
         let mut located = self.locate(&id.into()).await?.unasked().clone();
         located.require_kind(NodeKind::Document)?;
@@ -211,10 +216,11 @@ impl Session {
         Ok(Found { located, name, folders: Vec::new(), present })
     }
 
-    /// Decides for the document that is there, or for adding one, and returns what the transaction asks again.
+    /// Checks the rights for replacing the existing document or for adding one. Returns the guard with which the
+    /// transaction checks them again.
     ///
-    /// What has the name is looked at only as far as the caller may know of it: for who may not add, a hidden name is
-    /// as free as any other, and who may add learns that it is taken and no more.
+    /// Never reveals more of an existing item than the caller may know. To a caller who may not add, a hidden item's
+    /// name looks free. A caller who may add learns only that the name is taken.
     async fn check_place(
         &self,
         located: &Located,
@@ -255,7 +261,7 @@ impl Session {
         Ok(guard)
     }
 
-    /// Refuses to publish what is stored in a library that keeps drafts, before a byte of it is read.
+    /// Refuses to publish in a library that keeps drafts without the right to do so, before a byte is read.
     async fn require_publish(&self, item: &Located, options: &UploadOptions) -> Result<()> {
         if !options.publish || item.rights().has(Right::Publish) {
             return Ok(());
@@ -268,7 +274,8 @@ impl Session {
         }
     }
 
-    /// Whether the idempotency key of an upload was used before. What then holds is decided at the end, by its bytes.
+    /// Returns whether the upload's idempotency key was used before. The bytes decide at the end whether it is the same
+    /// request.
     async fn repeats(&self, located: &Located, options: &UploadOptions) -> Result<bool> {
         let Some(key) = &options.idempotency_key else { return Ok(false) };
         let key = key_of(self.principal.id, key);
@@ -288,7 +295,7 @@ impl Session {
     }
 }
 
-/// Where an upload goes, for who keeps its bytes meanwhile.
+/// Destination of an upload, for a caller that keeps the bytes meanwhile.
 pub(crate) struct UploadPlace {
     pub(crate) content: Arc<ContentDatabase>,
     pub(crate) collection: Id,
@@ -297,18 +304,18 @@ pub(crate) struct UploadPlace {
 }
 
 impl Upload {
-    /// Where this upload goes, instead of storing it.
+    /// Returns the destination of this upload instead of storing it.
     pub(crate) fn place(self) -> UploadPlace {
         let Place { guard, parent, name, .. } = self.target;
         UploadPlace { content: self.content, collection: guard.collection(), parent, name }
     }
 
-    /// Leaves it out of the caller's unfinished uploads, since its bytes are counted there already.
+    /// Excludes the upload from the caller's unfinished uploads, because its bytes are counted there already.
     pub(crate) fn counted(self) -> Self {
         Self { claim: None, ..self }
     }
 
-    /// Takes the next bytes. Memory stays bounded whatever the document's size.
+    /// Takes the next bytes. Memory use is bounded whatever the document's size.
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let received = self.received() + bytes.len() as u64;
         if self.announced.is_some_and(|announced| received > announced) {
@@ -329,7 +336,7 @@ impl Upload {
         self.begin(bytes).await.map_err(|error| discreet(error, is_insider))
     }
 
-    /// Begins to write into a store, with what was kept in memory until now.
+    /// Starts writing to a store, beginning with the bytes held in memory so far.
     async fn begin(&mut self, bytes: Bytes) -> Result<()> {
         let (id, store) = self.placement.store_for(self.announced);
         let mut writer = store.writer(self.announced).await?;
@@ -341,15 +348,16 @@ impl Upload {
         Ok(())
     }
 
-    /// Bytes that came so far.
+    /// Returns the number of bytes received so far.
     pub fn received(&self) -> u64 {
         self.buffer.len() as u64 + self.writer.as_ref().map_or(0, |(_, writer)| writer.written())
     }
 
-    /// Stores the document: when this returns, content and metadata are on stable storage.
+    /// Stores the document. On return, content and metadata are on stable storage.
     ///
-    /// Errors: `Invalid` with code `length_mismatch` when fewer bytes came than were announced; what changed since the
-    /// upload began (permissions, a check-out, a precondition, quota) refuses it here.
+    /// # Errors
+    /// `Invalid` with code `length_mismatch` when fewer bytes arrived than were announced. Changes since the upload
+    /// began (permissions, a check-out, a precondition, quota) cause a refusal here.
     pub async fn finish(self) -> Result<Saved> {
         if let Some(announced) = self.announced.filter(|announced| *announced != self.received()) {
             let received = self.received();
@@ -389,13 +397,13 @@ impl Upload {
             let write = guard
                 .write_on_shelf(parent, name, move |transaction, checked, seen| plan.run(transaction, checked, seen));
             match write.await {
-                // Somebody else made the same folder or document at the same moment: it is there now, so look again.
+                // A concurrent writer created the same folder or document. It exists now, so look again.
                 Err(error) if error.code() == Code::UniqueViolation && attempt < MOST_ATTEMPTS => attempt += 1,
                 Err(error) if is_unsure(&error) && attempt < MOST_ATTEMPTS => {
                     attempt += 1;
                     held.placed.hold(&held.guard, &self.content).await?;
                 }
-                // What waits in memory can be written a moment later.
+                // Bytes held in memory can be written a moment later.
                 Err(error) if error.code() == Code::BlobBeingDeleted && plan_is_inline && attempt < MOST_ATTEMPTS => {
                     attempt += 1;
                     tokio::time::sleep(BEING_DELETED).await;
@@ -409,7 +417,8 @@ impl Upload {
     }
 }
 
-/// Media type by the name's extension, else what the client said when it is well formed, else bytes.
+/// Returns the media type: by the name's extension, else the client's if it is well formed, else
+/// `application/octet-stream`.
 pub(crate) fn media_type(name: &Name, client: Option<&str>) -> String {
     if let Some(known) = mime_guess::from_path(name.as_str()).first_raw() {
         return known.to_owned();

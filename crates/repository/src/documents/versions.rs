@@ -14,14 +14,15 @@ use super::open::require_draft;
 use super::rules::{charge, library_of, next_number, require_comment, trim};
 
 impl Session {
-    /// Versions of a document, newest first, `limit` at most, older than the version `before`.
+    /// Returns versions of a document that are older than the version `before`, newest first, at most `limit`.
     pub async fn versions(&self, target: &Target, before: Option<Id>, limit: usize) -> Result<Page<Version, Id>> {
         let limit = limit.clamp(1, MAX_PAGE);
         let (_, page) = self
             .view_to(Right::ViewVersions, target, move |reader, located| {
                 located.require_kind(NodeKind::Document)?;
                 let visible = |row: &version::VersionRow| require_draft(located, row.number).is_ok();
-                // The page ends with a version that the caller sees: where the others are, it does not tell.
+                // The page ends with a version that the caller sees, so that it does not reveal the positions of hidden
+                // versions.
                 let most = if located.sees_drafts(located.node()) { limit + 1 } else { MAX_PAGE + 1 };
                 let (mut shown, mut place) = (Vec::new(), before);
                 loop {
@@ -41,7 +42,8 @@ impl Session {
         Ok(page)
     }
 
-    /// Makes the content of an earlier version the newest one, with a comment; nothing is lost, no bytes are copied.
+    /// Makes the content of an earlier version the newest version, with a comment. Keeps all versions and copies no
+    /// bytes.
     pub async fn restore_version(
         &self,
         target: &Target,
@@ -125,7 +127,7 @@ impl Session {
         guard.write(write).await
     }
 
-    /// Deletes an earlier version for good; the present and the published one stay.
+    /// Deletes an earlier version permanently. The current and the published version cannot be deleted.
     pub async fn delete_version(&self, target: &Target, number: VersionNumber) -> Result<()> {
         let located = self.document_to_change(target, Right::Override).await?;
         let guard = self.guard([&located, &located.to(Right::ViewVersions)?])?;
@@ -146,7 +148,8 @@ impl Session {
         guard.vital().write(write).await
     }
 
-    /// Whether the library of an item that the caller may open keeps drafts, so that publishing means something there.
+    /// Returns whether the library of an item keeps drafts, so that publishing is meaningful there. The caller must be
+    /// able to open the item.
     pub async fn keeps_drafts(&self, target: &Target) -> Result<bool> {
         let (_, settings) =
             self.view(target, |reader, located| library::find(reader, located.node().library_id)).await?;

@@ -1,4 +1,4 @@
-//! Content databases that the farm knows and that are not open: why, and what brings them back.
+//! Content databases that the farm knows and that are not open: the reasons, and how to bring them back.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -10,16 +10,16 @@ use model::{Code, Error, ErrorKind, Id, Result};
 
 use crate::farm::advice::database_from_backup;
 
-/// The reason of a database that is not what was written.
+/// Reason: the content of the database is not what was written.
 pub(crate) const DAMAGED: &str = "it is damaged";
 
-/// The reason of a database of which the disk does not give all.
+/// Reason: the disk does not return all data of the database.
 const UNREADABLE: &str = "its disk does not give all that it holds";
 
-/// The reason of one whose disk fails.
+/// Reason: the disk of the database reports errors.
 pub(crate) const DISK_FAILS: &str = "its disk reports errors";
 
-/// Time between two attempts to open databases that are away.
+/// Interval between attempts to open absent databases.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// A content database that the farm knows and that is not open.
@@ -36,33 +36,33 @@ impl AbsentDatabase {
         Self { row, kind: error.kind(), code: error.code(), message: error.report() }
     }
 
-    /// The same with what the farm knows of it now.
+    /// Returns the same entry with an updated row.
     pub(crate) fn with_row(self, row: ContentDatabaseRow) -> Self {
         Self { row, ..self }
     }
 
-    /// Its name.
+    /// Name.
     pub fn name(&self) -> &str {
         &self.row.name
     }
 
-    /// Everything that is known of the reason, for administrators: it names places.
+    /// Returns the full reason, for administrators only: it names paths and addresses.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The reason in words that anybody may read.
+    /// Returns the reason in words that any user may read.
     pub fn reason(&self) -> &'static str {
         reason(self.kind, self.code)
     }
 
-    /// Returns whether it was found damaged. Otherwise it is missing or gives no answer.
+    /// Returns whether the database was found damaged. Otherwise it is missing or does not respond.
     pub fn is_damaged(&self) -> bool {
         self.kind == ErrorKind::Corrupt
             || matches!(self.code, Code::DatabaseUnreadable | Code::DiskError | Code::ChangesLost)
     }
 
-    /// Says how it comes back, to whoever reads the log of the farm in this data directory.
+    /// Explains, for the log of the farm in this data directory, how to bring the database back.
     pub(crate) fn help(&self, directory: &Path) -> String {
         let restore = || database_from_backup(directory, &self.row.name);
         match (self.code, self.kind) {
@@ -76,7 +76,7 @@ impl AbsentDatabase {
         }
     }
 
-    /// The error for a request that needs it.
+    /// Returns the error for a request that needs this database.
     pub(crate) fn error(&self) -> Error {
         Error::unavailable(format!(
             "the content database \"{}\" of this site is not open: {}. An administrator of the farm must bring it back",
@@ -87,7 +87,7 @@ impl AbsentDatabase {
     }
 }
 
-/// Why a database does not work, in words that anybody may read: no place, no address.
+/// Returns the reason why a database does not work, in words that any user may read: without paths and addresses.
 pub(crate) fn reason(kind: ErrorKind, code: Code) -> &'static str {
     match (code, kind) {
         (Code::DatabaseMissing, _) => "it is missing",
@@ -103,12 +103,12 @@ pub(crate) fn reason(kind: ErrorKind, code: Code) -> &'static str {
     }
 }
 
-/// Why a database that is open is not believed, in words that anybody may read.
+/// Returns the reason why an open database is not trusted, in words that any user may read.
 pub(crate) fn reason_of(damage: &Damage) -> &'static str {
     if damage.of_disk { UNREADABLE } else { DAMAGED }
 }
 
-/// Refuses work that needs all content databases while one of these does not work; each with the reason.
+/// Refuses work that needs all content databases while any of these does not work; each is given with its reason.
 pub(crate) fn needs_all<'a>(troubled: impl Iterator<Item = (&'a str, &'static str)>) -> Result<()> {
     let named: Vec<String> = troubled.map(|(name, reason)| format!("\"{name}\" ({reason})")).collect();
     match named.len() {
@@ -125,7 +125,7 @@ pub(crate) fn needs_all<'a>(troubled: impl Iterator<Item = (&'a str, &'static st
     }
 }
 
-/// The look for databases that are away.
+/// State of the background search for absent databases.
 #[derive(Default)]
 pub(crate) struct Looking(Mutex<Looked>);
 
@@ -133,7 +133,7 @@ pub(crate) struct Looking(Mutex<Looked>);
 struct Looked {
     busy: bool,
     at: Option<Instant>,
-    /// Databases that were opened and are not in the map yet.
+    /// Databases that were opened but are not in the registry yet.
     found: Vec<(Id, Database)>,
 }
 
@@ -156,7 +156,7 @@ impl Looking {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).found.push((id, database));
     }
 
-    /// The database with this identifier, if it was opened.
+    /// Takes the database with this identifier, if it was opened.
     pub(crate) fn take(&self, id: Id) -> Option<Database> {
         let found = &mut self.0.lock().unwrap_or_else(PoisonError::into_inner).found;
         let at = found.iter().position(|(known, _)| *known == id)?;

@@ -1,9 +1,10 @@
-//! Whether people work, for jobs that make room for them: the requests of this process, or what a server on the same data directory
-//! says by the time of its lock file, so that a command makes room too.
+//! Detects user activity, for background jobs that yield to users. A server counts the requests of its own process. A
+//! command reads the modification time of the server's lock file in the same data directory, so that commands yield
+//! too.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// So many requests between two looks are people at work.
+/// Number of requests between two checks that counts as user activity.
 const BUSY: u64 = 2;
 
 /// Requests so far.
@@ -16,7 +17,7 @@ impl Activity {
     }
 }
 
-/// What one who makes room has seen.
+/// The number of requests at the last check of a yielding job.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch(u64);
 

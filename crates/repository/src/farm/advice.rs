@@ -1,8 +1,9 @@
-//! What brings a farm or a database back from a backup, said with whole commands: pasted anywhere, they mean this farm.
+//! Instructions for restoring a farm or a database from a backup. They contain complete commands that mean this farm,
+//! whichever directory they are pasted in.
 
 use std::path::{Path, absolute};
 
-/// Says how the whole farm in a data directory comes back, and what that costs.
+/// Explains how to restore the whole farm in a data directory, and what that loses.
 pub fn farm_from_backup(directory: &Path) -> String {
     let place = for_shell(directory);
     format!(
@@ -12,7 +13,7 @@ pub fn farm_from_backup(directory: &Path) -> String {
     )
 }
 
-/// Says how one content database of the farm in a data directory comes back, and what that costs.
+/// Explains how to restore one content database of the farm in a data directory, and what that loses.
 pub fn database_from_backup(directory: &Path, name: &str) -> String {
     format!(
         "`strongroom restore BACKUP --data {} --content-database {name}`, while no server runs, brings the content database back \
@@ -21,7 +22,7 @@ pub fn database_from_backup(directory: &Path, name: &str) -> String {
     )
 }
 
-/// Returns a path as a shell takes it for one word, whatever directory it works in.
+/// Returns an absolute path, quoted as a single word for the shell.
 fn for_shell(path: &Path) -> String {
     let text = absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+,:@%=".contains(letter);

@@ -1,7 +1,8 @@
-//! Opening content databases: which one is in a place, which one should be, and what is said of one that is not open.
+//! Opening content databases: checking that the database at a location is the expected one, and refusing it otherwise.
 //!
-//! Only the first start and `create_content_database` make a database. One that the farm knows is opened when it is there and carries
-//! its identity; otherwise it is away, and nothing is made or changed in its place.
+//! Only the first start and `create_content_database` create a database. A database that the farm knows is opened when
+//! it is present and carries the right identity. Otherwise it is absent, and nothing is created or changed at its
+//! location.
 
 use database::configuration::farm::{self, ContentDatabaseRow};
 use database::configuration::site_collection;
@@ -18,7 +19,8 @@ fn foreign(what: &str) -> Error {
     Error::conflict(format!("{what}; it was left as it is")).with_code(Code::DatabaseForeign)
 }
 
-/// Whether the site collections in a database are no more than their root sites, as a creation that was cut short leaves them.
+/// Returns whether the site collections in a database consist only of their root sites, as an interrupted creation
+/// leaves them.
 fn holds_nothing(reader: &mut Reader<'_>) -> Result<bool> {
     for id in collection::created_before(reader, Timestamp::from_micros(i64::MAX))? {
         if tree::count(reader, id)? > 1 {
@@ -28,8 +30,9 @@ fn holds_nothing(reader: &mut Reader<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// Compares the identity of a database with the one that is expected. One of a version that wrote none is adopted when it holds a site
-/// collection that the farm has there, or nothing that could be anybody else's.
+/// Compares the identity of a database with the expected one. A database from a version that wrote no identity is
+/// adopted when it holds a site collection that the farm has there. When the farm has none there, it is adopted if it
+/// holds nothing that could belong to another farm.
 fn recognize(transaction: &mut Transaction<'_>, wanted: Identity, listed: &[Id]) -> Result<()> {
     if let Some(found) = identity::find(transaction)? {
         return match (found == wanted, found.farm == wanted.farm) {
@@ -48,11 +51,11 @@ fn recognize(transaction: &mut Transaction<'_>, wanted: Identity, listed: &[Id])
     identity::put(transaction, wanted)
 }
 
-/// Gives a database that holds nothing an identity; `known` are the content databases of the farm.
+/// Gives an empty database an identity; `known` are the content databases of the farm.
 fn claim(transaction: &mut Transaction<'_>, wanted: Identity, known: &[Id]) -> Result<()> {
     let free = match identity::find(transaction)? {
         Some(found) if found == wanted => return Ok(()),
-        // What is left of a database that was not added in the end.
+        // The identity may be left over from a database of this farm whose addition was never completed.
         Some(found) => found.farm == wanted.farm && !known.contains(&found.database),
         None => true,
     };
@@ -75,7 +78,7 @@ impl Inner {
         }
         let database = Database::open(&self.place_of(row)?, Schema::Content, &Options::default()).await?;
         let wanted = Identity { farm: self.farm_id, database: id };
-        // Mostly it is right, and nothing is written.
+        // In the usual case the identity is right, and nothing is written.
         let recognized = match database.read_one(identity::find).await {
             Ok(Some(found)) if found == wanted => Ok(()),
             Ok(_) => {
@@ -91,7 +94,7 @@ impl Inner {
         Ok(database)
     }
 
-    /// Makes a content database, or takes over one that holds nothing.
+    /// Creates a content database, or takes over an empty one.
     pub(crate) async fn make_content(&self, row: &ContentDatabaseRow) -> Result<Database> {
         let place = self.place_of(row)?;
         if let (Location::Sqlite(path), Location::Sqlite(written)) = (&place, Location::parse(&row.location)?)
@@ -113,7 +116,8 @@ impl Inner {
     }
 }
 
-/// Refuses a place for the first content database of a new farm in which there is one already. A database that is made by this is empty.
+/// Refuses a location for the first content database of a new farm when another farm's content database is there.
+/// Creates an empty database if there is none.
 pub(crate) async fn require_unused(place: &Location) -> Result<()> {
     let database = Database::make(place, Schema::Content, &Options::default()).await?;
     let look = |reader: &mut Reader<'_>| Ok(identity::find(reader)?.is_none() && holds_nothing(reader)?);
@@ -130,7 +134,7 @@ pub(crate) async fn require_unused(place: &Location) -> Result<()> {
 }
 
 impl Repository {
-    /// Tries to open content databases that are away, beside the requests that go on without them.
+    /// Tries to open absent content databases, in the background: requests go on without them.
     pub(crate) fn look_for_absent(&self, absent: &[AbsentDatabase]) {
         if absent.is_empty() || !self.inner.registry.looking.begin() {
             return;

@@ -1,4 +1,5 @@
-//! Counts the work of one kind that each person has under way or waiting. Knows neither the work nor the person.
+//! Counts the tasks of one kind that each user has running or waiting. Independent of the task and of the user's
+//! identity.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,44 +8,44 @@ use std::time::Duration;
 use model::Id;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Work of one kind.
+/// Limits for tasks of one kind.
 pub(crate) struct Busy {
     at_once: usize,
     most: usize,
     people: Mutex<HashMap<Id, Person>>,
 }
 
-/// What one person has under way or waiting.
+/// The tasks that one user has running or waiting.
 struct Person {
     pieces: usize,
     turns: Arc<Semaphore>,
 }
 
-/// A piece of work of a person, counted until it is dropped.
+/// A task of a user, counted until it is dropped.
 pub(crate) struct Work<'a> {
     busy: &'a Busy,
     person: Id,
     turns: Arc<Semaphore>,
 }
 
-/// A piece of work that is under way until this is dropped.
+/// A running task, whose permit is released when this is dropped.
 pub(crate) struct Turn<'a> {
     _permit: OwnedSemaphorePermit,
     _work: Work<'a>,
 }
 
 impl Busy {
-    /// Lets each person have so many pieces of work.
+    /// Allows each user `most` tasks at a time.
     pub(crate) fn new(most: usize) -> Self {
         Self::with_turns(most, most)
     }
 
-    /// Lets each person have `at_once` pieces of work under way, and others wait for their turn: `most` in all.
+    /// Allows each user `at_once` running tasks, and `most` including those that wait for a permit.
     pub(crate) fn with_turns(at_once: usize, most: usize) -> Self {
         Self { at_once, most, people: Mutex::default() }
     }
 
-    /// Begins a piece of work, unless the person has too many.
+    /// Begins a task, unless the user has too many.
     pub(crate) fn begin(&self, person: Id) -> Option<Work<'_>> {
         let mut people = self.locked();
         let new = || Person { pieces: 0, turns: Arc::new(Semaphore::new(self.at_once)) };
@@ -56,7 +57,7 @@ impl Busy {
         Some(Work { busy: self, person, turns: Arc::clone(&of_person.turns) })
     }
 
-    /// Begins a piece of work when it is its turn, unless the person has too many or this takes longer than `patience`.
+    /// Begins a task as soon as it gets a permit, unless the user has too many or this takes longer than `patience`.
     pub(crate) async fn turn(&self, person: Id, patience: Duration) -> Option<Turn<'_>> {
         let work = self.begin(person)?;
         let permit = tokio::time::timeout(patience, Arc::clone(&work.turns).acquire_owned()).await.ok()?.ok()?;

@@ -1,4 +1,5 @@
-//! Removing what nobody needs any more: old entries of recycle bins, site collections whose creation was cut short.
+//! Removal of data that is no longer needed: expired entries of recycle bins, and site collections whose creation was
+//! interrupted.
 
 use std::time::Duration;
 
@@ -13,30 +14,31 @@ use crate::content::shred;
 use crate::farm::registry::ContentDatabase;
 use crate::farm::repository::Repository;
 
-/// How long deleted items stay in the recycle bins unless the settings say otherwise, in days.
+/// Default retention of deleted items in the recycle bins, in days.
 pub const RECYCLE_DAYS: u32 = 93;
-/// Entries of one page of expired ones.
+/// Page size for expired entries.
 const PAGE: usize = 100;
 
-/// What is not in the farm's registry this long after its creation will not be entered any more, whatever the clocks of
-/// the farm's servers say.
+/// Age from which a site collection that is missing in the farm's registry will certainly no longer be entered,
+/// whatever the clocks of the farm's servers show.
 const UNLISTED_AFTER: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// What a clean-up removed.
+/// Counts of what a clean-up removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CleanedUp {
-    /// Entries of recycle bins, whichever stage they were in.
+    /// Entries of recycle bins, of both stages.
     pub recycled: u64,
-    /// Site collections that never came into the farm's registry, because their creation was cut short.
+    /// Site collections that were never entered in the farm's registry, because their creation was interrupted.
     pub unlisted: u64,
 }
 
 impl Session {
-    /// Removes for good what was deleted longer ago than `recycle_kept`. Safe beside every other operation, and on several servers at
-    /// once. A database that fails keeps none of the others waiting.
+    /// Permanently deletes items that were deleted longer ago than `recycle_kept`. Safe to run concurrently with every
+    /// other operation and on several servers. A database that fails does not keep the others from being cleaned up.
     ///
     /// # Errors
-    /// `Forbidden` for others than farm administrators; else the first of a database, after all others were cleaned up.
+    /// `Forbidden` unless the caller is a farm administrator; otherwise the first error of a database, after all the
+    /// others were cleaned up.
     pub async fn clean_up(&self, recycle_kept: Duration) -> Result<CleanedUp> {
         self.require_farm_administrator("clean up")?;
         let registry = self.registry().await?;
@@ -64,7 +66,7 @@ impl Session {
         Ok(())
     }
 
-    /// Removes site collections that the farm's registry does not name, if nobody can have put anything into them.
+    /// Removes site collections that are not in the farm's registry, provided that they hold nothing.
     async fn remove_unlisted(&self, content: &ContentDatabase) -> Result<u64> {
         let (registry, before) = (self.registry().await?, self.repository.old_enough(UNLISTED_AFTER).await?);
         let find = move |reader: &mut Reader<'_>| {
@@ -80,7 +82,8 @@ impl Session {
         if found.is_empty() {
             return Ok(0);
         }
-        // The registry in memory may be old. A creation that is under way comes before this, or finds that it is too late.
+        // The registry in memory may be stale. A concurrent creation is either entered before this, or finds that it is
+        // too late.
         let listed = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
             site_collection::list(transaction)
@@ -116,7 +119,7 @@ impl Session {
                 }
             }
             if is_last {
-                // What an earlier removal left when it was cut off.
+                // Items left over from an earlier, interrupted removal.
                 shred::shred_all(self, content).await?;
                 return Ok(removed);
             }
@@ -124,15 +127,15 @@ impl Session {
     }
 }
 
-/// Whether a site collection is no more than its root site.
+/// Returns whether a site collection consists only of its root site.
 #[expect(clippy::disallowed_methods, reason = "nobody asked for it, and nobody is told")]
 fn holds_nothing(reader: &mut Reader<'_>, collection: Id) -> Result<bool> {
     Ok(tree::count(reader, collection)? <= 1 && recycle::of_site(reader, collection, None, 1)?.is_empty())
 }
 
-/// Takes one entry out of reach with all that is below it; false when somebody else did, or restored it, meanwhile.
+/// Detaches one entry with everything below it; returns false when it has been purged or restored meanwhile.
 fn condemn(transaction: &mut Transaction<'_>, actor: Id, entry: &RecycledRow) -> Result<bool> {
-    // The lock makes a restoration that runs at the same moment come before this, or fail.
+    // The lock serialises this with a concurrent restore: the restore either comes first or fails.
     let item = node::lock(transaction, entry.node_id)?;
     let Some(item) = item.filter(|item| item.parent_id == entry.id) else { return Ok(false) };
     shred::condemn(transaction, &item)?;
@@ -150,18 +153,18 @@ fn condemn(transaction: &mut Transaction<'_>, actor: Id, entry: &RecycledRow) ->
     Ok(true)
 }
 
-/// How long keys are remembered, at least.
+/// Minimum time for which idempotency keys are kept.
 const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// How long locks that have ended are kept: they are there again with a clock that was ahead and comes back.
+/// Time for which expired locks are kept. When a clock that was ahead is set back, they are valid again.
 const ENDED_LOCKS: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Repository {
-    /// Forgets idempotency keys that are older than seven days, and locks that ended long ago. A database that fails keeps none of the
-    /// others waiting.
+    /// Deletes idempotency keys older than seven days, and locks that expired long ago. A database that fails does not
+    /// keep the others from being cleaned up.
     ///
     /// # Errors
-    /// The first of them.
+    /// The first error of a database.
     pub async fn forget_repetitions(&self) -> Result<()> {
         let (limit, ended) = (self.old_enough(REMEMBERED).await?, self.old_enough(ENDED_LOCKS).await?);
         let forget = move |transaction: &mut Transaction<'_>| idempotency::purge(transaction, limit).map(drop);

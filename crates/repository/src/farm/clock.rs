@@ -1,15 +1,17 @@
-//! What is deleted for good after a time is deleted by a time that no large step of the clock brings nearer.
+//! Protection of time-based deletion against clock steps. Permanent deletion uses a time that no large forward step of
+//! the clock can advance.
 //!
-//! The farm notes what its clock said, and how long the machine had been running then. A clock that has since gone a day
-//! further than the machine ran, or two weeks further across a start of the machine, was set ahead. That step is
-//! subtracted until the clock is set back, or an administrator says that it is right. So nothing young is taken for old;
-//! what is old waits. Expiry that takes nothing away for good (links, sessions, tokens, locks) follows the clock itself;
-//! their rows go only when they are old enough for good.
+//! The farm records the clock's time together with the machine's uptime at that moment. The clock is considered set
+//! ahead when it has since advanced a day more than the uptime, or, after a reboot, by more than two weeks. The step is
+//! subtracted until the clock is set back or an administrator accepts it. Recent data is therefore never taken for old;
+//! old data waits longer. Expiry that deletes nothing permanently (links, sessions, tokens, locks) follows the clock
+//! itself. The rows of expired links, sessions, tokens and locks are deleted only when they are old enough by the
+//! protected time.
 //!
-//! Smaller steps are not subtracted, although some windows are only hours long. For those each process remembers what its
-//! clock said at looks of its own. Whatever bears an earlier time than a look was there by then, so that it is at least
-//! as old as the look, unless the clock was set after it. Where no look is old enough, and where the clock was set after
-//! the one that is, the window is two weeks longer.
+//! Smaller steps are not subtracted, although some windows last only hours. For these windows each process keeps its
+//! own observations of the clock. A timestamp earlier than an observation existed by then, so it is at least as old as
+//! the observation, unless the clock was set afterwards. The window is extended by two weeks when no observation is old
+//! enough, or when the clock was set after the one that is.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -20,21 +22,21 @@ use database::configuration::farm;
 use model::{Error, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// A step that needs no explanation while the machine runs.
+/// Largest step that is tolerated while the machine runs, in microseconds.
 const SMALL: i64 = 24 * 3600 * 1_000_000;
-/// A time that a machine may have been off.
+/// Longest time that a machine is assumed to be switched off, in microseconds.
 const OFF: i64 = 14 * SMALL;
 
-/// Time between two looks of a process at its clock, which it takes whether anybody asks or not.
+/// Interval at which a process observes its clock, even when idle.
 pub(super) const LOOK: Duration = Duration::from_secs(20);
-/// A difference between what the clock and the time since the start say that is no step of the clock.
+/// Largest difference between wall clock and monotonic clock that does not count as a step, in microseconds.
 const DRIFT: i64 = 2 * 60 * 1_000_000;
-/// Least time between two looks that are kept, unless the clock was set between them.
+/// Minimum time between two observations that are kept, unless the clock was set between them.
 const LOOKS_APART: Duration = Duration::from_secs(10 * 60);
-/// Time for which looks are kept. A longer window finds none that is old enough.
+/// Time for which observations are kept. A longer window finds none that is old enough.
 const LOOKS_KEPT: Duration = Duration::from_secs(8 * 24 * 3600);
 
-/// What the clock said while this process ran, oldest first.
+/// Observations of the clock since this process started, oldest first.
 #[derive(Default)]
 pub(crate) struct Looks(Mutex<VecDeque<(Instant, Timestamp)>>);
 
@@ -52,17 +54,17 @@ impl Looks {
         }
     }
 
-    /// Returns the time before which everything is at least `age` old. `now` is what the clock says, `settled` the same
-    /// less the steps ahead that nobody accepted.
+    /// Returns the time before which everything is at least `age` old. `now` is the clock's time; `settled` is the same
+    /// less all forward steps that have not been accepted.
     pub(super) fn old_enough(&self, now: (Instant, Timestamp), settled: Timestamp, age: Duration) -> Timestamp {
         let looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = looks.iter().rposition(|(then, _)| now.0.saturating_duration_since(*then) >= age);
         let by_clock = settled.before(age);
-        // Without such a look the step may be as large as any that needs no explanation.
+        // Without such an observation, the clock may be ahead by as much as the largest tolerated step.
         let certain = by_clock.before(Duration::from_micros(OFF.unsigned_abs()));
         let Some(seen) = seen else { return certain };
         let then = looks[seen];
-        // While the clock was behind, what is young was stamped as if it had been there at that look.
+        // While the clock was behind, recent data got timestamps as if it had existed at that observation.
         match looks.range(seen + 1..).chain([&now]).any(|look| stepped(then, *look)) {
             true => certain,
             false => certain.max(by_clock.min(then.1)),
@@ -70,30 +72,30 @@ impl Looks {
     }
 }
 
-/// Returns whether the clock was set between two looks, the earlier one first.
+/// Returns whether the clock was set between two observations, given in order.
 fn stepped((then, said): (Instant, Timestamp), (later, says): (Instant, Timestamp)) -> bool {
     let passed = i64::try_from(later.saturating_duration_since(then).as_micros()).unwrap_or(i64::MAX);
     let step = says.micros().saturating_sub(said.micros()).saturating_sub(passed);
     !(-DRIFT..=DRIFT).contains(&step)
 }
 
-/// The clock at one moment.
+/// A reading of the clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Moment {
-    /// What the clock says, in microseconds.
+    /// The clock's time, in microseconds.
     pub(super) clock: i64,
-    /// How long the machine has been running, sleep included.
+    /// The machine's uptime including sleep, in microseconds.
     running: i64,
-    /// Which start of which machine.
+    /// Boot identifier of the machine.
     boot: String,
 }
 
-/// What the farm knows of its clock.
+/// The clock state that the farm stores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Noted {
     #[serde(flatten)]
     pub(super) seen: Moment,
-    /// Microseconds by which the clock went ahead without an explanation.
+    /// Unexplained forward steps of the clock, in microseconds.
     pub(super) ahead: i64,
 }
 
@@ -101,14 +103,14 @@ impl Moment {
     pub(super) fn now() -> Self {
         let running = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         let running = running.tv_sec.saturating_mul(1_000_000).saturating_add(running.tv_nsec / 1000);
-        // Without it each look counts as one after another start, which only needs a greater step to be noticed.
+        // Without a boot identifier each reading counts as one after a reboot, so that only larger steps are noticed.
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
         Self { clock: Timestamp::now().micros(), running, boot }
     }
 }
 
 impl Noted {
-    /// What is known after another look at the clock.
+    /// Returns the state after another reading of the clock.
     fn look(before: Option<Self>, now: Moment) -> Self {
         let Some(before) = before else { return Self { seen: now, ahead: 0 } };
         let passed = now.clock.saturating_sub(before.seen.clock);
@@ -132,7 +134,7 @@ fn read(text: Option<String>) -> Result<Option<Noted>> {
     text.map(parse).transpose()
 }
 
-/// Looks at the clock and notes what it says.
+/// Reads the clock and stores the new state.
 pub(super) fn look(transaction: &mut Transaction<'_>) -> Result<Noted> {
     let before = read(farm::clock(transaction)?)?;
     let noted = Noted::look(before.clone(), Moment::now());
@@ -181,7 +183,7 @@ mod tests {
         let (looks, begin, hour) = (Looks::default(), Instant::now(), Duration::from_secs(3600));
         let said = |minutes: i64| Timestamp::from_micros(10 * YEAR + minutes * HOUR / 60);
         let after = |count: u32| begin + hour * count / 60;
-        // Twenty hours ahead, of which nobody asks for an explanation.
+        // Twenty hours ahead: a step that is tolerated.
         let ahead = 20 * 60;
         for (minute, clock) in [(0, 0), (20, ahead + 20), (40, ahead + 40), (60, ahead + 60)] {
             looks.note(after(minute), said(clock));
@@ -202,7 +204,7 @@ mod tests {
         let (looks, begin, hour) = (Looks::default(), Instant::now(), Duration::from_secs(3600));
         let said = |minutes: i64| Timestamp::from_micros(10 * YEAR + minutes * HOUR / 60);
         let seconds = |count: u64| begin + Duration::from_secs(count);
-        // Begun at nine. At half past ten the clock goes back by twenty hours, for two minutes.
+        // Observed from minute 0. In minute 90 the clock goes back by twenty hours, for two minutes.
         let clock = |second: u64| match second / 60 {
             90..92 => said(second as i64 / 60 - 20 * 60),
             minute => said(minute as i64),
@@ -213,7 +215,7 @@ mod tests {
             looks.note(now.0, now.1);
             asked.push((second / 60, looks.old_enough(now, now.1, hour)));
         }
-        // Something was stamped a minute after the step.
+        // A timestamp taken a minute after the step.
         let stamped = clock(91 * 60);
         for (minute, limit) in asked.into_iter().filter(|(minute, _)| *minute >= 91) {
             let is_old = minute >= 91 + 60;
@@ -230,7 +232,7 @@ mod tests {
         let begin = Noted::look(None, moment(10 * YEAR, 0, "a"));
         let there = Noted::look(Some(begin.clone()), moment(11 * YEAR, 0, "a"));
         assert_eq!(Noted::look(Some(there), moment(10 * YEAR + HOUR, HOUR, "a")).ahead, 0);
-        // What was written down while the clock was behind looks a year older than it is when the clock is right again.
+        // Data written while the clock was behind looks a year older than it is once the clock is right again.
         let behind = Noted::look(Some(begin), moment(9 * YEAR, 0, "a"));
         assert_eq!(Noted::look(Some(behind), moment(10 * YEAR, 0, "a")).ahead, YEAR);
     }

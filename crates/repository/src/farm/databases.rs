@@ -1,4 +1,4 @@
-//! Content databases of the farm: adding one, writing one anew, and whether they answer.
+//! Content databases of the farm: adding and rebuilding them, and checking that they respond.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,30 +17,34 @@ use crate::farm::repository::Inner;
 use crate::storage::built_in::FILES_STORE;
 use crate::{Repository, Session, Storage};
 
-/// The right to delete copies of BLOBs.
+/// Name of the lock for deleting copies of BLOBs.
 pub const DELETING: &str = "deleting";
-/// How long whoever has that right may keep it from somebody who adds a database or removes a store.
+/// Maximum time for which adding a database or removing a store waits for that lock.
 const DELETES_AT_MOST: Duration = Duration::from_secs(60);
-/// Time between two questions for it, at first and at most.
+/// Delay between two attempts to take the lock, first and longest.
 const LOOK: Duration = Duration::from_millis(20);
 const LONGEST_LOOK: Duration = Duration::from_millis(500);
-/// How long a database may take to show that it is there.
+/// Time within which a database must respond.
 const ANSWERS: Duration = Duration::from_millis(1_500);
 
 impl Session {
-    /// Adds a content database, which is made: at `location` (a path, relative to the data directory, or a PostgreSQL URL), or as a
-    /// SQLite file of that name in the data directory.
+    /// Creates a content database and adds it to the farm: at `location` (a path relative to the data directory, or a
+    /// PostgreSQL URL), or by default as a SQLite file named after it in the directory `databases` of the data
+    /// directory.
     ///
-    /// It has the right to delete copies of BLOBs meanwhile: whoever deletes asks all databases that there are, and one that is added in the
-    /// middle would not be asked.
+    /// Holds the lock for deleting copies of BLOBs meanwhile. A deletion queries all databases for references, and
+    /// would miss one that is added while it runs.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `Invalid` for a bad name or location; `Conflict` when the
-    /// farm has one of that name or place, or a database of a farm is there; `Unavailable` when it cannot be opened.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `Invalid` for a bad name or location; `Conflict` when the
+    /// farm has a database with that name or location, or a farm's database is at that location; `Unavailable` when it
+    /// cannot be opened.
     pub async fn create_content_database(&self, name: &str, location: Option<&str>) -> Result<()> {
         self.require_farm_administrator("add content databases")?;
         let name = Name::new(name)?;
         let location = location.map_or_else(|| format!("databases/{name}.sqlite"), str::to_owned);
-        // The place as it is stored; written differently, two places may still be one.
+        // The event records the parsed location, which is displayed without a password. Two different spellings may
+        // still mean the same location; then `make_content` refuses the second.
         let parsed = Location::parse(&location)?;
         let row = ContentDatabaseRow {
             id: self.repository.next_id(),
@@ -52,7 +56,7 @@ impl Session {
         let registry = self.registry().await?;
         refuse_known(&registry.database_rows().cloned().collect::<Vec<_>>(), &row)?;
         let alone = self.repository.inner.alone_to_delete("no content database can be added").await?;
-        // Shows whether the place can be used, before the farm relies on it.
+        // Shows that the location can be used, before the farm relies on it.
         self.repository.inner.make_content(&row).await?.close().await;
         let actor = self.principal.id;
         let insert = move |transaction: &mut Transaction<'_>| {
@@ -70,8 +74,8 @@ impl Session {
 }
 
 impl Inner {
-    /// The right to delete copies of BLOBs, which whoever has it needs for a page of them at a time. When it is not to be
-    /// had, `prevented` says what cannot be done for that.
+    /// Takes the lock for deleting copies of BLOBs, which a deletion holds for a page of them at a time. When the lock
+    /// stays taken, the error message says that `prevented`.
     pub(crate) async fn alone_to_delete(&self, prevented: &str) -> Result<Alone> {
         let (begun, mut pause) = (Instant::now(), LOOK);
         loop {
@@ -85,24 +89,24 @@ impl Inner {
                 ))
                 .with_code(Code::Busy));
             }
-            // sleep: the other process does not tell when it has done
+            // sleep: the other process sends no notification when it has finished
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_LOOK);
         }
     }
 }
 
-/// What of the farm's databases works, in words that anybody may read.
+/// State of the farm's databases, in words that any user may read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readiness {
-    /// Whether requests can be served: while one content database of several is away, the sites of the others can.
+    /// Set when requests can be served. While only some content databases are absent, the sites in the others can be.
     pub is_ready: bool,
-    /// What does not work, and why.
+    /// The databases that do not work, with the reasons.
     pub troubles: Vec<String>,
 }
 
 impl Repository {
-    /// Asks all databases of the farm whether they work. Waits a moment for each that is silent, all at once.
+    /// Checks all databases of the farm concurrently, with a short timeout for each.
     pub async fn readiness(&self) -> Readiness {
         let configuration = answers(self.inner.configuration.read_one(farm::find)).await;
         let registry = match configuration {
@@ -149,26 +153,28 @@ impl Repository {
     }
 }
 
-/// What is answered within a moment.
+/// Awaits a result with a short timeout.
 async fn answers<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
     let in_time = tokio::time::timeout(ANSWERS, asked).await;
     in_time.unwrap_or_else(|_| Err(Error::unavailable("a database does not answer")))
 }
 
 impl Storage {
-    /// Writes the indexes of a content database anew, table by table, while people work.
+    /// Rebuilds the indexes of a content database, table by table, while it stays in use.
     ///
-    /// Errors: `NotFound` for an unknown name.
+    /// # Errors
+    /// `NotFound` for an unknown name.
     pub async fn rebuild_indexes(&self, name: &str) -> Result<()> {
         let database = self.database(name)?;
         database.database.rebuild_indexes().await?;
         self.note(name, "database.rebuild_indexes", "").await
     }
 
-    /// Writes a content database anew, without gaps; answers with the bytes that this gave back to the system. Nobody can change
-    /// anything in it meanwhile.
+    /// Compacts a content database by rewriting it; returns the bytes given back to the operating system. Changes to
+    /// the database are blocked meanwhile.
     ///
-    /// Errors: `NotFound` for an unknown name; as [`database::Database::compact`].
+    /// # Errors
+    /// `NotFound` for an unknown name; those of [`database::Database::compact`].
     pub async fn compact(&self, name: &str) -> Result<u64> {
         let freed = self.database(name)?.database.compact().await?;
         self.note(name, "database.compact", &format!("{freed} bytes given back")).await?;
@@ -182,7 +188,7 @@ impl Storage {
     }
 }
 
-/// Refuses a name or place that the farm has already.
+/// Refuses a name or location that the farm already has.
 fn refuse_known(known: &[ContentDatabaseRow], new: &ContentDatabaseRow) -> Result<()> {
     let folded = model::fold(&new.name);
     if known.iter().any(|row| model::fold(&row.name) == folded) {

@@ -1,4 +1,4 @@
-//! What is old enough to be deleted for good, by a clock that may have been set ahead.
+//! Decides which data is old enough for permanent deletion, on a clock that may have been set ahead.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,8 +13,8 @@ use crate::session::caller::Session;
 use crate::storage::handle::Storage;
 
 impl Repository {
-    /// Looks at the clock again and again as long as the repository is there: a step back and forth between two
-    /// questions would not be seen otherwise.
+    /// Observes the clock periodically for as long as the repository is open. Otherwise a step back and forth between
+    /// two queries would go unnoticed.
     pub(crate) fn keep_looking_at_the_clock(&self) {
         let inner = Arc::downgrade(&self.inner);
         tokio::spawn(async move {
@@ -26,17 +26,17 @@ impl Repository {
         });
     }
 
-    /// The time for deciding what is old enough to be deleted for good: the clock's, less all steps ahead that nobody
-    /// accepted.
+    /// Returns the time that decides what is old enough for permanent deletion: the clock's time less all forward steps
+    /// that have not been accepted.
     pub async fn settled_now(&self) -> Result<Timestamp> {
         let noted = self.inner.configuration.write_vital(look).await?;
         self.inner.looks.note(Instant::now(), Timestamp::from_micros(noted.seen.clock));
         Ok(Timestamp::from_micros(noted.seen.clock.saturating_sub(noted.ahead)))
     }
 
-    /// Returns the time before which everything is at least so old, for windows that are shorter than a step of the clock
-    /// which is not subtracted. It lies two weeks further back until the process has run for so long, and for so long
-    /// after the clock was set.
+    /// Returns the time before which everything is at least `age` old. For windows so short that tolerated clock steps
+    /// matter, because those steps are not subtracted. The time lies two weeks further back until the process has run
+    /// for `age`, and for the same period after each clock step.
     pub(crate) async fn old_enough(&self, age: Duration) -> Result<Timestamp> {
         let settled = self.settled_now().await?;
         Ok(self.inner.looks.old_enough((Instant::now(), Timestamp::now()), settled, age))
@@ -44,33 +44,35 @@ impl Repository {
 }
 
 impl Storage {
-    /// Returns the time before which everything is at least so old, for windows that are shorter than a step of the clock
-    /// which is not subtracted. It lies two weeks further back until the process has run for so long, and for so long
-    /// after the clock was set.
+    /// Returns the time before which everything is at least `age` old. For windows so short that tolerated clock steps
+    /// matter, because those steps are not subtracted. The time lies two weeks further back until the process has run
+    /// for `age`, and for the same period after each clock step.
     pub async fn old_enough(&self, age: Duration) -> Result<Timestamp> {
         self.repository.old_enough(age).await
     }
 
-    /// The time for deciding what is old enough to be deleted for good: the clock's, less all steps ahead that nobody
-    /// accepted.
+    /// Returns the time that decides what is old enough for permanent deletion: the clock's time less all forward steps
+    /// that have not been accepted.
     pub async fn settled_now(&self) -> Result<Timestamp> {
         self.repository.settled_now().await
     }
 }
 
 impl Session {
-    /// By how much the clock went ahead without an explanation.
+    /// Returns the unexplained forward steps of the clock.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn clock_ahead(&self) -> Result<Duration> {
         self.require_farm_administrator("look at the farm's clock")?;
         let noted = self.repository.inner.configuration.write_vital(look).await?;
         Ok(Duration::from_micros(noted.ahead.unsigned_abs()))
     }
 
-    /// Takes the clock for right as it is: what waits because of its steps is deleted when it is due.
+    /// Accepts the clock as right. Deletions that were delayed by its steps then happen when they are due.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn accept_clock(&self) -> Result<()> {
         self.require_farm_administrator("accept the farm's clock")?;
         let actor = self.principal.id;

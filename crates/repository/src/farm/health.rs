@@ -1,4 +1,4 @@
-//! Health rules: what an administrator should look at before it hurts, each with what to do.
+//! Health rules: conditions that an administrator should deal with before they do harm, each with advice.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,23 +17,23 @@ use crate::{Figures, Lack, Session};
 const GIB: u64 = 1 << 30;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// By how much the clocks of two servers of a farm may differ.
+/// Tolerated difference between the clocks of two servers of a farm.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(60 * 60);
 
-/// Less empty space than this is not worth a word, in bytes.
+/// Empty space below which no finding is reported, in bytes.
 const SMALL: u64 = 64 << 20;
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth a look.
+    /// Needs attention.
     Warning,
     /// Documents are at risk, or cannot be read or stored.
     Critical,
 }
 
 impl Severity {
-    /// The public word.
+    /// Public name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Warning => "warning",
@@ -42,7 +42,7 @@ impl Severity {
     }
 }
 
-/// The name of a message and what is told in it.
+/// Name of a message and its parameters, for translation.
 pub(crate) type Told = (&'static str, Vec<String>);
 
 macro_rules! told {
@@ -51,31 +51,31 @@ macro_rules! told {
     };
 }
 
-/// Something that a rule found.
+/// A finding of a health rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthFinding {
     /// The rule, one of [`HEALTH_RULES`].
     pub rule: &'static str,
-    /// How much it matters.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// What it is about.
+    /// Subject.
     pub subject: HealthSubject,
-    /// What was found, and what to do.
+    /// The finding, with advice.
     pub message: String,
-    /// Name of this message, for those who say it in another language, and what is told in it.
+    /// Name of this message and its parameters, for clients that show it in another language.
     pub saying: (&'static str, Vec<String>),
 }
 
-/// What a finding is about.
+/// Subject of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HealthSubject {
     /// The farm.
     Farm,
-    /// The content database of this name.
+    /// The content database with this name.
     Database(String),
-    /// The BLOB store of this name.
+    /// The BLOB store with this name.
     Store(String),
-    /// The job of this kind and number.
+    /// The job with this kind and identifier.
     Job(String, Id),
 }
 
@@ -90,7 +90,7 @@ impl fmt::Display for HealthSubject {
     }
 }
 
-/// All rules, as metrics and programs name them.
+/// Names of all rules, as metrics and programs use them.
 pub const HEALTH_RULES: [&str; 16] = [
     "addresses-shared",
     "backup-overdue",
@@ -111,9 +111,10 @@ pub const HEALTH_RULES: [&str; 16] = [
 ];
 
 impl Session {
-    /// What the health rules find, the worst first. Asks every store how much it holds, which may take seconds.
+    /// Returns the findings of all health rules, worst first. Measures every store, which may take seconds.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn health(&self) -> Result<Vec<HealthFinding>> {
         self.require_farm_administrator("see the farm's health")?;
         let mut findings = Vec::new();
@@ -186,7 +187,7 @@ impl Session {
     async fn look_at_stores(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
         let percent = self.health_limit(&STORE_FREE_PERCENT).await?;
         let registry = self.registry().await?;
-        // All at once: each that is silent takes its time.
+        // Concurrently, because each store that does not respond takes until its timeout.
         let readings = join_all(registry.stores.iter().map(|(row, store)| async move {
             match row.kind.as_str() {
                 "database" => Reading::default(),
@@ -218,7 +219,7 @@ impl Session {
                     told!("store-taken-over", error.message()),
                 ));
             }
-            // One that answers and was never counted is counted at this moment.
+            // A store that responds but has never been measured is being measured now; until then its usage is unknown.
             let usage = reading.usage.map(|(usage, _)| usage).unwrap_or_default();
             if let Some(free) = usage.free_bytes
                 && (free < GIB || free * 100 < (free + usage.disk_bytes) * percent)
@@ -259,7 +260,7 @@ impl Session {
         let hours = self.health_limit(&BACKUP_HOURS).await?;
         let now = Timestamp::now();
         let due = now.before(Duration::from_secs(hours * 3600));
-        // Clocks of the farm's servers may differ by a little.
+        // The clocks of the farm's servers may differ a little.
         let until = now.after(CLOCKS_DIFFER);
         let read = move |reader: &mut Reader<'_>| Ok((backup::last_kept(reader, until)?, farm::created_at(reader)?));
         let ((last, any), created) = self.repository.inner.configuration.read(read).await?;
@@ -298,7 +299,7 @@ impl Session {
         Ok(())
     }
 
-    /// A process that opens no documents has nothing to tell of it.
+    /// Adds findings about the sandbox. A process that opens no documents has none.
     async fn look_at_sandbox(&self, findings: &mut Vec<HealthFinding>) {
         let Ok(sandbox) = self.repository.sandbox() else { return };
         let lacks = match sandbox.lacks().await {
@@ -312,7 +313,7 @@ impl Session {
         };
         for lack in lacks {
             let (message, told) = match lack {
-                // Many systems are older, and what is open to a child there is little.
+                // Common on older systems, and signals give a child process few possibilities.
                 Lack::Signals => continue,
                 Lack::Files => (
                     "This system has no Landlock: a faulty document that takes over LibreOffice could read the data directory. Use Linux 5.13 \
@@ -334,7 +335,7 @@ impl Session {
         let jobs = self.repository.inner.configuration.read(|reader| job::list(reader, None, 50)).await?;
         let mut kinds = Vec::new();
         for row in jobs {
-            // Only the latest of each kind tells how things are.
+            // Only the latest job of each kind shows the current state.
             if kinds.contains(&row.kind) {
                 continue;
             }
@@ -366,7 +367,7 @@ impl Session {
     }
 }
 
-/// What there is to say of one content database that is open.
+/// Adds the findings about one open content database.
 async fn look_at_database(
     content: &ContentDatabase,
     [largest, free_percent, most_orphans]: [u64; 3],
@@ -426,8 +427,8 @@ async fn look_at_database(
     Ok(())
 }
 
-/// What the last collection, or its dry run, says of BLOBs that no database knows when there are more than `most`, whatever became of them
-/// since.
+/// Returns the finding about BLOBs that no database refers to, when the last collection or its dry run reported more
+/// than `most`. Their present state is not considered.
 fn orphans(figures: &Figures, most: u64) -> Option<(String, Told)> {
     let of = |name: &str| figures.results.get(name).copied().unwrap_or(0);
     let (aside, would) = (of("quarantined_blobs"), of("would_quarantine_blobs"));

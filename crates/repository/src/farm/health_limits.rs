@@ -1,4 +1,4 @@
-//! The limits of the health rules: what applies as long as nobody changed it, and changing it.
+//! Limits of the health rules: defaults, and changing them.
 
 use database::Transaction;
 use database::configuration::{event, farm};
@@ -9,18 +9,19 @@ use crate::Session;
 /// A limit of a health rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HealthLimit {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// What it limits, with its unit.
+    /// The quantity that is limited, with its unit.
     pub meaning: &'static str,
-    /// What applies when nobody changed it.
+    /// Default value.
     pub usual: u64,
-    /// From 1 up to this.
+    /// Largest permitted value; the smallest is 1.
     pub most: u64,
     setting: &'static str,
 }
 
-/// Bytes that a content database should not exceed: beyond it, backups and rebuilds of one file take too long.
+/// Recommended maximum size of a content database in bytes. Beyond it, backups and rebuilds of a single file take too
+/// long.
 pub(crate) const DATABASE_BYTES: HealthLimit = HealthLimit {
     name: "database_bytes",
     meaning: "bytes of a content database",
@@ -28,7 +29,7 @@ pub(crate) const DATABASE_BYTES: HealthLimit = HealthLimit {
     most: 1 << 50,
     setting: "health.database_bytes",
 };
-/// Percent of a content database that may be empty pages.
+/// Percentage of a content database that may consist of empty pages.
 pub(crate) const FREE_PERCENT: HealthLimit = HealthLimit {
     name: "free_percent",
     meaning: "percent of a content database that may be empty",
@@ -36,7 +37,7 @@ pub(crate) const FREE_PERCENT: HealthLimit = HealthLimit {
     most: 99,
     setting: "health.free_percent",
 };
-/// Percent of a store's disk that should stay free.
+/// Percentage of a store's disk that should stay free.
 pub(crate) const STORE_FREE_PERCENT: HealthLimit = HealthLimit {
     name: "store_free_percent",
     meaning: "percent of a store's disk that should stay free",
@@ -52,7 +53,7 @@ pub(crate) const BACKUP_HOURS: HealthLimit = HealthLimit {
     most: 24 * 366,
     setting: "health.backup_hours",
 };
-/// BLOBs that no database knows, from which on somebody should ask why.
+/// Number of BLOBs that no database refers to above which an administrator should look for the cause.
 pub(crate) const ORPHANS: HealthLimit = HealthLimit {
     name: "orphans",
     meaning: "BLOBs that no database knows",
@@ -64,16 +65,17 @@ pub(crate) const ORPHANS: HealthLimit = HealthLimit {
 const ALL: [HealthLimit; 5] = [DATABASE_BYTES, FREE_PERCENT, STORE_FREE_PERCENT, BACKUP_HOURS, ORPHANS];
 
 impl Session {
-    /// What applies of a limit.
+    /// Returns the value of a limit.
     pub(crate) async fn health_limit(&self, limit: &HealthLimit) -> Result<u64> {
         let name = limit.setting;
         let text = self.repository.inner.configuration.read(move |reader| farm::setting(reader, name)).await?;
         Ok(text.and_then(|text| text.parse().ok()).unwrap_or(limit.usual))
     }
 
-    /// All limits of the health rules, each with what applies.
+    /// Returns all limits of the health rules with their values.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn health_limits(&self) -> Result<Vec<(HealthLimit, u64)>> {
         self.require_farm_administrator("see the farm's health")?;
         let mut limits = Vec::new();
@@ -83,10 +85,11 @@ impl Session {
         Ok(limits)
     }
 
-    /// Changes a limit, from the next look on; none brings the usual one back.
+    /// Changes a limit, effective from the next check; `None` restores the default.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound` with the names that there are; `Invalid` for a value beyond
-    /// what the limit can be.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound`, with the existing names; `Invalid` for a
+    /// value outside the permitted range.
     pub async fn set_health_limit(&self, name: &str, value: Option<u64>) -> Result<()> {
         self.require_farm_administrator("change the limits of the health rules")?;
         let limit = ALL.into_iter().find(|limit| limit.name == name).ok_or_else(|| {

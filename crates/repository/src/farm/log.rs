@@ -1,6 +1,6 @@
-//! Looking at what happened in the farm outside of content: the log of accounts, groups, roles, sign-ins, storage and jobs.
+//! Reading the audit log of the farm: accounts, groups, roles, sign-ins, storage and jobs, but not content.
 //!
-//! What is recorded is decided where it is done; this module must not write.
+//! The operations themselves decide what is recorded. This module must not write.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use model::{Id, MAX_PAGE, Result, Timestamp, fold};
 use crate::items::page::Page;
 use crate::{FarmEvent, Job, Session};
 
-/// Events that one call looks at, whether they match or not.
+/// Number of events that one call examines, whether they match or not.
 const LOOKED_AT: i64 = 50_000;
 
-/// How far the clocks of a farm's servers may be apart for an event to be found by its time.
+/// Tolerated difference between the clocks of a farm's servers when events are searched by time.
 const CLOCKS_APART: Duration = Duration::from_secs(3_600);
 
-/// What the page of a job tells of people at most.
+/// Limit on the audit events shown with a job.
 const OF_JOB: usize = 50;
 
-/// Everything that the audit log of the farm can say.
+/// All actions that the audit log of the farm can contain.
 pub const FARM_ACTIONS: [&str; 46] = [
     "account.change",
     "account.create",
@@ -70,25 +70,25 @@ pub const FARM_ACTIONS: [&str; 46] = [
     "token.revoke",
 ];
 
-/// Which events of the farm's audit log are wanted.
+/// Filter for the events of the farm's audit log.
 #[derive(Clone, Debug, Default)]
 pub struct FarmFilter {
-    /// Only what this account did.
+    /// Only events of this account.
     pub actor: Option<Id>,
-    /// Only this action, one of [`FARM_ACTIONS`].
+    /// Only events with this action, one of [`FARM_ACTIONS`].
     pub action: Option<String>,
-    /// Only what contains this in what it was done to or in its particulars, compared without case. With `about`, what has
-    /// either.
+    /// Only events whose subject or details contain this text, ignoring case. Combined with `about`, an event matches
+    /// when either applies.
     pub text: Option<String>,
-    /// Only what was done to this user or group.
+    /// Only events about this user or group.
     pub about: Option<Id>,
-    /// Only from this time on.
+    /// Only events from this time on.
     pub from: Option<Timestamp>,
-    /// Only before this time.
+    /// Only events before this time.
     pub until: Option<Timestamp>,
 }
 
-/// What is looked for, as far as the database does not.
+/// The part of a filter that the database does not evaluate.
 #[derive(Default)]
 pub(crate) struct Sieve {
     text: String,
@@ -121,13 +121,13 @@ impl FarmFilter {
 }
 
 impl Session {
-    /// The audit log of the farm before the place `before`, newest first.
+    /// Returns the audit log of the farm before the position `before`, newest first.
     ///
-    /// One call looks at a bounded number of events: where few of them match, a page may be short or empty and still have a
-    /// `next`. Only a page without `next` is the last one.
+    /// One call examines a bounded number of events. If few of them match, a page may be short or empty and still have
+    /// a `next`. Only a page without `next` is the last one.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators.
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn farm_events(
         &self,
         filter: FarmFilter,
@@ -141,10 +141,11 @@ impl Session {
         self.repository.inner.configuration.read(look).await
     }
 
-    /// Who started, paused, resumed and ended a job, newest first and at most 50; of a busy farm only what is not too far behind its end.
+    /// Returns the events of starting, pausing, resuming and ending a job, newest first and at most 50. In a busy farm,
+    /// events long before the job's end may be missing, because the number of examined events is bounded.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators.
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn job_events(&self, job: &Job) -> Result<Vec<FarmEvent>> {
         self.require_farm_administrator("read the audit log of the farm")?;
         let wanted = Wanted {
@@ -159,7 +160,7 @@ impl Session {
     }
 }
 
-/// One page of what matches, of the newest `looked_at` events before a place.
+/// Returns one page of matching events, out of the newest `looked_at` events before a position.
 pub(crate) fn walk(
     reader: &mut Reader,
     wanted: &Wanted,

@@ -1,10 +1,10 @@
-//! What an answer lacks that is gathered from all content databases.
+//! Gaps in a response that is gathered from all content databases.
 
 use std::collections::BTreeSet;
 
 use crate::Session;
 
-/// The content databases that are away or cannot be read, so that what is in them is missing in an answer.
+/// The content databases that are absent or unreadable, so that their content is missing from a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
     databases: BTreeSet<String>,
@@ -17,8 +17,8 @@ impl Missing {
         self.databases.is_empty()
     }
 
-    /// The names of the databases, for who administers the farm. Empty for everybody else: a database may hold only what
-    /// they know nothing of.
+    /// Returns the names of the databases if the caller is a farm administrator. Empty for all others, because a
+    /// database may hold only content that they must not know of.
     pub fn names(&self) -> Vec<String> {
         if self.named { self.databases.iter().cloned().collect() } else { Vec::new() }
     }
@@ -35,7 +35,7 @@ impl Missing {
 }
 
 impl Session {
-    /// What is missing for the caller in an answer that lacks these databases.
+    /// Returns these databases as the gaps of a response for the caller.
     pub(crate) fn missing(&self, databases: Vec<String>) -> Missing {
         Missing { databases: databases.into_iter().collect(), named: self.principal.farm_administrator }
     }

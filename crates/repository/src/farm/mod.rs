@@ -1,5 +1,5 @@
-//! The farm as a whole: its databases and servers, what is wrong with it, and the registry that everybody looks into.
-//! Knows no document.
+//! The farm as a whole: its databases and servers, its health, and the registry that all requests use. Independent of
+//! documents.
 
 pub(crate) mod absent;
 pub(crate) mod activity;

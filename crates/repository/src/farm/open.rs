@@ -1,4 +1,4 @@
-//! Opening a farm, and making one where there is none.
+//! Opening a farm, and creating a new one.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -25,39 +25,40 @@ use crate::storage::built_in::{DATABASE_STORE, FILES_STORE};
 use crate::storage::usage_cache::Gauges;
 use crate::uploads::running::Unfinished;
 
-/// How to open a farm.
+/// Options for opening a farm.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The data directory: configuration database, embedded content databases, the store `files`, partial uploads.
     pub directory: PathBuf,
-    /// Where the configuration database is, when it is not embedded.
+    /// Location of the configuration database, when it is not embedded.
     pub configuration: Option<Location>,
-    /// Where the content database `main` of a new farm is, when it is not embedded.
+    /// Location of the content database `main` of a new farm, when it is not embedded.
     pub content: Option<Location>,
     /// Password of the administrator of a new farm; generated when absent.
     pub administrator_password: Option<String>,
-    /// Whether to create the farm when there is none.
+    /// Set to create the farm when there is none.
     pub create: bool,
 }
 
 impl Options {
-    /// Where the configuration database is.
+    /// Returns the location of the configuration database.
     fn place_of_configuration(&self) -> Location {
         let embedded = || Location::Sqlite(self.directory.join(CONFIGURATION));
         self.configuration.clone().unwrap_or_else(embedded)
     }
 
-    /// Judges what a new farm would be made with, before anything of it is made. A farm that is there has its administrator,
-    /// and the password is not looked at.
+    /// Validates the options for a new farm before anything is created. An existing farm has its administrator already,
+    /// so the password is not examined then.
     ///
     /// # Errors
-    /// Invalid with code `invalid_password`; NotFound when there is no farm and none may be made; Conflict with code
-    /// `configuration_missing` when one was there.
+    /// `Invalid` with code `invalid_password`; `NotFound` when there is no farm and none may be created; `Conflict`
+    /// with code `configuration_missing` when a farm has lost its configuration database.
     pub fn check_new_farm(&self) -> Result<()> {
         let present = match &self.configuration {
             None => self.directory.join(CONFIGURATION).try_exists().unwrap_or(true),
             Some(Location::Sqlite(path)) => path.try_exists().unwrap_or(true),
-            // Only the server can tell, and where nothing can be told nothing is made: the password is judged again before the farm's rows are made.
+            // Only the database server can tell, and nothing is created without it. The password is validated again
+            // before the farm's rows are created.
             Some(Location::Postgres(_)) => true,
         };
         if !present {
@@ -70,17 +71,17 @@ impl Options {
     }
 }
 
-/// What the first start made.
+/// Result of the first start.
 #[derive(Debug)]
 pub struct Created {
-    /// The generated password of `admin`; none when it was given.
+    /// The generated password of `admin`; `None` when it was given.
     pub administrator_password: Option<String>,
 }
 
-/// BLOBs smaller than this stay in the content database of a new farm: below it a row costs less than a reference.
+/// BLOBs smaller than this stay in the content database of a new farm, because a row is then cheaper than a reference.
 pub const DEFAULT_MINIMUM_SIZE: i64 = 16 * 1024;
 
-/// File of the embedded configuration database.
+/// File name of the embedded configuration database.
 const CONFIGURATION: &str = "configuration.sqlite";
 
 fn no_farm(directory: &Path) -> Error {
@@ -91,7 +92,7 @@ fn no_farm(directory: &Path) -> Error {
     ))
 }
 
-/// Opens the configuration database, which is made only where nothing speaks of a farm that has lost it.
+/// Opens the configuration database. It is created only where nothing indicates a farm that has lost its own.
 async fn open_configuration(options: &Options) -> Result<Database> {
     let (location, limits) = (options.place_of_configuration(), database::Options::default());
     match Database::open(&location, Schema::Configuration, &limits).await {
@@ -104,8 +105,8 @@ async fn open_configuration(options: &Options) -> Result<Database> {
     }
 }
 
-/// Says how a configuration database that is damaged comes back. Other errors stay as they are, also that of one which
-/// only lacks changes: it says itself how to go on.
+/// Adds instructions for restoring to the error of a damaged configuration database. Other errors stay as they are. The
+/// error of a database that only lacks changes already contains its own instructions.
 fn how_to_restore(options: &Options, error: Error) -> Error {
     let location = options.place_of_configuration();
     if error.code() != Code::DatabaseCorrupt || !matches!(location, Location::Sqlite(_)) {
@@ -120,7 +121,7 @@ fn how_to_restore(options: &Options, error: Error) -> Error {
     .with_source(cause)
 }
 
-/// Refuses to make a farm unless that was asked for, and over what is left of another one.
+/// Refuses to create a farm unless that was requested, and never over the remains of another farm or within one.
 fn require_new_farm(options: &Options) -> Result<()> {
     let left = remains(&options.directory)?;
     if !left.is_empty() {
@@ -150,7 +151,7 @@ fn require_new_farm(options: &Options) -> Result<()> {
     }
 }
 
-/// What lies in a data directory that only a farm leaves there.
+/// Lists the files in a data directory that only a farm leaves there.
 fn remains(directory: &Path) -> Result<Vec<String>> {
     let failed = |path: &Path, error: std::io::Error| {
         Error::unavailable(format!("{} cannot be looked at: {error}", path.display())).with_source(error)
@@ -177,7 +178,7 @@ fn remains(directory: &Path) -> Result<Vec<String>> {
     Ok(left)
 }
 
-/// Makes the rows of a new farm, all in one transaction.
+/// Creates the rows of a new farm, all in one transaction.
 async fn create(configuration: &Database, options: &Options) -> Result<()> {
     let content = match &options.content {
         Some(Location::Postgres(url)) => url.clone(),
@@ -223,15 +224,17 @@ async fn create(configuration: &Database, options: &Options) -> Result<()> {
 impl Repository {
     /// Opens the farm for serving requests, and creates it first when there is none and `options.create` is set.
     ///
-    /// Errors: `NotFound` when there is no farm and none may be created; what the databases and stores report.
+    /// # Errors
+    /// `NotFound` when there is no farm and none may be created; errors of the databases and stores.
     pub async fn open(options: &Options) -> Result<(Repository, Option<Created>)> {
         Self::open_with(options, DirectoryOptions::default(), true).await
     }
 
-    /// Opens a farm that is there for a command: nothing is prepared for many small writes to come. That makes each flush
-    /// slower, but halves what an import writes to the disk.
+    /// Opens an existing farm for a command. Segments are not zero-filled in advance for many small writes. That makes
+    /// each flush slower but halves the bytes that an import writes to the disk.
     ///
-    /// Errors: those of [`Repository::open`].
+    /// # Errors
+    /// Those of [`Repository::open`].
     pub async fn open_for_command(options: &Options) -> Result<Repository> {
         let options = Options { create: false, ..options.clone() };
         let blobs = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
@@ -261,7 +264,7 @@ impl Repository {
         if fresh {
             require_new_farm(options)?;
             options.administrator_password.as_deref().map_or(Ok(()), |password| password::check(password, &[]))?;
-            // Asked before its address is written down for good: a mistake in it can still be mended.
+            // Checked before the location is stored permanently, so that a mistake in it can still be corrected.
             if let Some(location) = &options.content {
                 let beside = |path: &PathBuf| Location::Sqlite(options.directory.join(path));
                 let place = if let Location::Sqlite(path) = location { beside(path) } else { location.clone() };
@@ -306,7 +309,8 @@ impl Repository {
         let administrator_password = repository.create_administrator(options.administrator_password.clone()).await?;
         sites::ensure_root(&repository).await?;
         repository.registry().await?;
-        // A first start that was cut short may have made the farm and left its administrator to this one.
+        // An interrupted first start may have created the farm without its administrator, who is then created by this
+        // start.
         let created = fresh || administrator_password.is_some();
         Ok((repository, created.then_some(Created { administrator_password })))
     }

@@ -1,4 +1,5 @@
-//! Reading the registry again when its version in the configuration database has changed, and opening what is new in it.
+//! Rereading the registry when its version in the configuration database has changed, and opening new databases and
+//! stores.
 
 use std::sync::Arc;
 
@@ -16,12 +17,12 @@ use crate::storage::database_store::DatabaseStore;
 use crate::storage::policy::{Policies, Policy};
 
 impl Repository {
-    /// The registry, at whatever version it was last read.
+    /// Returns the registry as last read, at any version.
     pub(crate) async fn registry(&self) -> Result<Arc<Registry>> {
         self.registry_at(0).await
     }
 
-    /// The registry, read again when it is older than `version`.
+    /// Returns the registry, reread when the one in memory is older than `version`.
     pub(crate) async fn registry_at(&self, version: i64) -> Result<Arc<Registry>> {
         if let Some(registry) = self.current_registry().filter(|registry| registry.version >= version) {
             self.look_for_absent(&registry.absent);
@@ -34,7 +35,7 @@ impl Repository {
         self.read_registry().await
     }
 
-    /// Reads the registry afresh, after this process has changed it.
+    /// Rereads the registry after a change by this process.
     pub(crate) async fn refresh_registry(&self) -> Result<()> {
         let _one_reader = self.inner.registry.reading.lock().await;
         self.read_registry().await.map(drop)
@@ -90,8 +91,8 @@ impl Repository {
         Ok(registry)
     }
 
-    /// A store as it was, or as it is now. One that is elsewhere and does not answer leaves the rest of the farm at work: what lies in it
-    /// is unavailable until it does.
+    /// Returns a store with its row: the open one if its row still describes it, otherwise newly opened. A store that
+    /// does not respond does not stop the farm; only its content is unavailable until it responds.
     async fn keep_or_attach(
         &self,
         previous: Option<&Registry>,
@@ -142,13 +143,13 @@ impl Repository {
         let opened = match (open, self.inner.registry.looking.take(row.id), known) {
             (Some(open), ..) => Ok(open.database.clone()),
             (None, Some(found), _) => Ok(found),
-            // It is looked for by itself, so that nobody waits for one that is away.
+            // A background task tries to open it, so that no request waits for an absent database.
             (None, None, Some(known)) => return Ok(Err(known.clone().with_row(row))),
             (None, None, None) => self.inner.open_content(&row).await,
         };
         let database = match opened {
             Ok(database) => database,
-            // Which version the farm is of is nothing that comes and goes.
+            // A newer schema version is not a temporary condition, so the start fails.
             Err(error) if previous.is_none() && error.code() == Code::SchemaNewer => return Err(error),
             Err(error) => {
                 let absent = AbsentDatabase::new(row, &error);
@@ -181,7 +182,7 @@ impl Repository {
     }
 }
 
-/// Whether a store that is open is the one that a row describes.
+/// Returns whether an open store is the one that a row describes.
 fn same_place(old: &StoreRow, new: &StoreRow) -> bool {
     old.id == new.id && old.location == new.location && old.settings == new.settings && old.secret == new.secret
 }

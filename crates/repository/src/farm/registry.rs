@@ -1,5 +1,5 @@
-//! The farm's registry in memory: content databases, stores, site collections and roles, read again when their version in
-//! the configuration database has changed.
+//! The farm's registry in memory: content databases, stores, site collections and roles. It is reread when its version
+//! in the configuration database has changed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
@@ -15,20 +15,20 @@ use crate::farm::absent::{AbsentDatabase, Looking, needs_all, reason, reason_of}
 use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::policy::Policies;
 
-/// A content database that is open.
+/// An open content database.
 pub(crate) struct ContentDatabase {
     pub(crate) row: ContentDatabaseRow,
     pub(crate) database: Database,
-    /// The store that keeps BLOBs in this database itself.
+    /// The store that keeps BLOBs inside this database.
     pub(crate) own_store: BlobStore,
 }
 
 impl ContentDatabase {
-    /// Its name, for an answer that is gathered from all databases and lacks what is in this one, which gave this
-    /// error.
+    /// Returns the database's name, for a response that is gathered from all databases and lacks the content of this
+    /// one, which returned this error.
     ///
     /// # Errors
-    /// One that tells of something else than the database itself.
+    /// The given error, when it is not about the database itself.
     pub(crate) fn left_out(&self, error: Error) -> Result<String> {
         if !is_of_the_database(&error) {
             return Err(error);
@@ -41,7 +41,7 @@ impl ContentDatabase {
         Ok(self.row.name.clone())
     }
 
-    /// The error for a request that needs this database, which gave this error.
+    /// Returns the error for a request that needs this database, which returned this error.
     pub(crate) fn away(&self, error: Error) -> Error {
         if !is_of_the_database(&error) {
             return error;
@@ -55,24 +55,24 @@ impl ContentDatabase {
     }
 }
 
-/// Returns whether an error tells that a database is damaged or gives no answer. Other errors are answers.
+/// Returns whether an error means that a database is damaged or does not respond. Any other error is a valid response.
 fn is_of_the_database(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unavailable)
 }
 
-/// Everything that requests need to find their way, as of one version.
+/// All that requests need to locate databases, stores and site collections, as of one version.
 pub(crate) struct Registry {
     pub(super) version: i64,
-    /// Content databases that are open, oldest first.
+    /// Open content databases, oldest first.
     pub(crate) databases: Vec<Arc<ContentDatabase>>,
-    /// Those that are not.
+    /// Content databases that are not open.
     pub(crate) absent: Vec<AbsentDatabase>,
     pub(crate) stores: Vec<(StoreRow, Option<BlobStore>)>,
     pub(crate) collections: Vec<SiteCollectionRow>,
     pub(super) by_address: HashMap<String, usize>,
     pub(crate) roles: Arc<HashMap<Id, Role>>,
     pub(crate) policies: Policies,
-    /// Whether a policy wants to know when BLOBs were read.
+    /// Set when a policy needs to know when BLOBs were read.
     pub(crate) wants_accesses: bool,
 }
 
@@ -84,7 +84,8 @@ pub(crate) struct RegistryCell {
 }
 
 impl Registry {
-    /// The site collection with the longest address that begins `path`, and the number of names it takes.
+    /// Returns the site collection whose address is the longest prefix of `path`, and the number of names in that
+    /// address.
     pub(crate) fn collection_of(&self, path: &NodePath) -> Option<(&SiteCollectionRow, usize)> {
         let mut found = self.by_address.get("").map(|index| (&self.collections[*index], 0));
         let mut address = String::new();
@@ -106,7 +107,7 @@ impl Registry {
         found.ok_or_else(|| Error::not_found("there is no such site collection"))
     }
 
-    /// The content database with this identifier.
+    /// Returns the content database with this identifier.
     pub(crate) fn database(&self, id: Id) -> Result<&Arc<ContentDatabase>> {
         if let Some(found) = self.databases.iter().find(|database| database.row.id == id) {
             return Ok(found);
@@ -116,7 +117,7 @@ impl Registry {
             .unwrap_or_else(|| Error::unavailable("the content database of this site is not attached to the farm")))
     }
 
-    /// The content database of this name; that with the oldest entry when there is no name.
+    /// Returns the content database with this name; without a name, the one that was added first.
     pub(crate) fn database_named(&self, name: Option<&str>) -> Result<&Arc<ContentDatabase>> {
         let mut rows: Vec<&ContentDatabaseRow> = self.database_rows().collect();
         rows.sort_unstable_by_key(|row| row.id);
@@ -129,20 +130,20 @@ impl Registry {
         self.database(found?.id)
     }
 
-    /// What the farm knows of its content databases, whether they are open or not.
+    /// Returns the rows of all content databases, open or not.
     pub(crate) fn database_rows(&self) -> impl Iterator<Item = &ContentDatabaseRow> {
         self.databases.iter().map(|content| &content.row).chain(self.absent.iter().map(|absent| &absent.row))
     }
 
-    /// Names of the content databases that are not open.
+    /// Returns the names of the content databases that are not open.
     pub(crate) fn away(&self) -> Vec<String> {
         self.absent.iter().map(|absent| absent.name().to_owned()).collect()
     }
 
-    /// Refuses what would take the silence of a database that is away for an answer.
+    /// Refuses work that would take an absent database for an empty one.
     ///
     /// # Errors
-    /// Unavailable with code `database_away`, naming those that are not open or are damaged.
+    /// `Unavailable` with code `database_away`, naming the databases that are not open or are damaged.
     pub(crate) fn require_all(&self) -> Result<()> {
         let absent = self.absent.iter().map(|absent| (absent.name(), absent.reason()));
         let damaged = self.databases.iter().filter_map(|content| {
@@ -151,7 +152,7 @@ impl Registry {
         needs_all(absent.chain(damaged))
     }
 
-    /// The store with this identifier, as the content database `database` sees it.
+    /// Returns the store with this identifier, as the content database `database` sees it.
     pub(crate) fn store<'a>(&'a self, id: Id, database: &'a ContentDatabase) -> Result<&'a BlobStore> {
         if id == DATABASE_STORE {
             return Ok(&database.own_store);
@@ -160,7 +161,10 @@ impl Registry {
         found.ok_or_else(|| Error::unavailable("the BLOB store that holds this content is not attached to the farm"))
     }
 
-    /// The same for a new BLOB: `Unavailable` when the store takes none.
+    /// Returns the store for a new BLOB.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store takes no new BLOBs.
     pub(crate) fn writable_store<'a>(&'a self, id: Id, database: &'a ContentDatabase) -> Result<&'a BlobStore> {
         let store = self.store(id, database)?;
         match self.stores.iter().find(|(row, _)| row.id == id) {
@@ -174,7 +178,7 @@ impl Registry {
         }
     }
 
-    /// The row of the store of this name; `NotFound` tells which there are.
+    /// Returns the row of the store with this name. The `NotFound` error lists the existing names.
     pub(crate) fn store_named(&self, name: &str) -> Result<&StoreRow> {
         self.stores.iter().map(|(row, _)| row).find(|row| row.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.stores.iter().map(|(row, _)| row.name.as_str()).collect();
@@ -182,13 +186,13 @@ impl Registry {
         })
     }
 
-    /// The name of a store; its number when the farm does not know it.
+    /// Returns the name of a store; its number when the farm does not know it.
     pub(crate) fn store_name(&self, id: Id) -> String {
         let found = self.stores.iter().find(|(row, _)| row.id == id);
         found.map_or_else(|| id.to_string(), |(row, _)| row.name.clone())
     }
 
-    /// Rights of a role; a role that was deleted allows nothing.
+    /// Returns the rights of a role. A role that was deleted grants nothing.
     pub(crate) fn rights(roles: &HashMap<Id, Role>, id: Id) -> Rights {
         roles.get(&id).map_or(Rights::NONE, |role| role.rights)
     }

@@ -1,4 +1,4 @@
-//! The farm: opening or creating it, and what all callers share.
+//! The open farm, as shared by all sessions.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,7 @@ use crate::session::path_cache::Ways;
 use crate::storage::usage_cache::Gauges;
 use crate::uploads::running::Unfinished;
 
-/// A farm that is open. Cheap to clone.
+/// An open farm. Cheap to clone.
 #[derive(Clone)]
 pub struct Repository {
     pub(crate) inner: Arc<Inner>,
@@ -30,9 +30,9 @@ pub struct Repository {
 pub(crate) struct Inner {
     pub(crate) directory: PathBuf,
     pub(crate) farm_id: Id,
-    /// The name of this start of the process.
+    /// Identifier of this start of the process.
     pub(crate) server: Id,
-    /// Which restoration of the farm this is; none when it was never restored.
+    /// Identifier of the restore that produced this farm; `None` when it was never restored.
     pub(crate) holder: Option<String>,
     pub(crate) ids: Arc<IdSource>,
     pub(crate) configuration: Database,
@@ -42,7 +42,7 @@ pub(crate) struct Inner {
     pub(crate) identities: Identities,
     pub(crate) blobs: DirectoryOptions,
     pub(crate) gauges: Gauges,
-    /// Whether this process serves requests, and may keep caches on the disk.
+    /// Set when this process serves requests, and may keep caches on the disk.
     pub(crate) serving: bool,
     pub(crate) accesses: crate::storage::memory::Accesses,
     pub(crate) activity: Activity,
@@ -50,33 +50,33 @@ pub(crate) struct Inner {
     pub(crate) unfinished: Unfinished,
     pub(crate) looks: crate::farm::clock::Looks,
     pub(crate) looked_for_forgotten: crate::storage::memory::Looked,
-    /// Walks through listings that take long.
+    /// Limits on long traversals of listings.
     pub(crate) walks: Busy,
-    /// The farm's key for places in listings, once it was needed.
+    /// The farm's key for sealing page cursors, once it was needed.
     pub(crate) place_key: OnceCell<[u8; KEY]>,
-    /// Where documents are opened, in a process that does that.
+    /// Child processes in which documents are opened, in a process that does so.
     pub(crate) sandbox: OnceLock<Sandbox>,
 }
 
-/// Walks through listings that one person may have under way when they take long; each keeps a processor busy.
+/// Limit on the long traversals of listings that one user may have running; each keeps a processor busy.
 pub(super) const LONG_WALKS: usize = 2;
-/// The same with those that wait for their turn.
+/// Limit on the traversals of one user that are running or waiting for a permit.
 pub(super) const MOST_LONG_WALKS: usize = 20;
-/// Milliseconds of identifiers that are granted at once: 4,096 of them each.
+/// Size of one grant of identifiers, in milliseconds of identifier time: 4,096 identifiers for each.
 pub(super) const GRANTED: i64 = 2 * 60 * 1000;
-/// Time between two looks whether more are needed.
+/// Interval at which the supply of identifiers is checked.
 const LOOK_FOR_IDENTIFIERS: std::time::Duration = std::time::Duration::from_secs(20);
 
 impl Repository {
-    /// Has documents opened in these children from now on. Only the first time counts.
+    /// Sets the child processes in which documents are opened. Only the first call has an effect.
     pub fn open_documents_in(&self, sandbox: Sandbox) {
         self.inner.sandbox.get_or_init(|| sandbox);
     }
 
-    /// The children in which documents are opened.
+    /// Returns the child processes in which documents are opened.
     ///
     /// # Errors
-    /// Unavailable in a process that opens none.
+    /// `Unavailable` in a process that opens no documents.
     pub fn sandbox(&self) -> Result<&Sandbox> {
         self.inner.sandbox.get().ok_or_else(|| Error::unavailable("documents are not opened here"))
     }
@@ -86,7 +86,7 @@ impl Repository {
         self.inner.farm_id
     }
 
-    /// Closes databases and stores; what was acknowledged is on disk before and after.
+    /// Closes databases and stores. Acknowledged writes are on disk already.
     pub async fn close(&self) {
         if let Ok(registry) = self.registry().await {
             registry.close().await;
@@ -100,13 +100,13 @@ impl Repository {
         self.inner.configuration.close().await;
     }
 
-    /// Leaves all identifiers behind that the content databases hold: those of a farm whose clock was ahead once.
+    /// Skips all identifiers that the content databases already hold, as in a farm whose clock was once ahead.
     pub(super) async fn go_beyond_identifiers(&self) -> Result<()> {
         let (mut newest, registry) = (0, self.registry().await?);
         for content in &registry.databases {
             match content.database.read(version::newest_id).await {
                 Ok(id) => newest = newest.max(id.map_or(0, Id::time)),
-                // Whatever needs it says so.
+                // Operations that need the database report the error.
                 Err(error) => tracing::debug!(error = error.report(), "a content database tells no identifiers"),
             }
         }
@@ -119,7 +119,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Has new identifiers granted before those that there are run out, for as long as the farm is open.
+    /// Keeps obtaining new identifiers before the present ones run out, for as long as the farm is open.
     pub(super) fn keep_identifiers(&self) {
         let weak = Arc::downgrade(&self.inner);
         tokio::spawn(async move {
@@ -146,7 +146,7 @@ impl Repository {
 }
 
 impl Inner {
-    /// Where a content database is; a relative path is below the data directory.
+    /// Returns the location of a content database; a relative path is below the data directory.
     pub(crate) fn place_of(&self, row: &ContentDatabaseRow) -> Result<Location> {
         Ok(match Location::parse(&row.location)? {
             Location::Sqlite(path) => Location::Sqlite(self.directory.join(path)),

@@ -1,8 +1,9 @@
-//! Sealing what is secret in the configuration database with the farm's key, which is kept beside it: a copy of the database
-//! alone opens nothing.
+//! Encryption ("sealing") of secrets in the configuration database with the farm's key, which is stored beside it: a
+//! copy of the database alone reveals no secret.
 //!
-//! The key file is `farm.key` in the data directory, readable by its owner only: a line of 64 hexadecimal digits. What is
-//! sealed begins with a byte for the format (1) and 12 bytes of nonce; AES-256-GCM, with what it belongs to as additional data.
+//! The key file is `farm.key` in the data directory, readable by its owner only: a line of 64 hexadecimal digits.
+//! Sealed data begins with a format byte (1) and a nonce of 12 bytes. The cipher is AES-256-GCM, with the name of the
+//! subject as additional data.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -16,30 +17,31 @@ pub(crate) const FILE: &str = "farm.key";
 const FORMAT: u8 = 1;
 pub(crate) const KEY: usize = 32;
 
-/// Seals `plain` for the thing called `subject`. Makes the farm's key at first use. Blocks.
+/// Seals `plain` for the given subject. Creates the farm's key on first use. Blocks.
 pub(crate) fn seal(directory: &Path, subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
     seal_by(&key(directory, true)?, subject, plain)
 }
 
-/// Seals it with the content of a key file that lies elsewhere, such as in a backup.
+/// Seals with the content of a given key file, such as one in a backup.
 ///
-/// Errors: `Unavailable` when that is no key.
+/// # Errors
+/// `Unavailable` when the content is not a key.
 pub(crate) fn seal_with(key_file: &[u8], subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
     seal_by(&key_of(key_file)?, subject, plain)
 }
 
-/// Seals it with a key that is kept elsewhere.
+/// Seals with a given key.
 pub(crate) fn seal_by_key(key: &[u8; KEY], subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
     seal_by(&usable(key, Path::new(FILE))?, subject, plain)
 }
 
-/// Opens what [`seal_by_key`] made with the same key and subject; none for anything else.
+/// Opens data sealed by [`seal_by_key`] with the same key and subject; `None` for anything else.
 pub(crate) fn open_by_key(key: &[u8; KEY], subject: &str, sealed: &[u8]) -> Option<Vec<u8>> {
     let path = Path::new(FILE);
     unseal(&usable(key, path).ok()?, path, subject, sealed).ok()
 }
 
-/// A new key in hexadecimal.
+/// Returns a new key in hexadecimal.
 pub(crate) fn new_key() -> Result<String> {
     let mut bytes = [0; KEY];
     random(&mut bytes)?;
@@ -55,16 +57,18 @@ fn seal_by(key: &LessSafeKey, subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
     Ok([&[FORMAT], &nonce[..], &body].concat())
 }
 
-/// Opens what [`seal`] made for the same subject. Blocks.
+/// Opens data sealed by [`seal`] for the same subject. Blocks.
 ///
-/// Errors: `Unavailable` when the farm's key is not there or is another one.
+/// # Errors
+/// `Unavailable` when the farm's key is missing or is a different one.
 pub(crate) fn open(directory: &Path, subject: &str, sealed: &[u8]) -> Result<Vec<u8>> {
     unseal(&key(directory, false)?, &directory.join(FILE), subject, sealed)
 }
 
-/// Opens it with the content of a key file that lies elsewhere, such as in a backup.
+/// Opens with the content of a given key file, such as one in a backup.
 ///
-/// Errors: as [`open`].
+/// # Errors
+/// Those of [`open`].
 pub(crate) fn open_with(key_file: &[u8], subject: &str, sealed: &[u8]) -> Result<Vec<u8>> {
     unseal(&key_of(key_file)?, Path::new(FILE), subject, sealed)
 }
@@ -126,7 +130,7 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     (0..KEY).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()).collect()
 }
 
-/// Makes the key file, whole or not at all; another process may have been faster.
+/// Creates the key file atomically. Another process may have created it first; its key is kept then.
 fn make(directory: &Path, path: &Path) -> Result<()> {
     let text = new_key()?;
     let fresh: PathBuf = directory.join(format!("{FILE}.{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! The servers of the farm: each says every 30 seconds that it runs.
+//! The servers of the farm: each sends a heartbeat every 30 seconds.
 
 use std::fs::File;
 use std::time::{Duration, SystemTime};
@@ -11,39 +11,40 @@ use crate::farm::activity::Watch;
 use crate::locations::markers::SERVER_LOCK;
 use crate::{Repository, Session};
 
-/// Time between two signs of life.
+/// Interval between heartbeats.
 const TELL: Duration = Duration::from_secs(30);
-/// Time between two times at which it says that people work.
+/// Interval at which a server reports user activity.
 const AT_WORK: Duration = Duration::from_millis(100);
-/// A server that was silent for so long is gone.
+/// Silence after which a server counts as gone.
 const GONE: Duration = Duration::from_secs(100);
-/// A server that was silent for so long is forgotten.
+/// Silence after which a server is removed from the list.
 const FORGOTTEN: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A server of the farm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// A name that no other start has.
+    /// Identifier, unique to this start of the server.
     pub id: Id,
-    /// The machine.
+    /// Host name of the machine.
     pub host: String,
-    /// Where it listens.
+    /// Address on which it listens.
     pub address: String,
-    /// The version of the program.
+    /// Version of the program.
     pub version: String,
-    /// When it began to listen.
+    /// Time since which it has been listening.
     pub started_at: Timestamp,
-    /// When it last said that it runs, by its own clock.
+    /// Time of its last heartbeat, by its own clock.
     pub seen_at: Timestamp,
-    /// Whether it has been silent for so long that it cannot be running in good order: it ended without saying so, or does not reach the
-    /// configuration database.
+    /// Set when its silence means that it cannot be running properly: it ended without signing off, or does not reach
+    /// the configuration database.
     pub gone: bool,
-    /// Whether it is the one that was asked.
+    /// Set for the server that handles this request.
     pub here: bool,
 }
 
 impl Repository {
-    /// Tells the farm that this server listens on `address` of the machine `host`, until it is dropped. What fails is logged and tried again.
+    /// Sends heartbeats for this server, which listens on `address` of the machine `host`, until the future is dropped.
+    /// Failures are logged and retried.
     pub async fn tell_farm(self, host: String, address: String) {
         let (id, version, started_at) = (self.inner.server, env!("CARGO_PKG_VERSION").to_owned(), Timestamp::now());
         let mut row = ServerRow { id, host, address, version, started_at, seen_at: started_at };
@@ -60,7 +61,7 @@ impl Repository {
 
     async fn tell(&self, row: ServerRow) -> Result<()> {
         let write = move |transaction: &mut database::Transaction<'_>| {
-            // Where it listens, no other can be running any more.
+            // No earlier server can still be running on the address where this one listens.
             server::remove_earlier(transaction, &row)?;
             server::purge(transaction, row.seen_at.before(FORGOTTEN))?;
             server::put(transaction, &row)
@@ -68,7 +69,7 @@ impl Repository {
         self.inner.configuration.write(write).await
     }
 
-    /// Tells the farm that this server ends.
+    /// Removes this server from the list when it ends.
     pub async fn take_leave(&self) {
         let id = self.inner.server;
         if let Err(error) = self.inner.configuration.write_vital(move |tx| server::remove(tx, id)).await {
@@ -78,9 +79,10 @@ impl Repository {
 }
 
 impl Session {
-    /// The servers of the farm, those included that ended within a day without saying so.
+    /// Returns the servers of the farm, including those that ended within the last day without signing off.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn servers(&self) -> Result<Vec<Server>> {
         self.require_farm_administrator("see the farm's servers")?;
         let (here, now) = (self.repository.inner.server, Timestamp::now());
@@ -100,7 +102,7 @@ impl Session {
 }
 
 impl Repository {
-    /// Says whether people work, to commands on the same data directory, for as long as the server runs.
+    /// Reports user activity to commands on the same data directory, for as long as the server runs.
     pub async fn tell_activity(self) {
         let path = self.inner.directory.join(SERVER_LOCK);
         let mut watch = Watch::default();
@@ -108,7 +110,7 @@ impl Repository {
             tokio::time::sleep(AT_WORK).await;
             if watch.is_busy(&self.inner.activity) {
                 let path = path.clone();
-                // It matters to nobody's data: a disk that refuses is told of by those who need it.
+                // A failure here endangers no data, and writes that matter report a failing disk themselves.
                 let tell = move || File::options().write(true).open(path)?.set_modified(SystemTime::now());
                 let _ = tokio::task::spawn_blocking(tell).await;
             }
@@ -143,7 +145,7 @@ mod tests {
         for (id, address, age) in [(901, "a", 26 * 3_600), (902, "b", 23 * 3_600), (903, "c", 5), (904, "d", 5)] {
             repository.tell(row(id, address, Duration::from_secs(age))).await.unwrap();
         }
-        // The same place again, after an end that nobody was told of.
+        // A server on the same address again, after one that ended without signing off.
         repository.tell(row(here, "d", Duration::ZERO)).await.unwrap();
         let told = |servers: Vec<Server>| servers.into_iter().map(|s| (s.address, s.gone, s.here)).collect::<Vec<_>>();
         let (b, c, d) = (("b".into(), true, false), ("c".into(), false, false), ("d".into(), false, true));

@@ -1,4 +1,4 @@
-//! Making the documents of an import: bytes first, then one transaction for many documents.
+//! Creates the documents of an import: bytes first, then one transaction for many documents.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,20 +20,21 @@ use crate::{OnConflict, Ownership, Saved, Session, UploadOptions};
 
 use super::folder::{ImportFolder, MAX_IMPORT_BATCH};
 
-/// A document's bytes in memory with their identity.
+/// A document's bytes in memory, with their digest.
 pub struct HashedBytes {
     digest: Digest,
     bytes: Bytes,
 }
 
 impl HashedBytes {
-    /// Bytes whose identity is known: `digest` is what [`blobs::digest_of`] says of them, or reading them will fail.
+    /// Bytes whose digest is known. `digest` must be the result of [`blobs::digest_of`] for them, or reading them will
+    /// fail.
     pub fn new(digest: Digest, bytes: Bytes) -> Self {
         Self { digest, bytes }
     }
 }
 
-/// Bytes that are durable in a store, or go into the content database with their document.
+/// Bytes that are durable in a store, or that go into the content database together with their document.
 pub struct ImportContent(pub(super) Placed);
 
 /// Bytes of a large document on their way into a store. Dropping it stores nothing.
@@ -51,18 +52,19 @@ impl ImportWriter {
 
     /// Makes the bytes durable.
     ///
-    /// Errors: `Invalid` when fewer or more bytes came than were announced.
+    /// # Errors
+    /// `Invalid` when fewer or more bytes arrived than were announced.
     pub async fn finish(self) -> Result<ImportContent> {
         let stored = self.writer.finish().await?;
         self.folder.secured((self.store.0, &self.store.1), stored).await
     }
 }
 
-/// A document that is to be made, or to get its next version.
+/// A document to be created or to receive its next version.
 pub struct ImportDocument {
-    /// Where.
+    /// The destination.
     pub folder: ImportFolder,
-    /// Its name.
+    /// Name.
     pub name: Name,
     /// Its bytes.
     pub content: ImportContent,
@@ -71,7 +73,8 @@ pub struct ImportDocument {
 }
 
 impl ImportFolder {
-    /// Makes the bytes of a small document durable, or keeps them for the transaction when they belong into the database.
+    /// Makes the bytes of a small document durable. Bytes that belong in the content database are kept for the
+    /// transaction.
     pub async fn store_bytes(&self, name: &Name, hashed: HashedBytes) -> Result<ImportContent> {
         let HashedBytes { digest, bytes } = hashed;
         let placement = self.placement(name.as_str())?;
@@ -84,17 +87,19 @@ impl ImportFolder {
         self.secured(store, stored).await
     }
 
-    /// Begins a large document of exactly `size` bytes.
+    /// Starts a large document of exactly `size` bytes.
     pub async fn writer(&self, name: &Name, size: u64) -> Result<ImportWriter> {
         let placement = self.placement(name.as_str())?;
         let (id, store) = placement.store_for(Some(size));
         Ok(ImportWriter { folder: self.clone(), store: (id, store.clone()), writer: store.writer(Some(size)).await? })
     }
 
-    /// Bytes for a document that the content database has already, in whatever store of the farm. None when it has none, when those that it
-    /// has are not whole, which goes on record, and when they are so few that they are written with their document.
+    /// Returns bytes that the content database refers to already, in any store of the farm. Returns `None` when there
+    /// are none, when the existing bytes are not whole (the fault goes on record), or when the bytes are few enough to
+    /// be written with their document.
     ///
-    /// Errors: those of the databases. A store that does not answer counts as not having them.
+    /// # Errors
+    /// Errors of the databases. A store that does not answer counts as not having the bytes.
     pub async fn standing(&self, name: &Name, digest: Digest, size: u64) -> Result<Option<ImportContent>> {
         let content = &self.inner.content;
         if size < self.placement(name.as_str())?.inline_limit() {
@@ -125,12 +130,12 @@ impl ImportFolder {
 }
 
 impl Session {
-    /// Makes documents, at most [`MAX_IMPORT_BATCH`] and all in one content database, and answers for each in order. When
-    /// this returns, all that succeeded are on stable storage.
+    /// Creates documents, at most [`MAX_IMPORT_BATCH`] and all in one content database. Returns one result for each, in
+    /// order. On return, all documents that succeeded are on stable storage.
     ///
-    /// A document of that name gets a new version, which a library with drafts publishes at once. What is wrong with one
-    /// document (another's check-out, a name that is taken by a folder) is that document's answer; `Exhausted`,
-    /// `Unavailable` and `Corrupt` are the answer to all, and some may be stored then.
+    /// An existing document of the same name receives a new version, which a library with drafts publishes at once. A
+    /// fault of one document (another user's check-out, a name taken by a folder) is the result of that document.
+    /// `Exhausted`, `Unavailable` and `Corrupt` fail the whole call; some documents may be stored then.
     pub async fn import_documents(&self, documents: Vec<ImportDocument>) -> Result<Vec<Result<Saved>>> {
         let Some(first) = documents.first() else { return Ok(Vec::new()) };
         if documents.len() > MAX_IMPORT_BATCH {
@@ -141,7 +146,7 @@ impl Session {
             return Err(Error::invalid("documents that are made at once belong into one content database"));
         }
         let mut plans: Vec<(usize, Plan)> = documents.into_iter().map(plan).enumerate().collect();
-        // Batches that run at once lock the rows of equal BLOBs in the same order, so that none waits for the other.
+        // Concurrent batches lock the rows of equal BLOBs in the same order, so that they cannot deadlock.
         plans.sort_by_key(|(_, plan)| *plan.placed.digest().as_bytes());
         let (places, plans): (Vec<usize>, Vec<Plan>) = plans.into_iter().unzip();
         let plans = Arc::new(plans);
@@ -185,7 +190,7 @@ fn plan(document: ImportDocument) -> Plan {
     }
 }
 
-/// One transaction: each folder is decided and held once, the counters are raised once.
+/// Runs one transaction: each folder is checked and locked once, and the counters are raised once.
 fn run(transaction: &mut Transaction<'_>, plans: &[Plan]) -> Result<Vec<Saved>> {
     let now = Timestamp::now();
     let mut shelves: HashMap<Id, Shelf> = HashMap::new();
@@ -209,13 +214,14 @@ fn run(transaction: &mut Transaction<'_>, plans: &[Plan]) -> Result<Vec<Saved>> 
     Ok(saved)
 }
 
-/// Whether an error may be one document's own, so that the others can still be made.
+/// Returns whether an error may concern one document only, so that the others can still be created.
 fn concerns_one(error: &Error) -> bool {
     use ErrorKind::{Conflict, Forbidden, Invalid, Locked, NotFound};
     matches!(error.kind(), Conflict | Forbidden | Invalid | Locked | NotFound)
 }
 
-/// Makes all in one transaction, once more when it was not sure of the bytes of some. The outer error is about making sure.
+/// Creates all documents in one transaction. Retries once if the transaction was not sure of some bytes. The outer
+/// error is a failure to make sure of them.
 async fn write(content: &ContentDatabase, plans: &Arc<Vec<Plan>>) -> Result<Result<Vec<Saved>>> {
     let Some(first) = plans.first() else { return Ok(Ok(Vec::new())) };
     let once = || {
@@ -232,7 +238,7 @@ async fn write(content: &ContentDatabase, plans: &Arc<Vec<Plan>>) -> Result<Resu
     Ok(once().await)
 }
 
-/// Tells an answer about one document from a failure that ends the import.
+/// Separates a result for one document from a failure that ends the import.
 fn settle(outcome: Result<Vec<Saved>>) -> Result<Result<Saved>> {
     match outcome.map_err(crate::session::refusals::explain) {
         Ok(mut saved) => saved

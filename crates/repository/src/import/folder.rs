@@ -1,4 +1,4 @@
-//! The folder that an import fills, and what the caller needs for it.
+//! The folder that an import fills, and the rights that the caller needs for it.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::session::guard::Guard;
 use crate::storage::placement::Placement;
 use crate::{Session, Target};
 
-/// Most documents of one transaction.
+/// Maximum number of documents in one transaction.
 pub const MAX_IMPORT_BATCH: usize = 500;
 
-/// A library or folder that takes what an import brings. Cheap to clone.
+/// A library or folder that receives imported documents. Cheap to clone.
 #[derive(Clone)]
 pub struct ImportFolder {
     pub(super) inner: Arc<Inner>,
@@ -22,20 +22,22 @@ pub struct ImportFolder {
 pub(super) struct Inner {
     pub(super) id: Id,
     pub(super) path: String,
-    /// Items from the root site to this one, both included.
+    /// Number of items from the root site to this one, both included.
     pub(super) depth: usize,
     pub(super) guard: Guard,
-    /// The library that it is in, or is.
+    /// The library that contains the item, or the item itself if it is a library.
     pub(super) library: Id,
     pub(super) content: Arc<ContentDatabase>,
     pub(super) registry: Arc<Registry>,
 }
 
 impl Session {
-    /// The library or folder at a place, ready to take documents with the authors and times that they had elsewhere.
+    /// Returns the library or folder at `target`, ready to receive documents with the authors and times of their
+    /// source.
     ///
-    /// Errors: `Forbidden` without the rights to add documents and to manage the site; `Conflict` with code `wrong_kind`
-    /// for what holds no documents.
+    /// # Errors
+    /// `Forbidden` without the rights to add documents and to manage the site; `Conflict` with code `wrong_kind` for an
+    /// item that holds no documents.
     pub async fn import_folder(&self, target: &Target) -> Result<ImportFolder> {
         let located = self.locate(target).await.map_err(|error| match target {
             Target::Path(path) if error.kind() == ErrorKind::NotFound => Error::not_found(format!(
@@ -69,7 +71,8 @@ impl Session {
         })
     }
 
-    /// What is granted on an item, inherited or its own: pairs of user or group and role, in ascending order.
+    /// Returns the grants that apply to an item, inherited or its own: pairs of user or group and role, in ascending
+    /// order.
     pub async fn granted(&self, target: &Target) -> Result<Vec<(Id, Id)>> {
         let (_, rows) = self
             .view_to(Right::ManagePermissions, target, |reader, located| scope::grants(reader, located.node().scope_id))
@@ -80,16 +83,16 @@ impl Session {
     }
 }
 
-/// The rights that an import needs on each folder.
+/// Rights that an import needs on each folder.
 pub(super) const NEEDS: [Right; 2] = [Right::Add, Right::ManageSite];
 
 impl ImportFolder {
-    /// The item's identifier.
+    /// Returns the item's identifier.
     pub fn id(&self) -> Id {
         self.inner.id
     }
 
-    /// Its path in the farm.
+    /// Path in the farm.
     pub fn path(&self) -> &str {
         &self.inner.path
     }
@@ -103,7 +106,7 @@ impl ImportFolder {
         Ok(())
     }
 
-    /// Where the bytes of a document of this name go.
+    /// Decides where the bytes of a document with this name are stored.
     pub(super) fn placement(&self, name: &str) -> Result<Placement> {
         let Inner { content, registry, guard, library, .. } = &*self.inner;
         Placement::decide(registry, content, guard.collection(), *library, name)

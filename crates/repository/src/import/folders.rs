@@ -1,4 +1,4 @@
-//! Making the folders of an import, all that are missing in one folder in one transaction.
+//! Creates the folders of an import. All folders missing in one parent are created in one transaction.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use crate::{Ownership, Session};
 
 use super::folder::{ImportFolder, Inner, NEEDS};
 
-/// A folder to be made.
+/// A folder to be created.
 #[derive(Clone, Debug)]
 pub struct NewFolder {
-    /// Its name.
+    /// Name.
     pub name: Name,
-    /// Its author and times; the caller and the present when absent.
+    /// Its author and times; the caller and the current time when absent.
     pub ownership: Option<Ownership>,
-    /// Permissions of its own, as pairs of user or group and role; it inherits when absent. A folder that is there already
-    /// keeps what it has.
+    /// Permissions of its own, as pairs of user or group and role; it inherits when absent. An existing folder keeps
+    /// its permissions.
     pub grants: Option<Vec<(Id, Id)>>,
 }
 
 impl Session {
-    /// Makes folders in `parent`, with their own permissions from their first moment on, and answers for each in order.
-    /// A folder that is there already is taken as it is; a document of that name is an error of that folder alone.
+    /// Creates folders in `parent`, with their own permissions from the first moment. Returns one result for each, in
+    /// order. An existing folder is used unchanged. A document with the same name is an error of that folder alone.
     pub async fn import_folders(
         &self,
         parent: &ImportFolder,
@@ -44,7 +44,7 @@ impl Session {
         parent.inner.guard.clone().alone_if(closes).write(write).await.map_err(explain)
     }
 
-    /// Roles must exist and allow no more than the caller may do; users and groups must exist.
+    /// Checks the grants: roles must exist and allow no more than the caller may do; users and groups must exist.
     async fn check_grants(&self, parent: &ImportFolder, folders: &[NewFolder]) -> Result<()> {
         let mut grants: Vec<_> =
             folders.iter().filter_map(|folder| folder.grants.as_ref()).flatten().copied().collect();

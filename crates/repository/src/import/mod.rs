@@ -1,7 +1,7 @@
-//! Storing many documents at once, as an import does: what the caller may do is decided once for each folder, bytes are
-//! made durable one by one, and one transaction turns a few hundred of them into documents.
+//! Stores many documents at once, for an import. The caller's rights are decided once for each folder, bytes are made
+//! durable one document at a time, and one transaction turns a few hundred of them into documents.
 //!
-//! This module knows nothing of where the bytes come from.
+//! This module knows nothing of the source of the bytes.
 
 mod documents;
 mod folder;

@@ -1,5 +1,5 @@
-//! Documents that come back with their whole history: all versions with their numbers, authors, times and comments, columns and
-//! permissions.
+//! Restores documents with their whole history: all versions with their numbers, authors, times and comments, columns
+//! and permissions.
 
 use std::sync::Arc;
 
@@ -23,67 +23,67 @@ use crate::storage::database_store::DatabaseStore;
 use super::documents::ImportContent;
 use super::folder::ImportFolder;
 
-/// One version of a document that comes back.
+/// One version of a document to be restored.
 pub struct ReturningVersion {
     /// Its number.
     pub number: VersionNumber,
     /// Its bytes.
     pub content: ImportContent,
-    /// Its media type.
+    /// Media type.
     pub media_type: String,
-    /// What its author said about it.
+    /// Comment by its author.
     pub comment: String,
-    /// When it was stored.
+    /// Time at which it was stored.
     pub created_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub created_by: Id,
-    /// When its content was last changed.
+    /// Time of the content's last change.
     pub modified_at: Timestamp,
 }
 
-/// A document that comes back.
+/// A document to be restored.
 pub struct ReturningDocument {
-    /// Where to.
+    /// Destination folder.
     pub folder: ImportFolder,
-    /// Its name.
+    /// Name.
     pub name: Name,
-    /// Whether it comes beside what has its name now, under a free name; otherwise its latest version becomes the next version
-    /// of that.
+    /// True to restore the document beside the item that has its name now, under a free name. Otherwise its latest
+    /// version becomes the next version of that item.
     pub beside: bool,
-    /// Its versions, the oldest first; at least one.
+    /// Its versions, oldest first; at least one.
     pub versions: Vec<ReturningVersion>,
-    /// The version that readers see who may not see drafts.
+    /// The version shown to readers who may not see drafts.
     pub published: Option<VersionNumber>,
-    /// When it was created.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub created_by: Id,
-    /// When it was last changed.
+    /// Time of the last change.
     pub modified_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub modified_by: Id,
-    /// Its content type in the library that it comes to.
+    /// Its content type in the destination library.
     pub content_type: Option<Id>,
-    /// Its values in columns of that library.
+    /// Its values in columns of the destination library.
     pub values: Vec<(Id, ColumnValue)>,
     /// Permissions of its own, as pairs of user or group and role; it inherits when absent.
     pub grants: Option<Vec<(Id, Id)>>,
 }
 
-/// What became of a document that came back.
+/// Result of restoring a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returned {
-    /// It was made, with all its versions.
+    /// The document was created with all its versions.
     Created(Id),
-    /// What was there got its latest version as the next one.
+    /// The existing document received the latest version as its next one.
     NewVersion(Id),
-    /// What is there has the same bytes.
+    /// The existing document has the same bytes.
     Same(Id),
 }
 
 impl Session {
-    /// Brings a document back. Needs the rights to add documents and to manage the site, and for permissions of its own the right to
-    /// manage these; no role is granted that allows more than the caller may do.
+    /// Restores a document. Needs the rights to add documents and to manage the site and, for permissions of its own,
+    /// the right to manage permissions. Grants no role that allows more than the caller may do.
     pub async fn return_document(&self, document: ReturningDocument) -> Result<Returned> {
         if document.versions.is_empty() {
             return Err(Error::invalid("a document that comes back needs a version"));
@@ -119,9 +119,10 @@ impl Session {
         Ok(())
     }
 
-    /// The BLOBs that lie within a content database which is not one of the farm: a copy from a backup.
+    /// Returns the BLOB store inside a content database that is not part of the farm, such as a copy from a backup.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` for callers who are not farm administrators.
     pub fn store_within(&self, database: &Database) -> Result<BlobStore> {
         self.require_farm_administrator("read a content database from a backup")?;
         let provider = DatabaseStore::new(database.clone(), self.repository.inner.ids.clone());
@@ -197,7 +198,7 @@ impl ReturningDocument {
         Ok((Returned::Created(row.id), bytes, 1))
     }
 
-    /// Makes the latest version the next one of what is there, unless that has the same bytes.
+    /// Makes the latest version the next version of the existing document, unless that has the same bytes.
     fn onto(
         &self,
         transaction: &mut Transaction<'_>,

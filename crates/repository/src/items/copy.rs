@@ -1,4 +1,4 @@
-//! Copying: new items that refer to the same bytes.
+//! Copying: creates new items that refer to the same bytes.
 
 use std::collections::HashMap;
 
@@ -18,9 +18,9 @@ use crate::{Session, Target};
 use super::moving::check_places;
 
 impl Session {
-    /// Copies a folder or document into a library or folder of the same site collection, under `name` if given; a name
-    /// that is taken gets a number. The copy has the version that the caller sees, inherits the permissions of its
-    /// place, and leaves out what the caller may not open.
+    /// Copies a folder or document into a library or folder of the same site collection, under `name` if given. A taken
+    /// name gets a number. The copy has the version that the caller sees, inherits the permissions of its destination,
+    /// and omits items that the caller may not open.
     pub async fn copy_to(&self, target: &Target, to: &Target, name: Option<&Name>) -> Result<Item> {
         let located = self.locate(target).await?.viewed()?;
         let place = self.locate(to).await?;
@@ -68,7 +68,7 @@ pub(super) struct Copier<'a> {
     first: VersionNumber,
     same_library: bool,
     now: Timestamp,
-    /// The copy of each container that was copied.
+    /// Copies of the containers copied so far, by the original's identifier.
     containers: HashMap<Id, NodeRow>,
     pub(super) top: Option<Id>,
     pub(super) bytes: i64,

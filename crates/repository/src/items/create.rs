@@ -1,4 +1,4 @@
-//! Creating folders, and finding names that are free.
+//! Creation of folders.
 
 use database::Transaction;
 use database::content::node::{self, NodeRow};

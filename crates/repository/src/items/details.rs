@@ -1,4 +1,4 @@
-//! Items with their locks and with what clients keep with them, as file managers want to see them.
+//! Items with their locks and client properties, as file managers need them.
 
 use std::collections::HashMap;
 
@@ -18,40 +18,40 @@ use super::list::fitting;
 use super::slices::{Begun, Slice};
 use super::walk::Listing;
 
-/// Most bytes of what clients keep with the items of one page.
+/// Maximum total size in bytes of the client properties in one page.
 const MOST_KEPT: i64 = 1 << 20;
 
-/// What to bring besides the items themselves.
+/// Data to load besides the items themselves.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
-    /// What clients keep with them.
+    /// Properties that clients store with them.
     pub properties: bool,
     /// Locks that cover them.
     pub locks: bool,
 }
 
-/// An item with what belongs to it.
+/// An item with its properties and locks.
 #[derive(Clone, Debug)]
 pub struct Details {
     /// The item.
     pub item: Item,
-    /// What clients keep with it.
+    /// Properties that clients store with it.
     pub properties: Vec<Property>,
     /// Locks that cover it.
     pub locks: Vec<Lock>,
 }
 
-/// Room of a site collection.
+/// Storage space of a site collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     /// Bytes in use, the recycle bin included.
     pub used: u64,
-    /// Bytes that may still be added; none when there is no limit.
+    /// Bytes that may still be added; `None` when there is no limit.
     pub available: Option<u64>,
 }
 
 impl Session {
-    /// An item with what belongs to it.
+    /// An item with its properties and locks.
     pub async fn details(&self, target: &Target, wanted: Wanted) -> Result<Details> {
         let (_, found) = self
             .look(Time::Short, target, move |reader, known| {
@@ -65,8 +65,9 @@ impl Session {
         Ok(found)
     }
 
-    /// A page of what a site, library or folder holds, by name, folders first, without what the caller may not see. `limit` is at
-    /// most [`model::MAX_PAGE`], and less where paths are long; `after` is the `next` of the page before.
+    /// Returns a page of the contents of a site, library or folder, by name, folders first, without items that the
+    /// caller may not see. `limit` is at most [`model::MAX_PAGE`], and less where paths are long. `after` is the `next`
+    /// of the previous page.
     pub async fn details_below(
         &self,
         target: &Target,
@@ -94,8 +95,8 @@ impl Session {
         self.in_slices(target, Time::Short, slice).await
     }
 
-    /// The room of the site collection that an item is in, which tells what others have stored there: for who manages
-    /// its root site.
+    /// Returns the storage space of the site collection that contains an item. The figures reveal how much other users
+    /// have stored, so the caller must have the right to manage the root site.
     pub async fn space(&self, target: &Target) -> Result<Space> {
         let (located, (used, _)) = self
             .view(target, |reader, located| {
@@ -111,7 +112,7 @@ impl Session {
     }
 }
 
-/// Deep locks on what is above the item, or above what it holds.
+/// Returns the deep locks on the ancestors of the item and, with `itself`, those on the item too.
 fn locks_above(reader: &mut Reader<'_>, located: &Located, wanted: Wanted, itself: bool) -> Result<Vec<Lock>> {
     if !wanted.locks || !located.collection.has_locks {
         return Ok(Vec::new());
@@ -122,7 +123,8 @@ fn locks_above(reader: &mut Reader<'_>, located: &Located, wanted: Wanted, itsel
     Ok(locks.into_iter().filter(|lock| lock.deep).map(|row| Lock::on(located, row)).collect())
 }
 
-/// Shortens a page to what is read into memory at once: at least one item, and no more than [`MOST_KEPT`] of what is kept with them.
+/// Shortens a page so that at most [`MOST_KEPT`] bytes of client properties are read into memory at once. Keeps at
+/// least one item.
 fn end_early(reader: &mut Reader<'_>, page: &mut Page<Item, SortKey>) -> Result<()> {
     let ids: Vec<Id> = page.items.iter().map(|item| item.id).collect();
     if ids.is_empty() {

@@ -1,4 +1,4 @@
-//! Which documents of a library somebody wants to see.
+//! Filter for the documents of a library.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use database::content::node::NodeRow;
 use database::content::sorted::{MOST_PARTS, Sieve};
 use model::{ColumnValue, Id, Result, Timestamp, fold};
 
-/// What a value must be.
+/// Test that a column value must pass.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ValueTest {
-    /// A text that contains this one, compared as names are.
+    /// A text that contains this one, with case folded as in names.
     Contains(String),
-    /// Exactly this.
+    /// Exactly this value.
     Is(ColumnValue),
-    /// A number from the first to the second.
+    /// A number in this closed range.
     Between(f64, f64),
-    /// A time from the first up to but without the second.
+    /// A time in this half-open range: from the first, up to but excluding the second.
     During(Timestamp, Timestamp),
 }
 
@@ -33,40 +33,40 @@ impl ValueTest {
     }
 }
 
-/// Which documents are wanted; what is not set leaves nothing out.
+/// Conditions that documents must meet. An unset condition excludes nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
-    /// Words that the name must contain, compared as names are.
+    /// Words that the name must contain, with case folded as in names.
     pub name: String,
-    /// Who changed it last.
+    /// The user who last changed it.
     pub person: Option<Id>,
-    /// Its media type.
+    /// Media type.
     pub media_type: Option<String>,
-    /// Changed at this time or later.
+    /// Only documents changed at this time or later.
     pub since: Option<Timestamp>,
-    /// Changed before this time.
+    /// Only documents changed before this time.
     pub until: Option<Timestamp>,
-    /// What must stand in columns.
+    /// Tests on values of columns.
     pub values: Vec<(Id, ValueTest)>,
 }
 
 impl Filter {
-    /// Whether nothing is left out.
+    /// Returns whether the filter excludes nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether folders can pass: they have a name, and nothing else that is asked for.
+    /// Returns whether folders can pass: of all the conditions, folders can meet only the one on the name.
     pub(super) fn asks_for_names_only(&self) -> bool {
         Self { name: String::new(), ..self.clone() }.is_empty()
     }
 
-    /// Whether a folded name has all words.
+    /// Returns whether a folded name contains all words.
     pub(super) fn fits_name(&self, folded: &str) -> bool {
         fold(&self.name).split_whitespace().all(|word| folded.contains(word))
     }
 
-    /// What the database leaves out while it walks.
+    /// Returns the conditions that the database applies during the walk.
     pub(super) fn sieve(&self) -> Sieve {
         let mut sieve = Sieve::default();
         let folded = fold(&self.name);
@@ -82,7 +82,7 @@ impl Filter {
         sieve
     }
 
-    /// Of each row, whether it passes what the database did not look at.
+    /// Returns, for each row, whether it passes the conditions that the database does not apply.
     pub(super) fn judge(&self, reader: &mut Reader<'_>, library: Id, rows: &[NodeRow]) -> Result<Vec<bool>> {
         let names = |row: &NodeRow| self.name.is_empty() || self.fits_name(&row.folded);
         if self.values.is_empty() || rows.is_empty() {

@@ -1,4 +1,4 @@
-//! Following documents, and what happened to documents that the caller may open.
+//! Following documents, and recent events of documents that the caller may open.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -14,29 +14,29 @@ use crate::{Session, Target};
 
 use super::seen::Eyes;
 
-/// Most documents that one person follows.
+/// Maximum number of documents that one user follows.
 const MOST_FOLLOWED: i64 = 1_000;
-/// Time after which no further events are looked at.
+/// Time after which no further events are examined.
 const TIME: Duration = Duration::from_millis(20);
-/// Events that one statement brings, and how many such steps there are at most.
+/// Events read by one statement; `STEPS` is the maximum number of such statements.
 const BATCH: usize = 100;
 const STEPS: usize = 10;
 
-/// Something that happened to an item, as the caller sees it now.
+/// An event of an item, as the caller sees the item now.
 #[derive(Clone, Debug)]
 pub struct Happening {
-    /// The item, with its present name.
+    /// The item, with its current name.
     pub item: Item,
-    /// When.
+    /// Time at which it happened.
     pub at: Timestamp,
-    /// Who; [`Id::NONE`] for somebody who has a link.
+    /// The actor; [`Id::NONE`] for a person who uses a share link.
     pub actor: Id,
-    /// What, such as `document.replace`.
+    /// The action, such as `document.replace`.
     pub action: String,
 }
 
 impl Session {
-    /// Follows a document, or follows it no more.
+    /// Follows or unfollows a document.
     pub async fn set_followed(&self, target: &Target, follow: bool) -> Result<()> {
         let located = self.locate(target).await?.to(Right::View)?;
         let guard = self.guard([&located])?;
@@ -52,23 +52,24 @@ impl Session {
                 ))
                 .with_code(Code::TooMany));
             }
-            // Only while it is there: the row refers to it.
+            // The row refers to the document, so the document must still exist.
             guard.hold(transaction, id)?;
             followed::put(transaction, guard.caller(), id, Timestamp::now())
         };
         guard.write(write).await
     }
 
-    /// Whether the caller follows a document.
+    /// Returns whether the caller follows a document.
     pub async fn follows(&self, target: &Target) -> Result<bool> {
         let caller = self.principal.id;
         Ok(self.view(target, move |reader, item| followed::has(reader, caller, item.node().id)).await?.1)
     }
 
-    /// What happened last to documents that the caller may open, newest first, at most `limit`. What others read is not told,
-    /// and of work on drafts only hears who may see drafts; everybody hears of what made a version for all. Bounded: when time
-    /// is up, what was found is the answer. What is in a content database that is away or cannot be read is missing, and
-    /// nothing says so here: [`Session::home`] names them.
+    /// Returns the latest events of documents that the caller may open, newest first, at most `limit`. Reads are not
+    /// reported. Work on drafts is reported only to callers who may see drafts; an event that made a version visible to
+    /// all is reported to everyone. The work is bounded: when time is up, returns the events found so far. Events in a
+    /// content database that is away or cannot be read are missing without notice; [`Session::home`] names such
+    /// databases.
     pub async fn happenings(&self, limit: usize) -> Result<Vec<Happening>> {
         self.repository.inner.activity.note();
         let registry = self.registry().await?;
@@ -90,7 +91,7 @@ impl Session {
 fn newest(reader: &mut Reader<'_>, eyes: &mut Eyes, limit: usize) -> Result<Vec<Happening>> {
     let end = Instant::now() + TIME;
     let (mut found, mut before) = (Vec::new(), i64::MAX);
-    // One line for a document, however often somebody stored it.
+    // One entry for each document, actor and action, however often it happened.
     let mut told = HashSet::new();
     let mut libraries = HashMap::new();
     for _ in 0..STEPS {
@@ -118,7 +119,7 @@ fn newest(reader: &mut Reader<'_>, eyes: &mut Eyes, limit: usize) -> Result<Vec<
                 Some(drafts) => *drafts,
                 None => *libraries.entry(node.library_id).or_insert(has_drafts(reader, &node)?),
             };
-            // An event that stays hidden hides no earlier one of its kind.
+            // A hidden event must not suppress an earlier visible one with the same key, so the key is not inserted.
             if !sees_drafts && !is_for_all(&row, &node, drafts) {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! What somebody finds when they come in: the documents that changed last, those they have checked out, their drafts, and the
-//! sites they know. Its cost is bounded whatever the size of the farm.
+//! The start page: documents that changed last, the caller's checked-out documents and drafts, and the sites that the
+//! caller knows. The cost is bounded whatever the size of the farm.
 
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
@@ -15,19 +15,20 @@ use crate::{Missing, Session};
 
 use super::seen::Eyes;
 
-/// Documents of a content database that are looked at before the clock is, the newest; it is enough for who may open most of them.
+/// Number of documents of a content database, the newest, that are examined before the first check of the time. They
+/// suffice for a caller who may open most of them.
 const FIRST: usize = 200;
-/// Documents that are looked at then before the clock is looked at again.
+/// Number of further documents examined between two checks of the time.
 const NEW: usize = 2_000;
-/// Time after which no further documents are looked at.
+/// Time after which no further documents are examined.
 const TIME: Duration = Duration::from_millis(20);
-/// Rows that one statement brings.
+/// Rows read by one statement.
 const BATCH: usize = 50;
 
-/// A site collection that the caller knows of.
+/// A site collection that the caller may know of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownSite {
-    /// Identifier, which is that of its root site.
+    /// Identifier; the same as that of its root site.
     pub id: Id,
     /// Its address below the farm; empty for the root.
     pub path: String,
@@ -35,35 +36,36 @@ pub struct KnownSite {
     pub title: String,
 }
 
-/// What somebody finds when they come in.
+/// Contents of the caller's start page.
 #[derive(Clone, Debug, Default)]
 pub struct Home {
-    /// Documents that the caller may open, those that changed last first.
+    /// Documents that the caller may open, most recently changed first.
     pub recent: Vec<Item>,
     /// Documents that the caller has checked out.
     pub checked_out: Vec<Item>,
     /// Documents whose latest version is the caller's draft, newest first.
     pub drafts: Vec<Item>,
-    /// Documents that the caller follows, those that changed last first.
+    /// Documents that the caller follows, most recently changed first.
     pub followed: Vec<Item>,
-    /// Site collections that the caller knows of, the root first, then by title.
+    /// Site collections that the caller may know of: the root first, then by title.
     pub sites: Vec<KnownSite>,
-    /// What is missing here.
+    /// Content databases whose contents are missing here.
     pub missing: Missing,
 }
 
 impl Session {
-    /// What the caller finds when they come in; at most `limit` entries of each kind.
+    /// Returns the contents of the caller's start page; at most `limit` entries of each kind.
     pub async fn home(&self, limit: usize) -> Result<Home> {
         self.gather(limit, true).await
     }
 
-    /// Site collections that the caller knows of, the root first, then by title; at most `limit`.
+    /// Returns the site collections that the caller may know of: the root first, then by title; at most `limit`.
     pub async fn sites(&self, limit: usize) -> Result<Vec<KnownSite>> {
         Ok(self.home_of_sites(limit).await?.sites)
     }
 
-    /// Site collections that the caller knows of, as [`Session::sites`] returns them, and what is missing; no documents.
+    /// Returns the site collections as [`Session::sites`] does, and the content databases that are missing; no
+    /// documents.
     pub async fn home_of_sites(&self, limit: usize) -> Result<Home> {
         self.gather(limit, false).await
     }
@@ -132,7 +134,8 @@ impl Visit {
         Ok(items)
     }
 
-    /// Goes on behind the newest `oldest` only while there is time.
+    /// Returns the recently changed documents that the caller may open. Continues beyond `oldest` only while there is
+    /// time.
     fn recent(&mut self, reader: &mut Reader<'_>, oldest: Option<Place>) -> Result<Vec<Item>> {
         let scopes = self.eyes.scopes(reader)?;
         let wanted = Wanted { words: &[], scopes: scopes.as_deref() };

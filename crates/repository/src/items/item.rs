@@ -1,4 +1,4 @@
-//! What callers are told of items and versions.
+//! Representation of items and versions for callers.
 
 use model::{Accent, Digest, Id, NodeKind, Rights, Timestamp, VersionNumber};
 
@@ -7,16 +7,16 @@ use model::{Accent, Digest, Id, NodeKind, Rights, Timestamp, VersionNumber};
 pub struct Person {
     /// Identifier.
     pub id: Id,
-    /// Name that people see.
+    /// Display name.
     pub name: String,
 }
 
-/// Who holds a document, and since when.
+/// A check-out: its holder and start time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckOut {
     /// The holder.
     pub by: Id,
-    /// Since when.
+    /// Start time.
     pub at: Timestamp,
 }
 
@@ -25,59 +25,60 @@ pub struct CheckOut {
 pub struct Item {
     /// Identifier; stays the same when the item is renamed or moved.
     pub id: Id,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
-    /// Its name.
+    /// Name.
     pub name: String,
     /// Path in the farm.
     pub path: String,
     /// The site collection.
     pub collection_id: Id,
-    /// The item that holds it; [`Id::NONE`] for a root site.
+    /// The parent item; [`Id::NONE`] for a root site.
     pub parent_id: Id,
-    /// The library that it is in; [`Id::NONE`] for a site.
+    /// The library that contains it; [`Id::NONE`] for a site.
     pub library_id: Id,
-    /// When it was created; the epoch, by nobody, for who may not open it. So is its change.
+    /// Creation time. For a caller who may not open the item, this and the time of the last change are the epoch, and
+    /// both users are [`Id::NONE`].
     pub created_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub created_by: Id,
-    /// When the visible version was last changed.
+    /// Time of the visible version's last change.
     pub modified_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub modified_by: Id,
-    /// Bytes of the visible version, 0 for what is not a document.
+    /// Bytes of the visible version; 0 if it is not a document.
     pub size: u64,
-    /// Media type of the visible version, empty for what is not a document.
+    /// Media type of the visible version; empty if it is not a document.
     pub media_type: String,
     /// Number of the visible version.
     pub version: VersionNumber,
-    /// The visible version; none for what is not a document.
+    /// The visible version; `None` if it is not a document.
     pub version_id: Option<Id>,
-    /// Whether the visible version is the holder's own working copy.
+    /// True if the visible version is the holder's own working copy.
     pub working: bool,
-    /// Who has it checked out.
+    /// User who has it checked out, if any.
     pub check_out: Option<CheckOut>,
-    /// Who has it open for edit: the holder of the first lock that covers it. Looked up for single items and in listings
-    /// of a place, not for what is found elsewhere.
+    /// The user who has it open for editing: the holder of the first lock that covers it. Set for single items and in
+    /// listings of a container, not for search results.
     pub locked_by: Option<Id>,
     /// Its content type.
     pub content_type_id: Option<Id>,
-    /// The colour of the site collection that it is in. Looked up for single items only.
+    /// The colour of its site collection. Set for single items only.
     pub accent: Accent,
-    /// What the caller may do with it.
+    /// The caller's rights on it.
     pub rights: Rights,
-    /// Whether it has permissions of its own instead of inherited ones.
+    /// True if it has its own permissions instead of inherited ones.
     pub own_permissions: bool,
 }
 
 impl Item {
-    /// The strong entity tag of the visible content, without quotes; changes only with content.
+    /// Returns the strong entity tag of the visible content, without quotes. It changes only with the content.
     pub fn etag(&self) -> String {
         etag(self.version_id.unwrap_or(self.id))
     }
 }
 
-/// The strong entity tag of a version, without quotes.
+/// Returns the strong entity tag of a version, without quotes.
 pub(crate) fn etag(version: Id) -> String {
     format!("{:x}", version.get())
 }
@@ -89,18 +90,18 @@ pub struct Version {
     pub id: Id,
     /// Its number.
     pub number: VersionNumber,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Media type.
     pub media_type: String,
-    /// When it was stored.
+    /// Time at which it was stored.
     pub created_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub created_by: Id,
-    /// What its author said about it.
+    /// Comment by its author.
     pub comment: String,
-    /// Identity of its bytes.
+    /// Digest of its bytes.
     pub digest: Digest,
-    /// Whether readers see this one.
+    /// True if this is the version that readers see.
     pub current: bool,
 }

@@ -1,4 +1,4 @@
-//! Looking at items and paging through what they hold.
+//! Viewing items and paging through their contents.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,27 +19,28 @@ use super::filter::Filter;
 use super::slices::{Begun, Slice};
 use super::walk::{End, Listing, Progress, Walked};
 
-/// Most people and types by which one folder can be ordered; the documents of others are left out of no listing, but stand
-/// nowhere in such an order.
+/// Maximum number of people or types by which one folder can be ordered. Documents of further people and types still
+/// appear in listings, but not in such an order.
 const MOST_GROUPS: usize = 2_000;
-/// Most bytes that the items of one page repeat, each of them: the path of what holds them, and what else they share.
+/// Limit in bytes on the data that each item of one page repeats, summed over the page: the path of the container and
+/// other shared data.
 const MOST_REPEATED: usize = 1 << 20;
-/// Most types that are offered for a filter.
+/// Maximum number of media types offered for a filter.
 const MOST_TYPES: usize = 50;
 
-/// What items have in columns, by item and column.
+/// Column values, by item and column.
 pub type Values = HashMap<(Id, Id), ColumnValue>;
 
-/// A page of a library or folder with the columns of its library.
+/// A page of a library or folder, with the columns of its library.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// The library or folder.
+    /// Library or folder.
     pub place: Item,
     /// The page.
     pub page: Page<Item, SortKey>,
-    /// Columns of the library, in order; none outside of libraries.
+    /// Columns of the library, in order; empty outside libraries.
     pub columns: Vec<Column>,
-    /// What items have in columns, by item and column.
+    /// Column values, by item and column.
     pub values: Values,
 }
 
@@ -49,7 +50,7 @@ impl Session {
         Ok(self.look(Time::Short, target, |reader, known| known.unasked().item(reader)).await?.1)
     }
 
-    /// An item and everything above it that exists for the caller's credential, from the root site of its collection on.
+    /// Returns an item and its ancestors that exist for the caller's credential, starting with the topmost.
     pub async fn item_with_ancestors(&self, target: &Target) -> Result<Vec<Item>> {
         let (_, items) = self
             .look(Time::Short, target, |reader, known| {
@@ -66,10 +67,10 @@ impl Session {
         Ok(items)
     }
 
-    /// A page of what a site, library or folder holds, without what the caller may not see.
+    /// Returns a page of the contents of a site, library or folder, without items that the caller may not see.
     ///
-    /// `limit` is at most [`MAX_PAGE`]; `after` is the `next` of the page before, of the same sorting. A page is
-    /// shorter where paths are so long that they would be more than a mebibyte together.
+    /// `limit` is at most [`MAX_PAGE`]. `after` is the `next` of the previous page with the same sorting. A page is
+    /// shorter when long paths would exceed a mebibyte in total.
     pub async fn list(
         &self,
         target: &Target,
@@ -82,8 +83,8 @@ impl Session {
         Ok((listed.place, listed.page))
     }
 
-    /// The same page together with the first `most` columns of the library and what the items have in them, all of one
-    /// moment: one query for the values of the whole page.
+    /// Returns the same page as [`Session::list`], with the first `most` columns of the library and the items' values
+    /// in them. All come from one snapshot; one query reads the values of the whole page.
     pub async fn list_with_columns(
         &self,
         target: &Target,
@@ -97,13 +98,13 @@ impl Session {
         self.list_filtered(target, request).await
     }
 
-    /// A page in any order without what the filter leaves out, with values of columns.
+    /// Returns a page in any order, with column values, without the items that the filter excludes.
     ///
-    /// Where few documents pass the filter, a page may be short or empty and still have a `next`: the walk stops when its
+    /// If few documents pass the filter, a page may be short or empty and still have a `next`: the walk stops when its
     /// time is up.
     pub async fn list_filtered(&self, target: &Target, request: ListRequest) -> Result<Listed> {
         let order = self.group_order(target, &request).await?;
-        // The database looks for what passes a filter in one go, through everything when nothing does.
+        // With a filter, the database searches until it finds a match, and reads everything when there is none.
         let first = if request.filter.is_empty() { Time::Short } else { Time::Long };
         let wanted = Arc::new((request, order));
         let listed = self.in_slices(target, first, move |reader, located, before: Option<Begun>, end| {
@@ -112,12 +113,12 @@ impl Session {
         listed.await
     }
 
-    /// Media types of the documents in a library or folder that the caller may see, at most 50.
+    /// Returns the media types, at most 50, of the documents in a library or folder that the caller may see.
     pub async fn media_types(&self, target: &Target) -> Result<Vec<String>> {
         self.in_slices(target, Time::Short, types_slice).await
     }
 
-    /// The groups of an order that has any: people by their names, or media types.
+    /// Returns the order of the walk, with its groups if it has any: people sorted by name, or media types.
     async fn group_order(&self, target: &Target, request: &ListRequest) -> Result<Order> {
         let (sort, filter) = (request.sort, &request.filter);
         if let (Sort::Person | Sort::Name, Some(person)) = (sort, filter.person) {
@@ -136,7 +137,7 @@ impl Session {
                     Sort::Person => Ok(Order::People(sorted::people(reader, parent, MOST_GROUPS)?)),
                     Sort::Type => {
                         let mut types = sorted::types(reader, parent, MOST_GROUPS)?;
-                        // Documents without any type come last.
+                        // Documents without a media type come last.
                         types.push(String::new());
                         Ok(Order::Types(types))
                     }
@@ -177,9 +178,9 @@ fn list_slice(
     Ok(Slice::Done(Listed { place, page, columns, values }))
 }
 
-/// Media types that are being looked through.
+/// State of a search for the media types in use.
 struct Types {
-    /// Those that are still to be looked for, and how far that came with the last of them.
+    /// Media types still to be examined; `progress` is the state of the walk for the last of them.
     left: Vec<String>,
     progress: Option<Progress>,
     seen: Vec<String>,
@@ -207,7 +208,8 @@ fn types_slice(
         };
         let listing = Listing::new(located, &request, "", Order::Types(vec![kind.clone()]));
         let begun = types.progress.take().or_else(|| listing.begin(None));
-        // A page without items ends in front of the first that there is to see.
+        // A page with a limit of 0 ends before the first visible document, so it has a `next` exactly when there is
+        // such a document.
         match begun.map(|begun| listing.walk(reader, begun, 0, &end)).transpose()? {
             Some(Walked::Unfinished(progress)) => {
                 types.progress = Some(progress);
@@ -224,14 +226,15 @@ fn types_slice(
     Ok(Slice::Done(types.seen))
 }
 
-/// How many of `limit` items a page has when each of them repeats so many bytes: at least one.
+/// Returns the number of items, at most `limit` and at least one, that fit into a page when each item repeats `bytes`
+/// bytes.
 pub(super) fn fitting(limit: usize, bytes: usize) -> usize {
     limit.min(MOST_REPEATED / bytes.max(1)).clamp(1, MAX_PAGE)
 }
 
 fn order_of_column(reader: &mut Reader<'_>, located: &Located, id: Id) -> Result<Order> {
     let columns = column::list(reader, located.node().library_id)?;
-    // A view may still name a column that was removed.
+    // A saved view may still name a column that was removed.
     let Some(column) = columns.into_iter().find(|column| column.id == id) else { return Ok(Order::Plain) };
     Ok(match column.kind {
         ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link => Order::Texts(id),
@@ -241,7 +244,8 @@ fn order_of_column(reader: &mut Reader<'_>, located: &Located, id: Id) -> Result
     })
 }
 
-/// What the items have in the first `most` columns of their library, without those that the caller may not open.
+/// Returns the first `most` columns of the library and the items' values in them, without the values of items that the
+/// caller may not open.
 fn columns_of(
     reader: &mut Reader<'_>,
     located: &Located,

@@ -1,4 +1,4 @@
-//! Items whatever their kind: looking, listing, creating folders, renaming, moving, copying, deleting.
+//! Items of any kind: viewing, listing, creating folders, renaming, moving, copying, deleting.
 
 use model::Code;
 mod copy;
@@ -40,20 +40,20 @@ use model::{Error, Id};
 
 use crate::{Session, Target};
 
-/// What became of one item of a bulk operation.
+/// Outcome of a bulk operation for one item.
 #[derive(Debug)]
 pub struct BulkOutcome {
     /// The item.
     pub id: Id,
-    /// Why it was not done; none when it was.
+    /// Reason for the failure; `None` on success.
     pub error: Option<Error>,
 }
 
-/// Most items of one bulk operation.
+/// Maximum number of items in one bulk operation.
 pub(crate) const MAX_BULK: usize = 1_000;
 
 impl Session {
-    /// Deletes many items, each on its own: one that fails does not hold up the others.
+    /// Deletes many items one by one. A failure does not stop the others.
     pub async fn delete_many(&self, ids: &[Id]) -> model::Result<Vec<BulkOutcome>> {
         check_bulk(ids)?;
         let mut outcomes = Vec::with_capacity(ids.len());
@@ -63,7 +63,7 @@ impl Session {
         Ok(outcomes)
     }
 
-    /// Moves many items into one place, each on its own.
+    /// Moves many items into one container, one by one.
     pub async fn move_many(&self, ids: &[Id], to: &Target) -> model::Result<Vec<BulkOutcome>> {
         check_bulk(ids)?;
         let mut outcomes = Vec::with_capacity(ids.len());
@@ -73,7 +73,7 @@ impl Session {
         Ok(outcomes)
     }
 
-    /// Copies many items into one place, each on its own; a name that is taken there gets a number.
+    /// Copies many items into one container, one by one. A name that is taken there gets a number.
     pub async fn copy_many(&self, ids: &[Id], to: &Target) -> model::Result<Vec<BulkOutcome>> {
         check_bulk(ids)?;
         let mut outcomes = Vec::with_capacity(ids.len());

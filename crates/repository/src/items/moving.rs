@@ -1,4 +1,5 @@
-//! Steps of a move that renaming, moving, deleting and copying share: leaving a place, arriving in one, and whether an item may go there.
+//! Steps shared by renaming, moving, deleting and copying: leaving a container, entering another, and checking that an
+//! item may go there.
 
 use database::Transaction;
 use database::content::node::{self, NodeRow};
@@ -9,7 +10,8 @@ use crate::documents::library_of;
 use crate::session::guard::{Checked, Child, Guard};
 use crate::session::locate::Located;
 
-/// Refuses to take an item away from where it is while a lock is in the way, and ends the locks on it: they are for its place.
+/// Prepares an item for leaving its container. Refuses while a lock is in the way, and ends the locks on the item,
+/// because they apply to its current location.
 pub(super) fn leave(transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked, row: &NodeRow) -> Result<()> {
     if !checked.collection.has_locks {
         return Ok(());
@@ -20,7 +22,8 @@ pub(super) fn leave(transaction: &mut Transaction<'_>, guard: &Guard, checked: &
     lock::delete_below(transaction, row.id)
 }
 
-/// Puts an item with everything below it into another folder, unless that would publish what the caller may not publish.
+/// Moves an item with everything below it into another folder, unless that would publish documents that the caller may
+/// not publish.
 pub(super) fn put_below(
     transaction: &mut Transaction<'_>,
     checked: &Checked,
@@ -46,8 +49,9 @@ pub(super) fn put_below(
     Ok(())
 }
 
-/// Refuses to bring published documents before other readers where drafts are kept and the caller may not publish. A copy
-/// arrives as a draft; an item that is moved keeps its versions, and those that are published are for all.
+/// Refuses a move that would show published documents to other readers, where the destination keeps drafts and the
+/// caller may not publish there. A copy arrives as a draft, but a moved item keeps its versions, including the
+/// published ones.
 fn refuse_publishing(
     transaction: &mut Transaction<'_>,
     checked: &Checked,
@@ -74,7 +78,7 @@ fn refuse_publishing(
     Ok(())
 }
 
-/// Refuses what cannot be moved or copied, and places that cannot take it.
+/// Refuses items that cannot be moved or copied, and destinations that cannot take them.
 pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
     let (node, to) = (located.node(), place.node());
     if !matches!(node.kind, NodeKind::Folder | NodeKind::Document) {

@@ -1,10 +1,10 @@
 //! A page of a listing.
 
-/// One page, and where the next one begins.
+/// One page, and the position at which the next one begins.
 #[derive(Clone, Debug)]
 pub struct Page<T, K> {
     /// The entries.
     pub items: Vec<T>,
-    /// Where to go on; none at the end.
+    /// Position of the next page; `None` at the end.
     pub next: Option<K>,
 }

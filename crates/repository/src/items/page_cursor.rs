@@ -1,5 +1,6 @@
-//! Places in listings, sealed: where a page ends may be at the size of a draft that the reader does not see. A place works
-//! only for the caller and the listing that it was sealed for. Every server of the farm opens what another has sealed.
+//! Encrypted positions in listings. The position at which a page ends may reveal the size of a draft that the reader
+//! does not see, so clients get it encrypted. A position is valid only for the caller and the listing that it was made
+//! for. Every server of the farm can decrypt it.
 
 use database::configuration::farm;
 use database::{Reader, Transaction};
@@ -8,21 +9,21 @@ use model::{Error, Result};
 use crate::farm::seal;
 use crate::{Repository, Session};
 
-/// The setting that keeps the key, in hexadecimal. It guards nothing that is stored.
+/// Name of the setting that holds the key, in hexadecimal. The key protects no stored data.
 const SETTING: &str = "place-key";
-/// All places of a similar length are sealed to the same length.
+/// Padding unit in bytes: positions are padded to a multiple of it, which hides their exact length.
 const PADDED_TO: usize = 128;
-/// Ends the place; zeros follow.
+/// Byte that ends the position; zeros follow.
 const END: u8 = 0x80;
 
 impl Session {
-    /// Seals a place in a listing for the caller, who hands it back to go on there. `listing` says what is listed, in
-    /// which order, and what is left out.
+    /// Encrypts a position in a listing for the caller, who returns it to continue there. `listing` describes the
+    /// contents, the order and the filter.
     pub async fn seal_place(&self, listing: &str, place: &str) -> Result<Vec<u8>> {
         seal::seal_by_key(self.repository.place_key().await?, &self.place_of(listing), &plain_of(place))
     }
 
-    /// Opens what [`Session::seal_place`] made for the same caller and listing; none for anything else.
+    /// Decrypts a result of [`Session::seal_place`] for the same caller and listing. Returns `None` for anything else.
     pub async fn open_place(&self, listing: &str, sealed: &[u8]) -> Result<Option<String>> {
         let subject = self.place_of(listing);
         Ok(seal::open_by_key(self.repository.place_key().await?, &subject, sealed).and_then(text_of))
@@ -33,7 +34,7 @@ impl Session {
     }
 }
 
-/// What is sealed of a place.
+/// Returns the padded plaintext of a position.
 pub(crate) fn plain_of(place: &str) -> Vec<u8> {
     let mut plain = place.as_bytes().to_vec();
     plain.push(END);
@@ -41,7 +42,7 @@ pub(crate) fn plain_of(place: &str) -> Vec<u8> {
     plain
 }
 
-/// The place of which [`plain_of`] made this.
+/// Returns the position from a result of [`plain_of`].
 pub(crate) fn text_of(mut plain: Vec<u8>) -> Option<String> {
     let end = plain.iter().rposition(|byte| *byte != 0).unwrap_or_default();
     plain.truncate(end);
@@ -53,7 +54,8 @@ impl Repository {
         self.inner.place_key.get_or_try_init(|| self.find_place_key()).await
     }
 
-    /// The key that is there, or a new one. Of two servers that make one at the same moment, both take the first.
+    /// Returns the stored key, or creates and stores one. If two servers create one at the same time, both use the
+    /// first.
     async fn find_place_key(&self) -> Result<[u8; seal::KEY]> {
         let configuration = &self.inner.configuration;
         let read = |reader: &mut Reader<'_>| farm::setting(reader, SETTING);

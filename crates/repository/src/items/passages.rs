@@ -1,4 +1,4 @@
-//! Ways to site collections: addresses such as `sites` above `sites/legal`, which are no items of their own.
+//! Path prefixes of site collections, such as `sites` in `sites/legal`. They are not items themselves.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,12 @@ use model::{Code, Error, Id, Name, NodePath, Result, fold};
 use crate::Session;
 
 impl Session {
-    /// The names that come after a path in the addresses of site collections that the caller knows of, each once, in order. Where no
-    /// address goes on, nothing is read.
+    /// Returns the names that follow `path` in the addresses of site collections that the caller may know of, each
+    /// once, in order. Reads no database if no address continues beyond `path`.
+    ///
+    /// # Errors
+    /// `Unavailable` with code `database_away` when a content database that holds such a site collection cannot be
+    /// read.
     pub async fn passages(&self, path: &NodePath) -> Result<Vec<String>> {
         let registry = self.registry().await?;
         let above: Vec<String> = path.names().iter().map(Name::folded).collect();
@@ -17,7 +21,7 @@ impl Session {
         }
         let home = self.home_of_sites(registry.collections.len()).await?;
         let away = registry.away();
-        // Whoever copies a listing deletes what is not in it.
+        // A client that mirrors a listing deletes entries that are missing from it, so an incomplete listing must fail.
         let fails = |id: Id| {
             registry
                 .database(id)
@@ -33,7 +37,7 @@ impl Session {
     }
 }
 
-/// The name that comes after `above`, whose names are folded, in an address that begins with it.
+/// Returns the name that follows `above` in an address that begins with `above`. The names in `above` are folded.
 fn next<'a>(address: &'a str, above: &[String]) -> Option<&'a str> {
     let mut names = address.split('/').filter(|name| !name.is_empty());
     let same = |own: &str, name: &str| if own.is_ascii() { own.eq_ignore_ascii_case(name) } else { fold(own) == name };

@@ -1,4 +1,4 @@
-//! Deleting: an item goes into the recycle bin of the person who deleted it, with all that it holds.
+//! Deleting: moves an item with all its contents into the recycle bin of the user who deleted it.
 
 use database::Transaction;
 use database::content::node::{self, NodeRow};
@@ -15,18 +15,18 @@ use super::moving::leave;
 use super::save_sequence::is_nothing_of_its_own;
 
 impl Session {
-    /// Sends an item to the caller's recycle bin and returns the entry's identifier, by which it can be restored.
+    /// Moves an item to the caller's recycle bin. Returns the identifier of the entry, by which it can be restored.
     pub async fn delete(&self, target: &Target) -> Result<Id> {
         self.delete_if(target, Preconditions::default()).await
     }
 
-    /// The same, if the present version meets the preconditions.
+    /// Deletes as [`Session::delete`] does, if the current version meets the preconditions.
     pub async fn delete_if(&self, target: &Target, preconditions: Preconditions) -> Result<Id> {
         Ok(self.remove(target, preconditions, false).await?.unwrap_or(Id::NONE))
     }
 
-    /// The same as a file manager does it: what programs keep for themselves beside documents, or leave behind when they have saved
-    /// one, goes for good.
+    /// Deletes as [`Session::delete_if`] does, on behalf of a file manager: files that programs keep for themselves
+    /// beside documents, and files left over from saving one, are removed permanently.
     pub async fn delete_file(&self, target: &Target, preconditions: Preconditions) -> Result<()> {
         self.remove(target, preconditions, true).await.map(drop)
     }
@@ -69,7 +69,7 @@ impl Session {
     }
 }
 
-/// Puts a row with everything below it into the caller's recycle bin and returns the entry.
+/// Moves a row with everything below it into the caller's recycle bin and returns the identifier of the entry.
 pub(super) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow, path: &str) -> Result<Id> {
     let (size, documents) = tree::totals(transaction, row.id)?;
     let entry = RecycledRow {
@@ -96,7 +96,7 @@ pub(super) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &No
     Ok(entry.id)
 }
 
-/// Removes an item for good, with what it holds.
+/// Removes an item and its contents permanently.
 pub(super) fn erase(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<()> {
     let (bytes, documents) = tree::totals(transaction, row.id)?;
     if row.kind != NodeKind::Document || scope::of_node(transaction, row.id)?.is_some() {

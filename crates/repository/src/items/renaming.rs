@@ -1,4 +1,4 @@
-//! Renaming and moving: an item keeps its identifier, versions and own permissions; no byte is copied.
+//! Renaming and moving: an item keeps its identifier, versions and own permissions; no bytes are copied.
 
 use database::Transaction;
 use database::content::{collection, node};
@@ -14,15 +14,16 @@ use crate::{Session, Target};
 use super::save_sequence::refuse_litter;
 
 impl Session {
-    /// Gives an item another name.
+    /// Renames an item.
     pub async fn rename(&self, target: &Target, name: &Name) -> Result<Item> {
         self.rename_from(target, None, name).await
     }
 
-    /// Gives an item another name, if its name is still the one that the caller saw.
+    /// Renames an item if its name is still the one that the caller saw.
     ///
     /// # Errors
-    /// Those of [`Session::rename`]; conflict with code `overtaken` when it has neither that name nor the new one.
+    /// Errors of [`Session::rename`]; `Conflict` with code `overtaken` when the item has neither that name nor the new
+    /// one.
     pub async fn rename_from(&self, target: &Target, seen: Option<&str>, name: &Name) -> Result<Item> {
         let known = self.locate(target).await?;
         let right = match known.kind() {
@@ -64,7 +65,7 @@ impl Session {
 
     /// Moves a folder or document into another library or folder of the same site collection, under `name` if given.
     ///
-    /// What inherits its permissions takes those of its new place; what has its own keeps them.
+    /// Items with inherited permissions inherit those of the destination; items with their own permissions keep them.
     pub async fn move_to(&self, target: &Target, to: &Target, name: Option<&Name>) -> Result<Item> {
         let (known, place) = (self.locate(target).await?, self.locate(to).await?);
         let (source, to) = (known.unasked(), place.unasked());

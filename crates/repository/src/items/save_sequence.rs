@@ -1,5 +1,6 @@
-//! Saving by putting the old file aside: the document that was moved away comes back for what is moved into its place, so that its
-//! identifier, versions, permissions and followers stay with the name.
+//! Support for programs that save by moving the old file aside and a new file into its place. The document that was
+//! moved aside returns to its name and takes the new file's content as its next version. Its identifier, versions,
+//! permissions and followers thus stay with the name.
 
 use std::time::Duration;
 
@@ -20,20 +21,21 @@ use crate::{Lock, Session};
 use super::moving::{leave, put_below};
 use super::transfer_plan::{Onto, Transferred, Way};
 
-/// For how long a document that was put aside may come back as the one that is saved.
+/// Time limit within which a document that was moved aside may return as the saved one.
 const ONE_SAVE: Duration = Duration::from_secs(60 * 60);
 
-/// How many other documents with the same bytes are looked at before a file goes to the recycle bin after all.
+/// Number of other documents with the same bytes that are examined before a file goes to the recycle bin after all.
 const MOST_HOLDERS: usize = 20;
 
-/// Most items of a folder that was made for a save, itself included.
+/// Maximum number of items in a folder made for one save, the folder included.
 const MOST_OF_SAVE: i64 = 20;
 
 impl Session {
-    /// Locks of the caller on the document that they put aside from this place a moment ago, which shows there until it comes back.
+    /// Returns the caller's locks on the document that the caller moved aside from this path a moment ago. The locks
+    /// are shown at this path until the document returns.
     ///
     /// # Errors
-    /// Those of finding the folder that the place is in.
+    /// Errors of finding the folder that contains the path.
     pub async fn locks_put_aside(&self, path: &NodePath) -> Result<Vec<Lock>> {
         let Some((parent, name)) = path.split_last() else { return Ok(Vec::new()) };
         let (folded, caller) = (name.folded(), self.principal().id);
@@ -51,7 +53,8 @@ impl Session {
     }
 }
 
-/// Refuses a name of programs' notes for a document of people: it would lose its versions and go for good when it is deleted.
+/// Refuses to give a user's document a name that programs use for files of their own. Under such a name it would lose
+/// its versions, and deleting it would be permanent.
 pub(super) fn refuse_litter(row: &NodeRow, name: &Name) -> Result<()> {
     if row.kind != NodeKind::Document || !is_litter(name.as_str()) || is_litter(&row.name) {
         return Ok(());
@@ -63,8 +66,8 @@ pub(super) fn refuse_litter(row: &NodeRow, name: &Name) -> Result<()> {
     .naming(&[name.as_str()]))
 }
 
-/// Whether nothing is lost with an item that a file manager deletes: notes of programs, what a save has left of a document whose
-/// bytes are kept elsewhere, and a folder that was there for one save and holds nothing else.
+/// Returns whether deleting an item from a file manager loses nothing: a file that a program keeps for itself, a
+/// leftover of a save whose bytes another document keeps, or a folder made for one save that holds nothing else.
 pub(super) fn is_nothing_of_its_own(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<bool> {
     if row.kind == NodeKind::Document {
         return is_no_document(transaction, guard, row);
@@ -93,25 +96,27 @@ fn is_no_document(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRo
     Ok(only.size == 0 || is_kept(transaction, guard, row.id, only.blob_id)?)
 }
 
-/// The version of a document that has one and no working copy.
+/// Returns the version of a document that has exactly one version and no working copy.
 fn only_version(reader: &mut Reader<'_>, row: &NodeRow) -> Result<Option<VersionRow>> {
     let mut versions = version::list(reader, row.id, None, 2)?;
     let only = versions.pop().filter(|_| versions.is_empty() && row.working_id.is_none());
     Ok(only)
 }
 
-/// Whether somebody made a document and what is in it. Where no versions are kept, the author of the only one may have written
-/// over what others made.
+/// Returns whether `person` created both the document and its content. If no versions are kept, the author of the only
+/// version may have overwritten other users' content.
 fn is_all_by(row: &NodeRow, only: &VersionRow, person: Id) -> bool {
     row.created_by == person && only.created_by == person
 }
 
-/// Whether another document that the caller may edit has the same bytes: what others have, or what was deleted, does not count.
+/// Returns whether another document that the caller may edit has the same bytes. Documents that the caller may not edit
+/// and deleted documents do not count.
 fn is_kept(transaction: &mut Transaction<'_>, guard: &Guard, file: Id, blob: Id) -> Result<bool> {
     for document in version::holders(transaction, blob, file, MOST_HOLDERS)? {
         match guard.item(transaction, document) {
             Ok(item) if item.rights.has(Right::Edit) => {
-                // Of two files that pass, neither keeps the other.
+                // A second temporary file is no safe keeper of the bytes: both may be deleted, each on account of the
+                // other.
                 if !is_passing(&item.name) && !in_passing_folder(transaction, item.parent_id)? {
                     return Ok(true);
                 }
@@ -124,7 +129,7 @@ fn is_kept(transaction: &mut Transaction<'_>, guard: &Guard, file: Id, blob: Id)
     Ok(false)
 }
 
-/// Whether a folder, or one above it, is one that programs make for one save.
+/// Returns whether a folder or one of its ancestors is a folder that programs make for one save.
 fn in_passing_folder(reader: &mut Reader<'_>, folder: Id) -> Result<bool> {
     let mut next = folder;
     for _ in 0..MAX_DEPTH {
@@ -138,7 +143,7 @@ fn in_passing_folder(reader: &mut Reader<'_>, folder: Id) -> Result<bool> {
 }
 
 impl Way {
-    /// Whether the move takes a document out of the way for a moment, so that another can take its place.
+    /// Returns whether the move takes a document out of the way for a moment, so that another can take its place.
     pub(super) fn puts_aside(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<bool> {
         if row.kind != NodeKind::Document || is_passing(&row.name) || in_passing_folder(transaction, row.parent_id)? {
             return Ok(false);
@@ -146,9 +151,10 @@ impl Way {
         Ok(is_passing(self.name.as_str()) || in_passing_folder(transaction, self.to)?)
     }
 
-    /// Notes from where the document is put aside. Its lock stays with it, for it comes back in a moment.
+    /// Records the location from which the document is moved aside. Its lock stays with it, because it will return
+    /// shortly.
     pub(super) fn put_aside(&self, transaction: &mut Transaction<'_>, checked: &Checked, row: &NodeRow) -> Result<()> {
-        // Better refused now than when the new state is to take its place.
+        // Refuse now rather than when the new file takes the document's place.
         if library_of(transaction, row)?.require_checkout && row.holder_id != Some(self.guard.caller()) {
             return Err(checkout_required(&row.name));
         }
@@ -159,7 +165,8 @@ impl Way {
         displaced::put(transaction, row.id, place, self.guard.caller(), Timestamp::now())
     }
 
-    /// The document that the caller put aside from the place to which a file of the same save is moved now.
+    /// Returns the document that the caller moved aside from the location to which a file of the same save is moved
+    /// now.
     pub(super) fn find_aside(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<Option<NodeRow>> {
         if row.kind != NodeKind::Document || is_passing(self.name.as_str()) {
             return Ok(None);
@@ -172,13 +179,14 @@ impl Way {
         }
         match self.guard.item(transaction, id) {
             Ok(_) => node::lock(transaction, id),
-            // In a recycle bin, also in a folder that is there, it is deleted and not aside.
+            // A document in a recycle bin, even inside a folder, is deleted and not merely moved aside.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether a document can be the new state of another one: the caller made it for this save, and it is nothing else yet.
+    /// Returns whether a document can be the new content of another one: the caller made it for this save, and it has
+    /// no check-out, history or permissions of its own.
     pub(super) fn is_fresh(&self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<bool> {
         if is_litter(&row.name) || row.holder_id.is_some() || scope::of_node(reader, row.id)?.is_some() {
             return Ok(false);
@@ -191,8 +199,8 @@ impl Way {
         Ok(only.is_some_and(fresh))
     }
 
-    /// The document that was put aside comes back to its name with what was saved as its next version; the file of the save takes
-    /// the place under which it stood aside, with the state that others saw before.
+    /// Moves the document that was put aside back to its name, with the saved content as its next version. The saved
+    /// file takes the location where the document stood aside, with the content that the document had before.
     pub(super) fn bring_back(
         &self,
         transaction: &mut Transaction<'_>,
@@ -208,7 +216,7 @@ impl Way {
         self.guard.require_unlocked(transaction, checked, &stood)?;
         let stood_path = self.guard.item(transaction, stood.id)?.path;
         let aside_name = Name::new(aside.name.clone())?;
-        // Names are unique: the file gives way for a moment.
+        // Names in a folder are unique, so the file moves out of the way for a moment.
         node::place(transaction, row.id, self.guard.next_id(), &row.name, &row.folded)?;
         put_below(transaction, checked, aside, &place, &self.name)?;
         put_below(transaction, checked, row, &stood, &aside_name)?;
@@ -222,7 +230,8 @@ impl Way {
         self.done(transaction, "item.move", aside.id, false)
     }
 
-    /// What holds a state of a document that has permissions of its own is opened by nobody else either.
+    /// Gives a file that holds content of a document the document's own permissions, if it has any, so that no other
+    /// users can open that content.
     fn protect(&self, transaction: &mut Transaction<'_>, file: Id, document: Id) -> Result<()> {
         let Some(permissions) = scope::of_node(transaction, document)? else { return Ok(()) };
         let row = node::lock(transaction, file)?.ok_or_else(crate::session::refusals::no_item)?;

@@ -1,5 +1,5 @@
-//! Finding items by parts of their names, and the documents that changed last: over the whole farm, only what the caller
-//! may open. The cost is bounded whatever the size of the farm: when time is up, what was found so far is the answer.
+//! Search by parts of names, over the whole farm, limited to items that the caller may open. The cost is bounded
+//! whatever the size of the farm: when time is up, the results found so far are returned.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -14,44 +14,44 @@ use crate::{Missing, Session};
 
 use super::seen::Eyes;
 
-/// Most items of one answer.
+/// Maximum number of items in one result.
 pub const MOST_FOUND: usize = 50;
-/// Rows that one statement brings.
+/// Rows read by one statement.
 const BATCH: usize = 100;
-/// Sites, libraries and folders that one statement brings; those in recycle bins are left out afterwards.
+/// Maximum number of sites, libraries and folders read by one statement. Those in recycle bins are removed afterwards.
 const MOST_PLACES: usize = 500;
 
-/// How far a walk goes.
+/// Limits of a walk.
 #[derive(Clone, Copy)]
 struct Bounds {
-    /// Documents between two looks at the clock.
+    /// Number of documents between two checks of the time.
     stretch: usize,
-    /// Time after which nothing new is begun.
+    /// Time after which no further step begins.
     time: Duration,
 }
 
 const SEARCH: Bounds = Bounds { stretch: 100_000, time: Duration::from_millis(200) };
 
-/// What a search has found.
+/// Result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// Sites, libraries and folders, then documents; in both, names that begin with what was looked for come first. Documents
-    /// that are equal in that stand newest first.
+    /// Sites, libraries and folders, then documents. In both groups, names that begin with the query come first.
+    /// Documents of equal rank are sorted newest first.
     pub items: Vec<Item>,
-    /// Whether there are more than were asked for.
+    /// True if there are more results than requested.
     pub more: bool,
-    /// Whether everything was looked through; if not, older documents were left out because time was up.
+    /// True if everything was searched. Otherwise time was up, and older documents were left out.
     pub whole: bool,
-    /// In what nothing was looked for.
+    /// Content databases that were not searched.
     pub missing: Missing,
 }
 
-/// What is looked for.
+/// A search query.
 #[derive(Default)]
 struct Query {
-    /// All words in their order.
+    /// All words in their original order.
     phrase: String,
-    /// Parts that names must contain, the longest first, since it excludes most.
+    /// Parts that names must contain, longest first, because the longest excludes most.
     words: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ impl Query {
         let parts = folded.split(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '/' | '\\'));
         let mut words: Vec<String> = parts.filter(|word| !word.is_empty()).map(str::to_owned).collect();
         let phrase = words.join(" ");
-        // Who pastes a long name means its words in this order anyway.
+        // A query with this many words is probably a pasted name, so the excess words must occur in this order.
         if words.len() > MOST_WORDS {
             let tail = words.split_off(MOST_WORDS - 1).join(" ");
             words.push(tail);
@@ -78,7 +78,7 @@ impl Query {
         self.words.iter().all(|word| folded.contains(word.as_str()))
     }
 
-    /// How far a name is from what was looked for: the smaller, the better.
+    /// Returns the distance of a name from the query; smaller is better.
     fn distance(&self, name: &str) -> u8 {
         let folded = fold(name);
         let stem = folded.rsplit_once('.').map_or(folded.as_str(), |(stem, _)| stem);
@@ -93,8 +93,9 @@ impl Query {
 }
 
 impl Session {
-    /// Items whose name contains all words of `text`, compared as names are; at most `limit`, itself at most
-    /// [`MOST_FOUND`]. Half of them may be sites, libraries and folders. A text without words finds nothing.
+    /// Returns items whose name contains all words of `text`, with case folded as in names; at most `limit`, which is
+    /// capped at [`MOST_FOUND`]. Up to half of them may be sites, libraries and folders. A text without words finds
+    /// nothing.
     ///
     /// # Errors
     /// `Invalid` when the text is longer than a name can be.
@@ -148,7 +149,7 @@ impl Session {
     }
 }
 
-/// A look through one content database.
+/// A search in one content database.
 struct Look {
     eyes: Eyes,
     query: Arc<Query>,
@@ -184,7 +185,7 @@ impl Look {
         Ok(found)
     }
 
-    /// Root sites of site collections, whose names are their titles.
+    /// Returns matching root sites of site collections. Their titles count as their names.
     fn roots(&self, reader: &mut Reader<'_>) -> Result<Vec<Item>> {
         let registry = self.eyes.finder.registry.clone();
         let mut found = Vec::new();
@@ -233,7 +234,7 @@ impl Look {
     }
 }
 
-/// Adds an item, or notes that there is more than `limit`.
+/// Adds an item, or records that there are more than `limit`.
 fn add(found: &mut Found, item: Item, limit: usize) {
     if found.items.len() < limit {
         found.items.push(item);

@@ -1,4 +1,4 @@
-//! What a caller sees of rows that were found anywhere in a content database.
+//! The caller's view of rows found anywhere in a content database.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::farm::registry::{ContentDatabase, Registry};
 use crate::items::item::Item;
 use crate::session::locate::{Finder, Located, locate_id};
 
-/// A caller who looks at one content database. What is found for it is remembered for the rows that follow.
+/// A caller's view of one content database. Looked-up parents are remembered for later rows.
 pub(super) struct Eyes {
     pub(super) finder: Finder,
-    /// Items that hold others, with their paths; none for those that are in a recycle bin or unknown to the caller.
+    /// Parent items with their paths; `None` for a parent that is in a recycle bin or unknown to the caller.
     parents: HashMap<Id, Option<(Located, String)>>,
 }
 
@@ -33,8 +33,8 @@ impl Eyes {
         Self { finder, parents: HashMap::new() }
     }
 
-    /// The scopes that the caller may look into; none when that is all of them. Which of them count is decided again for
-    /// each item that is found: these only keep what cannot be shown from being read.
+    /// Returns the scopes that the caller may open; `None` means all. They only save reading rows that cannot be shown:
+    /// the rights are decided again for each item found.
     pub(super) fn scopes(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<Id>>> {
         let Some(open) = self.open(reader)? else { return Ok(None) };
         let mut scopes: Vec<Id> = open.iter().map(|granted| granted.scope_id).collect();
@@ -43,7 +43,7 @@ impl Eyes {
         Ok(Some(scopes))
     }
 
-    /// Site collections in which something is open to the caller; none when that is all of them.
+    /// Returns the site collections in which the caller may open something; `None` means all.
     pub(super) fn known_collections(&self, reader: &mut Reader<'_>) -> Result<Option<HashSet<Id>>> {
         Ok(self.open(reader)?.map(|open| open.iter().map(|granted| granted.collection_id).collect()))
     }
@@ -59,7 +59,7 @@ impl Eyes {
         Ok(Some(granted))
     }
 
-    /// Site collections of this content database.
+    /// Returns the site collections of this content database.
     pub(super) fn collections<'a>(
         &self,
         registry: &'a Registry,
@@ -68,7 +68,7 @@ impl Eyes {
         registry.collections.iter().filter(move |row| row.database_id == database)
     }
 
-    /// An item that the caller may know of; none for all others.
+    /// Returns an item that the caller may know of; `None` for all others.
     pub(super) fn locate(&self, reader: &mut Reader<'_>, id: Id) -> Result<Option<Located>> {
         match locate_id(reader, &self.finder, id) {
             Ok(located) => Ok(Some(located)),
@@ -77,7 +77,7 @@ impl Eyes {
         }
     }
 
-    /// An item as the caller sees it; none when they may not open it, or when it is in a recycle bin.
+    /// Returns an item as the caller sees it; `None` when the caller may not open it or when it is in a recycle bin.
     pub(super) fn show(&mut self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<Option<Item>> {
         if !self.parents.contains_key(&row.parent_id) {
             let parent = self.locate(reader, row.parent_id)?.map(|located| {

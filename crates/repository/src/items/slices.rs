@@ -1,5 +1,5 @@
-//! Walks through listings, slice by slice, so that other requests go on beside one that takes long. Knows nothing of what
-//! is walked through.
+//! Runs walks through listings in time slices, so that a long walk does not block other requests. Independent of the
+//! data that is walked through.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,33 +23,35 @@ use super::walk::{Listing, Progress, Walked};
 pub(super) enum Slice<S, T> {
     /// The walk is done.
     Done(T),
-    /// It goes on from here.
+    /// The walk continues from this state.
     Unfinished(S),
 }
 
-/// A page that was begun.
+/// A page in progress.
 pub(super) struct Begun {
     progress: Progress,
-    /// The tree version with which it was.
+    /// Tree version at which it was begun.
     tree: i64,
-    /// Number of times that it was begun before.
+    /// Number of earlier starts that were discarded.
     again: usize,
 }
 
-/// Time of a slice that keeps a thread of the runtime busy.
+/// Duration of a slice that occupies a runtime thread.
 const SHORT: Duration = Duration::from_millis(10);
-/// Time of any other slice.
+/// Duration of any other slice.
 const LONG: Duration = Duration::from_millis(150);
-/// Longest wait for a turn.
+/// Maximum wait for a turn.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Times that a page is begun anew because permissions changed meanwhile; then it is made in one go.
+/// Maximum number of restarts of a page because permissions changed meanwhile. After that, the page is built in a
+/// single slice.
 const MOST_AGAIN: usize = 3;
-/// Time for that.
+/// Time limit of that single slice.
 const ONE_GO: Duration = Duration::from_secs(60 * 60);
 
 impl Session {
-    /// Runs a walk slice by slice. Only the first may be `Short`, where a slice that finds nothing looks at few rows.
-    /// All others wait for a turn of the caller, who has few walks under way, and run where they keep no request waiting.
+    /// Runs a walk slice by slice. Only the first slice may be `Short`; a short slice that finds nothing reads few
+    /// rows. All further slices wait for a turn, of which each caller has few at a time, and run where they block no
+    /// other request.
     pub(super) async fn in_slices<S: Send + 'static, T: Send + 'static>(
         &self,
         target: &Target,
@@ -85,7 +87,7 @@ impl Session {
 }
 
 impl Listing<'_> {
-    /// A slice of the walk to a page behind `after`.
+    /// Runs one slice of the walk to the page after `after`.
     pub(super) fn page_slice(
         &self,
         reader: &mut Reader<'_>,
@@ -97,7 +99,7 @@ impl Listing<'_> {
         let tree = self.tree_version();
         let (progress, again) = match before {
             Some(begun) if begun.tree == tree || begun.progress.items.is_empty() => (Some(begun.progress), begun.again),
-            // What was found with other permissions is looked for again.
+            // Items found under other permissions are searched for again.
             Some(begun) => (self.begin(after.cloned()), begun.again + 1),
             None => (self.begin(after.cloned()), 0),
         };

@@ -1,6 +1,6 @@
-//! Copying and moving to an exact name, over what is there already: what a file manager means by it.
+//! Copying and moving to an exact name, replacing the item that has it: the semantics of file managers.
 //!
-//! A document that comes over another becomes its next version, so that the history stays with the name.
+//! A document that replaces another becomes its next version, so that the history stays with the name.
 
 use database::Transaction;
 use database::content::node::{self, NodeRow};
@@ -23,11 +23,12 @@ use super::remove::{erase, recycle};
 use super::save_sequence::{is_nothing_of_its_own, refuse_litter};
 
 impl Session {
-    /// Copies a folder or document to exactly this name in a library or folder of the same site collection, in one transaction.
+    /// Copies a folder or document to exactly this name in a library or folder of the same site collection, in one
+    /// transaction.
     ///
     /// # Errors
-    /// `Conflict` with code `precondition_failed` when something is there and may not be overwritten, `same_item` when that is
-    /// the item itself.
+    /// `Conflict` with code `precondition_failed` when an item has the name and may not be overwritten; `Forbidden`
+    /// with code `same_item` when the source itself has it.
     pub async fn copy_onto(&self, target: &Target, to: &Target, name: &Name, how: Transfer) -> Result<Transferred> {
         let (source, place) = (self.locate(target).await?, self.locate(to).await?);
         let source = source.viewed()?;
@@ -40,16 +41,18 @@ impl Session {
         guard.write(move |transaction, _, checked| way.clone().copy(transaction, checked)).await.map_err(explain)
     }
 
-    /// Moves a folder or document to exactly this name in a library or folder of the same site collection, in one transaction.
+    /// Moves a folder or document to exactly this name in a library or folder of the same site collection, in one
+    /// transaction.
     ///
-    /// Errors: those of [`Session::copy_onto`].
+    /// # Errors
+    /// Errors of [`Session::copy_onto`].
     pub async fn move_onto(&self, target: &Target, to: &Target, name: &Name, how: Transfer) -> Result<Transferred> {
         let (source, place) = (self.locate(target).await?, self.locate(to).await?);
         check_places(source.unasked(), place.unasked())?;
         let stays = source.unasked().parent().is_some_and(|parent| parent.id == place.id());
         let right = if stays { Right::Edit } else { Right::Delete };
         let source = source.to(right)?;
-        // Under another name in its folder nothing is added.
+        // A move within the same folder adds nothing, so it needs no right to add.
         let added = if stays { None } else { Some(place.clone().to(Right::Add)?) };
         let guard = self.guard([&source].into_iter().chain(&added))?;
         let place = place.unasked();
@@ -141,7 +144,7 @@ impl Way {
         self.done(transaction, "item.move", row.id, replaced)
     }
 
-    /// What has the name already, unless it may not be overwritten.
+    /// Returns the item that has the name already. Refuses when it may not be overwritten.
     fn present(
         &self,
         transaction: &mut Transaction<'_>,
@@ -173,7 +176,8 @@ impl Way {
         Ok(Some(present))
     }
 
-    /// Makes room by sending what has the name to the recycle bin, unless nothing is lost with it.
+    /// Makes room by moving the item that has the name to the recycle bin. An item whose removal loses nothing is
+    /// erased.
     fn clear(&self, transaction: &mut Transaction<'_>, checked: &Checked, present: &NodeRow) -> Result<()> {
         let row = node::lock(transaction, present.id)?.ok_or_else(crate::session::refusals::no_item)?;
         if !checked.access.rights(row.scope_id).has(Right::Delete) {
@@ -198,7 +202,7 @@ impl Way {
             .ok_or_else(|| Error::corrupt(format!("a version of \"{}\" is missing", row.name)))
     }
 
-    /// Makes a version of another document the next one of the document with this identifier.
+    /// Makes `content`, a version of another document, the next version of the document `id`.
     pub(super) fn overwrite(
         &self,
         transaction: &mut Transaction<'_>,
@@ -251,8 +255,8 @@ impl Way {
         record_replaced(transaction, guard, &how, &join(&self.to_path, &row.name), &stored)
     }
 
-    /// A document that is moved over another becomes its next version. If it was made just for that, nothing of it is left; else it
-    /// goes to the recycle bin.
+    /// Makes a document that is moved over another its next version. A document made just for this save is then erased;
+    /// any other goes to the recycle bin.
     fn absorb(
         &self,
         transaction: &mut Transaction<'_>,
@@ -264,11 +268,13 @@ impl Way {
         let visible = self.visible(transaction, row)?;
         self.overwrite(transaction, checked, onto.id, &visible, Onto::Document)?;
         let fresh = self.is_fresh(transaction, row)?;
-        // What was made for this save is gone into the other document with all that it had; anything else is deleted.
+        // A file made for this save merges into the other document completely. Removing anything else is a deletion and
+        // needs the right.
         if !fresh && !checked.access.rights(row.scope_id).has(Right::Delete) {
             return Err(Error::lacking(Right::Delete, &row.name));
         }
-        // A program that saves over a document says nothing of the properties that others keep with it.
+        // A program that saves over a document knows nothing of the properties that other clients store with it, so an
+        // empty set does not replace them.
         if !fresh || property::totals(transaction, row.id)?.0 > 0 {
             property::replace(transaction, row.id, onto.id)?;
         }

@@ -1,4 +1,4 @@
-//! What is moved or copied over what, and what comes of it.
+//! Parameters, state and result of one copy or move.
 
 use model::{Id, Name};
 
@@ -7,36 +7,36 @@ use crate::items::item::Item;
 use crate::session::guard::Guard;
 use crate::session::locate::Located;
 
-/// How to copy or move.
+/// Options of a copy or move.
 #[derive(Clone, Debug, Default)]
 pub struct Transfer {
-    /// Whether what has the name already gives way.
+    /// Replaces an item that has the name already.
     pub overwrite: bool,
-    /// What must hold for the document that is copied or moved.
+    /// Preconditions on the document that is copied or moved.
     pub preconditions: Preconditions,
-    /// Of a folder that is copied, only itself.
+    /// Copies a folder without its contents.
     pub shallow: bool,
 }
 
-/// What came of it.
+/// Result of a copy or move.
 #[derive(Clone, Debug)]
 pub struct Transferred {
-    /// The item at its new place.
+    /// The item at its destination.
     pub item: Item,
-    /// Whether there was something in the way that gave way.
+    /// True if an existing item was replaced.
     pub replaced: bool,
 }
 
-/// What a version of another document is written to.
+/// Target that a version of another document is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Onto {
     /// A document, as its next version.
     Document,
-    /// The file that a save leaves, in the place of the version that it has.
+    /// The leftover file of a save, replacing its current version.
     Leftover,
 }
 
-/// What a transaction needs for one copy or move; cloned for each attempt.
+/// Data of one copy or move transaction. Cloned for each attempt.
 #[derive(Clone)]
 pub(super) struct Way {
     pub(super) guard: Guard,

@@ -1,4 +1,4 @@
-//! Where items lie, asked within a transaction: what is above one, who has a name, and whether something below is held.
+//! Queries on the tree within a transaction: the ancestors of an item, free names, and check-outs below an item.
 
 use database::content::node::{self, NodeRow};
 use database::content::tree;
@@ -9,13 +9,13 @@ use crate::session::access::Access;
 use crate::session::guard::Checked;
 use crate::session::refusals::{held_by_another, held_within, no_folder};
 
-/// The item that will hold a new one. Whoever asked [`Guard::check`] before may rely on it: nobody moves or deletes what can hold
-/// others until the transaction ends.
+/// Returns the container that will hold a new item. After [`Guard::check`] the container is stable: no other
+/// transaction moves or deletes a container until this transaction ends.
 pub(crate) fn held_parent(transaction: &mut Transaction<'_>, id: Id) -> Result<NodeRow> {
     node::find(transaction, id)?.ok_or_else(no_folder)
 }
 
-/// An item and everything above it, as of this transaction.
+/// Returns the identifiers of an item and its ancestors, as of this transaction.
 pub(crate) fn above(transaction: &mut Transaction<'_>, item: &NodeRow) -> Result<Vec<Id>> {
     let (mut way, mut next) = (vec![item.id], item.parent_id);
     while !next.is_none() {
@@ -37,7 +37,7 @@ pub(crate) fn refuse_depth(transaction: &mut Transaction<'_>, above: &[Id], top:
     Err(Error::invalid(format!("the path would be deeper than {MAX_DEPTH} levels")).with_code(Code::PathTooDeep))
 }
 
-/// The item, unless it was moved or deleted since it was found.
+/// Locks and returns the item. Refuses if it was moved or deleted since it was found.
 pub(crate) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> Result<NodeRow> {
     let row = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?;
     if row.parent_id != parent {
@@ -47,7 +47,8 @@ pub(crate) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> 
     Ok(row)
 }
 
-/// Refuses when somebody else has checked out a document in the subtree, which is named only to who may know of it.
+/// Refuses when another user has checked out a document in the subtree. The error names the document only if the caller
+/// may know of it.
 pub(crate) fn refuse_held(
     transaction: &mut Transaction<'_>,
     checked: &Checked,
@@ -61,7 +62,7 @@ pub(crate) fn refuse_held(
     }
 }
 
-/// Refuses unless the caller has `right` on everything in the subtree, what they may not see included.
+/// Refuses unless the caller has `right` on everything in the subtree, including items that the caller may not see.
 pub(crate) fn subtree_rights(reader: &mut Reader<'_>, access: &Access, top: &NodeRow, right: Right) -> Result<()> {
     if top.kind == NodeKind::Document {
         return Ok(());
@@ -74,7 +75,8 @@ pub(crate) fn subtree_rights(reader: &mut Reader<'_>, access: &Access, top: &Nod
     Ok(())
 }
 
-/// `name`, or `name (2)` and so on before its extension: the first that is free in `parent`.
+/// Returns the first name that is free in `parent`: `name`, or `name (2)` and so on, with the number before the
+/// extension.
 #[expect(clippy::disallowed_methods, reason = "it tells that a name is taken, and nothing of what has it")]
 pub(crate) fn free_name(transaction: &mut Transaction<'_>, parent: Id, name: &Name) -> Result<Name> {
     if node::find_child(transaction, parent, &name.folded())?.is_none() {

@@ -1,4 +1,4 @@
-//! What callers see of items and versions.
+//! The caller's view of items and versions.
 
 use database::Reader;
 use database::content::node::NodeRow;
@@ -10,7 +10,7 @@ use crate::locks::covering;
 use crate::session::locate::Located;
 
 impl Located {
-    /// The item as the caller sees it.
+    /// Returns the item as the caller sees it.
     pub(crate) fn item(&self, reader: &mut Reader<'_>) -> Result<Item> {
         let inherited = self.parent().map(|parent| parent.scope_id);
         let mut item = self.view(reader, self.node(), self.path(), inherited)?;
@@ -21,20 +21,20 @@ impl Located {
         Ok(item)
     }
 
-    /// A child of the item as the caller sees it.
+    /// Returns a child of the item as the caller sees it.
     pub(crate) fn child(&self, reader: &mut Reader<'_>, node: &NodeRow, path: &str) -> Result<Item> {
         let path = if path.is_empty() { node.name.clone() } else { format!("{path}/{}", node.name) };
         self.view(reader, node, path, Some(self.node().scope_id))
     }
 
-    /// The item as a caller sees it who sees the latest version.
+    /// Returns the item for a caller who sees the latest version.
     pub(crate) fn latest(&self) -> Item {
         self.plain(self.node(), self.path(), self.parent().map(|parent| parent.scope_id))
     }
 
     fn view(&self, reader: &mut Reader<'_>, node: &NodeRow, path: String, inherited: Option<Id>) -> Result<Item> {
         let mut item = self.plain(node, path, inherited);
-        // Who sees another version than the latest also sees that version's size, author and time.
+        // A caller who sees a version other than the latest also sees that version's size, author and time.
         if node.kind == NodeKind::Document && item.version_id != node.version_id {
             let id = item.version_id.ok_or_else(crate::session::refusals::no_item)?;
             let version = version::find(reader, id)?
@@ -55,7 +55,7 @@ impl Located {
     fn plain(&self, node: &NodeRow, path: String, inherited: Option<Id>) -> Item {
         let visible = self.visible_version(node);
         let rights = self.access.rights(node.scope_id);
-        // Of an item on the way to another one, only the name is told.
+        // An item shown only because it leads to another one reveals its name and nothing more.
         let opens = rights.has(Right::View);
         let told = |at: Timestamp, by: Id| if opens { (at, by) } else { (Timestamp::from_micros(0), Id::NONE) };
         let (created, modified) = (told(node.created_at, node.created_by), told(node.modified_at, node.modified_by));

@@ -1,5 +1,6 @@
-//! The walk behind a page of a listing: containers first, then documents along one index, group after group. A page ends
-//! behind an item that the caller may know: an end behind a hidden one would compare it with whatever the caller adds.
+//! The walk behind a page of a listing: containers first, then documents along one index, group after group. A page
+//! ends after an item that the caller may know of. Ending after a hidden item would let the caller learn its sort key
+//! by comparison with items that the caller adds.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -17,30 +18,30 @@ use crate::session::locate::Located;
 use super::filter::Filter;
 use super::order::{ListRequest, Order, Sort, SortKey};
 
-/// Time after which a filtered walk stops with what it has.
+/// Time after which a filtered walk stops with the items found so far.
 const TIME: Duration = Duration::from_millis(150);
 
 /// State of a walk between two slices.
 pub(super) struct Progress {
     place: SortKey,
-    /// The last item that the caller may know, and whether the walk came to one at all.
+    /// Position of the last item that the caller may know of; `went_on` is set once the walk has reached one.
     known: SortKey,
     went_on: bool,
-    /// Items that were found.
+    /// Items found so far.
     pub(super) items: Vec<Item>,
-    /// Moment at which a filtered walk stops with what it has, if it came anywhere.
+    /// Time at which a filtered walk stops with the items found so far, if it has made progress.
     enough: Instant,
 }
 
 /// Outcome of a walk.
 pub(super) enum Walked {
-    /// The page is there.
+    /// The page is complete.
     Page(Page<Item, SortKey>),
-    /// It has to go on from here: the time is up, and it came to nothing behind which a page may end.
+    /// The walk must continue from this state: the time is up, and it has reached no item after which a page may end.
     Unfinished(Progress),
 }
 
-/// One listing of one place.
+/// One listing of one container.
 pub(super) struct Listing<'a> {
     located: &'a Located,
     sort: Sort,
@@ -57,12 +58,12 @@ impl<'a> Listing<'a> {
         Self { located, sort: request.sort, down: request.descending, path, filter, sieve, order }
     }
 
-    /// The state of permissions and places that it goes by.
+    /// Returns the version of permissions and locations that the listing is based on.
     pub(super) fn tree_version(&self) -> i64 {
         self.located.collection.tree_version
     }
 
-    /// The beginning of a walk behind `after`; none when there is nothing to walk through.
+    /// Returns the start of a walk after `after`; `None` when there is nothing to walk through.
     pub(super) fn begin(&self, after: Option<SortKey>) -> Option<Progress> {
         if self.located.node().kind == NodeKind::Document {
             return None;
@@ -71,10 +72,10 @@ impl<'a> Listing<'a> {
         Some(Progress { known: place.clone(), place, went_on: false, items: Vec::new(), enough: Instant::now() + TIME })
     }
 
-    /// Goes on with a walk up to the end of the page, or for one slice of time.
+    /// Continues a walk to the end of the page or of the time slice.
     pub(super) fn walk(&self, reader: &mut Reader<'_>, mut at: Progress, limit: usize, end: &End) -> Result<Walked> {
         loop {
-            // One more than is missing tells whether there is a next page; invisible ones are skipped in greater steps.
+            // One row beyond the page shows whether there is a next page. Hidden rows are skipped in larger steps.
             let wanted =
                 if self.filter.values.is_empty() { limit.saturating_sub(at.items.len()) + 1 } else { MAX_PAGE };
             let wanted = wanted.clamp(50, MAX_PAGE);
@@ -137,7 +138,7 @@ impl<'a> Listing<'a> {
         sorted::documents(reader, parent, &walk, self.down, &self.sieve, limit)
     }
 
-    /// Where the first page begins; none when nothing can pass.
+    /// Returns the position at which the first page begins; `None` when nothing can pass the filter.
     fn start(&self) -> Option<SortKey> {
         if self.filter.asks_for_names_only() { Some(SortKey::Container(String::new())) } else { self.first_document() }
     }
@@ -165,19 +166,19 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// The group at this position in the direction of the walk.
+    /// Returns the group at this position in the direction of the walk.
     fn nth<T: Clone>(&self, groups: &[T], position: usize) -> Option<T> {
         if self.down { groups.iter().rev().nth(position).cloned() } else { groups.get(position).cloned() }
     }
 
-    /// The group behind this one.
+    /// Returns the group after this one.
     fn following<T: Clone + PartialEq>(&self, groups: &[T], group: &T) -> Option<T> {
         let position = groups.iter().position(|other| other == group)?;
         let position = if self.down { groups.len() - 1 - position } else { position };
         self.nth(groups, position + 1)
     }
 
-    /// Where to go on when a stage is at its end.
+    /// Returns the position at which the walk continues when a stage is complete.
     fn behind(&self, place: &SortKey) -> Option<SortKey> {
         let absent = || Some(SortKey::Absent(String::new()));
         match (place, &self.order) {
@@ -197,7 +198,7 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// The place of a row of the stage that `place` is in.
+    /// Returns the position of a row in the stage of `place`.
     fn key(&self, reader: &mut Reader<'_>, place: &SortKey, row: &NodeRow) -> Result<SortKey> {
         Ok(match place {
             SortKey::Container(_) => SortKey::Container(row.folded.clone()),
@@ -229,11 +230,11 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// When a slice of a walk ends.
+/// End of a slice of a walk.
 #[derive(Clone)]
 pub(super) struct End {
     pub(super) at: Instant,
-    /// Gone when nobody waits for the walk any more.
+    /// Dropped once no caller waits for the walk any more.
     pub(super) caller: Weak<()>,
 }
 
@@ -243,7 +244,7 @@ impl End {
         Instant::now() > self.at || self.caller.strong_count() == 0
     }
 
-    /// The end of a slice that begins now and has this time.
+    /// Returns the end of a slice that begins now and lasts `time`.
     pub(super) fn after(&self, time: Duration) -> Self {
         Self { at: Instant::now() + time, caller: self.caller.clone() }
     }

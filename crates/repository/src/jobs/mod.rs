@@ -1,8 +1,8 @@
-//! Jobs: long work on the farm's storage that is asked for once, goes on in the background, can be paused and ended, and
-//! survives the process that does it.
+//! Jobs: long work on the farm's storage that is requested once, runs in the background, can be paused and aborted, and
+//! survives the process that runs it.
 //!
-//! What a job is asked to do is its [`Work`], stored as JSON with a version; how far it is, its [`Figures`]. This module
-//! knows what a job is and what people ask of one, not how it is done.
+//! A job's task is its [`Work`], stored as JSON with a version; its progress is its [`Figures`]. This module defines
+//! jobs and the requests to them, not how they are carried out.
 
 use model::Code;
 mod work;
@@ -19,29 +19,29 @@ use crate::{Session, Storage};
 pub use database::configuration::job::JobError;
 pub use work::{CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, MigrateWork, QUARANTINE_DAYS, Work};
 
-/// A job as people see it.
+/// A job as administrators see it.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Identifier.
     pub id: Id,
-    /// What it does.
+    /// Its task.
     pub work: Work,
-    /// `waiting`, `running`, `paused`, `finished`, `incomplete` (it came to its end, but could not do everything), `failed` or
+    /// `waiting`, `running`, `paused`, `finished`, `incomplete` (it ran to the end, but some items failed), `failed` or
     /// `aborted`.
     pub state: String,
-    /// What its runner was asked for last: `run`, `pause` or `abort`.
+    /// Latest request to its runner: `run`, `pause` or `abort`.
     pub wish: String,
-    /// How far it is.
+    /// Progress.
     pub figures: Figures,
-    /// How it ended.
+    /// Outcome.
     pub message: String,
-    /// When it was asked for.
+    /// Time of the request.
     pub created_at: Timestamp,
-    /// By whom.
+    /// User who did so.
     pub created_by: Id,
-    /// When it was begun first.
+    /// Time of the first start.
     pub started_at: Option<Timestamp>,
-    /// When it ended.
+    /// Time of the end.
     pub finished_at: Option<Timestamp>,
 }
 
@@ -63,61 +63,67 @@ impl Job {
         })
     }
 
-    /// Whether nothing happens any more unless somebody asks for it.
+    /// Returns whether the job has ended, so that only a new request makes it run again.
     pub fn has_ended(&self) -> bool {
         matches!(self.state.as_str(), "finished" | "incomplete" | "failed" | "aborted")
     }
 }
 
-/// What can be asked of a job.
+/// A request to a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobRequest {
-    /// Stop where it is, and stay there.
+    /// Stop at the current position, until resumed.
     Pause,
-    /// Go on, also after it failed; what could not be done is tried again.
+    /// Continue, also after a failure; failed items are retried.
     Resume,
-    /// Stop for good. What is done stays done.
+    /// Stop permanently. Completed work is kept.
     Abort,
 }
 
 impl Session {
-    /// Asks for a job. A server of the farm begins it within seconds.
+    /// Requests a job. A server of the farm starts it within seconds.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound` and `Invalid` for work that cannot be done.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound`, `Conflict` and `Invalid` for work that cannot
+    /// be done.
     pub async fn start_job(&self, work: Work) -> Result<Job> {
         let storage = self.storage().await?;
         let id = insert(&storage, work, None, self.repetition.clone()).await?;
         storage.job(id).await
     }
 
-    /// Jobs, newest first, before `before`.
+    /// Returns jobs, newest first, older than `before`.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn jobs(&self, before: Option<Id>, limit: usize) -> Result<Vec<Job>> {
         let storage = self.storage().await?;
         let rows = storage.configuration().read(move |reader| job::list(reader, before, limit)).await?;
         rows.into_iter().map(Job::read).collect()
     }
 
-    /// One job.
+    /// Returns one job.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound`.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound`.
     pub async fn job(&self, id: Id) -> Result<Job> {
         self.storage().await?.job(id).await
     }
 
-    /// What a job could not do, by item, behind `after`.
+    /// Returns the items on which a job failed, ordered by item, after `after`.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn job_errors(&self, id: Id, after: &str, limit: usize) -> Result<Vec<JobError>> {
         let (storage, after) = (self.storage().await?, after.to_owned());
         storage.configuration().read(move |reader| job::errors(reader, id, &after, limit)).await
     }
 
-    /// Asks something of a job.
+    /// Sends a request to a job.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when it has ended and cannot be
-    /// paused or aborted, or runs or was aborted and cannot be resumed.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Conflict` when the job has ended and cannot
+    /// be paused or aborted, or when it is running or aborted and cannot be resumed.
     pub async fn ask_job(&self, id: Id, request: JobRequest) -> Result<Job> {
         let storage = self.storage().await?;
         let before = storage.job(id).await?;
@@ -160,23 +166,25 @@ impl Session {
 }
 
 impl Storage {
-    /// Adds a job; with a runner and the time that its lease lasts, one that is claimed by it at once.
+    /// Adds a job. With a runner and a lease duration, that runner claims the job at once.
     ///
-    /// Errors: `NotFound`, `Conflict` and `Invalid` for work that cannot be done.
+    /// # Errors
+    /// `NotFound`, `Conflict` and `Invalid` for work that cannot be done.
     pub async fn add_job(&self, work: Work, runner: Option<(Id, Duration)>) -> Result<Id> {
         insert(self, work, runner, Repetition::default()).await
     }
 
-    /// One job.
+    /// Returns one job.
     ///
-    /// Errors: `NotFound`.
+    /// # Errors
+    /// `NotFound`.
     pub async fn job(&self, id: Id) -> Result<Job> {
         let row = self.configuration().read(move |reader| job::find(reader, id)).await?;
         Job::read(row.ok_or_else(|| Error::not_found(format!("there is no job {id}")))?)
     }
 }
 
-/// Adds a job, unless the same request has done so before.
+/// Adds a job, unless the same request has already done so.
 async fn insert(storage: &Storage, work: Work, runner: Option<(Id, Duration)>, repetition: Repetition) -> Result<Id> {
     work.check(storage)?;
     let (id, kind, payload) = (storage.next_id(), work.kind(), work.to_text()?);

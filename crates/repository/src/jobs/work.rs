@@ -1,4 +1,4 @@
-//! What a job can be asked to do, and how far one is, with the text that both are stored as.
+//! The task of a job and its progress, with their stored text form.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,20 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::Storage;
 
-/// Version of the stored JSON of work and figures.
+/// Version of the stored JSON of work and progress.
 const VERSION: u32 = 1;
-/// Days that a BLOB is kept after the last document that had it is gone for good.
+/// Default garbage-collection window: days for which a BLOB is kept after the last document that referred to it was
+/// permanently deleted.
 pub const DEFAULT_WINDOW_DAYS: u32 = 30;
-/// Days that a BLOB which no database knows stays in quarantine.
+/// Default number of days for which a BLOB that no database refers to stays in quarantine.
 pub const QUARANTINE_DAYS: u32 = 7;
-/// Hours after which bytes that no document refers to are no upload under way any more.
+/// Default age in hours from which a BLOB without a document no longer counts as part of a running upload.
 const ORPHAN_HOURS: u32 = 24;
-/// The same at the least: between the bytes and their document lies no more than this.
+/// Minimum for that age. A document is stored at most this long after its bytes.
 const ORPHAN_LEAST: Duration = Duration::from_secs(3600);
-/// Percent of all BLOBs that one collection deletes without being told that this is meant.
+/// Default percentage of all BLOBs that one collection may delete.
 const SHARE: u8 = 20;
 
-/// What a job is asked to do.
+/// Task of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Work {
@@ -33,51 +34,51 @@ pub enum Work {
     Check(CheckWork),
 }
 
-/// Which BLOBs to move where. Sizes are in bytes.
+/// BLOBs to move, and their target. Sizes are in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MigrateWork {
-    /// Only references of this content database; of all when absent.
+    /// Only references of this content database; of all databases when absent.
     pub database: Option<String>,
-    /// Only what is in this store; in any other than the target when absent.
+    /// Only BLOBs in this store; in any store but the target when absent.
     pub from: Option<String>,
-    /// The store that they move to; the active store of each content database when absent.
+    /// The target store; the active store of each content database when absent.
     pub to: Option<String>,
-    /// Only what has at least so many bytes; when absent, what leaves a content database must have the minimum size of
-    /// its policy.
+    /// Only BLOBs of at least this size. When absent, the minimum size of the policy applies to BLOBs that leave a
+    /// content database.
     pub minimum_size: Option<u64>,
-    /// Only what has at most so many bytes.
+    /// Only BLOBs of at most this size.
     pub maximum_size: Option<u64>,
-    /// Only what was stored at least so many days ago.
+    /// Only BLOBs that were stored at least this many days ago.
     pub older_than_days: Option<u32>,
-    /// Only what was not read for so many days.
+    /// Only BLOBs that were not read for this many days.
     pub unread_days: Option<u32>,
-    /// Only documents of this library or site collection, by identifier.
+    /// Only documents of this library or site collection (identifier).
     pub library: Option<i64>,
-    /// Bytes a second; as fast as it goes when absent.
+    /// Bytes per second; unlimited when absent.
     pub rate: Option<u64>,
-    /// Stop after so many BLOBs.
+    /// Stop after this many BLOBs.
     pub limit: Option<u64>,
-    /// Nothing that is in one of these stores.
+    /// Excludes BLOBs in these stores.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_from: Vec<String>,
 }
 
-/// How to collect.
+/// Settings of a collection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectWork {
-    /// Days that BLOBs are kept after the last document that had them is gone for good.
+    /// Days for which BLOBs are kept after the last document that referred to them was permanently deleted.
     pub window_days: u32,
-    /// Hours after which what no database knows is put into quarantine; at least 1.
+    /// Age in hours from which BLOBs that no database refers to are put into quarantine; at least 1.
     pub orphan_hours: u32,
-    /// Days that it stays there.
+    /// Days for which they stay there.
     pub quarantine_days: u32,
-    /// Only say what would be done.
+    /// Only report what would be done.
     pub dry_run: bool,
-    /// Percent of all BLOBs that may be deleted; more stops the collection before it deletes anything.
+    /// Percentage of all BLOBs that may be deleted. If more would be, the collection stops before it deletes anything.
     pub share: u8,
-    /// Seconds after which the job pauses; the next one goes on where it was.
+    /// Seconds after which the job pauses; the next one continues from there.
     pub time_limit: Option<u64>,
-    /// Bytes a second that may be deleted.
+    /// Limit on deleted bytes per second.
     pub rate: Option<u64>,
 }
 
@@ -95,38 +96,38 @@ impl Default for CollectWork {
     }
 }
 
-/// What to check.
+/// Scope of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckWork {
-    /// Only this store; all when absent.
+    /// Only this store; all stores when absent.
     pub store: Option<String>,
-    /// Bytes a second; as fast as it goes when absent.
+    /// Bytes per second; unlimited when absent.
     pub rate: Option<u64>,
 }
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// What it does now, in words.
+    /// Current phase, in words.
     pub phase: String,
-    /// BLOBs that there are to do, as far as that is known.
+    /// BLOBs to process, as far as known.
     pub total_items: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub total_bytes: u64,
-    /// BLOBs that are done.
+    /// BLOBs processed.
     pub items: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// BLOBs that could not be done; each is listed with its error.
+    /// BLOBs that failed; each is listed with its error.
     pub failed: u64,
-    /// Seconds that it worked, pauses not counted.
+    /// Seconds of work, without pauses.
     pub seconds: u64,
-    /// When everything that could not be done before began to be tried again, in microseconds since 1970-01-01 UTC; 0 when it never was.
+    /// Start of the latest retry of all failed items, in microseconds since 1970-01-01 UTC; 0 when there was none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tried_again: i64,
     /// Results by name, such as `deleted_bytes`.
     pub results: BTreeMap<String, u64>,
-    /// Where to go on.
+    /// Position from which to continue.
     pub cursor: serde_json::Value,
 }
 
@@ -143,7 +144,7 @@ struct Envelope<T> {
 }
 
 impl Work {
-    /// The word for the kind of work.
+    /// Returns the name of the kind of work.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Migrate(_) => "migrate",
@@ -152,21 +153,23 @@ impl Work {
         }
     }
 
-    /// The stored text.
+    /// Returns the stored text.
     ///
-    /// Errors: none that a caller can bring about.
+    /// # Errors
+    /// None that a caller can cause.
     pub fn to_text(&self) -> Result<String> {
         to_text(self)
     }
 
-    /// Reads the stored text.
+    /// Parses the stored text.
     ///
-    /// Errors: `Invalid` for what another version wrote.
+    /// # Errors
+    /// `Invalid` for text written by another version.
     pub fn from_text(text: &str) -> Result<Self> {
         from_text(text)
     }
 
-    /// Refuses what cannot be done.
+    /// Refuses work that cannot be done.
     pub(super) fn check(&self, storage: &Storage) -> Result<()> {
         let rate = match self {
             Self::Migrate(work) => work.rate,
@@ -187,34 +190,37 @@ impl Work {
 }
 
 impl Figures {
-    /// Bytes a second since its beginning, pauses not counted; none in the first second, and where it moves none.
+    /// Returns the average bytes per second since the start, without pauses; `None` in the first second, and when no
+    /// bytes were processed.
     pub fn bytes_per_second(&self) -> Option<u64> {
         self.bytes.checked_div(self.seconds).filter(|rate| *rate > 0)
     }
 
-    /// Seconds that are left at that rate; none where that is not known.
+    /// Returns the estimated seconds left at that rate; `None` when unknown.
     pub fn seconds_left(&self) -> Option<u64> {
         let rate = self.bytes_per_second()?;
         (self.total_bytes > self.bytes).then(|| (self.total_bytes - self.bytes).div_ceil(rate))
     }
 
-    /// The stored text.
+    /// Returns the stored text.
     ///
-    /// Errors: none that a caller can bring about.
+    /// # Errors
+    /// None that a caller can cause.
     pub fn to_text(&self) -> Result<String> {
         to_text(self)
     }
 
-    /// Reads the stored text; an empty one is that of a job that was not begun.
+    /// Parses the stored text. Empty text belongs to a job that was not started.
     ///
-    /// Errors: `Invalid` for what another version wrote.
+    /// # Errors
+    /// `Invalid` for text written by another version.
     pub fn from_text(text: &str) -> Result<Self> {
         if text.is_empty() { Ok(Self::default()) } else { from_text(text) }
     }
 }
 
 impl MigrateWork {
-    /// Refuses names that there are not, and a target that takes nothing.
+    /// Refuses unknown names, and a target that takes no new BLOBs.
     fn check(&self, storage: &Storage) -> Result<()> {
         if let Some(name) = &self.database {
             storage.database(name)?;
@@ -239,7 +245,7 @@ impl MigrateWork {
 }
 
 impl MigrateWork {
-    /// Refuses sizes that no BLOB has.
+    /// Refuses a minimum size that exceeds the maximum size.
     fn check_sizes(&self) -> Result<()> {
         match (self.minimum_size, self.maximum_size) {
             (Some(least), Some(most)) if least > most => Err(Error::invalid(format!(

@@ -1,5 +1,5 @@
-//! Whether a directory or bucket can become a store of its own: it must not be, hold or lie within another one, a place of backups or what
-//! belongs to a farm, whatever it is called.
+//! Checks whether a directory or bucket can become a new store. It must not be, contain or lie within another store, a
+//! backup location or anything that belongs to a farm, by whatever path or address it is reached.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,22 +14,22 @@ use crate::Session;
 use crate::locations::markers::{self, Sign, prefix_within, real_path};
 use crate::storage::settings as object_settings;
 
-/// What the farm itself writes below its data directory.
+/// Directories below the data directory to which the farm itself writes.
 const RESERVED: [&str; 3] = ["databases", "cache", "uploads"];
 
-/// What a new store must keep clear of.
+/// Locations that a new store must not overlap.
 struct Ground {
     /// The farm's data directory.
     base: PathBuf,
-    /// Stores in directories, and their names.
+    /// Stores in directories, by name.
     stores: Vec<(String, PathBuf)>,
-    /// Files of content databases, and their names.
+    /// Files of content databases, by name.
     databases: Vec<(String, PathBuf)>,
 }
 
 impl Ground {
-    /// Refuses a directory that is something already, lies within it, or holds it; and one whose parent is not there, which is mostly a
-    /// disk that is not mounted, unless that is to be made below the data directory. Blocks.
+    /// Refuses a directory that is already in use, lies within one in use, or contains one. Also refuses a directory
+    /// whose parent is missing, unless it is below the data directory: usually its disk is not mounted. Blocks.
     fn require_own(&self, new: &Path) -> Result<()> {
         let (place, base) = (real_path(new)?, real_path(&self.base)?);
         let is_below = place.starts_with(&base);
@@ -58,9 +58,9 @@ impl Ground {
         }
         for marked in markers::signs_around(&place)? {
             let other = Path::new(&marked.place);
-            // Whose store it is that is there shows when it is opened.
+            // The owner of a store that is there is checked when the store is opened.
             let is_store = marked.sign == Sign::Store && other == place;
-            // What the data directory lies in is no matter of its stores, unless it is a place of backups.
+            // Directories around the data directory do not concern stores inside it, unless they are backup locations.
             let is_of_farm = marked.sign != Sign::Backups && is_below && base.starts_with(other);
             if !is_of_farm && !is_store {
                 return Err(nested(&place.display().to_string(), &marked.place, &marked.sign.to_string()));
@@ -73,7 +73,7 @@ impl Ground {
     }
 }
 
-/// Refuses a place that holds another one and, where that `is_closed`, one that lies within it.
+/// Refuses a location that contains `other` and, where `is_closed`, one that lies within it.
 fn refuse_nested(place: &Path, other: &Path, what: &str, is_closed: bool) -> Result<()> {
     if other.starts_with(place) || is_closed && place.starts_with(other) {
         return Err(nested(&place.display().to_string(), &other.display().to_string(), what));
@@ -81,7 +81,7 @@ fn refuse_nested(place: &Path, other: &Path, what: &str, is_closed: bool) -> Res
     Ok(())
 }
 
-/// The error for a place that is another one, holds it, or lies within it.
+/// Returns the error for a location that is another one, contains it, or lies within it.
 fn nested(place: &str, other: &str, what: &str) -> Error {
     let (how, advice) = match (place == other, prefix_within(place, other)) {
         (true, _) => (format!("{place} is {what}"), "choose another place"),
@@ -92,8 +92,8 @@ fn nested(place: &str, other: &str, what: &str) -> Error {
 }
 
 impl Session {
-    /// Refuses a directory that is a store of the farm by another name, a place of backups or what belongs to a farm, lies within
-    /// one, or holds one.
+    /// Refuses a directory that is, contains or lies within a store of the farm (by any path), a backup location, or
+    /// anything that belongs to a farm.
     pub(crate) async fn require_place_of_its_own(&self, row: &StoreRow) -> Result<()> {
         if row.location.trim().is_empty() {
             return Err(Error::invalid(
@@ -116,8 +116,8 @@ impl Session {
         })
     }
 
-    /// Refuses a prefix that another store of the farm has at the same address, or that is a place of backups, lies within such a one,
-    /// or holds one.
+    /// Refuses a prefix that overlaps another store of the farm at the same endpoint, or that is or lies within a
+    /// backup location or lies within a store.
     pub(crate) async fn require_prefix_of_its_own(&self, row: &StoreRow) -> Result<()> {
         let endpoint = async |row: &StoreRow| -> Result<String> {
             let (settings, _) = self.repository.inner.store_settings(row).await?;
@@ -133,14 +133,14 @@ impl Session {
         self.refuse_marks_around(row).await
     }
 
-    /// Refuses a prefix that is a place of backups, or lies within one or within a store.
+    /// Refuses a prefix that is a backup location, or that lies within one or within a store.
     async fn refuse_marks_around(&self, row: &StoreRow) -> Result<()> {
         let (settings, secrets) = self.repository.inner.store_settings(row).await?;
         let options = object_settings::options(&row.kind, &row.location, &settings)?;
         let secrets = object_settings::secrets(&secrets)?;
         let own = options.prefix.trim_matches('/');
         for marked in markers::signs_around_prefix(&options, &secrets).await? {
-            // Whose store it is that is there shows when it is opened.
+            // The owner of a store that is there is checked when the store is opened.
             if marked.sign != Sign::Closed && !(marked.sign == Sign::Store && marked.place == own) {
                 let place = |prefix: &str| format!("{}/{prefix}", options.bucket).trim_end_matches('/').to_owned();
                 return Err(nested(&place(own), &place(&marked.place), &marked.sign.to_string()));
@@ -149,8 +149,9 @@ impl Session {
         Ok(())
     }
 
-    /// Refuses a bucket that is a store of the farm already, by whatever address: moving BLOBs from one to the other would
-    /// remove the only copy. One that does not answer is taken for another place unless bucket and prefix have the same names.
+    /// Refuses a bucket that is already a store of the farm under any address: moving BLOBs from one to the other would
+    /// delete the only copy. A store that does not respond counts as a different location, unless bucket and prefix
+    /// have the same names.
     pub(crate) async fn require_bucket_of_its_own(&self, row: &StoreRow, opened: &BlobStore) -> Result<()> {
         let registry = self.registry().await?;
         let remote = |other: &StoreRow| other.id != row.id && other.kind == row.kind && row.kind != "directory";
@@ -177,14 +178,15 @@ impl Session {
     }
 }
 
-/// Whether the place of one store is that of the other or lies in it, by their names.
+/// Returns whether the location of one store is or lies within that of the other, judged by their names.
 fn are_nested(one: &StoreRow, other: &StoreRow) -> bool {
     prefix_within(&one.location, &other.location) || prefix_within(&other.location, &one.location)
 }
 
-/// The error for a place that another store of the farm has. One that is reached by another address is the same place.
+/// Returns the error for a location that another store of the farm has. The same location reached by another address
+/// counts too.
 pub(crate) fn taken(row: &StoreRow, other: &StoreRow) -> Error {
-    // A directory begins with a slash or not, a prefix of a bucket does not.
+    // The leading slash of a directory is significant; that of a bucket prefix is not.
     let shown = |row: &StoreRow| match row.kind.as_str() {
         "directory" if row.location.len() > 1 => row.location.trim_end_matches('/').to_owned(),
         "directory" => row.location.clone(),

@@ -1,5 +1,6 @@
-//! What a directory or a prefix of a bucket is, by the files in it: a place of backups, a BLOB store, the data directory of a farm. Everybody
-//! who wants a place of its own looks here for what lies around it and within it, by whatever address it is reached.
+//! Recognises backup locations, BLOB stores and farm data directories by the marker files in a directory or bucket
+//! prefix. Code that needs a location of its own looks here for markers around it and within it, by whatever path or
+//! address it is reached.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -9,26 +10,26 @@ use std::{fmt, fs};
 use blobs::{ObjectNotes, ObjectOptions, ObjectSecrets, STORE_MARK};
 use model::{Code, Error, Result};
 
-/// The file by which a server or a restoration keeps others away from a data directory.
+/// Lock file by which a server or a restore keeps other processes out of a data directory.
 pub const SERVER_LOCK: &str = "server.lock";
-/// The file by which a place of backups is known.
+/// Marker file of a backup location.
 pub const BACKUP_MARK: &str = "strongroom-backup.json";
-/// Marks are small.
+/// Limit on the bytes read of a marker file.
 const MARK_LIMIT: u64 = 64 << 10;
-/// How far, and at how many names, it is looked for what lies within a place.
+/// Limits on the depth and the number of names of a search for markers within a location.
 const DEPTH: usize = 3;
 const NAMES: usize = 2_000;
 
-/// What a place is.
+/// Kind of a marked location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// A place of backups.
+    /// A backup location.
     Backups,
     /// A BLOB store.
     Store,
     /// The data directory of a farm.
     Farm,
-    /// A part of a bucket that the credential does not open.
+    /// A part of a bucket to which the credential gives no access.
     Closed,
 }
 
@@ -43,21 +44,22 @@ impl fmt::Display for Sign {
     }
 }
 
-/// A place that is something.
+/// A location that carries a Strongroom marker.
 #[derive(Clone, Debug)]
 pub struct Marked {
-    /// What it is.
+    /// Its kind.
     pub sign: Sign,
     /// The directory, or the prefix within its bucket.
     pub place: String,
-    /// The farm that a store belongs to, as its mark says.
+    /// The farm that a store belongs to, from its owner marker.
     pub owner: Option<String>,
 }
 
-/// The path from the root on, without links and `..`; what is not there yet is taken as it is written. Blocks.
+/// Returns the absolute path without symbolic links and `..`. Components that do not exist yet are kept as written.
+/// Blocks.
 ///
 /// # Errors
-/// Invalid for an empty path; unavailable when a part cannot be looked at.
+/// `Invalid` for an empty path; `Unavailable` when a component cannot be examined.
 pub fn real_path(path: &Path) -> Result<PathBuf> {
     let whole = std::path::absolute(path)
         .map_err(|e| Error::invalid(format!("\"{}\" is no usable path: {e}", path.display())).with_source(e))?;
@@ -78,10 +80,10 @@ pub fn real_path(path: &Path) -> Result<PathBuf> {
     Ok(real)
 }
 
-/// What a directory is, and what those around it are, from the inside out. `place` is a [`real_path`]. Blocks.
+/// Returns the markers of a directory and of those around it, innermost first. `place` is a [`real_path`]. Blocks.
 ///
 /// # Errors
-/// Unavailable when one cannot be looked at.
+/// `Unavailable` when a directory cannot be examined.
 pub fn signs_around(place: &Path) -> Result<Vec<Marked>> {
     let mut found = Vec::new();
     for directory in place.ancestors() {
@@ -90,10 +92,10 @@ pub fn signs_around(place: &Path) -> Result<Vec<Marked>> {
     Ok(found)
 }
 
-/// The first thing that lies a few steps within a directory and is something, unless `passes` lets it be. Blocks.
+/// Returns the first marked location found a few levels within a directory, except those that `passes` accepts. Blocks.
 ///
 /// # Errors
-/// Unavailable when the directory cannot be looked at.
+/// `Unavailable` when the directory cannot be examined.
 pub fn sign_within(place: &Path, passes: impl Fn(&Marked) -> bool) -> Result<Option<Marked>> {
     let (mut level, mut names) = (vec![place.to_path_buf()], 0);
     for _ in 0..DEPTH {
@@ -102,14 +104,14 @@ pub fn sign_within(place: &Path, passes: impl Fn(&Marked) -> bool) -> Result<Opt
             for name in names_in(&directory, NAMES - names)? {
                 names += 1;
                 let below = directory.join(name);
-                // A link leads elsewhere.
+                // Symbolic links lead to other locations.
                 if !fs::symlink_metadata(&below).is_ok_and(|found| found.is_dir()) {
                     continue;
                 }
                 match sign_of(&below) {
                     Ok(Some(marked)) if passes(&marked) => {}
                     Ok(Some(marked)) => return Ok(Some(marked)),
-                    // What may not be looked into belongs to somebody else.
+                    // An unreadable directory belongs to another user.
                     Ok(None) | Err(_) => next.push(below),
                 }
             }
@@ -133,7 +135,7 @@ fn sign_of(directory: &Path) -> Result<Option<Marked>> {
     let there = |name: &str| {
         let path = directory.join(name);
         match path.try_exists() {
-            // What stands there is a file, and nothing lies in it.
+            // The parent is a file, which contains nothing.
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
             found => found.map_err(|error| failed(&path, error)),
         }
@@ -146,7 +148,7 @@ fn sign_of(directory: &Path) -> Result<Option<Marked>> {
         let (path, mut text) = (directory.join(STORE_MARK), Vec::new());
         let read = fs::File::open(&path).and_then(|file| file.take(MARK_LIMIT).read_to_end(&mut text));
         read.map_err(|error| failed(&path, error))?;
-        // Something else may have a file of this name.
+        // An unrelated file may have this name.
         if let Some(owner) = owner_of(&text) {
             return marked(Sign::Store, Some(owner));
         }
@@ -157,10 +159,11 @@ fn sign_of(directory: &Path) -> Result<Option<Marked>> {
     }
 }
 
-/// What a prefix of a bucket is, and what those around it are, from the inside out; the bucket as a whole has an empty one.
+/// Returns the markers of a bucket prefix and of those around it, innermost first. The bucket as a whole has an empty
+/// prefix.
 ///
 /// # Errors
-/// What the service says, unless it does not show what is around the prefix.
+/// Those of the service, except a refusal to show what is around the prefix.
 pub async fn signs_around_prefix(options: &ObjectOptions, secrets: &ObjectSecrets) -> Result<Vec<Marked>> {
     let (own, mut found) = (options.prefix.trim_matches('/'), Vec::new());
     for prefix in prefixes(own) {
@@ -168,7 +171,7 @@ pub async fn signs_around_prefix(options: &ObjectOptions, secrets: &ObjectSecret
         match sign_of_prefix(options, secrets, prefix).await {
             Ok(Some((sign, owner))) => found.push(marked(sign, owner)),
             Ok(None) => {}
-            // A credential for the place alone tells nothing of what is around it.
+            // A credential limited to the prefix cannot read what is around it.
             Err(error) if error.code() == Code::StoreCredentialRefused && prefix != own => {
                 found.push(marked(Sign::Closed, None));
             }
@@ -178,10 +181,10 @@ pub async fn signs_around_prefix(options: &ObjectOptions, secrets: &ObjectSecret
     Ok(found)
 }
 
-/// What a prefix of a bucket is, whatever lies around it.
+/// Returns the marker of a bucket prefix itself.
 ///
 /// # Errors
-/// What the service says.
+/// Those of the service.
 pub async fn sign_of_prefix(
     options: &ObjectOptions,
     secrets: &ObjectSecrets,
@@ -195,14 +198,14 @@ pub async fn sign_of_prefix(
     Ok(owner.map(|owner| (Sign::Store, Some(owner))))
 }
 
-/// A prefix and everything around it, the bucket as a whole last.
+/// Returns a prefix and every prefix around it; the bucket as a whole is last.
 fn prefixes(prefix: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(prefix), |prefix| {
         if prefix.is_empty() { None } else { Some(prefix.rsplit_once('/').map_or("", |(above, _)| above)) }
     })
 }
 
-/// Whether a prefix is the other or lies within it.
+/// Returns whether a prefix is the other or lies within it.
 pub fn prefix_within(inner: &str, outer: &str) -> bool {
     prefixes(inner.trim_matches('/')).any(|above| above == outer.trim_matches('/'))
 }

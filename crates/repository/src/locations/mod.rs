@@ -1,4 +1,4 @@
-//! Directories and buckets: what is in one already, and whether it may be used.
+//! Directories and buckets: detecting what they hold already, and whether they may be used.
 
 pub(crate) mod claim;
 pub(crate) mod markers;

@@ -1,51 +1,51 @@
-//! A lock, and how long and how large one may be.
+//! Locks, and the limits on their duration and size.
 
 use model::{Id, Timestamp};
 
-/// Longest time in seconds for which a lock is given; who needs it longer refreshes it.
+/// Maximum duration of a lock in seconds. A client that needs it longer refreshes it.
 pub const LONGEST_LOCK: u64 = 24 * 60 * 60;
 
-/// Shortest time in seconds for which a lock is given, whatever is asked for (RFC 4918, section 10.7, leaves it to the
-/// server): nobody makes locks that have ended at once in great numbers.
+/// Minimum duration of a lock in seconds, whatever the client requests (RFC 4918, section 10.7, leaves it to the
+/// server). It keeps clients from creating large numbers of locks that end at once.
 pub const SHORTEST_LOCK: u64 = 30;
 
-/// Most bytes of what a client says about the owner.
+/// Maximum size in bytes of the client's description of the owner.
 pub const MAX_LOCK_OWNER: usize = 4_096;
 
-/// A lock as it was given.
+/// A granted lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {
-    /// The secret that shows that a request comes from who holds it.
+    /// Secret that proves that a request comes from the holder.
     pub token: String,
-    /// The item that was locked.
+    /// The locked item.
     pub item: Id,
-    /// Its path in the farm, where that is known.
+    /// Its path in the farm, if known.
     pub path: Option<String>,
-    /// Whether it holds others.
+    /// True if it is a container.
     pub collection: bool,
-    /// Who holds it.
+    /// The user who holds it.
     pub holder: Id,
-    /// What the client said about who that is: XML.
+    /// The client's description of the owner: XML.
     pub owner: String,
-    /// Whether nobody else may have one too.
+    /// True for an exclusive lock, which admits no other lock beside it.
     pub exclusive: bool,
-    /// Whether it covers everything below the item.
+    /// True if it covers everything below the item.
     pub deep: bool,
-    /// Since when.
+    /// Start time.
     pub created_at: Timestamp,
-    /// When it ends unless it is refreshed.
+    /// Time at which it ends unless it is refreshed.
     pub expires_at: Timestamp,
 }
 
-/// The lock that somebody wants.
+/// Parameters of a requested lock.
 #[derive(Clone, Debug)]
 pub struct NewLock {
-    /// Whether nobody else may have one too.
+    /// True for an exclusive lock, which admits no other lock beside it.
     pub exclusive: bool,
-    /// Whether it covers everything below the item.
+    /// True if it covers everything below the item.
     pub deep: bool,
-    /// What the client says about its owner: XML of at most 4096 bytes.
+    /// The client's description of the owner: XML of at most 4096 bytes.
     pub owner: String,
-    /// For how long, in seconds; [`SHORTEST_LOCK`] to [`LONGEST_LOCK`] are given.
+    /// Requested duration in seconds; clamped to [`SHORTEST_LOCK`]..=[`LONGEST_LOCK`].
     pub seconds: u64,
 }

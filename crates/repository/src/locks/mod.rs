@@ -1,6 +1,7 @@
-//! Locks: while somebody has one on an item, only who shows its token may change the item, through whatever door they come.
+//! Locks. While a user holds a lock on an item, only requests that present its token may change the item, whatever the
+//! protocol.
 //!
-//! A lock belongs to whom it was given to and ends by itself. A deep one covers everything below its item too.
+//! A lock belongs to the user who took it, and ends by itself. A deep lock also covers everything below its item.
 
 mod lock;
 mod rules;

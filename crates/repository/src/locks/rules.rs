@@ -1,4 +1,4 @@
-//! Whether a lock is in the way of a change.
+//! Rules that decide whether a lock prevents a change.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -16,21 +16,21 @@ use crate::session::locate::Located;
 
 use super::lock::{LONGEST_LOCK, SHORTEST_LOCK};
 
-/// How far a change reaches.
+/// Extent of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
     /// The item itself.
     Item,
-    /// Everything below it too.
+    /// The item and everything below it.
     Tree,
 }
 
-/// A lock's end, so many seconds from now on.
+/// Returns the end of a lock that starts at `now` and lasts `seconds`, within the limits on its duration.
 pub(super) fn end(now: Timestamp, seconds: u64) -> Timestamp {
     now.after(Duration::from_secs(seconds.clamp(SHORTEST_LOCK, LONGEST_LOCK)))
 }
 
-/// A token that nobody can guess: a UUID made of random bits.
+/// Returns an unguessable token: a UUID made of random bits.
 pub(super) fn new_token() -> Result<String> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes)
@@ -42,7 +42,7 @@ pub(super) fn new_token() -> Result<String> {
     Ok(format!("urn:uuid:{}-{}-{}-{}-{}", part(0, 4), part(4, 6), part(6, 8), part(8, 10), part(10, 16)))
 }
 
-/// The refusal of a change, with the name of who holds the lock where it is known.
+/// Error for a change that a lock prevents, with the name of the lock's holder if known.
 pub(super) fn locked(name: &str, holder: Option<&str>) -> Error {
     let message = match holder {
         Some(holder) => format!("\"{name}\" is open for edit by {holder}: wait, or ask them to close it"),
@@ -55,14 +55,15 @@ pub(super) fn locked(name: &str, holder: Option<&str>) -> Error {
     }
 }
 
-/// The refusal of a change of a folder because of a lock on something in it, which the caller may not know.
+/// Error for a change of a folder that a lock below it prevents. It does not name the locked item, because the caller
+/// may not know of it.
 fn locked_within(name: &str, holder: Option<&str>) -> Error {
     let holder = holder.map_or_else(String::new, |holder| format!(" by {holder}"));
     Error::locked(format!("something in \"{name}\" is open for edit{holder}: wait until it is closed"))
         .with_code(Code::ItemLocked)
 }
 
-/// Locks on an item that was found, and those above that cover it.
+/// Returns the locks on an item, and those on its ancestors that cover it.
 pub(crate) fn covering(reader: &mut Reader<'_>, located: &Located) -> Result<Vec<LockRow>> {
     if !located.collection.has_locks {
         return Ok(Vec::new());
@@ -71,7 +72,7 @@ pub(crate) fn covering(reader: &mut Reader<'_>, located: &Located) -> Result<Vec
     lock::covering(reader, located.node().id, &above, Timestamp::now())
 }
 
-/// Says of each item that `located` holds who has it open for edit, if the caller may open it.
+/// Sets, for each child of `located` that the caller may open, the user who has it open for editing.
 pub(crate) fn mark_open(reader: &mut Reader<'_>, located: &Located, items: &mut [Item]) -> Result<()> {
     let readable: Vec<Id> = items.iter().filter(|item| item.rights.has(Right::View)).map(|item| item.id).collect();
     if !located.collection.has_locks || readable.is_empty() {
@@ -86,7 +87,8 @@ pub(crate) fn mark_open(reader: &mut Reader<'_>, located: &Located, items: &mut 
     Ok(())
 }
 
-/// The first lock that is in the way: on an item none of whose locks is the caller's with its token shown.
+/// Returns the first lock that prevents a change. The locks on an item do not prevent it if one of them belongs to the
+/// caller and its token is in `tokens`.
 pub(crate) fn refuse_locked<'a>(locks: &'a [LockRow], tokens: &[String], caller: Id) -> Option<&'a LockRow> {
     let mut open: HashSet<Id> = HashSet::new();
     for lock in locks {
@@ -98,7 +100,7 @@ pub(crate) fn refuse_locked<'a>(locks: &'a [LockRow], tokens: &[String], caller:
 }
 
 impl Session {
-    /// Refuses a change of an item, with the holder's name, while a lock is in the way whose token was not shown.
+    /// Refuses to change an item, with the holder's name, while a lock whose token was not presented is in the way.
     pub(crate) async fn require_unlocked(&self, located: &Located) -> Result<()> {
         if !located.collection.has_locks {
             return Ok(());
@@ -119,7 +121,7 @@ impl Session {
         let Some(lock) = lock.filter(|lock| !located.chain.iter().any(|node| node.id == lock.node_id)) else {
             return self.explain_lock(&row.name, lock).await;
         };
-        // Of what is locked below, who may not know of it hears nothing more.
+        // For a locked item further down, the holder is named only if the caller may know of the item.
         let (seen, id) = (located.clone(), lock.node_id);
         let look =
             move |reader: &mut Reader<'_>| node::find(reader, id).map(|row| row.is_some_and(|row| seen.may_know(&row)));
@@ -130,7 +132,8 @@ impl Session {
         Err(locked_within(&row.name, holder.as_deref()))
     }
 
-    /// The same for what a folder holds: locks on what is below it are not in the way.
+    /// Refuses to change the contents of a folder, as [`Session::require_unlocked`] does for an item. Locks on items
+    /// below the folder do not count.
     pub(crate) async fn require_place_unlocked(&self, folder: &Located) -> Result<()> {
         if !folder.collection.has_locks {
             return Ok(());
@@ -140,7 +143,7 @@ impl Session {
         self.explain_lock(&folder.node().name, refuse_locked(&locks, &self.tokens, self.principal.id)).await
     }
 
-    /// Refuses a lock beside others that do not allow it, with the name of who has one.
+    /// Refuses a lock that conflicts with existing ones, with the name of a holder.
     pub(super) async fn refuse_conflicting(&self, located: &Located, exclusive: bool) -> Result<()> {
         let cloned = located.clone();
         let locks = located.content.database.read(move |reader| covering(reader, &cloned)).await?;
@@ -154,8 +157,8 @@ impl Session {
 }
 
 impl Guard {
-    /// Refuses, inside the transaction, a change of an item, or of what a folder holds, while a lock is in the way whose token
-    /// was not shown.
+    /// Refuses, inside the transaction, to change an item or the contents of a folder while a lock whose token was not
+    /// presented is in the way.
     pub(crate) fn require_unlocked(
         &self,
         transaction: &mut Transaction<'_>,
@@ -165,7 +168,7 @@ impl Guard {
         self.look_for_locks(transaction, checked, row, Reach::Item)
     }
 
-    /// The same for an item with everything below it.
+    /// Refuses as [`Guard::require_unlocked`] does, but for an item with everything below it.
     pub(crate) fn require_tree_unlocked(
         &self,
         transaction: &mut Transaction<'_>,

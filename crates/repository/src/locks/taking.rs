@@ -1,4 +1,4 @@
-//! Taking, renewing and ending locks.
+//! Taking, refreshing and ending locks.
 
 use database::content::node::NodeRow;
 use database::content::{lock, tree};
@@ -16,22 +16,21 @@ use crate::{Session, Target};
 
 use super::rules;
 
-/// Most locks in one site collection, those that have ended and are still kept included.
+/// Maximum number of locks in one site collection, including ended locks that are still kept.
 const MOST_LOCKS: i64 = 50_000;
-/// Most of them that one person has and that have not ended.
+/// Maximum number of locks in one site collection that one user holds and that have not ended.
 const MOST_OF_PERSON: i64 = 2_000;
-/// Locks that have ended and make room for new ones at a time, when a site collection has no more.
+/// Number of ended locks deleted at a time to make room when a site collection is full.
 const ENDED_AT_ONCE: usize = 1_000;
-/// Locks on one item that are kept although they have ended: they are there again with a clock that was ahead and comes
-/// back.
+/// Number of ended locks kept on one item. They become valid again if the clock was ahead and is set back.
 const ENDED_ON_ITEM: usize = 20;
-/// Most locks on one item: each is told to whoever lists it.
+/// Maximum number of locks on one item. Each listing of the item reports all of them.
 const MOST_ON_ITEM: usize = 100;
-/// Most of them that one person has: each of their programs may have one.
+/// Maximum number of locks on one item that one user holds; each of the user's programs may have one.
 const MOST_OF_PERSON_ON_ITEM: usize = 10;
 
 impl Lock {
-    /// A lock on one of the items on the way to `located`, itself included.
+    /// Returns a lock on `located` or on one of its ancestors.
     pub(crate) fn on(located: &Located, row: lock::LockRow) -> Self {
         let depth = located.chain.iter().position(|node| node.id == row.node_id);
         let mut lock = Self::of(row);
@@ -44,7 +43,7 @@ impl Lock {
         lock
     }
 
-    /// A lock on an item whose path is not known.
+    /// Returns a lock on an item whose path is not known.
     pub(crate) fn of(row: lock::LockRow) -> Self {
         Self {
             token: row.token,
@@ -62,14 +61,14 @@ impl Lock {
 }
 
 impl Session {
-    /// This session for one request that shows these tokens of locks.
+    /// Returns this session for one request, which presents these lock tokens.
     #[must_use]
     pub fn with_lock_tokens(mut self, tokens: Vec<String>) -> Self {
         self.tokens = tokens.into();
         self
     }
 
-    /// Locks on an item and those above that cover it; needs the right to open the item.
+    /// Returns the locks on an item and those on its ancestors that cover it. Needs the right to open the item.
     pub async fn locks(&self, target: &Target) -> Result<Vec<Lock>> {
         let (_, locks) = self
             .view(target, |reader, located| {
@@ -80,11 +79,11 @@ impl Session {
         Ok(locks)
     }
 
-    /// Returns whether something keeps an item from being taken out of its place: a check-out by somebody else, or a
-    /// lock whose token was not shown, on the item, on what it holds or on the folder that it is in.
+    /// Returns whether an item is prevented from leaving its folder: by another user's check-out, or by a lock whose
+    /// token was not presented, on the item, on its contents or on its folder.
     ///
     /// # Errors
-    /// `NotFound`; `Forbidden` for who may not open the item.
+    /// `NotFound`; `Forbidden` for a caller who may not open the item.
     pub async fn is_held_in_place(&self, target: &Target) -> Result<bool> {
         let located = self.locate(target).await?.viewed()?;
         let (id, caller) = (located.node().id, self.principal.id);
@@ -110,7 +109,7 @@ impl Session {
     /// Locks a folder or document.
     ///
     /// # Errors
-    /// `Locked` when another lock, or a check-out by somebody else, is in the way, with the name of who has it.
+    /// `Locked` when another lock, or another user's check-out, is in the way, with the holder's name.
     pub async fn lock(&self, target: &Target, wish: NewLock) -> Result<Lock> {
         let located = self.locate(target).await?.to(Right::Edit)?;
         let guard = self.guard([&located])?;
@@ -154,10 +153,10 @@ impl Session {
         guard.alone().write(write).await
     }
 
-    /// Gives a lock of the caller's on an item, or above it, more time.
+    /// Extends one of the caller's locks that covers an item.
     ///
     /// # Errors
-    /// `Conflict` with the code `lock_not_found` when none of the caller's with this token covers the item.
+    /// `Conflict` with the code `lock_not_found` when no lock of the caller with this token covers the item.
     pub async fn refresh_lock(&self, target: &Target, token: &str, seconds: u64) -> Result<Lock> {
         let look = |reader: &mut Reader<'_>, item: &Permitted| covering(reader, item);
         let (located, covering) = self.view_to(Right::Edit, target, look).await?;
@@ -174,17 +173,18 @@ impl Session {
         guard.write(write).await
     }
 
-    /// Ends the lock with this token; somebody else's needs the right to override.
+    /// Ends the lock with this token. Ending another user's lock needs the right to override.
     ///
     /// # Errors
-    /// `Conflict` with the code `lock_not_found` when it does not cover the item.
+    /// `Conflict` with the code `lock_not_found` when no lock with this token covers the item.
     pub async fn unlock(&self, target: &Target, token: &str) -> Result<()> {
         let (located, covering) = self.view(target, |reader, item| covering(reader, item)).await?;
         let found = covering.into_iter().find(|lock| lock.token == token).ok_or_else(not_found)?;
         self.end_locks(located, vec![found]).await
     }
 
-    /// Ends all locks on an item itself, whoever has them; somebody else's need the right to override.
+    /// Ends all locks on an item itself, whichever users hold them. Ending other users' locks needs the right to
+    /// override.
     pub async fn break_locks(&self, target: &Target) -> Result<()> {
         let (located, covering) = self.view(target, |reader, item| covering(reader, item)).await?;
         let id = located.node().id;
@@ -211,8 +211,8 @@ impl Session {
     }
 }
 
-/// Lets go of locks that ended longest ago where too many are kept; refuses where too many have not ended, of the caller
-/// or of all.
+/// Deletes the locks that ended longest ago where too many are kept. Refuses when the caller holds too many active
+/// locks, or the site collection has too many.
 fn make_room(transaction: &mut Transaction<'_>, row: &NodeRow, caller: Id, now: Timestamp) -> Result<()> {
     if lock::count_of(transaction, row.collection_id, caller, now, MOST_OF_PERSON)? >= MOST_OF_PERSON {
         return Err(Error::exhausted(format!(
@@ -230,7 +230,7 @@ fn make_room(transaction: &mut Transaction<'_>, row: &NodeRow, caller: Id, now: 
     Ok(())
 }
 
-/// Refuses a lock beside others that do not allow it, or over a document that somebody else has checked out.
+/// Refuses a lock that conflicts with existing ones, or that would cover a document checked out by another user.
 fn refuse_conflicts(
     transaction: &mut Transaction<'_>,
     checked: &Checked,

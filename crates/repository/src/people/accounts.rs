@@ -1,4 +1,4 @@
-//! Owns what may be done with accounts: made, changed, disabled, deleted, given a password.
+//! Operations on accounts: create, change, disable, delete, set the password.
 
 use database::Transaction;
 use database::configuration::{account, event, farm, group, known_device, principal, token, web_session};
@@ -9,44 +9,44 @@ use crate::people::caller::Purpose;
 
 use super::{Account, Client, text, throttle};
 
-/// A user to be.
+/// Data of a new user.
 #[derive(Clone, Debug, Default)]
 pub struct NewAccount {
-    /// The name under which the user signs in.
+    /// The user's login name.
     pub login: String,
-    /// The name that people see; the login when it is empty.
+    /// The display name; the login if empty.
     pub display_name: String,
     /// E-mail address, or empty.
     pub email: String,
-    /// The password; without one, only tokens work until an administrator sets one.
+    /// The password. Without one, only tokens work until an administrator sets one.
     pub password: Option<String>,
-    /// Whether the user administers the farm.
+    /// True if the user administers the farm.
     pub farm_administrator: bool,
 }
 
-/// What to change of an account; `None` leaves a thing as it is.
+/// Changes to an account; `None` leaves a value unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct AccountChange {
-    /// The name under which the user signs in.
+    /// The user's login name.
     pub login: Option<String>,
-    /// The name that people see.
+    /// The display name.
     pub display_name: Option<String>,
     /// E-mail address, or empty.
     pub email: Option<String>,
-    /// Whether the user administers the farm.
+    /// True if the user administers the farm.
     pub farm_administrator: Option<bool>,
-    /// Whether all credentials of the user are refused. Disabling ends all sessions; enabling also brings a deleted
-    /// account back.
+    /// True to refuse all credentials of the user. Disabling ends all sessions. Enabling also restores a deleted
+    /// account.
     pub disabled: Option<bool>,
 }
 
 impl Session {
-    /// Makes an account.
+    /// Creates an account.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed` for a password or an administrator;
-    /// Invalid for a text outside its limits and with code `invalid_password`, `easy_password` or `listed_password`; Conflict
-    /// with code `login_taken`.
+    /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed` for setting a
+    /// password or making an administrator; `Invalid` for a text outside its limits and with code `invalid_password`,
+    /// `easy_password` or `listed_password`; `Conflict` with code `login_taken`.
     pub async fn create_account(&self, new: NewAccount) -> Result<Account> {
         self.require_farm_administrator("create accounts")?;
         if new.farm_administrator {
@@ -89,10 +89,11 @@ impl Session {
         self.repository.inner.configuration.write(create).await
     }
 
-    /// Up to `limit` accounts (at most 1,000) by login, behind the login `after`; deleted ones are left out.
+    /// Returns up to `limit` accounts (at most 1,000) in order of login, after the login `after`, without deleted
+    /// accounts.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators.
+    /// `Forbidden` for callers who are not farm administrators.
     pub async fn accounts(&self, after: &str, limit: usize) -> Result<Vec<Account>> {
         self.require_farm_administrator("list accounts")?;
         let after = after.to_owned();
@@ -100,10 +101,10 @@ impl Session {
         list.await
     }
 
-    /// An account, also a disabled or deleted one.
+    /// Returns an account, even if it is disabled or deleted.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators and the user; NotFound.
+    /// `Forbidden` for callers who are neither the user nor a farm administrator; `NotFound`.
     pub async fn account(&self, id: Id) -> Result<Account> {
         if id != self.principal.id {
             self.require_farm_administrator("see another account")?;
@@ -112,10 +113,10 @@ impl Session {
         found.ok_or_else(|| missing(id))
     }
 
-    /// The account with this login, also a disabled or deleted one.
+    /// Returns the account with this login, even if it is disabled or deleted.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; NotFound.
+    /// `Forbidden` for callers who are not farm administrators; `NotFound`.
     pub async fn account_by_login(&self, login: &str) -> Result<Account> {
         self.require_farm_administrator("see accounts")?;
         let login = LoginName::new(login)?;
@@ -124,11 +125,12 @@ impl Session {
         find.await?.ok_or(none)
     }
 
-    /// Changes an account and returns it as it is then.
+    /// Changes an account and returns the changed account.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed` for making an administrator and for
-    /// enabling; NotFound; Invalid; Conflict with code `login_taken`, or with code `last_administrator` when the farm would have no administrator left.
+    /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed` for making an
+    /// administrator and for enabling; `NotFound`; `Invalid`; `Conflict` with code `login_taken`, or with code
+    /// `last_administrator` when the farm would have no administrator left.
     pub async fn update_account(&self, id: Id, change: AccountChange) -> Result<Account> {
         self.require_farm_administrator("change accounts")?;
         let login = change.login.as_deref().map(LoginName::new).transpose()?;
@@ -164,11 +166,12 @@ impl Session {
         self.repository.inner.configuration.write_vital(update).await
     }
 
-    /// Deletes an account: no credential of it works again, it is in no group, and it is listed no more. Its name stays where
-    /// it acted, and its login stays taken; enabling the account brings it back, without a password.
+    /// Deletes an account: none of its credentials works any more, it is removed from all groups, and it is no longer
+    /// listed. Its name remains on its past actions, and its login stays taken. Enabling the account restores it
+    /// without a password.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; NotFound; Conflict with code `last_administrator`.
+    /// `Forbidden` for callers who are not farm administrators; `NotFound`; `Conflict` with code `last_administrator`.
     pub async fn delete_account(&self, id: Id) -> Result<()> {
         self.require_farm_administrator("delete accounts")?;
         let actor = self.principal.id;
@@ -185,11 +188,11 @@ impl Session {
         self.repository.inner.configuration.write_vital(delete).await
     }
 
-    /// Sets the password of an account, which ends its sessions and forgets failed attempts. Tokens go on working.
+    /// Sets the password of an account. This ends its sessions and clears its failed attempts; its tokens keep working.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; NotFound; Invalid with code `invalid_password`, `easy_password` or
-    /// `listed_password`.
+    /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed`; `NotFound`;
+    /// `Invalid` with code `invalid_password`, `easy_password` or `listed_password`.
     pub async fn set_password(&self, id: Id, new: &str) -> Result<()> {
         self.require_farm_administrator("set another's password")?;
         self.require_fresh("set a password")?;
@@ -198,19 +201,20 @@ impl Session {
         self.store_password(id, hash).await
     }
 
-    /// Changes the caller's own password, which ends all of the caller's sessions. Tokens go on working.
+    /// Changes the caller's own password. This ends all of the caller's sessions; tokens keep working.
     ///
     /// # Errors
-    /// Forbidden with code `wrong_password` when `old` is not the password; Exhausted with code `too_many_attempts`,
-    /// and with code `too_many_requests` while another change of the caller's is under way; Invalid with code
-    /// `same_password`, `invalid_password`, `easy_password` or `listed_password`; Forbidden with code `token_scope` for
-    /// a token that is for less than the account.
+    /// `Forbidden` with code `wrong_password` when `old` is not the password; `Exhausted` with code
+    /// `too_many_attempts`, and with code `too_many_requests` while another change by the caller is in progress;
+    /// `Invalid` with code `same_password`, `invalid_password`, `easy_password` or `listed_password`; `Forbidden` with
+    /// code `token_scope` for a token that does not cover the whole account.
     pub async fn change_own_password(&self, old: &str, new: &str, client: &Client) -> Result<()> {
         self.require_own_account("change the password")?;
         if old == new {
             return Err(Error::invalid("this is the old password: choose another one").with_code(Code::SamePassword));
         }
-        // One at a time, so that nobody takes all turns of the hasher; and nothing is hashed for whoever guesses.
+        // One change at a time per user, so that no user occupies all permits of the hasher. The new password is hashed
+        // only after the old one was verified.
         let alone = self.repository.inner.identities.changes.begin(self.principal.id);
         let _alone = alone.ok_or_else(|| {
             Error::exhausted("another change of your password is under way: wait until it has ended")
@@ -228,7 +232,7 @@ impl Session {
     /// Sets the caller's own language and theme.
     ///
     /// # Errors
-    /// Forbidden with code `token_scope` for a token that is for less than the account.
+    /// `Forbidden` with code `token_scope` for a token that does not cover the whole account.
     pub async fn set_preferences(&self, preferences: Preferences) -> Result<()> {
         self.require_own_account("change language and colours")?;
         let preferences = Preferences::new(&preferences.language, preferences.theme)?;
@@ -237,7 +241,8 @@ impl Session {
         self.repository.inner.configuration.write(set).await
     }
 
-    /// Refuses unless the account is the caller's own, with a credential for all of it, or the caller administers the farm.
+    /// Refuses unless the account is the caller's own and the credential covers all of it, or the caller administers
+    /// the farm.
     pub(super) fn require_self_or_administrator(&self, account: Id, what: &str) -> Result<()> {
         if account == self.principal.id {
             self.require_own_account(what)
@@ -246,8 +251,9 @@ impl Session {
         }
     }
 
-    /// Refuses a token that is for less than its owner's account. Sessions, tokens and settings lie in no place, so a token
-    /// needs no places, and the scope `manage`, or `farm` for an administrator of the farm.
+    /// Refuses a token that does not cover its owner's whole account. Sessions, tokens and settings belong to no site,
+    /// library or folder. The token must therefore not be limited to places, and needs the scope `manage`, or `farm`
+    /// for a farm administrator.
     fn require_own_account(&self, what: &str) -> Result<()> {
         let limits = &self.principal.limits;
         let whole = limits.places.is_empty() && limits.scopes.has(TokenScope::Manage);
@@ -279,7 +285,7 @@ impl Session {
     }
 }
 
-/// Stores what changed between two states of an account, unless the farm would lose its last administrator.
+/// Stores the differences between two states of an account. Refuses if the farm would lose its last administrator.
 fn store(tx: &mut Transaction, before: &Account, after: &Account) -> Result<()> {
     let administers = |account: &Account| account.farm_administrator && !account.disabled;
     if administers(before) && !administers(after) && !account::has_other_farm_administrator(tx, before.id)? {
@@ -297,7 +303,7 @@ fn store(tx: &mut Transaction, before: &Account, after: &Account) -> Result<()> 
     set_terms(tx, after)
 }
 
-/// Only accounts that are enabled are offered when somebody looks for a person.
+/// Sets the search terms of an account. Searches for people find enabled accounts only.
 fn set_terms(tx: &mut Transaction, account: &Account) -> Result<()> {
     let terms = if account.disabled { vec![] } else { text::terms(Some(&account.login), &account.display_name) };
     principal::set_terms(tx, account.id, &terms)

@@ -1,7 +1,7 @@
-//! Owns what is kept in memory between requests: group memberships, names and passwords that were just verified.
+//! In-memory caches that outlive a request: credentials, group memberships, names and recently verified passwords.
 //!
-//! Nothing here decides alone: each entry is good for one state of the database, or for one directory version or password
-//! version that is read from the database for each request. All maps are bounded.
+//! No cache decides alone. Each entry is valid for one state of the database, or for one directory version or password
+//! version, which is read from the database for each request. All maps are bounded.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -19,23 +19,23 @@ const MOST_CREDENTIALS: usize = 20_000;
 const MOST_NAMES: usize = 20_000;
 const MOST_PASSWORDS: usize = 4_096;
 const MOST_TOUCHES: usize = 20_000;
-/// How long a password that was verified once is taken as right without running argon2 again.
+/// Time for which a verified password is accepted without running argon2 again.
 const VERIFIED_FOR: Duration = Duration::from_secs(5 * 60);
 
-/// Credentials as they were at one state of the configuration database.
+/// Credentials as of one state of the configuration database.
 #[derive(Default)]
 pub(crate) struct Credentials(Mutex<(Option<Mark>, HeldByHash)>);
 
 type HeldByHash = HashMap<[u8; 32], Arc<Held>>;
 
 impl Credentials {
-    /// The credential with this hash, if it was read at `mark`.
+    /// Returns the credential with this hash, if it was read at `mark`.
     pub(super) fn get(&self, mark: Mark, hash: &[u8; 32]) -> Option<Arc<Held>> {
         let kept = lock(&self.0);
         if kept.0 == Some(mark) { kept.1.get(hash).cloned() } else { None }
     }
 
-    /// Keeps a credential that was read after `mark` was taken.
+    /// Stores a credential that was read after `mark` was taken.
     pub(super) fn put(&self, mark: Mark, hash: [u8; 32], held: Arc<Held>) {
         let mut kept = lock(&self.0);
         if kept.0 != Some(mark) || kept.1.len() >= MOST_CREDENTIALS {
@@ -45,20 +45,20 @@ impl Credentials {
     }
 }
 
-/// Groups of accounts, each list as of one directory version.
+/// Groups of accounts. Each list is as of one directory version.
 #[derive(Default)]
 pub(crate) struct GroupCache(Mutex<HashMap<Id, Groups>>);
 
-/// A directory version, and the groups that an account was in then.
+/// A directory version, and the groups of an account at that version.
 type Groups = (i64, Arc<[Id]>);
 
 impl GroupCache {
-    /// The groups of `account` at the directory version `version`, if they are in memory.
+    /// Returns the groups of `account` at the directory version `version`, if cached.
     pub(crate) fn known(&self, account: Id, version: i64) -> Option<Arc<[Id]>> {
         lock(&self.0).get(&account).filter(|(at, _)| *at == version).map(|(_, groups)| groups.clone())
     }
 
-    /// The groups of `account` at the directory version `version`, from memory or from `load`.
+    /// Returns the groups of `account` at the directory version `version`, from the cache or from `load`.
     pub(crate) fn get(&self, account: Id, version: i64, load: impl FnOnce() -> Result<Vec<Id>>) -> Result<Arc<[Id]>> {
         if let Some(groups) = self.known(account, version) {
             return Ok(groups);
@@ -74,7 +74,7 @@ impl GroupCache {
 pub(crate) struct NameCache(Mutex<(i64, HashMap<Id, PrincipalName>)>);
 
 impl NameCache {
-    /// Those of `ids` that are known at this version, and those that have to be looked up.
+    /// Returns the names of `ids` cached at this version, and the identifiers that must be looked up.
     pub(crate) fn get(&self, version: i64, ids: &[Id]) -> (HashMap<Id, PrincipalName>, Vec<Id>) {
         let kept = lock(&self.0);
         let (mut known, mut missing) = (HashMap::with_capacity(ids.len()), Vec::new());
@@ -87,7 +87,7 @@ impl NameCache {
         (known, missing)
     }
 
-    /// Keeps names that were looked up at this version or later.
+    /// Stores names that were looked up at this version or later.
     pub(crate) fn put<'n>(&self, version: i64, names: impl Iterator<Item = &'n PrincipalName>) {
         let mut kept = lock(&self.0);
         if kept.0 > version {
@@ -100,17 +100,17 @@ impl NameCache {
     }
 }
 
-/// A password that was right for an account at a password version.
+/// A password that was verified for an account at a password version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verified {
     pub(crate) account: Id,
     pub(crate) password_version: i64,
-    /// The last list of passwords that nobody may have which was asked and did not have it; [`Id::NONE`] when the farm
-    /// had no list; none while no list was asked, or each that was had it.
+    /// The last list of forbidden passwords that was consulted and does not contain the password; [`Id::NONE`] if the
+    /// farm had no list. `None` while no list has been consulted, or if every list consulted contains the password.
     pub(crate) unlisted: Option<Id>,
 }
 
-/// Passwords that were verified a short time ago, by a hash that only this process can compute.
+/// Recently verified passwords, by a keyed hash that only this process can compute.
 pub(crate) struct VerifiedPasswords {
     key: [u8; 32],
     kept: Mutex<HashMap<[u8; 32], (Verified, Instant)>>,
@@ -118,14 +118,15 @@ pub(crate) struct VerifiedPasswords {
 }
 
 impl VerifiedPasswords {
-    /// An empty cache with a new random key.
+    /// Returns an empty cache with a new random key.
     pub(crate) fn new() -> Result<Self> {
         let mut key = [0u8; 32];
         super::secret::fill_random(&mut key)?;
         Ok(Self { key, kept: Mutex::default(), turns: std::array::from_fn(|_| tokio::sync::Mutex::default()) })
     }
 
-    /// What a login and a password that were shown from a network are kept under: the first use from each is recorded.
+    /// Returns the cache key for a login and a password presented from a network. The network is part of it because the
+    /// first use from each network is recorded.
     pub(crate) fn digest(&self, login: &str, password: &str, network: IpAddr) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         let network = network.to_string();
@@ -135,12 +136,12 @@ impl VerifiedPasswords {
         *hasher.finalize().as_bytes()
     }
 
-    /// The account for which this password was right within the last minutes.
+    /// Returns the account for which this password was verified within the last minutes.
     pub(crate) fn get(&self, digest: &[u8; 32]) -> Option<Verified> {
         lock(&self.kept).get(digest).filter(|(_, at)| at.elapsed() < VERIFIED_FOR).map(|(verified, _)| *verified)
     }
 
-    /// Keeps a password that was just verified.
+    /// Stores a password that was just verified.
     pub(crate) fn put(&self, digest: [u8; 32], verified: Verified) {
         let mut kept = lock(&self.kept);
         if kept.len() >= MOST_PASSWORDS {
@@ -149,30 +150,30 @@ impl VerifiedPasswords {
         make_room(kept, MOST_PASSWORDS).insert(digest, (verified, Instant::now()));
     }
 
-    /// Notes that a password that is kept is not on this list.
+    /// Records that a cached password is not on this list.
     pub(crate) fn note_unlisted(&self, digest: &[u8; 32], list: Id) {
         if let Some((verified, _)) = lock(&self.kept).get_mut(digest) {
             verified.unlisted = Some(list);
         }
     }
 
-    /// Forgets a password that turned out to be old.
+    /// Removes a password that is no longer valid.
     pub(crate) fn remove(&self, digest: &[u8; 32]) {
         lock(&self.kept).remove(digest);
     }
 
-    /// Lets one request at a time verify the same password; the others find it in the cache afterwards.
+    /// Serialises requests that verify the same password. The later ones find it in the cache.
     pub(crate) async fn turn(&self, digest: &[u8; 32]) -> tokio::sync::MutexGuard<'_, ()> {
         self.turns[usize::from(digest[0]) % self.turns.len()].lock().await
     }
 }
 
-/// Which credentials had their time of last use written lately, so that parallel requests write it once.
+/// Credentials whose time of last use was written recently, so that parallel requests write it once.
 #[derive(Default)]
 pub(crate) struct Touches(Mutex<HashMap<Id, Timestamp>>);
 
 impl Touches {
-    /// Whether the caller shall write: nobody in this process did since `after`.
+    /// Returns whether the caller must write: no request in this process has done so since `after`.
     pub(crate) fn claim(&self, credential: Id, now: Timestamp, after: Timestamp) -> bool {
         let kept = lock(&self.0);
         if kept.get(&credential).is_some_and(|at| *at > after && *at <= now) {
@@ -184,11 +185,11 @@ impl Touches {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Entries are whole at every moment, so a panic elsewhere while the lock was held spoils nothing.
+    // Entries are consistent at every moment, so a panic while the lock was held does no damage.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Empties a full map: simpler than ages, and the next requests fill it with what is in use.
+/// Empties a full map. This is simpler than evicting by age, and the next requests refill it with the entries in use.
 fn make_room<K, V>(mut map: MutexGuard<'_, HashMap<K, V>>, most: usize) -> MutexGuard<'_, HashMap<K, V>> {
     if map.len() >= most {
         map.clear();
@@ -196,13 +197,13 @@ fn make_room<K, V>(mut map: MutexGuard<'_, HashMap<K, V>>, most: usize) -> Mutex
     map
 }
 
-/// A credential that was found in the database. Whether it is good also depends on the time.
+/// A credential found in the database. Its validity also depends on the time and, for a token, on the client's network.
 pub(super) struct Held {
     pub(super) caller: Caller,
     pub(super) id: Id,
     pub(super) expires_at: Option<Timestamp>,
     pub(super) used_at: Option<Timestamp>,
-    /// The only networks from which it is good; none for all.
+    /// The only networks from which it is valid; empty for all.
     pub(super) networks: Vec<Network>,
 }
 

@@ -1,58 +1,58 @@
-//! Who asks, and by which credential.
+//! The caller of a request, and the credential presented.
 
 use std::net::IpAddr;
 
 use model::{Id, Preferences, Principal};
 
-/// With what a request proved whose it is.
+/// Credential by which a request proved its caller's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credential {
     /// A session that began with a sign-in.
     Session {
         /// The session's identifier.
         id: Id,
-        /// Key for form tokens of this session, derived from its secret.
+        /// Key for CSRF tokens in forms of this session, derived from its secret.
         csrf_key: [u8; 32],
     },
     /// A personal access token.
     Token {
-        /// The token's identifier.
+        /// Identifier of the token.
         id: Id,
     },
-    /// Login and password with the request itself.
+    /// Login and password sent with the request itself.
     Password,
 }
 
-/// Who makes a request.
+/// The user who makes a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The user with all groups.
+    /// The user, with all groups.
     pub principal: Principal,
-    /// How the user proved it.
+    /// Credential that the user presented.
     pub credential: Credential,
     /// Language and theme.
     pub preferences: Preferences,
 }
 
-/// From where somebody signs in.
+/// Origin of a sign-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// The client's address, as far as it can be believed; never one that the client itself claims.
+    /// The client's address, as far as it can be trusted; never one that the client itself claims.
     pub address: IpAddr,
-    /// What the client calls itself, or empty.
+    /// Name that the client gives itself (its user agent), or empty.
     pub agent: String,
-    /// The secret of the device that was given to it at an earlier sign-in, if it shows one.
+    /// The device secret that the client received at an earlier sign-in, if it presents one.
     pub device: Option<String>,
 }
 
-/// For what a password is shown.
+/// Purpose for which a password is presented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// A session begins, or is proved anew; that is recorded there.
+    /// To begin a session or renew its proof. The caller of the check records the success.
     Session,
-    /// One request; the success is recorded when it is checked.
+    /// To authenticate one request. The check itself records the success.
     Request,
-    /// A new password takes its place, so that it may be one that nobody may have any more.
+    /// To replace the password by a new one. The old password may therefore be a forbidden one.
     Change,
 }
 

@@ -1,6 +1,8 @@
-//! Owns what an account knows its people by besides passwords: browsers that signed in before, and addresses from which programs did.
+//! Known devices and addresses of an account: browsers that have signed in before, and addresses from which programs
+//! have.
 //!
-//! What is known proves nothing. It has a budget of its own for wrong passwords, so that strangers lock nobody out.
+//! Being known proves nothing. It gives a separate budget for wrong passwords, so that strangers' guesses do not lock
+//! out the account's user.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,12 +14,12 @@ use model::{Id, LoginName, Result, Timestamp};
 use super::secret::{self, SecretKind};
 use super::throttle::{self, Subject};
 
-/// Most devices and addresses that an account knows; the ones that were not seen for longest go first.
+/// Maximum number of devices and addresses known for an account. Those not seen for longest are dropped first.
 const MOST_KNOWN: usize = 20;
-/// How long a device is known that does not come back; the age of its cookie.
+/// Time for which an unused device stays known; also the maximum age of its cookie.
 pub const DEVICE_LIFE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// From where a password is tried, as an account may know it.
+/// Origin of a password attempt, matched against the known devices and addresses of an account.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Whereabouts {
     address: IpAddr,
@@ -30,9 +32,9 @@ impl Whereabouts {
         Self { address: address.to_canonical(), device }
     }
 
-    /// What an attempt on an account name counts for. A known device counts for itself alone. At a known address the account
-    /// name is not locked, since programs keep no cookies. Always in this order, so that two servers that count at the same
-    /// time cannot wait for each other.
+    /// Returns the subjects that an attempt on a login counts against. A known device counts against itself alone. At a
+    /// known address, the login itself is not locked, because programs keep no cookies. The order is always the same,
+    /// so that two servers that count at the same time cannot deadlock.
     pub(crate) fn subjects(&self, reader: &mut Reader, login: Option<&LoginName>) -> Result<Vec<Subject>> {
         let network = Subject::address(self.address);
         let Some(login) = login else { return Ok(vec![network]) };
@@ -48,7 +50,8 @@ impl Whereabouts {
         Ok(vec![Subject::login(login), pair, network])
     }
 
-    /// Keeps the device: the one that was shown when somebody here knows it, else a new one, whose secret is returned for it.
+    /// Stores the device. Keeps the presented device if any account knows it. Otherwise stores a new one and returns
+    /// its secret for the client.
     pub(crate) fn keep_device(
         &self,
         tx: &mut Transaction,
@@ -66,13 +69,13 @@ impl Whereabouts {
         Ok(Some(fresh.0.clone()))
     }
 
-    /// Keeps the address, from which a program showed the right password.
+    /// Stores the address from which a program presented the right password.
     pub(crate) fn keep_address(&self, tx: &mut Transaction, account: Id, now: Timestamp) -> Result<()> {
         known_device::keep(tx, account, &address_hash(self.address), now, MOST_KNOWN)
     }
 }
 
-/// Forgets devices and addresses that were not seen since [`DEVICE_LIFE`] before `limit`.
+/// Removes devices and addresses not seen for [`DEVICE_LIFE`] before `limit`.
 pub(crate) fn purge(tx: &mut Transaction, limit: Timestamp) -> Result<()> {
     known_device::purge(tx, limit.before(DEVICE_LIFE))?;
     Ok(())

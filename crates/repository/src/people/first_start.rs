@@ -1,4 +1,4 @@
-//! Owns what a new farm knows about people: the built-in roles, the group *Everyone* and the administrator.
+//! Initial roles, groups and accounts of a new farm: the built-in roles, the group *Everyone* and the administrator.
 
 use database::Transaction;
 use database::configuration::{account, event, farm, group, principal, role};
@@ -11,11 +11,13 @@ use crate::Repository;
 const ADMINISTRATOR: &str = "admin";
 
 impl Repository {
-    /// Gives a farm without people its roles, the group *Everyone* and the administrator `admin`, with the given password or
-    /// with a generated one, which is returned: it cannot be shown again. Does nothing in a farm that has an administrator.
+    /// Creates the roles, the group *Everyone* and the administrator `admin` in a farm without accounts. The password
+    /// is the given one or a generated one. A generated password is returned, because it cannot be shown again. Does
+    /// nothing in a farm that has an administrator.
     ///
     /// # Errors
-    /// Invalid with code `invalid_password`; Unavailable or Corrupt from the configuration database.
+    /// `Invalid` with code `invalid_password` or `easy_password`; `Unavailable` or `Corrupt` from the configuration
+    /// database.
     pub(crate) async fn create_administrator(&self, password: Option<String>) -> Result<Option<String>> {
         let existing = self.inner.configuration.read(account::first_farm_administrator).await?;
         if existing.is_some() {

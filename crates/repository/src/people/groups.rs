@@ -1,4 +1,4 @@
-//! Owns what may be done with groups and their members.
+//! Operations on groups and their members.
 
 use database::configuration::{account, event, farm, group, principal};
 use database::{Reader, Transaction};
@@ -10,10 +10,11 @@ use super::accounts::missing as no_account;
 use super::{Group, Member, text};
 
 impl Session {
-    /// Makes a group without members.
+    /// Creates a group without members.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; Invalid for a bad name; Conflict with code `name_taken`.
+    /// `Forbidden` for callers who are not farm administrators; `Invalid` for a bad name; `Conflict` with code
+    /// `name_taken`.
     pub async fn create_group(&self, name: &str, description: &str) -> Result<Group> {
         self.require_farm_administrator("create groups")?;
         let (name, description) = (Name::new(name)?, text::description(description)?);
@@ -35,35 +36,36 @@ impl Session {
         self.repository.inner.configuration.write(create).await
     }
 
-    /// Up to `limit` groups (at most 1,000) by name, behind the name `after`. Everybody who is signed in may know them.
+    /// Returns up to `limit` groups (at most 1,000) in order of name, after the name `after`. All signed-in users may
+    /// see them.
     pub async fn groups(&self, after: &str, limit: usize) -> Result<Vec<Group>> {
         let after = fold(after);
         self.repository.inner.configuration.read(move |r| group::list(r, &after, limit.min(MAX_PAGE))).await
     }
 
-    /// A group. Everybody who is signed in may know it.
+    /// Returns a group. All signed-in users may see it.
     ///
     /// # Errors
-    /// NotFound.
+    /// `NotFound`.
     pub async fn group(&self, id: Id) -> Result<Group> {
         self.repository.inner.configuration.read(move |r| existing(r, id)).await
     }
 
-    /// The group with this name, compared without case.
+    /// Returns the group with this name, ignoring case.
     ///
     /// # Errors
-    /// NotFound; Invalid for what cannot be a name.
+    /// `NotFound`; `Invalid` for text that cannot be a name.
     pub async fn group_by_name(&self, name: &str) -> Result<Group> {
         let name = Name::new(name)?;
         let none = Error::not_found(format!("there is no group \"{name}\""));
         self.repository.inner.configuration.read(move |r| group::find_by_name(r, &name)).await?.ok_or(none)
     }
 
-    /// Changes name and description; `None` leaves one as it is.
+    /// Changes name and description; `None` leaves a value unchanged.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; NotFound; Invalid for a bad name and, with code `built_in`, for
-    /// *Everyone*; Conflict with code `name_taken`.
+    /// `Forbidden` for callers who are not farm administrators; `NotFound`; `Invalid` for a bad name and, with code
+    /// `built_in`, for *Everyone*; `Conflict` with code `name_taken`.
     pub async fn update_group(&self, id: Id, name: Option<&str>, description: Option<&str>) -> Result<Group> {
         self.require_farm_administrator("change groups")?;
         let name = name.map(Name::new).transpose()?;
@@ -86,10 +88,11 @@ impl Session {
         self.repository.inner.configuration.write(update).await
     }
 
-    /// Deletes a group. What it was allowed to do, nobody may do through it from the next request on.
+    /// Deletes a group. From the next request on, its members no longer have the rights granted to it.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; NotFound; Invalid with code `built_in` for *Everyone*.
+    /// `Forbidden` for callers who are not farm administrators; `NotFound`; `Invalid` with code `built_in` for
+    /// *Everyone*.
     pub async fn delete_group(&self, id: Id) -> Result<()> {
         self.require_farm_administrator("delete groups")?;
         let actor = self.principal.id;
@@ -103,11 +106,11 @@ impl Session {
         self.repository.inner.configuration.write_vital(delete).await
     }
 
-    /// Puts an account into a group, from the next request on; nothing happens when it is there.
+    /// Adds an account to a group, effective from the next request on. Does nothing if it is a member already.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed`, whether the group has a
-    /// role or not: it may be given one afterwards; NotFound; Invalid with code `built_in` for *Everyone*.
+    /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed`, even if the group
+    /// has no role, because it may be given one afterwards; `NotFound`; `Invalid` with code `built_in` for *Everyone*.
     pub async fn add_member(&self, id: Id, member: Id) -> Result<()> {
         self.require_farm_administrator("change the members of groups")?;
         self.require_fresh("add members to a group")?;
@@ -124,10 +127,11 @@ impl Session {
         self.repository.inner.configuration.write(add).await
     }
 
-    /// Takes an account out of a group, from the next request on; nothing happens when it is not there.
+    /// Removes an account from a group, effective from the next request on. Does nothing if it is not a member.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; NotFound; Invalid with code `built_in` for *Everyone*.
+    /// `Forbidden` for callers who are not farm administrators; `NotFound`; `Invalid` with code `built_in` for
+    /// *Everyone*.
     pub async fn remove_member(&self, id: Id, member: Id) -> Result<()> {
         self.require_farm_administrator("change the members of groups")?;
         let actor = self.principal.id;
@@ -143,11 +147,12 @@ impl Session {
         self.repository.inner.configuration.write_vital(remove).await
     }
 
-    /// Up to `limit` members (at most 1,000) of a group by login, behind the login `after`; of *Everyone*, the accounts that
-    /// are not disabled.
+    /// Returns up to `limit` members (at most 1,000) of a group in order of login, after the login `after`. For
+    /// *Everyone*, returns the accounts that are not disabled.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators and members; NotFound.
+    /// `Forbidden` for callers who are neither farm administrators nor members, and for *Everyone* for all callers who
+    /// are not farm administrators; `NotFound`.
     pub async fn members(&self, id: Id, after: &str, limit: usize) -> Result<Vec<Member>> {
         if id == Principal::EVERYONE || !self.principal.groups.contains(&id) {
             self.require_farm_administrator("list the members of this group")?;

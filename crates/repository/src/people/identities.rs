@@ -1,4 +1,4 @@
-//! What the identity functions keep in memory.
+//! In-memory state of the identity functions.
 
 use std::sync::atomic::AtomicI64;
 
@@ -6,25 +6,25 @@ use crate::farm::busy::Busy;
 
 use super::{cache, password};
 
-/// What the identity functions keep in memory, once for each open farm.
+/// In-memory state of the identity functions, one for each open farm.
 pub(crate) struct Identities {
     pub(super) hasher: password::Hasher,
     pub(super) verified: cache::VerifiedPasswords,
-    /// Who changes their own password.
+    /// Users whose change of their own password is in progress.
     pub(super) changes: Busy,
     pub(super) held: cache::Credentials,
     pub(super) groups: cache::GroupCache,
     pub(super) names: cache::NameCache,
     pub(super) touches: cache::Touches,
-    /// When this process last dropped old counters and sessions, in microseconds.
+    /// Time, in microseconds, at which this process last purged old counters and sessions.
     pub(super) purged_at: AtomicI64,
 }
 
 impl Identities {
-    /// Nothing in memory yet.
+    /// Returns an empty state.
     ///
     /// # Errors
-    /// Unavailable, when the operating system gives no random numbers.
+    /// `Unavailable` when the operating system gives no random numbers.
     pub(crate) fn new() -> model::Result<Self> {
         Ok(Self {
             hasher: password::Hasher::new(),

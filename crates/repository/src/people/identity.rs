@@ -1,7 +1,8 @@
-//! Owns who stands behind a credential that a request shows: a session, a token, or login and password.
+//! Identification of the user behind a credential presented with a request: a session, a token, or login and password.
 //!
-//! Sessions and tokens run for every request: one short read of the configuration database, in which everything that can
-//! revoke the credential is looked at. What is unknown, expired, revoked or disabled gives the same answer: nobody.
+//! Sessions and tokens are checked for every request, by one short read of the configuration database that covers
+//! everything that can revoke the credential. An unknown, expired, revoked or disabled credential gives the same
+//! result: `None`.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,21 +23,21 @@ use super::Client;
 use super::caller::Purpose;
 use super::secret::{self, SecretKind};
 
-/// A session that is not used ends after this time.
+/// Idle time after which a session ends.
 pub(super) const SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
-/// How exactly the time of last use is known.
+/// Precision of the time of last use.
 const TOUCH_EVERY: Duration = Duration::from_secs(60);
-/// How far the clocks of two servers of a farm may differ. A session from further in the future was begun by a clock that
-/// ran ahead; it would outlive its time, so it ends.
+/// Maximum difference between the clocks of two servers of a farm. A session whose last use lies further in the future
+/// comes from a clock that ran ahead. It would outlive its time, so it is refused.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(10 * 60);
 
-/// The row of a credential, whose account's groups are still to be found.
+/// The row of a credential, before the groups of its account are known.
 struct Shown {
     identity: Identity,
     credential: Credential,
     proof: Proof,
     limits: Limits,
-    /// Whether there are places among the limits, which are still to be found.
+    /// True if the limits include places, which are not loaded yet.
     has_places: bool,
     networks: Vec<Network>,
     id: Id,
@@ -45,33 +46,35 @@ struct Shown {
 }
 
 impl Repository {
-    /// Who holds the session with this secret; nobody when it is unknown, ended or its account disabled.
+    /// Returns the holder of the session with this secret; `None` when the session is unknown or ended, or its account
+    /// is disabled.
     ///
     /// # Errors
-    /// Unavailable or Corrupt from the configuration database.
+    /// `Unavailable` or `Corrupt` from the configuration database.
     pub async fn caller_from_session(&self, secret: &str) -> Result<Option<Caller>> {
         let caller = self.session_at(secret, Timestamp::now()).await?;
         count("session", caller.is_some());
         Ok(caller)
     }
 
-    /// Who holds the token with this secret and shows it from this address; nobody when it is unknown, expired, not for that
-    /// network, or its account disabled.
+    /// Returns the holder of the token with this secret, presented from this address. Returns `None` when the token is
+    /// unknown, expired or not valid for that network, or its account is disabled.
     ///
     /// # Errors
-    /// Unavailable or Corrupt from the configuration database.
+    /// `Unavailable` or `Corrupt` from the configuration database.
     pub async fn caller_from_token(&self, secret: &str, address: IpAddr) -> Result<Option<Caller>> {
         let caller = self.token_at(secret, address, Timestamp::now()).await?;
         count("token", caller.is_some());
         Ok(caller)
     }
 
-    /// Who has this login and password; nobody when they do not fit or the account is disabled. A password that was right
-    /// is not checked by argon2 again for some minutes, but each call looks whether it still is the account's password.
+    /// Returns the user with this login and password; `None` when they do not match or the account is disabled. A
+    /// verified password is not checked by argon2 again for some minutes, but each call checks that it still is the
+    /// account's password.
     ///
     /// # Errors
-    /// Exhausted with code `too_many_attempts` after too many failures; Forbidden with code `leaked_password` when the
-    /// password is right and nobody may have it any more; Unavailable or Corrupt from the configuration database.
+    /// `Exhausted` with code `too_many_attempts` after too many failures; `Forbidden` with code `leaked_password` when
+    /// the password is right but has since been forbidden; `Unavailable` or `Corrupt` from the configuration database.
     pub async fn caller_from_password(&self, login: &str, password: &str, client: &Client) -> Result<Option<Caller>> {
         let identity = self.authenticate(login, password, client, Purpose::Request).await?;
         count("password", identity.is_some());
@@ -84,10 +87,10 @@ impl Repository {
         caller.await.map(Some)
     }
 
-    /// The oldest enabled farm administrator, as whom commands on the data directory itself work.
+    /// Returns the oldest enabled farm administrator. Commands that work on the data directory itself act as this user.
     ///
     /// # Errors
-    /// Corrupt when the farm has none.
+    /// `Corrupt` when the farm has none.
     pub async fn farm_administrator(&self) -> Result<Principal> {
         let repository = self.clone();
         let find = move |reader: &mut Reader| {
@@ -101,10 +104,10 @@ impl Repository {
         self.inner.configuration.read(find).await
     }
 
-    /// A user as the caller of operations, whoever asks.
+    /// Returns a user as the caller of operations, without any credential.
     ///
     /// # Errors
-    /// NotFound; Unavailable or Corrupt from the configuration database.
+    /// `NotFound`; `Unavailable` or `Corrupt` from the configuration database.
     pub(crate) async fn principal(&self, id: Id) -> Result<Principal> {
         let repository = self.clone();
         let find = move |reader: &mut Reader| {
@@ -166,14 +169,14 @@ impl Repository {
         Ok(Some(held.caller.clone()))
     }
 
-    /// The credential with this hash, from memory while nothing at all was committed to the configuration database since it
-    /// was read.
+    /// Returns the credential with this hash. It comes from the cache as long as nothing was committed to the
+    /// configuration database since it was read.
     async fn held(
         &self,
         hash: [u8; 32],
         find: impl Fn(&mut Reader) -> Result<Option<Shown>> + Clone + Send + 'static,
     ) -> Result<Option<Arc<Held>>> {
-        // Taken before the read: a commit in between makes what is kept useless, never wrong.
+        // Taken before the read: a commit in between makes the cached entry useless, never wrong.
         let mark = self.inner.configuration.mark();
         if let Some(held) = mark.and_then(|mark| self.inner.identities.held.get(mark, &hash)) {
             return Ok(Some(held));
@@ -185,7 +188,8 @@ impl Repository {
         Ok(held)
     }
 
-    /// One statement finds the credential; the groups are mostly in memory, or are read once more with it on one snapshot.
+    /// Looks the credential up with one statement. The groups are mostly cached; otherwise credential and groups are
+    /// read again together, from one snapshot.
     async fn look_up(
         &self,
         find: impl Fn(&mut Reader) -> Result<Option<Shown>> + Clone + Send + 'static,
@@ -209,8 +213,8 @@ impl Repository {
         self.inner.configuration.read(find_all).await
     }
 
-    /// Writes the time of last use beside the request when the stored one is old. That it fails on a full disk must not
-    /// stop reading.
+    /// Writes the time of last use in the background when the stored one is old. A failure to write, such as on a full
+    /// disk, must not fail the request.
     fn touch(
         &self,
         credential: Id,
@@ -240,7 +244,7 @@ impl Shown {
     }
 }
 
-/// The principal of an identity, with its groups of the same snapshot.
+/// Returns the principal of an identity, with its groups from the same snapshot.
 pub(super) fn principal(
     reader: &mut Reader,
     identities: &Identities,

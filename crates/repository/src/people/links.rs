@@ -1,6 +1,6 @@
-//! Passwords of links to documents: hashed like those of accounts. Each network has a budget of failures of its own for
-//! each link. Greater networks have one, too, and so have all networks together; neither counts for a network that opened
-//! the link, so that no guess elsewhere keeps its people waiting.
+//! Passwords of share links: hashed like those of accounts. For each link, each network has its own budget of failures.
+//! Wider networks have one too, and so do all networks together. Neither of these two counts for a network that has
+//! opened the link before, so that guesses made elsewhere do not keep its users waiting.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -15,22 +15,23 @@ use super::secret::{self, SecretKind};
 use super::throttle::{self, Admission, Subject};
 use super::{Client, MAX_PASSWORD_CHARS, password};
 
-/// Fewest characters of a link's password: whoever guesses has to wait soon.
+/// Minimum number of characters of a link's password. It may be short, because the budgets of failures soon make a
+/// guesser wait.
 const MIN_CHARS: usize = 8;
-/// Time for which a network that opened a link is known.
+/// Time for which a network that opened a link stays known.
 const OPENED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// Most networks, and greater ones around them, that one link knows.
+/// Maximum number of networks, wider networks included, known for one link.
 pub(super) const MOST_OF_LINK: usize = 40;
-/// Most of all links.
+/// Maximum number of networks known for all links.
 const MOST_NETWORKS: usize = 100_000;
 
 impl Repository {
-    /// The secret of a new link, and the hash to store of it.
+    /// Returns the secret of a new link, and the hash to store.
     pub(crate) fn link_secret(&self) -> Result<(String, [u8; 32])> {
         secret::new(SecretKind::Link)
     }
 
-    /// The hash to store of a link's password.
+    /// Returns the hash to store for a link's password.
     pub(crate) async fn link_password(&self, password: &str) -> Result<String> {
         let length = password.chars().take(MAX_PASSWORD_CHARS + 1).count();
         if !(MIN_CHARS..=MAX_PASSWORD_CHARS).contains(&length) {
@@ -40,10 +41,10 @@ impl Repository {
         self.inner.identities.hasher.hash(password).await
     }
 
-    /// Whether `password` is the one of a link, whose stored hash is `stored`.
+    /// Returns whether `password` is the password of the link whose stored hash is `stored`.
     ///
     /// # Errors
-    /// Exhausted with code `too_many_attempts` after too many failures.
+    /// `Exhausted` with code `too_many_attempts` after too many failures.
     pub(crate) async fn try_link_password(
         &self,
         link: Id,
@@ -52,7 +53,8 @@ impl Repository {
         client: &Client,
     ) -> Result<bool> {
         let address = client.address;
-        // Before a turn is waited for, and again after it: a refusal takes no turn from others and writes nothing.
+        // Checked before waiting for a permit and again afterwards. A refusal takes no permit from others and writes
+        // nothing.
         self.refuse_waiting(link, address).await?;
         let turn = self.inner.identities.hasher.turn().await?;
         self.refuse_waiting(link, address).await?;
@@ -87,13 +89,13 @@ impl Repository {
     }
 }
 
-/// Forgets networks that opened no link for long.
+/// Removes networks that have opened no link for [`OPENED_FOR`] before `limit`, and those beyond [`MOST_NETWORKS`].
 pub(crate) fn purge(tx: &mut Transaction, limit: Timestamp) -> Result<()> {
     link_network::purge(tx, limit.before(OPENED_FOR), MOST_NETWORKS)?;
     Ok(())
 }
 
-/// What an attempt at the password of a link counts for.
+/// Returns the subjects that an attempt at the password of a link counts against.
 fn subjects(reader: &mut Reader, link: Id, address: IpAddr, now: Timestamp) -> Result<Vec<Subject>> {
     let mut subjects = vec![Subject::link_pair(link, address), Subject::address(address)];
     let mut opened = |network: &str| {
@@ -109,7 +111,7 @@ fn subjects(reader: &mut Reader, link: Id, address: IpAddr, now: Timestamp) -> R
     Ok(subjects)
 }
 
-/// Keeps from where a link was opened.
+/// Stores the networks from which a link was opened.
 pub(super) fn keep_opened(tx: &mut Transaction, link: Id, address: IpAddr, now: Timestamp) -> Result<()> {
     for network in [exact(address), wide(address)] {
         link_network::keep(tx, link, &network_hash(&network), now, MOST_OF_LINK)?;
@@ -129,7 +131,7 @@ fn network_hash(network: &str) -> [u8; 32] {
     blake3::derive_key("strongroom 2026-11 a network from which a link was opened", network.as_bytes())
 }
 
-/// The hash by which the secret of a link is compared; none for text that cannot be one.
+/// Returns the hash by which the secret of a link is compared; `None` for text that cannot be one.
 pub(crate) fn link_hash(secret: &str) -> Option<[u8; 32]> {
     secret::hash(SecretKind::Link, secret)
 }

@@ -1,7 +1,8 @@
-//! People: accounts, groups, roles, and how a request proves whose it is.
+//! People: accounts, groups, roles, and authentication of requests.
 //!
-//! Identity functions stand on [`Repository`](crate::Repository), because nobody is known before them; everything else stands
-//! on [`Session`](crate::Session) and asks first what the caller may do. This module must not know content.
+//! Identity functions are methods of [`Repository`](crate::Repository), because no user is known before they run.
+//! Everything else is a method of [`Session`](crate::Session) and first checks the caller's rights. This module must
+//! not know content.
 
 mod accounts;
 mod cache;

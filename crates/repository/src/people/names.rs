@@ -1,4 +1,4 @@
-//! Owns how users and groups are found by what somebody types, and how identifiers become names.
+//! Search for users and groups by typed text, and look-up of names by identifier.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,14 +9,14 @@ use model::{Id, Result, fold};
 use super::PrincipalName;
 use crate::Session;
 
-/// Most principals that one search returns.
+/// Maximum number of principals that one search returns.
 const MOST_FOUND: usize = 50;
-/// Names that one statement looks up.
+/// Number of names that one statement looks up.
 const NAMES_AT_ONCE: usize = 500;
 
 impl Session {
-    /// Up to `limit` (at most 50) enabled users and groups whose login, name or a word of the name begins with `prefix`,
-    /// compared without case. An empty prefix finds the first ones. Everybody who is signed in may search.
+    /// Returns up to `limit` (at most 50) enabled users and groups whose login, name or a word of the name begins with
+    /// `prefix`, ignoring case. An empty prefix finds the first ones. All signed-in users may search.
     pub async fn search_principals(&self, prefix: &str, limit: usize) -> Result<Vec<PrincipalName>> {
         let (prefix, limit) = (fold(prefix.trim()), limit.min(MOST_FOUND));
         if prefix.contains(char::is_control) {
@@ -24,7 +24,7 @@ impl Session {
         }
         let search = move |reader: &mut Reader| {
             let mut seen = HashSet::new();
-            // Somebody may be found by several words.
+            // One principal may be found by several words.
             let mut found = principal::search(reader, &prefix, 4 * limit)?;
             found.retain(|id| seen.insert(*id));
             found.truncate(limit);
@@ -35,8 +35,8 @@ impl Session {
         self.repository.inner.configuration.read(search).await
     }
 
-    /// The names of users and groups, also of disabled and deleted accounts. What does not exist is not in the answer. Names
-    /// that were asked before are in memory until somebody changes accounts or groups.
+    /// Returns the names of users and groups, including disabled and deleted accounts. Identifiers that do not exist
+    /// are left out. Names looked up before are cached until an account or group changes.
     pub async fn principal_names(&self, ids: &[Id]) -> Result<HashMap<Id, PrincipalName>> {
         let (cache, version) = (&self.repository.inner.identities.names, self.principal.directory_version);
         let (mut names, missing) = cache.get(version, ids);

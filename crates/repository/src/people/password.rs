@@ -1,4 +1,4 @@
-//! Owns how passwords are judged, hashed, checked and generated.
+//! Judging, hashing, verifying and generating passwords.
 //!
 //! Must not know accounts or the database.
 
@@ -11,43 +11,45 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use model::{Code, Error, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Fewest characters of a password.
+/// Minimum number of characters of a password.
 pub const MIN_PASSWORD_CHARS: usize = 12;
-/// Most characters of a password.
+/// Maximum number of characters of a password.
 pub const MAX_PASSWORD_CHARS: usize = 1_024;
 
-/// A password that this many guesses of somebody who knows how people choose would find is refused.
+/// Minimum number of guesses that finding a password must take. The estimate assumes an attacker who knows common
+/// patterns.
 const FEWEST_GUESSES: u64 = 1_000_000;
-/// Characters of a password by which it is judged.
+/// Number of characters of a password that are judged.
 const JUDGED_CHARS: usize = 64;
 
-/// Memory of one hash in KiB, and passes over it: the floor that OWASP's cheat sheet on password storage names for one lane.
+/// Memory of one hash in KiB, and passes over it (`PASSES`): the minimum that OWASP's cheat sheet on password storage
+/// gives for one lane.
 const MEMORY_KIB: u32 = 19 * 1_024;
 const PASSES: u32 = 2;
-/// Longest time that a check waits for its turn.
+/// Maximum time that a check waits for its permit.
 const LONGEST_QUEUE: Duration = Duration::from_secs(20);
-/// Letters and digits that are not taken for each other; 32 of them, so that each carries 5 bits.
+/// Letters and digits that are not confused with each other; 32 of them, so that each carries 5 bits.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
-/// Runs argon2id, a few at once, on threads that may block.
+/// Runs argon2id, a few hashes at a time, on threads that may block.
 pub(crate) struct Hasher {
     turns: Arc<Semaphore>,
 }
 
-/// The right to run one hash now.
+/// Permit to run one hash.
 pub(crate) struct Turn(OwnedSemaphorePermit);
 
 impl Hasher {
-    /// A hasher that uses at most as many processors as there are, and at most four.
+    /// Returns a hasher that runs one hash per processor at a time, and at most four.
     pub(crate) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self { turns: Arc::new(Semaphore::new(processors.min(4))) }
     }
 
-    /// Waits for a turn.
+    /// Waits for a permit.
     ///
     /// # Errors
-    /// Unavailable, when too many others wait.
+    /// `Unavailable` when too many others are waiting.
     pub(crate) async fn turn(&self) -> Result<Turn> {
         match tokio::time::timeout(LONGEST_QUEUE, self.turns.clone().acquire_owned()).await {
             Ok(Ok(permit)) => Ok(Turn(permit)),
@@ -56,10 +58,10 @@ impl Hasher {
         }
     }
 
-    /// The hash of a new password of an account, in PHC text form. `own` are the texts that belong to the person.
+    /// Returns the hash of a new password of an account, in PHC string format. `own` are texts that belong to the user.
     ///
     /// # Errors
-    /// Invalid with code `invalid_password` or `easy_password`.
+    /// `Invalid` with code `invalid_password` or `easy_password`.
     pub(crate) async fn hash_new(&self, password: &str, own: &[&str]) -> Result<String> {
         let (turn, password) = (self.turn().await?, password.to_owned());
         let own: Vec<String> = own.iter().map(|text| (*text).to_owned()).collect();
@@ -71,7 +73,7 @@ impl Hasher {
         .await
     }
 
-    /// Whether a password that was right would be refused as a new one.
+    /// Returns whether a verified password would be refused as a new one.
     pub(crate) async fn is_outdated(&self, password: &str, own: Vec<String>) -> Result<bool> {
         let (turn, password) = (self.turn().await?, password.to_owned());
         blocking(turn, move || {
@@ -81,14 +83,14 @@ impl Hasher {
         .await
     }
 
-    /// The hash of a link's password, in PHC text form.
+    /// Returns the hash of a link's password, in PHC string format.
     pub(crate) async fn hash(&self, password: &str) -> Result<String> {
         let (turn, password) = (self.turn().await?, password.to_owned());
         blocking(turn, move || hash(&password)).await
     }
 }
 
-/// Whether `password` is the one behind `stored`. Without a stored hash the answer is no, after the same time.
+/// Returns whether `password` matches the hash `stored`. Without a stored hash, returns false after the same time.
 pub(crate) async fn verify(turn: Turn, password: &str, stored: Option<String>) -> Result<bool> {
     let password = password.to_owned();
     blocking(turn, move || {
@@ -104,8 +106,8 @@ pub(crate) async fn verify(turn: Turn, password: &str, stored: Option<String>) -
     .await
 }
 
-/// Refuses passwords that are too short, too long or too easy to guess. `own` are the texts that belong to the person, such as the
-/// login and the name. Takes some milliseconds.
+/// Refuses passwords that are too short, too long or too easy to guess. `own` are texts that belong to the user, such
+/// as the login and the name. Takes some milliseconds.
 pub(crate) fn check(password: &str, own: &[&str]) -> Result<()> {
     let length = password.chars().take(MAX_PASSWORD_CHARS + 1).count();
     if !(MIN_PASSWORD_CHARS..=MAX_PASSWORD_CHARS).contains(&length) {
@@ -122,22 +124,22 @@ pub(crate) fn check(password: &str, own: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Whether few guesses find the password: it is one of the commonest or made of one, of what belongs to the person, of rows of
-/// keys, dates or repetitions.
+/// Returns whether few guesses find the password. Such passwords are among the commonest or derived from one, or are
+/// made of the user's own texts, keyboard rows, dates or repetitions.
 fn is_easy(password: &str, own: &[&str]) -> bool {
     let folded = password.to_lowercase();
     if own.iter().any(|text| text.to_lowercase() == folded) {
         return true;
     }
-    // Further characters make it no easier, and the estimate takes longer for each.
+    // Further characters make the password no easier, and each lengthens the estimate.
     let begin: String = password.chars().take(JUDGED_CHARS).collect();
     zxcvbn::zxcvbn(&begin, own).guesses() < FEWEST_GUESSES
 }
 
-/// A random password of 100 bits, in four groups of five characters that can be read aloud.
+/// Returns a random password of 100 bits, in four groups of five characters that can be read aloud.
 ///
 /// # Errors
-/// Unavailable, when the operating system gives no random numbers.
+/// `Unavailable` when the operating system gives no random numbers.
 pub fn generate_password() -> Result<String> {
     let mut random = [0u8; 20];
     super::secret::fill_random(&mut random)?;
@@ -160,7 +162,7 @@ fn hash(password: &str) -> Result<String> {
     Ok(argon2()?.hash_password(password.as_bytes()).map_err(failed)?.to_string())
 }
 
-/// The hash of a password that nobody has, for logins that do not exist.
+/// Returns the hash of a password that no account has, for logins that do not exist.
 fn nobody() -> Result<&'static str> {
     static NOBODY: OnceLock<String> = OnceLock::new();
     match NOBODY.get() {
@@ -173,7 +175,7 @@ fn nobody() -> Result<&'static str> {
 }
 
 async fn blocking<T: Send + 'static>(turn: Turn, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    // The turn ends with the work, even when nobody waits for its outcome any more.
+    // The permit is released when the work ends, even if no caller waits for the result any more.
     let task = tokio::task::spawn_blocking(move || {
         let _turn = turn.0;
         work()

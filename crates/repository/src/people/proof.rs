@@ -1,6 +1,7 @@
-//! How fresh the proof is that the caller is who they are, and proving it anew.
+//! Freshness of the proof of the caller's identity, and its renewal.
 //!
-//! What would let whoever sits at an open session, or found a token, stay for good asks for the password again.
+//! Some operations would give lasting access to a person who sits at an open session or has found a token. These
+//! operations require the password again.
 
 use std::time::Duration;
 
@@ -13,29 +14,30 @@ use crate::people::caller::Purpose;
 
 use super::Client;
 
-/// How long a proof is fresh.
+/// Time for which a proof is fresh.
 const FRESH: Duration = Duration::from_secs(10 * 60);
 
-/// Whether a proof is fresh at this time.
+/// Returns whether a proof is fresh at `now`.
 fn is_fresh(proof: Proof, now: Timestamp) -> bool {
     match proof {
         Proof::Command | Proof::Password => true,
-        // One from the future was noted by a clock that ran ahead; it would stay fresh for too long.
+        // A time further in the future was recorded by a clock that ran ahead. Such a proof would stay fresh for too
+        // long.
         Proof::Session(at) => at > now.before(FRESH) && at <= now.after(FRESH),
         Proof::Token => false,
     }
 }
 
 impl Session {
-    /// Whether the caller may do now what needs a fresh proof.
+    /// Returns whether the caller may currently perform operations that need a fresh proof.
     pub fn is_fresh(&self) -> bool {
         is_fresh(self.principal.proof, Timestamp::now())
     }
 
-    /// Refuses unless the caller proved within the last ten minutes who they are.
+    /// Refuses unless the caller has proved their identity within the last ten minutes.
     ///
     /// # Errors
-    /// Forbidden with code `fresh_sign_in_needed`.
+    /// `Forbidden` with code `fresh_sign_in_needed`.
     pub fn require_fresh(&self, what: &str) -> Result<()> {
         if self.is_fresh() {
             return Ok(());
@@ -50,11 +52,11 @@ impl Session {
         Err(Error::forbidden(text).with_code(Code::FreshSignInNeeded))
     }
 
-    /// Proves anew for a session of the caller's that it is them.
+    /// Renews the proof of identity for one of the caller's sessions.
     ///
     /// # Errors
-    /// Forbidden with code `wrong_password`, or with code `leaked_password` when it is right and nobody may have it any
-    /// more; Exhausted with code `too_many_attempts`; NotFound when the session has ended.
+    /// `Forbidden` with code `wrong_password`, or with code `leaked_password` when the password is right but forbidden;
+    /// `Exhausted` with code `too_many_attempts`; `NotFound` when the session has ended.
     pub async fn prove(&self, session: Id, password: &str, client: &Client) -> Result<()> {
         let login = &self.principal.login;
         let checked = self.repository.authenticate(login, password, client, Purpose::Session).await?;

@@ -1,4 +1,4 @@
-//! Owns what may be done with roles. Who has which role where is content's business.
+//! Operations on roles. Granting roles on items belongs to content.
 
 use std::collections::HashMap;
 
@@ -9,30 +9,30 @@ use model::{Code, Error, Id, Name, Result, Rights, Role, Timestamp};
 
 use crate::Session;
 
-/// Most roles of a farm.
+/// Maximum number of roles in a farm.
 const MOST_ROLES: usize = 1_000;
 
 impl Session {
-    /// All roles, the built-in ones first. Everybody who is signed in may know them.
+    /// Returns all roles, the built-in ones first. All signed-in users may see them.
     pub async fn roles(&self) -> Result<Vec<Role>> {
         self.repository.inner.configuration.read(role::list).await
     }
 
-    /// The role with this name, compared without case.
+    /// Returns the role with this name, ignoring case.
     ///
     /// # Errors
-    /// NotFound; Invalid for what cannot be a name.
+    /// `NotFound`; `Invalid` for text that cannot be a name.
     pub async fn role_by_name(&self, name: &str) -> Result<Role> {
         let name = Name::new(name)?;
         let none = Error::not_found(format!("there is no role \"{name}\""));
         self.repository.inner.configuration.read(move |reader| role::find_by_name(reader, &name)).await?.ok_or(none)
     }
 
-    /// Makes a role.
+    /// Creates a role.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; Invalid for a bad name; Conflict with code `name_taken`; Exhausted when
-    /// there are 1,000 roles already.
+    /// `Forbidden` for callers who are not farm administrators; `Invalid` for a bad name; `Conflict` with code
+    /// `name_taken`; `Exhausted` when there are 1,000 roles already.
     pub async fn create_role(&self, name: &str, rights: Rights) -> Result<Role> {
         self.require_farm_administrator("create roles")?;
         let name = Name::new(name)?;
@@ -57,11 +57,13 @@ impl Session {
         self.repository.inner.configuration.write(create).await
     }
 
-    /// Changes name and rights; `None` leaves one as it is. Takes effect on the next request of all who have the role.
+    /// Changes name and rights; `None` leaves a value unchanged. Takes effect on the next request of all users who have
+    /// the role.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed` for more rights; NotFound; Invalid for
-    /// a bad name and, with code `built_in`, for a role that came with the farm; Conflict with code `name_taken`.
+    /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed` for adding rights;
+    /// `NotFound`; `Invalid` for a bad name and, with code `built_in`, for a built-in role; `Conflict` with code
+    /// `name_taken`.
     pub async fn update_role(&self, id: Id, name: Option<&str>, rights: Option<Rights>) -> Result<Role> {
         self.require_farm_administrator("change roles")?;
         let name = name.map(Name::new).transpose()?;
@@ -87,10 +89,10 @@ impl Session {
         self.repository.inner.configuration.write(update).await
     }
 
-    /// How often each role is granted in all of the farm; roles that nobody has are missing.
+    /// Returns the number of grants of each role in the whole farm. Roles that are not granted are left out.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; Unavailable when a content database does not answer.
+    /// `Forbidden` for callers who are not farm administrators; `Unavailable` when a content database does not answer.
     pub async fn role_uses(&self) -> Result<HashMap<Id, u64>> {
         self.require_farm_administrator("see where roles are used")?;
         let mut uses = HashMap::new();
@@ -104,11 +106,11 @@ impl Session {
         Ok(uses)
     }
 
-    /// Deletes a role that nobody has. Should it be granted at the same moment, it allows nothing from the next request on.
+    /// Deletes a role that is not granted. A grant made at the same moment allows nothing from the next request on.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; NotFound; Invalid with code `built_in` for a role that came with the
-    /// farm; Conflict with code `role_in_use`.
+    /// `Forbidden` for callers who are not farm administrators; `NotFound`; `Invalid` with code `built_in` for a
+    /// built-in role; `Conflict` with code `role_in_use`.
     pub async fn delete_role(&self, id: Id) -> Result<()> {
         self.require_farm_administrator("delete roles")?;
         let present = self.repository.inner.configuration.read(move |reader| role::find(reader, id)).await?;

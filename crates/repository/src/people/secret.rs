@@ -1,11 +1,11 @@
-//! Owns the secrets of sessions and tokens: how they look, and what is stored of them.
+//! Secrets of sessions, tokens, links and devices: their form, and the hashes stored of them.
 //!
-//! A secret is 256 random bits. Only its BLAKE3 hash is stored and looked up, so neither a copy of the database nor the time
-//! that a look-up takes tells anything about a secret.
+//! A secret is 256 random bits. Only its BLAKE3 hash is stored and looked up, so neither a copy of the database nor the
+//! duration of a look-up reveals anything about a secret.
 
 use model::{Error, Result};
 
-/// What a secret is for; the beginning of its text tells, so that leaked ones can be searched for.
+/// Purpose of a secret. The prefix of its text shows it, so that leaked secrets can be searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SecretKind {
     Session,
@@ -25,7 +25,7 @@ impl SecretKind {
     }
 }
 
-/// A new secret and the hash to store of it.
+/// Returns a new secret and the hash to store.
 pub(crate) fn new(kind: SecretKind) -> Result<(String, [u8; 32])> {
     let mut random = [0u8; 32];
     fill_random(&mut random)?;
@@ -36,19 +36,20 @@ pub(crate) fn new(kind: SecretKind) -> Result<(String, [u8; 32])> {
     Ok((text, hash))
 }
 
-/// The hash by which a secret is looked up; `None` for text that cannot be a secret of this kind.
+/// Returns the hash by which a secret is looked up; `None` for text that cannot be a secret of this kind.
 pub(crate) fn hash(kind: SecretKind, text: &str) -> Option<[u8; 32]> {
     let digits = text.strip_prefix(kind.prefix())?;
     let fits = digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit());
     fits.then(|| *blake3::hash(text.as_bytes()).as_bytes())
 }
 
-/// The key of a session's form tokens: derived from its secret, so that it is never stored and ends with it.
+/// Returns the key of a session's CSRF tokens. It is derived from the session's secret, so that it is never stored and
+/// ends with the session.
 pub(crate) fn csrf_key(secret: &str) -> [u8; 32] {
     blake3::derive_key("strongroom 2026-11 form tokens of a web session", secret.as_bytes())
 }
 
-/// Fills `buffer` from the operating system's random numbers.
+/// Fills `buffer` with random bytes from the operating system.
 pub(crate) fn fill_random(buffer: &mut [u8]) -> Result<()> {
     getrandom::fill(buffer)
         .map_err(|e| Error::unavailable("the operating system gives no random numbers").with_source(e.to_string()))

@@ -1,7 +1,7 @@
-//! Owns checking a login and a password, and the sessions that begin with it.
+//! Verification of login and password, and the sessions that begin with it.
 //!
-//! A wrong password, an unknown login, an account without a password and a disabled one take the same time and give the same
-//! answer. What is not right is counted by [`throttle`] before it is checked.
+//! A wrong password, an unknown login, an account without a password and a disabled account take the same time and give
+//! the same answer. [`throttle`] counts each attempt before it is checked.
 
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;
@@ -24,26 +24,26 @@ use super::secret::{self, SecretKind};
 use super::throttle::{self, Admission, Reservation};
 use super::{MAX_PASSWORD_CHARS, WebSession, links, password, text};
 
-/// A session ends after this time, however much it is used.
+/// Maximum lifetime of a session, however much it is used.
 pub(super) const SESSION_LENGTH: Duration = Duration::from_secs(14 * 24 * 60 * 60);
-/// Most sessions of one account; the oldest end first.
+/// Maximum number of sessions of one account. The oldest end first.
 pub(super) const MOST_SESSIONS: usize = 100;
-/// How often old counters and sessions are dropped.
+/// Interval between purges of old counters and sessions.
 const PURGE_EVERY: Duration = Duration::from_secs(60);
-/// How long sessions that have ended are kept.
+/// Time for which ended sessions are kept.
 const ENDED_SESSIONS: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A session that has just begun.
 pub struct SignedIn {
-    /// What the client shows from now on; it is not stored and cannot be shown again.
+    /// Secret that the client presents from now on. It is not stored and cannot be shown again.
     pub secret: String,
-    /// When the session ends, however much it is used.
+    /// Time at which the session ends, however much it is used.
     pub expires_at: Timestamp,
-    /// Who signed in.
+    /// The user who signed in.
     pub principal: Principal,
-    /// Whether the password would be refused as a new one: it is short or easy to guess, and should be changed.
+    /// True if the password would be refused as a new one, because it is short or easy to guess. It should be changed.
     pub outdated_password: bool,
-    /// The secret of the device, which the client shows at later sign-ins; none when it has one that is known.
+    /// The device secret, which the client presents at later sign-ins; `None` if the client presented a known one.
     pub device: Option<String>,
 }
 
@@ -51,18 +51,18 @@ impl Repository {
     /// Begins a session.
     ///
     /// # Errors
-    /// Forbidden with code `sign_in_failed`, whatever was wrong, or with code `leaked_password` when the password is right and
-    /// nobody may have it any more; Exhausted with code `too_many_attempts` after too many failures; Unavailable or Corrupt
-    /// from the configuration database.
+    /// `Forbidden` with code `sign_in_failed`, whatever was wrong, or with code `leaked_password` when the password is
+    /// right but forbidden; `Exhausted` with code `too_many_attempts` after too many failures; `Unavailable` or
+    /// `Corrupt` from the configuration database.
     pub async fn sign_in(&self, login: &str, password: &str, client: &Client) -> Result<SignedIn> {
         self.sign_in_at(login, password, client, Timestamp::now()).await
     }
 
-    /// Gives an account a new password in the place of one that nobody may have any more, with which it cannot sign in.
+    /// Replaces a password that has since been forbidden, and with which the account can therefore not sign in.
     ///
     /// # Errors
-    /// Forbidden with code `sign_in_failed` when login and password do not fit or when the old password is not on the list; those of
-    /// [`change_own_password`](crate::Session::change_own_password).
+    /// `Forbidden` with code `sign_in_failed` when login and password do not match or when the old password is not on
+    /// the list; errors of [`change_own_password`](crate::Session::change_own_password).
     pub async fn replace_leaked_password(&self, login: &str, old: &str, new: &str, client: &Client) -> Result<()> {
         let identity = self.authenticate(login, old, client, Purpose::Change).await?.ok_or_else(failed)?;
         if !self.is_listed(old).await? {
@@ -72,7 +72,7 @@ impl Repository {
         self.as_caller(principal).change_own_password(old, new, client).await
     }
 
-    /// Ends the session with this secret; nothing happens when there is none.
+    /// Ends the session with this secret. Does nothing when there is none.
     pub async fn sign_out(&self, secret: &str) -> Result<()> {
         let Some(hash) = secret::hash(SecretKind::Session, secret) else { return Ok(()) };
         let end = move |tx: &mut Transaction| {
@@ -126,11 +126,11 @@ impl Repository {
         Ok(SignedIn { secret, expires_at, principal, outdated_password, device })
     }
 
-    /// The enabled account with this login and password.
+    /// Returns the enabled account with this login and password.
     ///
     /// # Errors
-    /// Exhausted with code `too_many_attempts`; Forbidden with code `leaked_password` when the password is right and
-    /// nobody may have it any more, unless it is shown to be changed.
+    /// `Exhausted` with code `too_many_attempts`; `Forbidden` with code `leaked_password` when the password is right
+    /// but forbidden, unless it is presented in order to be changed.
     pub(super) async fn authenticate(
         &self,
         login: &str,
@@ -139,7 +139,7 @@ impl Repository {
         purpose: Purpose,
     ) -> Result<Option<Identity>> {
         let verified = &self.inner.identities.verified;
-        // Neither a login nor a password outside the rules exists. It is handled like any other that does not fit.
+        // A login or password outside the rules cannot exist. It is handled like any other mismatch.
         let possible = password.chars().take(MAX_PASSWORD_CHARS + 1).count() <= MAX_PASSWORD_CHARS;
         let login = LoginName::new(login).ok().filter(|_| possible);
         let password = if possible { password } else { "" };
@@ -155,7 +155,8 @@ impl Repository {
             return Ok(Some(identity));
         }
         let Some((identity, asked)) = self.check(&attempt, password, purpose).await? else { return Ok(None) };
-        // A change records no sign-in: whoever signs in next must not find the password verified.
+        // A change of the password records no sign-in. The next sign-in must therefore not find the password in the
+        // cache.
         if purpose != Purpose::Change {
             let unlisted = asked.filter(|asked| !asked.listed).map(|asked| asked.list);
             let (account, password_version) = (identity.account, identity.password_version);
@@ -164,8 +165,8 @@ impl Repository {
         if asked.is_some_and(|asked| asked.listed) { Err(leaked()) } else { Ok(Some(identity)) }
     }
 
-    /// The account, when this password was right a short time ago and nothing changed since. It is looked for on the
-    /// list again when that is another one.
+    /// Returns the account if this password was verified recently and has not changed since. If the list of forbidden
+    /// passwords is another one than before, the password is looked up again.
     async fn verified_before(
         &self,
         digest: &[u8; 32],
@@ -197,7 +198,7 @@ impl Repository {
         Ok(Some(identity))
     }
 
-    /// Turns away who has to wait, before that costs anything.
+    /// Refuses an attempt that must wait, before it costs anything.
     async fn refuse_while_waiting(&self, attempt: &Attempt) -> Result<()> {
         let (from, login, now) = (attempt.from, attempt.login.clone(), Timestamp::now());
         let look = move |reader: &mut Reader| {
@@ -208,14 +209,15 @@ impl Repository {
         waiting.map_or(Ok(()), |wait| Err(refused(wait)))
     }
 
-    /// Counts one attempt and runs it. A password that is right is looked for on the list before anything is recorded.
+    /// Counts one attempt and makes it. A right password is looked up in the list of forbidden passwords before
+    /// anything is recorded.
     async fn check(
         &self,
         attempt: &Attempt,
         password: &str,
         purpose: Purpose,
     ) -> Result<Option<(Identity, Option<Asked>)>> {
-        // The turn comes first: otherwise many at once would count as failed attempts while they wait.
+        // The permit comes first: otherwise many concurrent attempts would count as failed while they wait.
         let turn = self.inner.identities.hasher.turn().await?;
         let (reservation, stored) = self.reserve(attempt).await?;
         let (known, hash) = match stored {
@@ -223,7 +225,7 @@ impl Repository {
             None => (None, None),
         };
         let right = password::verify(turn, password, hash).await?;
-        // Of a disabled account nothing more is looked for: that it is right must not show by how long it takes.
+        // For a disabled account the list is not consulted: the time taken must not show that the password is right.
         let asks = right && known.is_some_and(|(_, _, disabled)| !disabled) && purpose.asks_list();
         let asked = if asks { Some(self.ask_list(password).await?) } else { None };
         let succeeds = purpose == Purpose::Request && asked.is_none_or(|asked| !asked.listed);
@@ -252,18 +254,19 @@ impl Repository {
         let identity = self.inner.configuration.write_vital(settle).await?;
         match &identity {
             Some(_) if succeeds => count("success"),
-            // Counted when the session has begun.
+            // Counted once the session has begun.
             Some(_) => {}
             None => count("failure"),
         }
         Ok(identity.map(|identity| (identity, asked)))
     }
 
-    /// Counts an attempt before it is made, and reads what it has to match.
+    /// Counts an attempt before it is made, and reads the stored password that it must match.
     async fn reserve(&self, attempt: &Attempt) -> Result<(Reservation, Option<StoredPassword>)> {
         let (from, login) = (attempt.from, attempt.login.clone());
         let now = Timestamp::now();
-        // Sessions and devices are there again with a clock that was ahead and comes back.
+        // The limit allows for the clock: sessions and devices become valid again if the clock was ahead and is set
+        // back.
         let purge = match self.claim_purge(now) {
             true => Some(self.old_enough(ENDED_SESSIONS).await?),
             false => None,
@@ -301,7 +304,7 @@ impl Repository {
     }
 }
 
-/// One try at a password.
+/// One attempt at a password.
 struct Attempt {
     login: Option<LoginName>,
     address: IpAddr,
@@ -315,12 +318,12 @@ impl Attempt {
     }
 }
 
-/// The enabled account, if its password is still the one of this version.
+/// Returns the enabled account if its password still has this version.
 fn still(tx: &mut Transaction, account: Id, password_version: i64) -> Result<Option<Identity>> {
     Ok(account::find_identity(tx, account)?.filter(|identity| identity.password_version == password_version))
 }
 
-/// The login itself is not recorded: people type their password there by mistake.
+/// Records an event. The login itself is not recorded, because people type their password there by mistake.
 fn record(tx: &mut Transaction, actor: Id, action: &str, account: Id, detail: String) -> Result<()> {
     let subject = if account.is_none() { "account unknown".to_owned() } else { format!("account {account}") };
     event::record(tx, Timestamp::now(), actor, action, &subject, &detail)

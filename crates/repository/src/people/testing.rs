@@ -10,10 +10,10 @@ use super::sign_in::SESSION_LENGTH;
 use crate::Repository;
 
 impl Repository {
-    /// Begins a session of an account that proved at this time who it is; returns its secret.
+    /// Begins a session of an account, with a proof of identity made at `now`. Returns the session's secret.
     ///
     /// # Errors
-    /// NotFound; Unavailable or Corrupt from the configuration database.
+    /// `NotFound`; `Unavailable` or `Corrupt` from the configuration database.
     pub async fn begin_session_at(&self, account: Id, now: Timestamp) -> Result<String> {
         let (secret, hash) = secret::new(SecretKind::Session)?;
         let session = WebSession {

@@ -1,13 +1,14 @@
-//! Owns what texts about people may look like, and by what parts of them people are found.
+//! Rules for texts about people, and the terms by which people are found.
 
 use model::{Code, Error, MAX_COMMENT, MAX_NAME_CHARS, Result, fold};
 
-/// Longest e-mail address that mail can carry (RFC 5321, 4.5.3.1.3, without its brackets).
+/// Maximum length of an e-mail address in bytes (RFC 5321, 4.5.3.1.3, without its brackets).
 const MAX_EMAIL_BYTES: usize = 254;
-/// Most words of a name from which on it is found.
+/// Maximum number of words of a name at which a search term begins.
 const MOST_TERMS: usize = 8;
 
-/// A name that people see, trimmed: 1 to 255 characters without control characters. `what` names it in the message.
+/// Returns a display name, trimmed: 1 to 255 characters without control characters. `what` names the value in the error
+/// message.
 pub(super) fn display_name(what: &str, text: &str) -> Result<String> {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > MAX_NAME_CHARS || text.contains(char::is_control) {
@@ -17,7 +18,7 @@ pub(super) fn display_name(what: &str, text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// An e-mail address, trimmed, or the empty text. Whether mail arrives there, only mail can tell.
+/// Returns an e-mail address, trimmed, or the empty text. Only sending mail would show that the address works.
 pub(super) fn email(text: &str) -> Result<String> {
     let text = text.trim();
     let plausible = match text.rsplit_once('@') {
@@ -32,7 +33,7 @@ pub(super) fn email(text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// A description, trimmed: up to 4,000 characters, without control characters but line ends and tabs.
+/// Returns a description, trimmed: up to 4,000 characters, without control characters other than line ends and tabs.
 pub(super) fn description(text: &str) -> Result<String> {
     let text = text.trim();
     let bad = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
@@ -44,12 +45,14 @@ pub(super) fn description(text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// Text that came with a request and is only shown, such as the name of a browser: cut, control characters replaced.
+/// Returns text from a request that is only displayed, such as the name of a browser: truncated, with control
+/// characters replaced by spaces.
 pub(super) fn shown(text: &str, most: usize) -> String {
     text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// The folded texts by whose beginnings a principal is found: the login, and the name from each of its words on.
+/// Returns the folded texts that are matched by prefix to find a principal: the login, and the name from each of its
+/// words on.
 pub(super) fn terms(login: Option<&str>, name: &str) -> Vec<String> {
     let folded = fold(name);
     let mut terms: Vec<String> = login.map(fold).into_iter().collect();

@@ -1,8 +1,8 @@
-//! Owns how often passwords may be tried: for an account name from one network, for an account name, for a network, for a
-//! device that the account knows, and for a link.
+//! Limits on attempts at passwords: for a login from one network, for a login, for a network, for a device that the
+//! account knows, and for a link.
 //!
-//! An attempt is counted before it is checked, in a transaction of its own, so that parallel guesses and guesses on several
-//! servers share one budget and a restart does not renew it. Success takes the attempt back.
+//! An attempt is counted before it is checked, in its own transaction. Parallel guesses and guesses on several servers
+//! therefore share one budget, and a restart does not renew it. A success takes the attempt back.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
@@ -11,80 +11,81 @@ use database::configuration::throttle::{self, Attempts};
 use database::{Reader, Transaction};
 use model::{Code, Error, Id, LoginName, Result, Timestamp};
 
-/// Wait after the last free attempt; doubled with each further one.
+/// Wait after the last free attempt. Each further attempt doubles it.
 const FIRST_WAIT: Duration = Duration::from_secs(15);
-/// Longest wait.
+/// Maximum wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
-/// A counter that did not move for this long is forgotten.
+/// Time after which an unchanged counter is deleted.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60);
-/// Most counters that are kept.
+/// Maximum number of counters kept.
 const MOST_SUBJECTS: usize = 100_000;
 
-/// Failures of one login from one network before waiting begins.
+/// Number of failures of one login from one network before waiting begins.
 const FREE_OF_PAIR: i64 = 5;
-/// Failures of a login from anywhere within an hour, after which only known devices may try.
+/// Number of failures of a login from anywhere within an hour, after which only known devices and addresses may try.
 const FREE_OF_LOGIN: i64 = 100;
-/// Failures from a network, for any logins.
+/// Number of failures from one network, for any logins.
 const FREE_OF_NETWORK: i64 = 50;
-/// Failures at one link from a greater network, such as that of a provider's customer, within an hour.
+/// Number of failures at one link from one wide network, such as that of a provider's customer, within an hour.
 const FREE_OF_WIDE: i64 = 20;
-/// Failures at one link from networks that never opened it, within an hour.
+/// Number of failures at one link from networks that never opened it, within an hour.
 const FREE_OF_LINK: i64 = 200;
-/// The times in which one of these failures is forgiven: all within an hour.
+/// Time in which one failure of a wide network, or of a link (`LINK_RENEWS`), is forgiven: all of them within an hour.
 const WIDE_RENEWS: Duration = Duration::from_secs(180);
 const LINK_RENEWS: Duration = Duration::from_secs(18);
-/// The time in which one failure of a login is forgiven: all within an hour.
+/// Time in which one failure of a login is forgiven: all of them within an hour.
 const LOGIN_RENEWS: Duration = Duration::from_secs(36);
-/// The time in which one failure of a network is forgiven.
+/// Time in which one failure of a network is forgiven.
 const NETWORK_RENEWS: Duration = Duration::from_secs(30);
 
-/// How a budget that is used up comes back.
+/// Way in which a used-up budget recovers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
     /// After a wait that doubles with each failure, until a success.
     Doubling,
-    /// One by one, each after this time.
+    /// One failure at a time, each after this time.
     Renewed(Duration),
 }
 
-/// What attempts are counted for.
+/// Counter that attempts count against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Subject {
     key: String,
-    /// How many failures there may be before waiting begins.
+    /// Number of failures allowed before waiting begins.
     free: i64,
     pace: Pace,
 }
 
 impl Subject {
-    /// Attempts on one account name from one network, whether there is such an account or not.
+    /// Attempts on one login from one network, even if there is no such account.
     pub(crate) fn pair(login: &LoginName, address: IpAddr) -> Self {
         Self { key: format!("pair {login} {}", network(address)), free: FREE_OF_PAIR, pace: Pace::Doubling }
     }
 
-    /// Attempts on one account name from a device that the account knows.
+    /// Attempts on one login from a device that the account knows.
     pub(crate) fn device(login: &LoginName, device: &[u8; 32]) -> Self {
         let device = blake3::Hash::from_bytes(*device).to_hex();
         Self { key: format!("device {login} {device}"), free: FREE_OF_PAIR, pace: Pace::Doubling }
     }
 
-    /// All attempts on one account name from what it does not know.
+    /// Attempts on one login from devices and addresses that the account does not know.
     pub(crate) fn login(login: &LoginName) -> Self {
         Self { key: format!("login {login}"), free: FREE_OF_LOGIN, pace: Pace::Renewed(LOGIN_RENEWS) }
     }
 
-    /// All attempts from one network. An office behind one address shares a budget, so it is larger and renews itself.
+    /// All attempts from one network. An office behind one address shares this budget, so it is larger and renews
+    /// itself.
     pub(crate) fn address(address: IpAddr) -> Self {
         let key = format!("network {}", network(address));
         Self { key, free: FREE_OF_NETWORK, pace: Pace::Renewed(NETWORK_RENEWS) }
     }
 
-    /// Passwords that are tried on one link to a document from one network.
+    /// Attempts at the password of one link from one network.
     pub(crate) fn link_pair(link: Id, address: IpAddr) -> Self {
         Self { key: format!("link pair {link} {}", network(address)), free: FREE_OF_PAIR, pace: Pace::Doubling }
     }
 
-    /// Passwords that are tried on one link from one greater network: one client may have many small ones.
+    /// Attempts at the password of one link from one wide network, because one client may have many small networks.
     pub(crate) fn link_wide(link: Id, address: IpAddr) -> Self {
         Self {
             key: format!("link wide {link} {}", wide_network(address)),
@@ -93,12 +94,13 @@ impl Subject {
         }
     }
 
-    /// All passwords that are tried on one link from where it was never opened.
+    /// Attempts at the password of one link from all networks that never opened it.
     pub(crate) fn link(link: Id) -> Self {
         Self { key: format!("link {link}"), free: FREE_OF_LINK, pace: Pace::Renewed(LINK_RENEWS) }
     }
 
-    /// Failures that still count, and the part of the time to the next forgiveness that has passed, in microseconds.
+    /// Returns the number of failures that still count, and the elapsed part of the time until the next one is
+    /// forgiven, in microseconds.
     fn failures(&self, attempts: Attempts, now: Timestamp) -> (i64, i64) {
         let age = now.micros().saturating_sub(attempts.changed_at.micros()).max(0);
         if age > micros(FORGOTTEN_AFTER) || clock_went_back(attempts, now) {
@@ -113,7 +115,7 @@ impl Subject {
         }
     }
 
-    /// The wait that the given number of failures earns.
+    /// Returns the wait that follows this number of failures.
     fn wait(&self, failures: i64) -> Duration {
         match (self.pace, failures - self.free) {
             (Pace::Doubling, surplus @ 0..) => FIRST_WAIT.saturating_mul(1 << surplus.min(16)).min(LONGEST_WAIT),
@@ -121,7 +123,7 @@ impl Subject {
         }
     }
 
-    /// How long an attempt has to wait, if at all.
+    /// Returns the time that an attempt must still wait, if any.
     fn remaining(&self, attempts: Attempts, now: Timestamp) -> Option<Duration> {
         if clock_went_back(attempts, now) {
             return None;
@@ -137,7 +139,8 @@ impl Subject {
     }
 }
 
-/// What counts as one client: an IPv4 address, or the network part of an IPv6 address, because one client has all addresses in it.
+/// Returns the network that counts as one client: an IPv4 address, or the 64-bit network part of an IPv6 address,
+/// because one client has all addresses in it.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(v4) => IpAddr::V4(v4),
@@ -145,7 +148,7 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// A greater network around one client: 24 bits of an IPv4 address, 48 of an IPv6 address.
+/// Returns the wide network around a client: 24 bits of an IPv4 address, 48 bits of an IPv6 address.
 pub(crate) fn wide_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(v4) => IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & !(u32::MAX >> 24))),
@@ -153,18 +156,18 @@ pub(crate) fn wide_network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// An attempt that was counted and may be checked.
+/// An attempt that has been counted and may be checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Reservation(Vec<(Subject, Timestamp)>);
 
-/// Whether an attempt may be checked.
+/// Decision on whether an attempt may be checked.
 pub(crate) enum Admission {
     Admitted(Reservation),
-    /// Not before this time has passed.
+    /// The attempt must wait for this time.
     Refused(Duration),
 }
 
-/// The longest wait in force for any of the subjects, without counting anything.
+/// Returns the longest wait in force for any of the subjects, without counting an attempt.
 pub(crate) fn waiting(reader: &mut Reader, subjects: &[Subject], now: Timestamp) -> Result<Option<Duration>> {
     let mut longest = None;
     for subject in subjects {
@@ -175,7 +178,7 @@ pub(crate) fn waiting(reader: &mut Reader, subjects: &[Subject], now: Timestamp)
     Ok(longest)
 }
 
-/// Counts an attempt for all subjects, or for none if one of them has to wait.
+/// Counts an attempt for all subjects, or for none if one of them must wait.
 pub(crate) fn reserve(tx: &mut Transaction, subjects: &[Subject], now: Timestamp) -> Result<Admission> {
     let mut counted = Vec::with_capacity(subjects.len());
     let mut reserved = Vec::with_capacity(subjects.len());
@@ -198,7 +201,8 @@ pub(crate) fn reserve(tx: &mut Transaction, subjects: &[Subject], now: Timestamp
     Ok(Admission::Admitted(Reservation(reserved)))
 }
 
-/// After a success: forgets the failures of who succeeded, and takes this one attempt back from what others share.
+/// Settles a successful attempt: clears the failures of unshared subjects, and takes this one attempt back from shared
+/// ones.
 pub(crate) fn succeeded(tx: &mut Transaction, reservation: &Reservation) -> Result<()> {
     for (subject, blocked_until) in &reservation.0 {
         match subject.pace {
@@ -209,7 +213,7 @@ pub(crate) fn succeeded(tx: &mut Transaction, reservation: &Reservation) -> Resu
     Ok(())
 }
 
-/// Forgets the failures of those of the subjects that nobody shares: their person just signed in.
+/// Clears the failures of unshared subjects after a sign-in.
 pub(crate) fn forget(tx: &mut Transaction, subjects: &[Subject]) -> Result<()> {
     for subject in subjects.iter().filter(|subject| subject.pace == Pace::Doubling) {
         throttle::remove(tx, &subject.key)?;
@@ -217,7 +221,7 @@ pub(crate) fn forget(tx: &mut Transaction, subjects: &[Subject]) -> Result<()> {
     Ok(())
 }
 
-/// Forgets all failures of an account name, wherever they came from: an administrator set a new password.
+/// Clears all failures of a login, whatever their origin, after its password was set.
 pub(crate) fn forget_login(tx: &mut Transaction, login: &LoginName) -> Result<()> {
     throttle::remove(tx, &Subject::login(login).key)?;
     throttle::remove_behind(tx, &format!("pair {login} "))?;
@@ -225,15 +229,15 @@ pub(crate) fn forget_login(tx: &mut Transaction, login: &LoginName) -> Result<()
     Ok(())
 }
 
-/// Drops counters that no longer matter.
+/// Deletes counters that no longer matter.
 pub(crate) fn purge(tx: &mut Transaction, now: Timestamp) -> Result<()> {
     throttle::purge(tx, now.before(FORGOTTEN_AFTER), MOST_SUBJECTS)?;
     Ok(())
 }
 
-/// The error of an attempt that has to wait.
+/// Returns the error for an attempt that must wait.
 pub(crate) fn refusal(wait: Duration) -> Error {
-    // Whoever comes back after the seconds that are told must not come too early.
+    // Rounded up, so that a client that returns after the stated seconds does not come too early.
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     let seconds = seconds.max(1);
     let text = match seconds.div_ceil(60) {
@@ -245,7 +249,8 @@ pub(crate) fn refusal(wait: Duration) -> Error {
         .with_retry_after(Duration::from_secs(seconds))
 }
 
-/// Without this, a clock that once ran ahead would lock people out for as long as it did.
+/// Returns whether a counter was written by a clock that has since been set back. Without this check, a clock that once
+/// ran ahead would lock users out for as long as it was ahead.
 fn clock_went_back(attempts: Attempts, now: Timestamp) -> bool {
     attempts.changed_at > now.after(LONGEST_WAIT)
 }

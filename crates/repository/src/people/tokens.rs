@@ -1,4 +1,4 @@
-//! Owns personal access tokens: what their owners and farm administrators may do with them.
+//! Operations on personal access tokens, for their owners and for farm administrators.
 
 use std::time::Duration;
 
@@ -12,36 +12,36 @@ use super::accounts::missing;
 use super::secret::{self, SecretKind};
 use super::{Token, text};
 
-/// Most tokens of one account.
+/// Maximum number of tokens of one account.
 const MOST_TOKENS: usize = 100;
 
-/// Most networks of one token.
+/// Maximum number of networks of one token.
 const MOST_NETWORKS: usize = 20;
 
-/// Most sites, libraries and folders of one token.
+/// Maximum number of sites, libraries and folders of one token.
 const MOST_PLACES: usize = 20;
-/// Days after which every token has ended, and the most that the farm may allow.
+/// Maximum lifetime of a token in days; also the largest limit that the farm may set.
 const LONGEST_DAYS: u64 = 365;
-/// The farm's own limit.
+/// Name of the setting that holds the farm's own limit.
 const LONGEST_SETTING: &str = "longest_token_days";
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A token to be.
+/// Data of a new token.
 #[derive(Clone, Debug)]
 pub struct TokenWish {
-    /// What its owner calls it.
+    /// Name given by its owner.
     pub name: String,
-    /// When it ends; as late as the farm allows when it is not said.
+    /// End of its validity; the latest that the farm allows when absent.
     pub expires_at: Option<Timestamp>,
-    /// What it may be used for.
+    /// Scopes for which it may be used.
     pub scopes: TokenScopes,
     /// The only sites, libraries and folders that exist for it; empty for all.
     pub places: Vec<Id>,
-    /// The only networks from which it works; empty for all.
+    /// The only networks from which it is valid; empty for all.
     pub networks: Vec<Network>,
 }
 
-/// All that its owner may do, for as long as the farm allows.
+/// A token with all rights of its owner, for as long as the farm allows.
 impl From<&str> for TokenWish {
     fn from(name: &str) -> Self {
         Self {
@@ -54,22 +54,23 @@ impl From<&str> for TokenWish {
     }
 }
 
-/// A token that has just been made.
+/// A newly created token.
 pub struct NewToken {
     /// The token.
     pub token: Token,
-    /// What the client shows; it is not stored and cannot be shown again.
+    /// Secret that the client presents. It is not stored and cannot be shown again.
     pub secret: String,
 }
 
 impl Session {
-    /// Makes a token for an account. It works until it is revoked or has ended, also when the password changes meanwhile.
+    /// Creates a token for an account. It is valid until it is revoked or ends, even if the password changes meanwhile.
     ///
     /// # Errors
-    /// Forbidden for others than the user and farm administrators, and with code `fresh_sign_in_needed` for tokens and for sessions
-    /// whose proof is old; NotFound, also for a place; Invalid for a bad name, an end that is past or too late, and for places or
-    /// scopes that make no sense, with code `too_many_networks` for more than 20 networks; Exhausted with code
-    /// `too_many_tokens` when there are 100 already.
+    /// `Forbidden` for callers who are neither the user nor a farm administrator, and with code `fresh_sign_in_needed`
+    /// for tokens and for sessions with an old proof; `NotFound` for the account or for a place; `Invalid` for a bad
+    /// name, for an end that is in the past or too late, and for invalid places or scopes, with code
+    /// `too_many_networks` for more than 20 networks; `Exhausted` with code `too_many_tokens` when there are 100
+    /// already.
     pub async fn create_token(&self, account: Id, wish: TokenWish) -> Result<NewToken> {
         self.require_fresh("make a token")?;
         self.require_self_or_administrator(account, "create tokens")?;
@@ -129,17 +130,17 @@ impl Session {
         Ok(NewToken { token: created, secret })
     }
 
-    /// Days after which every new token ends.
+    /// Returns the number of days after which every new token ends.
     pub async fn longest_token_days(&self) -> Result<u64> {
         let read = |reader: &mut Reader| farm::setting(reader, LONGEST_SETTING);
         let days = self.repository.inner.configuration.read(read).await?.and_then(|text| text.parse().ok());
         Ok(days.unwrap_or(LONGEST_DAYS).clamp(1, LONGEST_DAYS))
     }
 
-    /// Sets the days after which every new token ends, 1 to 365. Tokens that there are keep their end.
+    /// Sets the number of days after which every new token ends, 1 to 365. Existing tokens keep their end.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; Invalid.
+    /// `Forbidden` for callers who are not farm administrators; `Invalid`.
     pub async fn set_longest_token_days(&self, days: u64) -> Result<()> {
         self.require_farm_administrator("say how long tokens last")?;
         if !(1..=LONGEST_DAYS).contains(&days) {
@@ -161,7 +162,7 @@ impl Session {
             Some(end) if end <= now => {
                 Err(Error::invalid("the token would have ended before it began; choose an end in the future"))
             }
-            // Whoever counted the days itself began a moment ago.
+            // A client that computed the end from the number of days did so a moment ago, by its own clock.
             Some(end) if end > latest.after(Duration::from_secs(60)) => {
                 Err(Error::invalid(format!("a token ends after {days} days at the latest: choose an earlier end"))
                     .with_code(Code::TokenTooLong))
@@ -170,7 +171,7 @@ impl Session {
         }
     }
 
-    /// The places that are wished, each once. Whoever makes the token must be able to open them.
+    /// Returns the requested places without duplicates. The creator of the token must be able to open them.
     async fn places_of(&self, wish: &TokenWish) -> Result<Vec<Id>> {
         if wish.scopes.is_empty() {
             return Err(Error::invalid(
@@ -201,21 +202,21 @@ impl Session {
         Ok(places)
     }
 
-    /// The tokens of an account, oldest first.
+    /// Returns the tokens of an account, oldest first.
     ///
     /// # Errors
-    /// Forbidden for others than the user and farm administrators, and with code `token_scope` for a token that is for less
-    /// than the account.
+    /// `Forbidden` for callers who are neither the user nor a farm administrator, and with code `token_scope` for a
+    /// token that does not cover the whole account.
     pub async fn tokens(&self, account: Id) -> Result<Vec<Token>> {
         self.require_self_or_administrator(account, "list tokens")?;
         self.repository.inner.configuration.read(move |reader| token::list(reader, account, MOST_TOKENS)).await
     }
 
-    /// Revokes a token of an account, with effect on the next request.
+    /// Revokes a token of an account, effective from the next request on.
     ///
     /// # Errors
-    /// Forbidden for others than the user and farm administrators, and with code `token_scope` for a token that is for less
-    /// than the account; NotFound.
+    /// `Forbidden` for callers who are neither the user nor a farm administrator, and with code `token_scope` for a
+    /// token that does not cover the whole account; `NotFound`.
     pub async fn revoke_token(&self, account: Id, id: Id) -> Result<()> {
         self.require_self_or_administrator(account, "revoke tokens")?;
         let actor = self.principal.id;

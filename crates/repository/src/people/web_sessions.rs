@@ -1,4 +1,4 @@
-//! Owns what users and farm administrators may do with sessions that have begun.
+//! Operations on existing sessions, for their users and for farm administrators.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use super::identity::SESSION_IDLE;
 use super::sign_in::MOST_SESSIONS;
 use crate::Session;
 
-/// Sessions that began within this time tell which addresses people have.
+/// Period in which sessions must have begun to count for [`Session::shared_addresses`].
 const LATELY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// From this many accounts on, a private address is more likely a proxy than a machine that people share.
+/// Number of accounts from which on a private address is more likely a proxy than a shared computer.
 const MANY_ACCOUNTS: i64 = 10;
-/// Most addresses that are looked at.
+/// Maximum number of addresses examined.
 const MOST_ADDRESSES: usize = 20;
 
 impl Session {
-    /// The sessions of an account that have not ended, newest first.
+    /// Returns the sessions of an account that have not ended, newest first.
     ///
     /// # Errors
-    /// Forbidden for others than the user and farm administrators, and with code `token_scope` for a token that is for less
-    /// than the account.
+    /// `Forbidden` for callers who are neither the user nor a farm administrator, and with code `token_scope` for a
+    /// token that does not cover the whole account.
     pub async fn web_sessions(&self, account: Id) -> Result<Vec<WebSession>> {
         self.require_self_or_administrator(account, "list sessions")?;
         let now = Timestamp::now();
@@ -34,7 +34,7 @@ impl Session {
         self.repository.inner.configuration.read(list).await
     }
 
-    /// Private addresses from which many accounts signed in lately, with their number.
+    /// Returns private addresses from which many accounts signed in recently, each with the number of accounts.
     pub(crate) async fn shared_addresses(&self) -> Result<Vec<(IpAddr, i64)>> {
         let since = Timestamp::now().before(LATELY);
         let find = move |reader: &mut database::Reader| {
@@ -45,11 +45,11 @@ impl Session {
         Ok(parsed.filter(|(address, _)| is_private(*address)).collect())
     }
 
-    /// Ends a session of an account, with effect on the next request.
+    /// Ends a session of an account, effective from the next request on.
     ///
     /// # Errors
-    /// Forbidden for others than the user and farm administrators, and with code `token_scope` for a token that is for less
-    /// than the account; NotFound.
+    /// `Forbidden` for callers who are neither the user nor a farm administrator, and with code `token_scope` for a
+    /// token that does not cover the whole account; `NotFound`.
     pub async fn end_web_session(&self, account: Id, id: Id) -> Result<()> {
         self.require_self_or_administrator(account, "end sessions")?;
         let actor = self.principal.id;
@@ -62,11 +62,11 @@ impl Session {
         self.repository.inner.configuration.write_vital(end).await
     }
 
-    /// Ends all sessions of an account, with effect on the next request.
+    /// Ends all sessions of an account, effective from the next request on.
     ///
     /// # Errors
-    /// Forbidden for others than the user and farm administrators, and with code `token_scope` for a token that is for less
-    /// than the account.
+    /// `Forbidden` for callers who are neither the user nor a farm administrator, and with code `token_scope` for a
+    /// token that does not cover the whole account.
     pub async fn end_all_web_sessions(&self, account: Id) -> Result<()> {
         self.require_self_or_administrator(account, "end sessions")?;
         let actor = self.principal.id;
@@ -78,11 +78,11 @@ impl Session {
     }
 }
 
-/// Whether an address is used within a house only.
+/// Returns whether an address is used only within a local network or on this host.
 fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => {
-            // 100.64.0.0/10 lies between providers and their customers, and within clusters (RFC 6598).
+            // 100.64.0.0/10 is used between providers and their customers, and within clusters (RFC 6598).
             let shared = v4.octets()[0] == 100 && v4.octets()[1] & 0xc0 == 64;
             v4.is_private() || v4.is_loopback() || v4.is_link_local() || shared
         }

@@ -1,4 +1,4 @@
-//! What a caller may do in a site collection: computed once for each version of its permissions, then looked up.
+//! A caller's rights in a site collection: computed once for each version of its permissions, then cached.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -9,60 +9,63 @@ use model::{Id, Principal, Result, Right, Rights, Role, TokenScopes};
 
 use crate::farm::registry::Registry;
 
-/// Cached sets of rights; when there are more, all are forgotten.
+/// Limit on cached sets of rights. When it is reached, the whole cache is cleared.
 const MOST_CACHED: usize = 10_000;
 
-/// A caller's rights in one site collection, as of one version of permissions and of the directory.
+/// A caller's rights in one site collection, as of one version of its tree and of the farm's directory of people and
+/// roles.
 pub(crate) struct Access {
     tree_version: i64,
     directory_version: i64,
     everything: bool,
-    /// What the caller's credential leaves of any right.
+    /// The rights that the caller's credential permits at most.
     mask: Rights,
     scopes: HashMap<Id, Rights>,
-    /// Items on the way to something that the caller may see, which itself they may not: only their names show.
+    /// Items that the caller may not open, but that lie on the path to something that the caller may. Only their names
+    /// are shown.
     passages: HashSet<Id>,
 }
 
 impl Access {
-    /// The caller's rights on items of a scope.
+    /// Returns the caller's rights on items of a scope.
     pub(crate) fn rights(&self, scope: Id) -> Rights {
         let rights = if self.everything { Rights::ALL } else { self.scopes.get(&scope).copied().unwrap_or_default() };
         rights.intersection(self.mask)
     }
 
-    /// Whether the caller may open items of a scope.
+    /// Returns whether the caller may open items of a scope.
     pub(crate) fn may_view(&self, scope: Id) -> bool {
         self.rights(scope).has(Right::View)
     }
 
-    /// Whether the caller may know that an item exists.
+    /// Returns whether the caller may know that an item exists.
     pub(crate) fn may_know(&self, node: Id, scope: Id) -> bool {
         self.may_view(scope) || self.passages.contains(&node)
     }
 
-    /// Whether this was computed from the given version of the tree and the caller's version of the directory.
+    /// Returns whether this was computed from the given version of the tree and the caller's version of the directory.
     pub(crate) fn is_current(&self, tree_version: i64, principal: &Principal) -> bool {
         self.tree_version == tree_version && self.directory_version == principal.directory_version
     }
 }
 
-/// Rights by site collection, user, and what the credential is for.
+/// Cached rights by site collection, user and token scopes.
 #[derive(Default)]
 pub(crate) struct AccessCache {
     entries: Mutex<HashMap<(Id, Id, TokenScopes), Arc<Access>>>,
 }
 
 impl AccessCache {
-    /// The caller's rights in `collection`, if they are in memory for that version of the tree.
+    /// Returns the caller's rights in `collection`, if they are cached for that version of the tree.
     pub(crate) fn known(&self, collection: Id, tree_version: i64, principal: &Principal) -> Option<Arc<Access>> {
         let entries = self.entries();
         let key = (collection, principal.id, principal.limits.scopes);
         entries.get(&key).filter(|access| access.is_current(tree_version, principal)).cloned()
     }
 
-    /// The caller's rights in `collection`, whose tree has the given version in this reader's snapshot. `keep` must not be set
-    /// inside a write transaction: what it saw may never be committed, and its version may come to mean something else.
+    /// Returns the caller's rights in `collection`, whose tree has the given version in this reader's snapshot. `keep`
+    /// must not be set inside a write transaction: the data it read may be rolled back, and another transaction may
+    /// then commit something different under the same version.
     pub(crate) fn get(
         &self,
         reader: &mut Reader<'_>,
@@ -126,13 +129,13 @@ fn compute(
     Ok(access)
 }
 
-/// Notes the items above `owner` that the caller may not see, up to the first that is known already.
+/// Records the ancestors of `owner` that the caller may not open, up to the first that is already recorded.
 fn open_passage(reader: &mut Reader<'_>, access: &mut Access, owner: Id) -> Result<()> {
     let mut way = Vec::new();
     let mut next = node::find(reader, owner)?.map(|node| node.parent_id);
     while let Some(id) = next.filter(|id| !id.is_none()) {
         let Some(above) = node::find(reader, id)? else {
-            // The way ends in a recycle bin: nothing leads there.
+            // The path ends in a recycle bin, so nothing leads to the item.
             return Ok(());
         };
         if access.passages.contains(&above.id) {

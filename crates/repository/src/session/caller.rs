@@ -1,4 +1,4 @@
-//! A caller's session: the only way to content.
+//! A caller's session, the only access to content.
 
 use std::sync::Arc;
 
@@ -14,22 +14,22 @@ use crate::session::locate::{Finder, Located, locate_id, locate_path};
 use crate::session::refusals::no_item;
 use crate::{Repository, Target};
 
-/// What one caller may do, as operations. Cheap to create; one for each request.
+/// The operations of one caller, limited by the caller's rights. Cheap to create; one for each request.
 #[derive(Clone)]
 pub struct Session {
     pub(crate) repository: Repository,
     pub(crate) principal: Arc<Principal>,
     pub(crate) repetition: Repetition,
-    /// Tokens of locks that the request shows.
+    /// Lock tokens that the request submitted.
     pub(crate) tokens: Arc<[String]>,
 }
 
-/// Time that a read may take.
+/// Expected duration of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Time {
-    /// Some milliseconds.
+    /// A few milliseconds.
     Short,
-    /// More: it keeps no thread of the runtime from other requests.
+    /// Longer; the read does not occupy a runtime thread that other requests need.
     Long,
 }
 
@@ -63,7 +63,7 @@ impl Session {
         Err(Error::forbidden(format!("only an administrator of the farm can {what}")))
     }
 
-    /// The name of a user or group; none when there is no such one.
+    /// Returns the name of a user or group; `None` when it does not exist.
     pub(crate) async fn name_of(&self, id: Id) -> Result<Option<String>> {
         Ok(self.principal_names(&[id]).await?.remove(&id).map(|found| found.name))
     }
@@ -71,7 +71,7 @@ impl Session {
     /// Finds an item that the caller may open and runs `f` on the same snapshot.
     ///
     /// # Errors
-    /// `NotFound` for all others; those of `f`.
+    /// `NotFound` when the caller may not open the item; those of `f`.
     pub(crate) async fn view<T: Send + 'static>(
         &self,
         target: &Target,
@@ -93,8 +93,8 @@ impl Session {
         self.inspect(Time::Short, target, move |known| known.to(right), f).await
     }
 
-    /// Finds an item that the caller may know of and runs `f`, which may take long, on the same snapshot. Nothing was asked
-    /// beyond that: `f` leaves out what the caller may not know.
+    /// Finds an item that the caller may know of and runs `f`, which may take long, on the same snapshot. No further
+    /// right is checked: `f` must leave out everything that the caller may not know.
     pub(crate) async fn look<T: Send + 'static>(
         &self,
         time: Time,
@@ -132,8 +132,8 @@ impl Session {
         }
     }
 
-    /// An error that tells of a content database that is away, without its name and the reason for whoever does not
-    /// administer the farm.
+    /// Removes the name of an absent content database and the reason from an error, unless the caller is a farm
+    /// administrator.
     pub(crate) fn discreet(&self, error: Error) -> Error {
         if error.code() != Code::DatabaseAway || self.principal.farm_administrator {
             return error;
@@ -143,12 +143,12 @@ impl Session {
         Error::unavailable(text).with_code(Code::DatabaseAway).with_source(error)
     }
 
-    /// An item that the caller may know of.
+    /// Finds an item that the caller may know of.
     pub(crate) async fn locate(&self, target: &Target) -> Result<Known> {
         Ok(self.look(Time::Short, target, |_, _| Ok(())).await?.0)
     }
 
-    /// The content database that holds (or would hold) the target.
+    /// Finds the content database that holds (or would hold) the target.
     async fn content_of(&self, registry: &Arc<Registry>, target: &Target) -> Result<Arc<ContentDatabase>> {
         let id = match target {
             Target::Path(path) => {
@@ -173,17 +173,17 @@ impl Session {
                 Err(error) => failed = Some(error),
             }
         }
-        // It may be in one that nobody can ask.
+        // The item may be in a database that cannot be queried.
         Err(failed
             .or_else(|| registry.absent.first().map(AbsentDatabase::error))
             .unwrap_or_else(crate::session::refusals::no_item))
     }
 
-    /// Makes the guard by which a transaction asks again: that the items are still there, and that the caller still has the
-    /// rights on them. All items are in the site collection of the first.
+    /// Creates the guard with which a transaction checks again that the items still exist and that the caller still has
+    /// the rights on them. All items must be in the same site collection.
     ///
     /// # Errors
-    /// Conflict with code `other_collection`.
+    /// `Conflict` with code `other_collection`.
     pub(crate) fn guard<'a>(&self, items: impl IntoIterator<Item = &'a Permitted>) -> Result<Guard> {
         let (mut first, mut found) = (None, Vec::new());
         for item in items {
@@ -198,7 +198,8 @@ impl Session {
         Ok(Guard { needs: found, ..self.undecided(first.ok_or_else(no_item)?) })
     }
 
-    /// Makes a guard for a transaction that decides itself what the caller may do in the site collection of `located`.
+    /// Creates a guard without any rights to check, for a transaction that itself checks the caller's rights in the
+    /// site collection of `located`.
     pub(crate) fn undecided(&self, located: &Located) -> Guard {
         Guard {
             repository: self.repository.clone(),
@@ -219,11 +220,12 @@ impl Session {
 }
 
 impl Session {
-    /// This session for one request that creates something: the same `key` never creates twice, it finds what was created. Another
-    /// `request` under the same key is an error with the code `idempotency_key_reused`.
+    /// Returns this session for one idempotent request that creates something. A repetition with the same `key` creates
+    /// nothing and returns what was created first. A different `request` under the same key is an error with the code
+    /// `idempotency_key_reused`.
     ///
-    /// It holds for folders, sites, libraries, columns, content types, copies, site collections, accounts, groups, roles, BLOB
-    /// stores and jobs; an upload has its key in its options. Keys are remembered for seven days at least.
+    /// Applies to folders, sites, libraries, columns, content types, copies, site collections, accounts, groups, roles,
+    /// BLOB stores and jobs; an upload has its key in its options. Keys are kept for at least seven days.
     #[must_use]
     pub fn once(mut self, key: &str, request: Digest) -> Self {
         let name = key_of(self.principal.id, key);
@@ -233,7 +235,7 @@ impl Session {
 }
 
 impl Repository {
-    /// The caller's way in. `principal` comes from one of the identity functions of this type.
+    /// Opens a session for a caller. `principal` comes from one of the identity functions of this type.
     pub fn as_caller(&self, principal: Principal) -> Session {
         Session::new(self.clone(), principal)
     }

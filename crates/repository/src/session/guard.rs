@@ -1,4 +1,4 @@
-//! Decisions inside transactions: what the caller may do is asked again where it is done.
+//! Authorisation inside transactions: the caller's rights are checked again in the transaction that makes the change.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::session::idempotency::Repetition;
 use crate::session::locate::{Finder, Located, knows, locate_id};
 use crate::session::refusals::{no_item, require_free, taken, taken_unseen};
 
-/// What a transaction needs to decide again whether the caller may do what was asked.
+/// The data with which a transaction checks again whether the caller may do what was requested.
 #[derive(Clone)]
 pub(crate) struct Guard {
     pub(super) repository: Repository,
@@ -31,27 +31,27 @@ pub(crate) struct Guard {
     pub(super) tree_version: i64,
     pub(super) access: Arc<Access>,
     pub(super) needs: Vec<Need>,
-    /// Whether nothing else may change the site collection meanwhile.
+    /// Set when no other transaction may change the site collection meanwhile.
     pub(super) alone: bool,
-    /// Whether a full disk does not stop the change.
+    /// Set when the change must succeed even on a full disk.
     pub(super) vital: bool,
-    /// Set when the caller may know what the whole site collection holds.
+    /// Set when the caller may know the totals of the whole site collection.
     pub(crate) knows_totals: bool,
     pub(crate) repetition: Repetition,
-    /// Tokens of locks that the request shows.
+    /// Lock tokens that the request submitted.
     pub(crate) tokens: Arc<[String]>,
 }
 
-/// A right that the caller was found to have on an item, and the place where it was found.
+/// A right that the caller was found to have on an item, and the item's location at that time.
 #[derive(Clone, Copy)]
 pub(super) struct Need {
     pub(super) node: Id,
     pub(super) right: Right,
-    /// Parent and scope of the item when the right was found; none where they were not looked at.
+    /// Parent and scope of the item when the right was found; `None` where they were not read.
     pub(super) place: Option<(Id, Id)>,
 }
 
-/// What the transaction found.
+/// Result of the check inside the transaction.
 pub(crate) struct Checked {
     pub(crate) collection: CollectionRow,
     /// The caller's rights as of this transaction.
@@ -59,19 +59,19 @@ pub(crate) struct Checked {
     caller: Id,
 }
 
-/// A name in a folder, and what has it as far as the caller may know.
+/// The state of a name in a folder, as far as the caller may know.
 #[expect(clippy::large_enum_variant, reason = "it lives for a moment, and an upload shall not allocate for it")]
 pub(crate) enum Child {
     /// The name is free.
     Free,
     /// The caller may know of the item.
     Known(NodeRow),
-    /// The name is taken, and the caller may know no more than that.
+    /// The name is taken by an item that the caller may not know of.
     Hidden,
 }
 
 impl Child {
-    /// Refuses a name that is taken, and tells of what has it no more than the caller may know.
+    /// Refuses a name that is taken, without revealing more about the item than the caller may know.
     pub(crate) fn require_free(self, name: &Name) -> Result<()> {
         match self {
             Self::Free => Ok(()),
@@ -82,15 +82,15 @@ impl Child {
 }
 
 impl Checked {
-    /// Looks at a name in `parent`.
+    /// Looks up a name in `parent`.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that sorts out what it found")]
     pub(crate) fn child(&self, reader: &mut Reader<'_>, parent: Id, name: &Name) -> Result<Child> {
         let found = node::find_child(reader, parent, &name.folded())?;
         Ok(found.map_or(Child::Free, |row| self.sort_out(row)))
     }
 
-    /// Refuses to make a version of a document with this number when that publishes it and the caller may not. Where no
-    /// drafts are kept, every version is for all, and there is nothing to publish.
+    /// Refuses a version with this number if it would publish the document and the caller may not publish. In libraries
+    /// without drafts every version is visible to all readers, so there is nothing to publish.
     pub(crate) fn require_publish(
         &self,
         settings: &LibrarySettings,
@@ -109,21 +109,22 @@ impl Checked {
         knows(&self.access, self.caller, row)
     }
 
-    /// Sorts out an item that has a name already.
+    /// Classifies the item that has a name.
     pub(crate) fn sort_out(&self, row: NodeRow) -> Child {
         if self.knows(&row) { Child::Known(row) } else { Child::Hidden }
     }
 }
 
 impl Guard {
-    /// The decision for an item below, on which a transaction of this guard found that the caller has these rights.
+    /// Returns the guard for a child on which a transaction of this guard found these rights.
     pub(crate) fn for_child(&self, id: Id, rights: &[Right]) -> Self {
         let needs = rights.iter().map(|right| Need { node: id, right: *right, place: None });
         Self { needs: needs.collect(), ..self.clone() }
     }
 
-    /// The item as it is now, held until the transaction ends. What was moved or deleted since the right on it was
-    /// found is decided again: neither changes the version of the tree where the item is a document.
+    /// Returns the current row of an item and locks it until the transaction ends. If the item was moved or deleted
+    /// since its right was found, the rights are checked again: for a document, neither changes the version of the
+    /// tree.
     pub(crate) fn hold(&self, transaction: &mut Transaction<'_>, id: Id) -> Result<NodeRow> {
         let row = node::lock(transaction, id)?.ok_or_else(no_item)?;
         let mut needs = self.needs.iter().filter(|need| need.node == id).peekable();
@@ -135,36 +136,37 @@ impl Guard {
         Ok(row)
     }
 
-    /// An item with the caller's rights as of this point of the transaction.
+    /// Finds an item with the caller's rights at this point of the transaction.
     pub(crate) fn find(&self, transaction: &mut Transaction<'_>, id: Id) -> Result<Located> {
         locate_id(transaction, &self.finder()?, id)
     }
 
-    /// Keeps others from changing the site collection until the transaction ends, for a change of where items are or who
-    /// may do what with them: whatever it decides for a whole subtree then holds for all of it.
+    /// Blocks other changes to the site collection until the transaction ends. For changes of items' locations or
+    /// permissions, so that a decision about a whole subtree holds for all of it.
     pub(crate) fn alone(self) -> Self {
         self.alone_if(true)
     }
 
-    /// The same on a condition.
+    /// Conditional variant of `alone`.
     pub(crate) fn alone_if(self, alone: bool) -> Self {
         Self { alone, ..self }
     }
 
-    /// Keeps others away unless the item is a document, below which nothing is.
+    /// Blocks other changes unless the item is a document, which has no descendants.
     pub(crate) fn alone_unless_document(self, kind: NodeKind) -> Self {
         self.alone_if(kind != NodeKind::Document)
     }
 
-    /// Makes the change where the disk is full as well: it frees room, or people need it to get at that.
+    /// Allows the change even on a full disk, because it frees space or is needed to be able to free space.
     pub(crate) fn vital(self) -> Self {
         Self { vital: true, ..self }
     }
 
-    /// Runs a transaction, once what the caller may do was decided again in it. `f` may run several times.
+    /// Runs a transaction after checking the caller's rights in it again. `f` may run several times.
     ///
     /// # Errors
-    /// Those of the rights that the guard was made for, when they are gone; those of `f` and of the database.
+    /// Those of the rights that the guard was created for, when the caller has lost them; those of `f` and of the
+    /// database.
     pub(crate) async fn write<T, F>(self, mut f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -178,8 +180,8 @@ impl Guard {
         if vital { content.database.write_vital(write).await } else { content.database.write(write).await }
     }
 
-    /// Runs a transaction as [`Guard::write`] does, for a document in the folder `parent`: with what is there under its
-    /// folded name.
+    /// Runs a transaction as [`Guard::write`] does, for a document in the folder `parent`. Also passes the folder and
+    /// the item that has the folded name in it, if any.
     pub(crate) async fn write_on_shelf<T, F>(self, parent: Id, folded: String, mut f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -195,8 +197,8 @@ impl Guard {
         content.database.write(write).await
     }
 
-    /// Decides again, inside the transaction of another guard; cheap while nobody changed permissions or moved folders
-    /// meanwhile. Until the transaction ends, nobody does.
+    /// Checks the rights again inside a transaction, also that of another guard. Cheap while permissions and folders
+    /// are unchanged; both are locked until the transaction ends.
     pub(crate) fn check(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {
         if self.alone {
             transaction.enter_alone(self.collection_id)?;
@@ -224,7 +226,8 @@ impl Guard {
         Ok(Checked { collection, access, caller: self.principal.id })
     }
 
-    /// Refuses a change of an item that somebody else has checked out, or that is locked without its token being shown.
+    /// Refuses a change to an item that another user has checked out, or that is locked without its token having been
+    /// submitted.
     pub(crate) fn require_free(
         &self,
         transaction: &mut Transaction<'_>,
@@ -235,7 +238,7 @@ impl Guard {
         self.require_unlocked(transaction, checked, row)
     }
 
-    /// The farm as it was when the place was found.
+    /// Returns the registry as it was when the item was found.
     pub(crate) fn registry(&self) -> &Registry {
         &self.registry
     }
@@ -251,12 +254,12 @@ impl Guard {
         })
     }
 
-    /// An item as the caller sees it at this point of the transaction.
+    /// Returns an item as the caller sees it at this point of the transaction.
     pub(crate) fn item(&self, transaction: &mut Transaction<'_>, id: Id) -> Result<Item> {
         self.find(transaction, id)?.item(transaction)
     }
 
-    /// The site collection that the change is in.
+    /// Returns the site collection of the change.
     pub(crate) fn collection(&self) -> Id {
         self.collection_id
     }
@@ -269,7 +272,7 @@ impl Guard {
         self.repository.next_id()
     }
 
-    /// Writes down that the caller did `action` to an item.
+    /// Records in the audit log that the caller did `action` to an item.
     pub(crate) fn record(
         &self,
         transaction: &mut Transaction<'_>,
@@ -280,7 +283,8 @@ impl Guard {
         self.record_by(transaction, self.principal.id, node, action, detail.into())
     }
 
-    /// Writes down what somebody else did through the caller's session, such as by a link that the caller made.
+    /// Records an action by another actor through the caller's session, such as by the holder of a link that the caller
+    /// created.
     pub(crate) fn record_by(
         &self,
         transaction: &mut Transaction<'_>,

@@ -1,4 +1,4 @@
-//! Repeated requests: what a client's idempotency key created is created once, and told again when it is asked again.
+//! Idempotent requests: an object with a client's idempotency key is created once, and a repeated request returns it.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use database::content::idempotency;
 use database::{Reader, Transaction};
 use model::{Code, Digest, Error, Id, Result, Timestamp};
 
-/// A client's name for one request, and which request that is.
+/// A client's idempotency key, and the digest of the request that it was used for.
 #[derive(Debug)]
 pub(crate) struct Key {
     pub(super) name: String,
     pub(super) request: Digest,
 }
 
-/// The key of a request, if it has one.
+/// The idempotency key of a request, if it has one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Repetition(pub(super) Option<Arc<Key>>);
 
 impl Repetition {
-    /// What an earlier request with this key created. Asked first in the transaction that creates.
+    /// Returns the object that an earlier request with this key created. Must run first in the creating transaction.
     pub(crate) fn find(&self, reader: &mut Reader<'_>) -> Result<Option<Id>> {
         let Some(key) = &self.0 else { return Ok(None) };
         let Some((request, result)) = idempotency::find(reader, &key.name)? else { return Ok(None) };
@@ -29,7 +29,7 @@ impl Repetition {
         result.parse().map(Some)
     }
 
-    /// Remembers what was created.
+    /// Stores the identifier of the created object under the key.
     pub(crate) fn keep(&self, transaction: &mut Transaction<'_>, created: Id) -> Result<()> {
         let Some(key) = &self.0 else { return Ok(()) };
         let (request, result) = (key.request.as_bytes(), created.to_string());
@@ -37,7 +37,7 @@ impl Repetition {
     }
 }
 
-/// A client's idempotency key as it is stored: keys of different callers never meet.
+/// Returns a client's idempotency key in its stored form, which never collides with a key of another caller.
 pub(crate) fn key_of(caller: Id, key: &str) -> String {
     format!("{caller}:{key}")
 }

@@ -1,5 +1,6 @@
-//! What was decided of an item before anything is told of it: that it exists for the caller, that they may open it, or that
-//! they have another right on it. Whoever needs what an item holds takes one of these types, so that nobody forgets to ask.
+//! Types that record the rights checked on an item: that it exists for the caller, that the caller may open it, or that
+//! the caller has another right on it. Code that needs an item's content takes one of these types, so that no check can
+//! be forgotten.
 
 use std::ops::Deref;
 
@@ -7,8 +8,8 @@ use model::{Id, NodeKind, Result, Right, Rights};
 
 use super::locate::Located;
 
-/// An item that exists for the caller: they may know its name, its kind and its path. What it holds and says is told by
-/// what [`Known::viewed`] and [`Known::to`] give.
+/// An item that exists for the caller, who may know its name, kind and path. Its content requires the result of
+/// [`Known::viewed`] or [`Known::to`].
 #[derive(Clone)]
 pub(crate) struct Known(Located);
 
@@ -24,27 +25,27 @@ pub(crate) struct Permitted {
 pub(crate) struct Viewed(Permitted);
 
 impl Known {
-    /// An item of which it was found that it exists for the caller.
+    /// Wraps an item that was found to exist for the caller.
     pub(super) fn of(located: Located) -> Self {
         Self(located)
     }
 
-    /// Its identifier.
+    /// Identifier.
     pub(crate) fn id(&self) -> Id {
         self.0.node().id
     }
 
-    /// What it is.
+    /// Its kind.
     pub(crate) fn kind(&self) -> NodeKind {
         self.0.node().kind
     }
 
-    /// The caller's rights on it.
+    /// Returns the caller's rights on it.
     pub(crate) fn rights(&self) -> Rights {
         self.0.rights()
     }
 
-    /// Asks for a right on the item.
+    /// Requires a right on the item.
     ///
     /// # Errors
     /// Those of [`Located::require`].
@@ -53,7 +54,7 @@ impl Known {
         Ok(Permitted { located: self.0, right })
     }
 
-    /// Asks whether the caller may open the item.
+    /// Requires that the caller may open the item.
     ///
     /// # Errors
     /// `NotFound`.
@@ -61,15 +62,15 @@ impl Known {
         self.to(Right::View).map(Viewed)
     }
 
-    /// The item for code that itself leaves out what the caller may not know, such as listings. ARCHITECTURE.md names the
-    /// methods that use it, each with its reason.
+    /// Returns the item unchecked, for code that itself leaves out what the caller may not know, such as listings.
+    /// ARCHITECTURE.md lists the methods that use it, each with its reason.
     pub(crate) fn unasked(&self) -> &Located {
         &self.0
     }
 }
 
 impl Located {
-    /// Asks for a right on the item, for code that has it unasked.
+    /// Requires a right on the item, for code that has it unchecked.
     ///
     /// # Errors
     /// Those of [`Located::require`].
@@ -79,7 +80,7 @@ impl Located {
 }
 
 impl Permitted {
-    /// The right that was asked for.
+    /// Returns the right that was checked.
     pub(crate) fn right(&self) -> Right {
         self.right
     }

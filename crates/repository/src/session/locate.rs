@@ -1,4 +1,4 @@
-//! Finding an item by path or identifier, with everything above it and the caller's rights.
+//! Finding an item by path or identifier, with all of its ancestors and the caller's rights.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::session::access::Access;
 use crate::session::path_cache::{PathKey, Way};
 use crate::session::refusals::{no_item, nothing_at};
 
-/// An item that the caller may know of, and the way to it.
+/// An item that the caller may know of, with its ancestors.
 #[derive(Clone)]
 pub(crate) struct Located {
     pub(crate) registry: Arc<Registry>,
@@ -22,7 +22,7 @@ pub(crate) struct Located {
     pub(crate) collection: CollectionRow,
     pub(crate) access: Arc<Access>,
     pub(crate) principal: Arc<Principal>,
-    /// From the root site to the item itself; never empty.
+    /// All items from the root site to the item itself; never empty.
     pub(crate) chain: Way,
 }
 
@@ -41,7 +41,7 @@ fn visible_version(access: &Access, caller: Id, node: &NodeRow) -> Option<Id> {
     }
 }
 
-/// Returns whether a caller with these rights may know of an item that is in its place.
+/// Returns whether a caller with these rights may know of an item that is not in a recycle bin.
 pub(crate) fn knows(access: &Access, caller: Id, node: &NodeRow) -> bool {
     access.may_know(node.id, node.scope_id)
         && (node.kind != NodeKind::Document || visible_version(access, caller, node).is_some())
@@ -50,16 +50,16 @@ pub(crate) fn knows(access: &Access, caller: Id, node: &NodeRow) -> bool {
 impl Located {
     /// The item itself.
     pub(crate) fn node(&self) -> &NodeRow {
-        // The chain is never empty: both functions that make it put the item in.
+        // The chain is never empty: both functions that build it include the item.
         &self.chain[self.chain.len() - 1]
     }
 
-    /// The item that holds it; none for a root site.
+    /// Returns the parent; `None` for a root site.
     pub(crate) fn parent(&self) -> Option<&NodeRow> {
         self.chain.len().checked_sub(2).map(|index| &*self.chain[index])
     }
 
-    /// Path of the item in the farm, from the address of its site collection on.
+    /// Returns the item's path in the farm, beginning with the address of its site collection.
     pub(crate) fn path(&self) -> String {
         let names = self.chain.iter().skip(1).map(|node| node.name.as_str());
         let address = Some(self.collection.path.as_str()).filter(|address| !address.is_empty());
@@ -71,8 +71,8 @@ impl Located {
         self.access.rights(self.node().scope_id)
     }
 
-    /// Returns whether the caller may know what the whole site collection holds: they manage its root site, and it exists
-    /// for their credential.
+    /// Returns whether the caller may know the totals of the whole site collection: the caller manages its root site,
+    /// and the root site is within reach of the credential.
     pub(crate) fn knows_totals(&self) -> bool {
         self.chain.first().is_some_and(|root| {
             let within = self.principal.limits.reach(std::iter::once(root.id));
@@ -80,12 +80,13 @@ impl Located {
         })
     }
 
-    /// Whether the item exists for the caller's credential.
+    /// Returns whether the item is within reach of the caller's credential.
     pub(crate) fn is_within(&self) -> bool {
         self.principal.limits.reach(self.chain.iter().map(|node| node.id))
     }
 
-    /// Refuses unless the caller has `right` on the item: as if it were not there when they may not even open it.
+    /// Refuses a caller without `right` on the item. If the caller may not even open it, the error is the same as for a
+    /// missing item.
     pub(crate) fn require(&self, right: Right) -> Result<()> {
         let rights = self.rights();
         if rights.has(right) {
@@ -115,29 +116,30 @@ impl Located {
             .with_code(Code::WrongKind))
     }
 
-    /// Whether the caller sees drafts of a document.
+    /// Returns whether the caller sees drafts of a document.
     pub(crate) fn sees_drafts(&self, node: &NodeRow) -> bool {
         sees_drafts(&self.access, self.principal.id, node)
     }
 
-    /// The version of a document that the caller sees: their working copy, the latest draft, or the published one.
+    /// Returns the version of a document that the caller sees: the caller's working copy, the latest draft, or the
+    /// published version.
     pub(crate) fn visible_version(&self, node: &NodeRow) -> Option<Id> {
         visible_version(&self.access, self.principal.id, node)
     }
 
-    /// Whether the caller may know of a child of this item.
+    /// Returns whether the caller may know of a child of this item.
     pub(crate) fn may_know(&self, node: &NodeRow) -> bool {
         knows(&self.access, self.principal.id, node)
     }
 
-    /// The version that the caller sees, with the place of its bytes.
+    /// Reads the row of the version that the caller sees, which locates its bytes.
     pub(crate) fn read_visible(&self, reader: &mut Reader<'_>) -> Result<VersionRow> {
         let id = self.visible_version(self.node()).ok_or_else(no_item)?;
         version::find(reader, id)?.ok_or_else(|| Error::corrupt("the document's present version is missing"))
     }
 }
 
-/// Who looks, where, and whether what is computed on the way may be remembered.
+/// Context of a lookup: the caller, the database, and whether intermediate results may be cached.
 #[derive(Clone)]
 pub(crate) struct Finder {
     pub(crate) repository: Repository,
@@ -158,7 +160,7 @@ pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodeP
     let mut located = begin(reader, finder, collection.id)?;
     let (version, names) = (located.collection.tree_version, &path.names()[used..]);
     let (ways, key) = (&finder.repository.inner.ways, PathKey::new(collection.id, names));
-    // The item itself may be a container that is known, or a document in one.
+    // The item may be a cached container itself, or a document in one.
     let known = (names.len().saturating_sub(1)..=names.len()).rev();
     let known = known.filter(|_| finder.keep).find_map(|count| Some((count, ways.by_path(&key, count, version)?)));
     let (first, way) = match known {
@@ -180,7 +182,7 @@ pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodeP
     Ok(located)
 }
 
-/// Finds the item with an identifier; what is in a recycle bin is not found.
+/// Finds the item with an identifier. Items in a recycle bin are not found.
 pub(crate) fn locate_id(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Result<Located> {
     let mut below = Vec::new();
     let mut next = id;
@@ -211,7 +213,7 @@ pub(crate) fn locate_id(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Res
     Ok(located)
 }
 
-/// A container whose way is known and still holds.
+/// Returns a container whose cached chain is still current.
 fn known_way(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Result<Option<Located>> {
     let ways = &finder.repository.inner.ways;
     let Some(collection) = Some(id).filter(|_| finder.keep).and_then(|id| ways.collection_of(id)) else {
@@ -226,7 +228,7 @@ fn root_of(reader: &mut Reader<'_>, collection_id: Id) -> Result<Arc<NodeRow>> {
     Ok(Arc::new(node::find(reader, collection_id)?.ok_or_else(no_item)?))
 }
 
-/// A site collection with the caller's rights in it, and no way yet.
+/// Returns a site collection with the caller's rights in it, with an empty chain.
 fn begin(reader: &mut Reader<'_>, finder: &Finder, collection_id: Id) -> Result<Located> {
     let collection = collection::find(reader, collection_id)?.ok_or_else(no_item)?;
     enter(reader, finder, collection)
@@ -246,7 +248,7 @@ fn enter(reader: &mut Reader<'_>, finder: &Finder, collection: CollectionRow) ->
     })
 }
 
-/// The name of a new child of `parent`, refused when the path would become too deep.
+/// Refuses the name of a new child when its path would become too deep.
 pub(crate) fn check_depth(located: &Located, below: usize, name: &Name) -> Result<()> {
     if located.chain.len() + below >= MAX_DEPTH {
         return Err(

@@ -1,7 +1,7 @@
-//! What is at a path, found with one statement when the folder on the way is in memory.
+//! Lookup of a path with a single statement when its folder is cached.
 //!
-//! What is in memory holds for one version of the site collection's tree; the statement tells which version the tree has now, and
-//! when that is another, nothing of this is used.
+//! The cached data is valid for one version of the site collection's tree. The statement also returns the tree's
+//! current version. If the versions differ, the result is discarded.
 
 use database::content::glance::{self, Glance};
 use model::{NodeKind, NodePath, Result};
@@ -11,16 +11,16 @@ use crate::session::known::Known;
 use crate::session::locate::Located;
 use crate::session::path_cache::PathKey;
 
-/// A folder, and what one look at it found.
+/// A folder and the result of one lookup in it.
 pub(crate) struct Seen {
     /// The folder.
     pub(crate) folder: Located,
-    /// What it holds under the name.
+    /// The result of looking up the name in it.
     pub(crate) glance: Glance,
 }
 
 impl Session {
-    /// The folder in which the path ends and what it holds under the last name; nothing when that must be found step by step.
+    /// Looks up the last name of a path in its folder. Returns `None` when the path must be resolved step by step.
     pub(crate) async fn glance(&self, path: &NodePath) -> Result<Option<Seen>> {
         let registry = self.registry().await?;
         let Some((collection, used)) = registry.collection_of(path) else { return Ok(None) };
@@ -44,7 +44,7 @@ impl Session {
 }
 
 impl Seen {
-    /// The document with its latest version, when that is what the caller sees there.
+    /// Returns the document with its latest version, if that is the version that the caller sees there.
     pub(crate) fn document(self) -> Option<(Known, database::content::version::VersionRow)> {
         let (mut located, version) = (self.folder, self.glance.version?);
         let item = self.glance.item.filter(|item| item.kind == NodeKind::Document)?;

@@ -1,5 +1,5 @@
-//! The caller: finding items with the rights on them, deciding, and deciding again inside transactions. Every other room
-//! asks here.
+//! Access control: finding items together with the caller's rights, authorising, and checking again inside
+//! transactions. All other modules go through this one.
 
 pub(crate) mod access;
 pub(crate) mod caller;

@@ -1,7 +1,8 @@
-//! The ways to sites, libraries and folders, kept in memory for one version of their site collection's tree.
+//! Cache of the ancestor chains of sites, libraries and folders, each valid for one version of its site collection's
+//! tree.
 //!
-//! Whatever changes the row of such an item changes the version of the tree in the same transaction, so that a way that
-//! was read at a version holds as long as the database shows that version.
+//! Every change to the row of such an item changes the version of the tree in the same transaction. A chain that was
+//! read at a version therefore stays valid as long as the database shows that version.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -9,13 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use database::content::node::NodeRow;
 use model::{Id, Name, NodeKind};
 
-/// Kept ways; when there are more, all are forgotten.
+/// Limit on cached chains. When it is reached, the whole cache is cleared.
 const MOST_KEPT: usize = 20_000;
 
-/// From the root site to an item; each row is shared with other ways.
+/// The chain from the root site to an item; rows are shared between chains.
 pub(crate) type Way = Vec<Arc<NodeRow>>;
 
-/// Ways by path and by identifier.
+/// Cached chains by path and by identifier.
 #[derive(Default)]
 pub(crate) struct Ways(Mutex<Kept>);
 
@@ -30,10 +31,10 @@ struct Versioned {
     way: Arc<[Arc<NodeRow>]>,
 }
 
-/// A path below the root site of a collection, as it was asked for.
+/// A path below the root site of a collection, spelled as requested.
 pub(crate) struct PathKey {
     text: String,
-    /// Where the text of each shorter path ends.
+    /// End offsets of the texts of all shorter paths.
     ends: Vec<usize>,
 }
 
@@ -49,34 +50,35 @@ impl PathKey {
         Self { text, ends }
     }
 
-    /// The first `count` names.
+    /// Returns the text of the first `count` names.
     fn first(&self, count: usize) -> &str {
         &self.text[..self.ends[count]]
     }
 }
 
 impl Ways {
-    /// The way to the container at the first `count` names.
+    /// Returns the chain of the container at the first `count` names.
     pub(crate) fn by_path(&self, path: &PathKey, count: usize, tree_version: i64) -> Option<Way> {
         self.kept().by_path.get(path.first(count)).and_then(|versioned| versioned.at(tree_version))
     }
 
-    /// The way to the container at the first `count` names as it was last seen, and the version of the tree that it held for.
+    /// Returns the latest known chain of the container at the first `count` names, and the version of the tree for
+    /// which it was valid.
     pub(crate) fn last_by_path(&self, path: &PathKey, count: usize) -> Option<(i64, Way)> {
         self.kept().by_path.get(path.first(count)).map(|versioned| (versioned.tree_version, versioned.way.to_vec()))
     }
 
-    /// The site collection in which a container was last seen.
+    /// Returns the site collection in which a container was last seen.
     pub(crate) fn collection_of(&self, id: Id) -> Option<Id> {
         self.kept().by_id.get(&id).and_then(|versioned| versioned.way.first()).map(|root| root.id)
     }
 
-    /// The way to a container.
+    /// Returns the chain of a container.
     pub(crate) fn by_id(&self, id: Id, tree_version: i64) -> Option<Way> {
         self.kept().by_id.get(&id).and_then(|versioned| versioned.at(tree_version))
     }
 
-    /// Keeps the part of a way that leads to a container, which was read from a snapshot with this version.
+    /// Caches the part of a chain that leads to a container, as read from a snapshot with this version.
     pub(crate) fn keep(&self, path: Option<&PathKey>, tree_version: i64, way: &[Arc<NodeRow>]) {
         let containers = way.iter().take_while(|node| node.kind != NodeKind::Document).count();
         let Some(last) = containers.checked_sub(1).map(|index| &way[index]) else { return };

@@ -1,4 +1,4 @@
-//! What callers are refused, and with which words: items that are not there, names that are taken, documents that are held.
+//! Errors of refused requests: missing items, taken names, checked-out documents.
 
 use database::content::node::NodeRow;
 use model::{Code, Error, Id, Name, NodeKind, NodePath, Result};
@@ -17,19 +17,19 @@ pub(crate) fn held_by(document: &str, holder: &str) -> Error {
         .naming(&[document, holder])
 }
 
-/// The same where it is not known by whom.
+/// Variant of `held_by` for an unknown holder.
 pub(crate) fn held_by_another(document: &str) -> Error {
     Error::locked(format!("\"{document}\" is checked out by somebody else: ask for a check-in, or wait"))
         .with_code(Code::CheckedOut)
 }
 
-/// The refusal for a document in a folder of which the caller may not know.
+/// Returns the error for a checked-out document in a folder that the caller may not know of.
 pub(crate) fn held_within(folder: &str) -> Error {
     Error::locked(format!("something in \"{folder}\" is checked out by somebody else: wait until it is checked in"))
         .with_code(Code::CheckedOut)
 }
 
-/// Refuses a change of a document that somebody else has checked out. `holder` is the holder's name where it is known.
+/// Refuses a change to a document that another user has checked out. `holder` is that user's name where it is known.
 pub(crate) fn require_free(node: &NodeRow, caller: Id, holder: Option<&str>) -> Result<()> {
     if node.holder_id.is_none_or(|id| id == caller) {
         return Ok(());
@@ -46,7 +46,7 @@ pub(crate) fn taken(name: &str, kind: NodeKind) -> Error {
         .naming(&[name])
 }
 
-/// The refusal of a name that something has of which the caller may not know.
+/// Returns the error for a name taken by an item that the caller may not know of.
 pub(crate) fn taken_unseen(name: &Name) -> Error {
     Error::conflict(format!("the name \"{name}\" cannot be used here: choose another name"))
         .with_code(Code::NameTaken)
@@ -57,7 +57,7 @@ pub(crate) fn no_folder() -> Error {
     Error::not_found("the folder was removed meanwhile")
 }
 
-/// A name taken by a concurrent request.
+/// Turns a unique violation into the error for a name taken by a concurrent request.
 pub(crate) fn explain(error: Error) -> Error {
     if error.code() == Code::UniqueViolation {
         return Error::conflict("somebody else used this name at the same moment: look, then try again")

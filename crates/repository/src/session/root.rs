@@ -1,6 +1,6 @@
-//! A site collection as a whole. What reaches all of it asks for rights on its root site and on nothing else: a
-//! [`Root`] cannot be had of another item, and the statements that reach a whole site collection are called here only
-//! (`clippy.toml` refuses them elsewhere).
+//! A site collection as a whole. Operations that affect all of it need rights on its root site and on nothing else. A
+//! [`Root`] cannot be created from another item, and the statements that affect a whole site collection are called only
+//! here (`clippy.toml` refuses them elsewhere).
 
 #![expect(clippy::disallowed_methods, reason = "each of them goes through a root here")]
 
@@ -31,13 +31,13 @@ impl Deref for Root {
 }
 
 impl Session {
-    /// The root of the site collection with this identifier. Every other item is answered like one that is not there.
+    /// Finds the root site of the site collection with this identifier. Any other item is reported as missing.
     pub(crate) async fn root(&self, collection: Id) -> Result<Root> {
         Ok(self.inspect_root(collection, |_, _| Ok(())).await?.0)
     }
 
-    /// Finds the root of a site collection and runs `f` on the same snapshot. What the caller may do with it, `f` or
-    /// the code behind it must ask.
+    /// Finds the root site of a site collection and runs `f` on the same snapshot. `f` or the code behind it must check
+    /// the caller's rights.
     pub(crate) async fn inspect_root<T: Send + 'static>(
         &self,
         collection: Id,
@@ -57,12 +57,12 @@ impl Root {
         if located.node().id == located.collection.id { Ok(Self(located)) } else { Err(no_item()) }
     }
 
-    /// Identifier of the site collection, and of its root site.
+    /// Returns the identifier of the site collection, which is also that of its root site.
     pub(crate) fn id(&self) -> Id {
         self.0.collection.id
     }
 
-    /// Asks whether the caller manages the site collection.
+    /// Requires that the caller manages the site collection.
     ///
     /// # Errors
     /// Those of [`Located::require`] for the right to manage sites.
@@ -88,7 +88,7 @@ impl ManagedRoot {
         self.0.collection.id
     }
 
-    /// Events of the site collection whose sequence is in `range`, newest first.
+    /// Returns the events of the site collection whose sequence is in `range`, newest first.
     pub(crate) fn events(
         &self,
         reader: &mut Reader<'_>,
@@ -100,7 +100,7 @@ impl ManagedRoot {
         event::of_collection(reader, self.id(), range, actor, action, limit)
     }
 
-    /// Everything in the bins of the site collection, newest first.
+    /// Returns the entries of all bins of the site collection, newest first.
     pub(crate) fn recycled(
         &self,
         reader: &mut Reader<'_>,
@@ -110,7 +110,7 @@ impl ManagedRoot {
         recycle::of_site(reader, self.id(), before, limit)
     }
 
-    /// Bytes and documents of the site collection, the recycle bin included.
+    /// Returns the bytes and documents of the site collection, including the recycle bin.
     pub(crate) fn usage(&self, reader: &mut Reader<'_>) -> Result<(i64, i64)> {
         collection::usage(reader, self.id())
     }
@@ -123,12 +123,12 @@ impl ManagedRoot {
         collection::set_audit_reads(transaction, self.id(), on)
     }
 
-    /// Sets for how many days links live at most; none allows no links.
+    /// Sets the longest life of links in days; `None` allows no links.
     pub(crate) fn set_link_rule(&self, transaction: &mut Transaction<'_>, days: Option<i64>) -> Result<()> {
         share_link::set_rule(transaction, self.id(), days)
     }
 
-    /// Gives the root site another name, which is the title of the site collection.
+    /// Renames the root site, whose name is the title of the site collection.
     pub(crate) fn rename(&self, transaction: &mut Transaction<'_>, title: &str) -> Result<()> {
         let folded = self.id().to_string();
         node::place(transaction, self.id(), Id::NONE, title, &folded)?;

@@ -1,18 +1,18 @@
-//! How callers say which item they mean.
+//! Addressing of items by callers.
 
 use model::{Id, NodePath, Result};
 
 /// An item, by identifier or by its path in the farm: address of the site collection, sites, library, folders, name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The item with this identifier, wherever it has been moved.
+    /// The item with this identifier, wherever it has moved.
     Id(Id),
-    /// What is at this path now.
+    /// The item that is at this path now.
     Path(NodePath),
 }
 
 impl Target {
-    /// The item at a path written with slashes.
+    /// Parses a path written with slashes.
     pub fn path(text: &str) -> Result<Self> {
         NodePath::parse(text).map(Self::Path)
     }

@@ -1,5 +1,5 @@
-//! Stores that a content database refuses although the farm keeps them: the database was away when the store was activated, or could not
-//! be written when a removal gave up.
+//! Reopening of stores that a content database refuses although the farm keeps them. The database was absent when the
+//! store was activated, or could not be written when a removal was abandoned.
 
 use database::configuration::farm;
 use database::content::reclaim;
@@ -11,13 +11,13 @@ use crate::storage::store_states::STORES;
 use crate::{Storage, StorageDatabase};
 
 impl Inner {
-    /// Has a content database take references to stores again that the farm keeps and that no removal has in hand. What
-    /// somebody changes stores for at this moment is left to the next time.
+    /// Makes a content database accept references again to stores that the farm keeps and that no removal is
+    /// processing. If a change of stores is running elsewhere, this is left to the next call.
     pub(crate) async fn reopen_kept_stores(&self, name: &str, database: &Database) -> Result<()> {
         if self.kept_and_closed(database).await?.is_empty() {
             return Ok(());
         }
-        // A removal that begins meanwhile would be opened under its hands.
+        // Without this lock, a store could be reopened while a removal that has just begun is closing it.
         let Some(alone) = self.configuration.alone(STORES).await? else { return Ok(()) };
         for store in self.kept_and_closed(database).await? {
             alone.require().await?;
@@ -32,7 +32,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Stores that a content database refuses, and that the farm knows without a removal that is under way or was cut short.
+    /// Returns the stores that a content database refuses although the farm knows them and has no running or
+    /// interrupted removal for them.
     async fn kept_and_closed(&self, database: &Database) -> Result<Vec<Id>> {
         let closed = database.read(reclaim::closed_stores).await?;
         if closed.is_empty() {
@@ -53,9 +54,10 @@ impl Inner {
 }
 
 impl Storage {
-    /// Has the content databases take references to stores again that the farm keeps. One that fails is logged.
+    /// Makes the content databases accept references again to stores that the farm keeps. Failures are logged.
     ///
-    /// Errors: those of finding the databases.
+    /// # Errors
+    /// Those of finding the databases.
     pub async fn reopen_kept_stores(&self) -> Result<()> {
         for StorageDatabase { name, database, .. } in self.databases()? {
             if let Err(error) = self.repository.inner.reopen_kept_stores(&name, &database).await {

@@ -1,5 +1,6 @@
-//! The in-database provider: a BLOB store inside a content database, the other half of every comparison and the home of
-//! what is too small to be worth a reference. It stands here because neither `blobs` nor `database` knows the other.
+//! The in-database provider: a BLOB store inside a content database. It is the counterpart in comparisons with external
+//! stores, and holds BLOBs that are too small to be worth a reference. It belongs in this crate because neither `blobs`
+//! nor `database` knows the other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +11,12 @@ use database::content::stored;
 use database::{Database, Transaction};
 use model::{Digest, Error, Id, IdSource, Result, Timestamp};
 
-/// Bytes of one part: the engines hold a part in memory as a whole.
+/// Size of one part in bytes. The database engines hold a whole part in memory.
 pub(crate) const PART: usize = 512 * 1024;
-/// An upload that has not come to its end by then was given up.
+/// Age at which an incomplete upload counts as abandoned.
 const ABANDONED_AFTER: Duration = Duration::from_secs(48 * 3600);
 
-/// Keeps BLOBs as rows of one content database.
+/// Stores BLOBs as rows of one content database.
 pub(crate) struct DatabaseStore {
     database: Database,
     ids: Arc<IdSource>,
@@ -26,7 +27,7 @@ impl DatabaseStore {
         Self { database, ids }
     }
 
-    /// Removes what uploads left that were given up long ago.
+    /// Deletes the parts of abandoned uploads.
     pub(crate) async fn remove_abandoned(&self) -> Result<()> {
         let before = Timestamp::now().before(ABANDONED_AFTER);
         while !self.database.read(move |reader| stored::abandoned(reader, before)).await?.is_empty() {
@@ -43,16 +44,16 @@ impl DatabaseStore {
 }
 
 fn no_locator() -> Locator {
-    // No bytes are never too many.
+    // Zero bytes never exceed the limit.
     Locator::from_bytes(&[]).unwrap_or_else(|_| unreachable!("an empty locator is valid"))
 }
 
-/// Keeps one part of a BLOB with its checksum.
+/// Stores one part of a BLOB with its checksum.
 fn insert_part(transaction: &mut Transaction<'_>, id: Id, part: i64, data: &[u8]) -> Result<()> {
     stored::insert_chunk(transaction, id, part, &checksum(id, part, data), data)
 }
 
-/// The first half of BLAKE3 over the part's place and its bytes, so that parts cannot be swapped unnoticed.
+/// Returns the first half of a BLAKE3 hash over the part's BLOB, index and bytes, so that swapped parts are detected.
 pub(crate) fn checksum(id: Id, part: i64, data: &[u8]) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&id.get().to_le_bytes()).update(&part.to_le_bytes()).update(data);
@@ -226,7 +227,7 @@ impl Upload for DatabaseUpload {
 
 impl Drop for DatabaseUpload {
     fn drop(&mut self) {
-        // Where no runtime is left, the next start removes it.
+        // Without a runtime, a later start deletes the parts, once they count as abandoned.
         if let (false, Ok(runtime)) = (self.done, tokio::runtime::Handle::try_current()) {
             let (database, id) = (self.database.clone(), self.id);
             runtime.spawn(async move {
@@ -236,7 +237,7 @@ impl Drop for DatabaseUpload {
     }
 }
 
-/// Reads parts, each compared with its checksum.
+/// Reads parts and verifies each against its checksum.
 struct DatabaseSource {
     database: Database,
     digest: Digest,

@@ -1,5 +1,5 @@
-//! BLOBs that were found missing or damaged, by a check or by whoever read them: listing them with the documents that need them, or putting on record that they
-//! are lost. How they are brought back does not belong here.
+//! BLOBs that a check or a read found missing or damaged: listing them with the documents that need them, and recording
+//! their loss as accepted. Repairing them is done elsewhere.
 
 use std::sync::Arc;
 
@@ -13,27 +13,27 @@ use crate::documents::require_draft;
 use crate::farm::registry::ContentDatabase;
 use crate::{Session, Storage, StorageDatabase, Target};
 
-/// Documents named for each BLOB.
+/// Limit on the documents named for each BLOB.
 const NAMED: usize = 20;
-/// Stores of one farm that miss the same BLOB, at most.
+/// Assumed limit on the stores of one farm that lack the same BLOB.
 const MOST_STORES: usize = 64;
 
-/// A BLOB that is not as it must be.
+/// A missing or damaged BLOB.
 #[derive(Clone, Debug)]
 pub struct BlobFault {
     /// Name of the content database that needs it.
     pub database: String,
-    /// Name of the store that should have it.
+    /// Name of the store that should hold it.
     pub store: String,
-    /// Identity of its bytes.
+    /// Digest of its bytes.
     pub digest: Digest,
     /// `missing` or `damaged`.
     pub state: String,
-    /// Where and what exactly.
+    /// Location and details of the fault.
     pub detail: String,
-    /// When it was found first.
+    /// Time of the first detection.
     pub found_at: Timestamp,
-    /// When somebody accepted the loss, and who.
+    /// Time at which the loss was accepted, and the administrator who did so.
     pub accepted: Option<(Timestamp, Id)>,
     /// Documents that have a version with these bytes, at most 20.
     pub documents: Vec<FaultyDocument>,
@@ -46,15 +46,16 @@ pub struct FaultyDocument {
     pub id: Id,
     /// Name.
     pub name: String,
-    /// Site, library and path; none for what lies in a recycle bin, or what the caller may not see.
+    /// Site, library and path; `None` for an item in a recycle bin, or one that the caller may not see.
     pub path: Option<String>,
 }
 
 impl Session {
-    /// A page of faults by digest, behind `after`: at most `limit` of them, and more only where several content databases need
-    /// the last BLOB; with the digest that the next page begins behind.
+    /// Returns a page of faults ordered by digest, after `after`, and the digest after which the next page begins. The
+    /// page has at most `limit` faults, and more only where several content databases need the last BLOB.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn blob_faults(&self, after: Option<Digest>, limit: usize) -> Result<(Vec<BlobFault>, Option<Digest>)> {
         let storage = self.storage().await?;
         let mut faults = Vec::new();
@@ -64,7 +65,7 @@ impl Session {
                 rows.into_iter().map(|row| Ok((blob::documents_of(reader, &row.digest, NAMED)?, row))).collect()
             };
             let rows: Vec<(Vec<(Id, String)>, FaultRow)> = match database.database.read_long(read).await {
-                // It is named as a whole.
+                // A damaged database is reported as a whole.
                 Err(_) if database.database.damage().is_some() => continue,
                 rows => rows?,
             };
@@ -100,10 +101,11 @@ impl Session {
         found
     }
 
-    /// Which versions of a document have content that is missing or damaged, among those that the caller may know of: their
-    /// identifiers, and `missing` or `damaged`.
+    /// Returns the versions of a document whose content is missing or damaged, out of those that the caller may know
+    /// of: their identifiers, and `missing` or `damaged`.
     ///
-    /// Errors: `NotFound`; `Forbidden`.
+    /// # Errors
+    /// `NotFound`; `Forbidden`.
     pub async fn content_faults(&self, target: &Target) -> Result<Vec<(Id, String)>> {
         let (_, faults) = self
             .view(target, |reader, located| {
@@ -125,9 +127,10 @@ impl Session {
         Ok(faults)
     }
 
-    /// Puts on record that a BLOB is lost. Its documents keep saying so to who opens them.
+    /// Records the loss of a BLOB as accepted. Opening its documents still fails with that reason.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound` when it has no fault that is open.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound` when the BLOB has no open fault.
     pub async fn accept_loss(&self, digest: Digest) -> Result<()> {
         let storage = self.storage().await?;
         let (actor, mut accepted) = (storage.actor(), 0);
@@ -145,9 +148,9 @@ impl Session {
 }
 
 impl Storage {
-    /// Puts on record that a BLOB is missing or damaged (`state`) in a store, if the content database needs it there; a record
-    /// that stands keeps its time and whether the loss was accepted. Answers whether somebody has to act: false when nothing needs
-    /// the BLOB, or its loss is accepted.
+    /// Records a BLOB as missing or damaged (`state`) in a store, if the content database needs it there. An existing
+    /// record keeps its time and its acceptance. Returns whether an administrator has to act: false when nothing needs
+    /// the BLOB, or when its loss is accepted.
     pub async fn note_fault(
         &self,
         database: &StorageDatabase,
@@ -160,11 +163,12 @@ impl Storage {
     }
 }
 
-/// Puts a BLOB of `size` bytes on record that could not be read from a store as it must be, after asking the store again for what is kept
-/// there for good. One that the content database does not need there, or that is on record already, costs a look and no write.
+/// Records a fault of a BLOB of `size` bytes that could not be read correctly, after verifying the permanently stored
+/// copy again. A BLOB that the content database does not need there, or that is on record already, costs a read and no
+/// write.
 ///
 /// # Errors
-/// What the store says when it cannot tell, and what the database says.
+/// Those of the store when it cannot verify the BLOB, and those of the database.
 pub async fn note_unreadable(
     database: &Database,
     (store, from): (Id, &BlobStore),
@@ -194,8 +198,8 @@ pub async fn note_unreadable(
     Ok(())
 }
 
-/// Reads a BLOB of `size` bytes again that is on record as missing or damaged in a store, and takes it off the record
-/// when it is whole.
+/// Rereads a BLOB of `size` bytes that is on record as missing or damaged in a store, and deletes the record when the
+/// BLOB is intact.
 async fn settle_if_intact(
     database: &Database,
     (store, from): (Id, &BlobStore),
@@ -209,21 +213,21 @@ async fn settle_if_intact(
 }
 
 impl Session {
-    /// Puts a BLOB on record that this caller could not read. Goes on beside the caller.
+    /// Records a BLOB that this caller could not read. Runs in the background.
     pub(crate) fn note_unread(&self, content: &Arc<ContentDatabase>, store: Id, digest: Digest, size: u64) {
         if self.repository.inner.noting.begin((content.row.id, digest)) {
             self.look_beside(content, store, (digest, size), false);
         }
     }
 
-    /// Reads a BLOB again that is on record, so that a disk that has recovered is believed. Goes on beside the caller.
+    /// Rereads a BLOB that is on record, so that a recovered disk is noticed. Runs in the background.
     pub(crate) fn look_again(&self, content: &Arc<ContentDatabase>, store: Id, digest: Digest, size: u64) {
         if self.repository.inner.noting.begin_again((content.row.id, digest)) {
             self.look_beside(content, store, (digest, size), true);
         }
     }
 
-    /// Looks at a BLOB, on record or not, with which [`Noting`] has begun.
+    /// Verifies in the background a BLOB that [`Noting`] has marked as in progress, on record or not.
     fn look_beside(&self, content: &Arc<ContentDatabase>, store: Id, blob: (Digest, u64), on_record: bool) {
         let (repository, content) = (self.repository.clone(), content.clone());
         tokio::spawn(async move {
@@ -249,8 +253,8 @@ impl Session {
     }
 }
 
-/// Writes a fault down, if the content database needs the BLOB there, and, where the reference that was looked at is
-/// given, if it did not move meanwhile; whether somebody has to act.
+/// Writes a fault, if the content database needs the BLOB in that store and, where the examined reference is given, if
+/// that has not moved meanwhile. Returns whether an administrator has to act.
 async fn put(
     database: &Database,
     (store, seen): (Id, Option<BlobRow>),
@@ -280,7 +284,7 @@ async fn put(
     database.write_vital(write).await
 }
 
-/// At least `limit` rows, and one more if there is one, without cutting those of one BLOB apart.
+/// Returns at least `limit` rows, and one more if there is one, without splitting the rows of one BLOB.
 fn whole_groups(mut rows: Vec<FaultRow>, limit: usize) -> Vec<FaultRow> {
     if rows.len() == limit + MOST_STORES
         && let Some(last) = rows.last().map(|row| row.digest)

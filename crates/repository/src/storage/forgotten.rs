@@ -1,4 +1,4 @@
-//! References into BLOB stores that the farm does not know: nobody can read what they lead to.
+//! References to BLOB stores that the farm does not know, whose content therefore cannot be read.
 
 use database::Reader;
 use database::configuration::farm;
@@ -10,8 +10,8 @@ use crate::farm::registry::ContentDatabase;
 use crate::{HealthFinding, HealthSubject, Session};
 
 impl Session {
-    /// Tells of BLOBs of a content database that should be in stores which the farm does not know, and that are not yet
-    /// on record as missing.
+    /// Adds a finding for BLOBs of a content database that should be in stores unknown to the farm and that are not on
+    /// record as missing.
     pub(crate) async fn look_for_forgotten_stores(
         &self,
         content: &ContentDatabase,
@@ -23,9 +23,9 @@ impl Session {
         }
         let read = |reader: &mut Reader<'_>| Ok((blob::totals(reader)?, fault::needed_by_store(reader)?));
         let (totals, faults) = content.database.read_long(read).await?;
-        // Asked afterwards: a store that was added meanwhile is known.
+        // Read after the references, so that a store added meanwhile is known.
         let known = self.known_stores().await?;
-        // What is on record as missing is told by another rule, or its loss was accepted.
+        // BLOBs on record as missing are reported by another rule, or their loss was accepted.
         let on_record = |store| faults.iter().find(|(of, _)| *of == store).map_or(0, |(_, count)| *count);
         let unknown = totals.iter().filter(|(store, ..)| !known.contains(store));
         let forgotten: u64 = unknown.map(|(store, count, _)| unsigned(count - on_record(*store))).sum();

@@ -1,4 +1,5 @@
-//! What a process keeps in memory about BLOB stores between requests: what was read today, what is being looked at again, and which databases hold no references into forgotten stores.
+//! State about BLOB stores that a process keeps in memory between requests: BLOBs read recently, BLOBs being verified
+//! again, and databases without references to forgotten stores.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,15 +9,15 @@ use model::{Digest, Id};
 
 use crate::farm::registry::Registry;
 
-/// More BLOBs are not kept in memory between two times of writing; what is left out is noted at its next read.
+/// Limit on the BLOBs kept in memory between two writes. Others are noted at their next read.
 const MOST: usize = 200_000;
 
-/// Content databases and BLOBs in them that were read since the last time of writing.
+/// BLOBs read since the last write, each with its content database.
 #[derive(Default)]
 pub(crate) struct Accesses(pub(super) Mutex<HashSet<(Id, Id)>>);
 
 impl Accesses {
-    /// Notes that a BLOB was read, if a policy wants to know.
+    /// Notes that a BLOB was read, if a policy needs to know.
     pub(crate) fn note(&self, registry: &Registry, database: Id, blob: Id) {
         if registry.wants_accesses {
             let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -27,27 +28,27 @@ impl Accesses {
     }
 }
 
-/// BLOBs that are asked for again at once because somebody could not read them.
+/// Limit on concurrent verifications of BLOBs that could not be read.
 const NOTED_AT_ONCE: usize = 4;
 
-/// How long a BLOB on record is left alone after it was read again for somebody who wanted it.
+/// Minimum delay between two rereads of a BLOB on record that a reader wanted.
 const LOOKED_AGAIN: Duration = Duration::from_secs(5 * 60);
 
-/// BLOBs on record that are read again within that time, at most.
+/// Limit on rereads of BLOBs on record within that time.
 const MOST_LOOKED: usize = 1_000;
 
-/// BLOBs that could not be read, or are on record, and are being read again, beside the requests that met them.
+/// BLOBs being verified in the background, because they could not be read or are on record.
 #[derive(Default)]
 pub(crate) struct Noting(Mutex<Notes>);
 
 #[derive(Default)]
 pub(super) struct Notes {
     busy: HashSet<Key>,
-    /// Those on record that were read again, and when.
+    /// BLOBs on record that were reread, with the time.
     looked: HashMap<Key, Instant>,
 }
 
-/// Identifier of a content database, and a BLOB that it needs.
+/// A content database, and the digest of a BLOB that it needs.
 type Key = (Id, Digest);
 
 impl Noting {
@@ -55,13 +56,13 @@ impl Noting {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins with one, unless it is under way already or enough others are.
+    /// Begins a verification, unless it is already running or the limit is reached.
     pub(super) fn begin(&self, key: Key) -> bool {
         let mut notes = self.notes();
         notes.busy.len() < NOTED_AT_ONCE && notes.busy.insert(key)
     }
 
-    /// Begins with one that is on record, unless it was looked at a moment ago.
+    /// Begins a reread of a BLOB on record, unless it was reread recently.
     pub(super) fn begin_again(&self, key: Key) -> bool {
         let mut notes = self.notes();
         notes.looked.retain(|_, at| at.elapsed() < LOOKED_AGAIN);
@@ -78,10 +79,12 @@ impl Noting {
     }
 }
 
-/// Time for which "there are none" is believed while the farm has the same stores: counting reads all references.
+/// Validity of the result that there are no forgotten stores, while the farm has the same stores. Counting reads all
+/// references.
 const BELIEVED: Duration = Duration::from_secs(60 * 60);
 
-/// Time at which each content database was found to have none, with the stores that the farm had then.
+/// Time at which each content database was found to have no references to forgotten stores, with the farm's stores at
+/// that time.
 #[derive(Default)]
 pub(crate) struct Looked(Mutex<HashMap<Id, (Instant, Vec<Id>)>>);
 

@@ -1,4 +1,4 @@
-//! BLOB stores and what lies in them: opening stores, policies, what was read, what is damaged, and what waits to be deleted.
+//! BLOB stores and their content: opening stores, policies, reads, damage, and pending deletions.
 
 pub(crate) mod built_in;
 pub(crate) mod closed_stores;

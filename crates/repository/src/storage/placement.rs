@@ -1,5 +1,5 @@
-//! Where the bytes of a new document go: the policy of its content database, overridden by that of its site collection and of
-//! its library.
+//! Placement of a new document's bytes: the policy of its content database, overridden by those of its site collection
+//! and its library.
 
 use std::time::Duration;
 
@@ -13,10 +13,11 @@ use crate::farm::registry::{ContentDatabase, Registry};
 use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::database_store::PART;
 
-/// Between the bytes of a document and its transaction lies less time than this.
+/// Time for which a reference without a document is protected. A document's transaction follows its bytes within this
+/// time.
 const PINNED: Duration = Duration::from_secs(600);
 
-/// What applies in one place.
+/// The policy that applies to a library, site collection or content database.
 #[derive(Clone, Debug)]
 pub(crate) struct Effective {
     pub(crate) store: Id,
@@ -25,7 +26,8 @@ pub(crate) struct Effective {
 }
 
 impl Registry {
-    /// What applies in a library of a site collection; [`Id::NONE`] for either asks what applies above it.
+    /// Returns the policy that applies in a library of a site collection; with [`Id::NONE`] for either, the one that
+    /// applies above it.
     pub(crate) fn effective_policy(&self, content: &ContentDatabase, collection: Id, library: Id) -> Effective {
         let row = &content.row;
         let mut effective = Effective {
@@ -45,19 +47,20 @@ impl Registry {
     }
 }
 
-/// Where one document's bytes go.
+/// The target of one document's bytes.
 #[derive(Clone)]
 pub(crate) struct Placement {
     store: (Id, BlobStore),
     own: BlobStore,
-    /// Smaller ones stay in the content database.
+    /// Size below which BLOBs stay in the content database.
     outside_from: u64,
 }
 
 impl Placement {
-    /// Decides for a document called `name` in a library.
+    /// Decides the placement of a document called `name` in a library.
     ///
-    /// Errors: `Unavailable` when the store is not attached, or takes no new BLOBs.
+    /// # Errors
+    /// `Unavailable` when the store is not attached, or takes no new BLOBs.
     pub(crate) fn decide(
         registry: &Registry,
         content: &ContentDatabase,
@@ -75,12 +78,12 @@ impl Placement {
         })
     }
 
-    /// BLOBs smaller than this many bytes are written by the transaction that makes their document.
+    /// Returns the size below which a BLOB is written by the transaction that creates its document.
     pub(crate) fn inline_limit(&self) -> u64 {
         self.outside_from.min(PART as u64)
     }
 
-    /// The store for a BLOB that is not written inline, of `announced` bytes if that is known.
+    /// Returns the store for a BLOB that is not written inline; `announced` is its size if known.
     pub(crate) fn store_for(&self, announced: Option<u64>) -> (Id, &BlobStore) {
         let stays = match announced {
             Some(size) => size < self.outside_from,
@@ -90,11 +93,12 @@ impl Placement {
     }
 }
 
-/// Makes sure that bytes which a store had already stay there until a document refers to them, whatever a collection decided
-/// before.
+/// Ensures that bytes which a store already had remain until a document refers to them, whatever a garbage collection
+/// decided before.
 ///
-/// Errors: `Unavailable` with code `blob_being_deleted` when they are on their way out: store them again a moment later;
-/// with code `store_unreadable` when the store cannot read them.
+/// # Errors
+/// `Unavailable` with code `blob_being_deleted` when the bytes are being deleted: storing them again a moment later
+/// succeeds. `Unavailable` with code `store_unreadable` when the store cannot read them.
 pub(crate) async fn secure(
     content: &ContentDatabase,
     store: (Id, &BlobStore),
@@ -104,9 +108,10 @@ pub(crate) async fn secure(
     if stored.existed { hold(content, store, stored, new_row).await } else { Ok(()) }
 }
 
-/// Adds a reference that no document has yet, and then looks whether the bytes are there.
+/// Adds a reference that no document uses yet, and then verifies that the bytes are present.
 ///
-/// Errors: as [`secure`].
+/// # Errors
+/// Those of [`secure`].
 pub(crate) async fn hold(
     content: &ContentDatabase,
     store: (Id, &BlobStore),
@@ -124,7 +129,7 @@ pub(crate) async fn hold(
     };
     let known = content.database.read(find).await?;
     let standing = match known {
-        // Bytes that lie elsewhere are taken from there; the copy just found is the collector's.
+        // The document will use the bytes in the other store. The copy just found is left to the garbage collector.
         Some(known) if known.store_id != store.0 => return Ok(()),
         _ => {
             let pin = move |transaction: &mut Transaction<'_>| {
@@ -138,7 +143,7 @@ pub(crate) async fn hold(
     if standing.store_id != store.0 {
         return Ok(());
     }
-    // A reference stands now, so that what is there stays there.
+    // The reference exists now, so bytes that are present remain.
     match store.1.confirm(digest, stored.size).await {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -150,8 +155,8 @@ pub(crate) async fn hold(
     }
 }
 
-/// The error of a store that was asked for what it has just taken: that it cannot read it is no damage of what a document
-/// refers to.
+/// Maps the error of a store that cannot read what it has just stored. It must not count as damage to content that a
+/// document refers to.
 pub(crate) fn not_given_back(error: Error) -> Error {
     if error.kind() != ErrorKind::Corrupt {
         return error;

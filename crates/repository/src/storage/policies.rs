@@ -1,4 +1,4 @@
-//! Storage policies: where new BLOBs go, for a content database, a site collection or a library.
+//! Storage policies: the target of new BLOBs, for a content database, a site collection or a library.
 
 use database::Transaction;
 use database::configuration::farm::{self, StoreRow};
@@ -11,46 +11,46 @@ use crate::session::locate::Located;
 use crate::storage::placement::Effective;
 use crate::{Session, Target};
 
-/// What a storage policy is for.
+/// Scope of a storage policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyTarget {
-    /// The content database of this name.
+    /// The content database with this name.
     Database(String),
-    /// The site collection with this address; the empty one is the root.
+    /// The site collection with this address; an empty address is the root.
     SiteCollection(NodePath),
     /// The site collection with this identifier.
     SiteCollectionId(Id),
-    /// The library at this place.
+    /// The library that this target addresses.
     Library(Target),
 }
 
-/// A tier as people name it.
+/// A tier, with its store by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedTier {
-    /// What the age is counted from.
+    /// The event from which the age is counted.
     pub basis: TierBasis,
-    /// Days.
+    /// Age in days.
     pub days: u32,
-    /// Name of the store that BLOBs of that age move to.
+    /// Name of the store to which BLOBs of that age move.
     pub store: String,
 }
 
-/// What to change in a policy; what is absent stays as it is.
+/// A change to a policy; absent fields are left unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyChange {
-    /// The store that new BLOBs go to, by name.
+    /// Name of the store for new BLOBs.
     pub active_store: Option<String>,
     /// BLOBs smaller than this many bytes stay in the content database.
     pub minimum_size: Option<u64>,
-    /// File types whose BLOBs leave the content database; an empty list means all.
+    /// File types whose BLOBs leave the content database; an empty list means all types.
     pub types: Option<Vec<String>>,
-    /// Where BLOBs move as they age; an empty list means nowhere.
+    /// Tiers to which BLOBs move as they age; an empty list means none.
     pub tiers: Option<Vec<NamedTier>>,
-    /// Forget what the policy said before, so that what is not given here comes from the policy above.
+    /// Discards the policy's previous rules, so that absent fields are inherited from the policy above.
     pub reset: bool,
 }
 
-/// What applies to new BLOBs somewhere.
+/// The policy that applies to new BLOBs of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoragePolicy {
     /// `database`, `collection` or `library`.
@@ -61,19 +61,19 @@ pub struct StoragePolicy {
     pub name: String,
     /// Name of the content database that it is in.
     pub database: String,
-    /// Name of the store that BLOBs go to.
+    /// Name of the store for new BLOBs.
     pub active_store: String,
     /// BLOBs smaller than this many bytes stay in the database.
     pub minimum_size: u64,
-    /// File types whose BLOBs leave the database; all when empty.
+    /// File types whose BLOBs leave the database; empty for all types.
     pub types: Vec<String>,
-    /// Where BLOBs move as they age.
+    /// Tiers to which BLOBs move as they age.
     pub tiers: Vec<NamedTier>,
-    /// What of this it says itself; the rest comes from above.
+    /// The part that the policy itself sets; the rest is inherited.
     pub own: PolicyChange,
 }
 
-/// A target that was found.
+/// A resolved policy target.
 struct Found {
     kind: &'static str,
     id: Id,
@@ -84,9 +84,11 @@ struct Found {
 }
 
 impl Session {
-    /// The policies of all content databases, and of each site collection and library that has its own, databases first.
+    /// Returns the policies of all content databases, and of each site collection and library that has its own,
+    /// databases first.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn storage_policies(&self) -> Result<Vec<StoragePolicy>> {
         self.require_farm_administrator("see storage policies")?;
         let registry = self.registry().await?;
@@ -102,7 +104,7 @@ impl Session {
         let mut libraries: Vec<Id> = registry.policies.keys().copied().filter(is_library).collect();
         libraries.sort_unstable();
         for id in libraries {
-            // A library that was deleted has no place any more; its policy goes with its next change.
+            // A deleted library cannot be located, so its policy is left out.
             let library = self.locate(&id.into()).await.and_then(|known| policy_library(known.unasked()));
             if let Ok(library) = library {
                 found.push(library);
@@ -111,28 +113,31 @@ impl Session {
         found.iter().map(|found| describe(&registry, found)).collect()
     }
 
-    /// What applies to new BLOBs of a target, wherever it comes from.
+    /// Returns the policy that applies to new BLOBs of a target, whether set there or inherited.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound`.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound`.
     pub async fn storage_policy(&self, target: &PolicyTarget) -> Result<StoragePolicy> {
         self.require_farm_administrator("see storage policies")?;
         let found = self.policy_target(target).await?;
         describe(&*self.registry().await?, &found)
     }
 
-    /// What applies to new BLOBs of a library, for those who manage it.
+    /// Returns the policy that applies to new BLOBs of a library, for those who manage it.
     ///
-    /// Errors: `NotFound`; `Forbidden`; `Invalid` for what is no library.
+    /// # Errors
+    /// `NotFound`; `Forbidden`; `Conflict` with code `wrong_kind` when the target is not a library.
     pub async fn library_storage(&self, target: &Target) -> Result<StoragePolicy> {
         let found = policy_library(&*self.locate(target).await?.to(Right::ManageLibraries)?)?;
         describe(&*self.registry().await?, &found)
     }
 
-    /// Changes a policy for the uploads that begin from now on; what is stored stays where it is.
+    /// Changes a policy for future uploads; stored BLOBs stay where they are.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound` naming the database, site, library or store that
-    /// there is not; `Conflict` for a store that takes no new BLOBs; `Invalid` for rules that mean nothing; what a store says that is
-    /// named anew and gives no answer.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound` naming the missing database, site, library or
+    /// store; `Conflict` for a store that takes no new BLOBs; `Invalid` for meaningless rules; the error of a newly
+    /// named store that does not respond.
     pub async fn set_storage_policy(&self, target: &PolicyTarget, change: PolicyChange) -> Result<StoragePolicy> {
         self.require_farm_administrator("change storage policies")?;
         let found = self.policy_target(target).await?;
@@ -157,7 +162,7 @@ impl Session {
                 rules: rules.or(&old_rules.unwrap_or_default()).to_text(),
             };
             if kind == "database" {
-                // A content database always says where its BLOBs go, in its own row.
+                // The row of a content database always contains its store and minimum size.
                 let databases = farm::databases(transaction)?;
                 let present = databases
                     .iter()
@@ -181,7 +186,7 @@ impl Session {
         describe(&*self.repository.registry().await?, &found)
     }
 
-    /// Asks the stores that a policy did not name before: uploads are not sent to one that gives no answer.
+    /// Checks that newly named stores respond, so that uploads are not sent to one that does not.
     async fn require_answers(&self, found: &Found, change: &PolicyChange) -> Result<()> {
         self.repository.refresh_registry().await?;
         let registry = self.repository.registry().await?;
@@ -306,7 +311,7 @@ fn resolve(stores: &[StoreRow], tier: &NamedTier) -> Result<Tier> {
     Ok(Tier { basis: tier.basis, days: tier.days, store: writable(stores, &tier.store)? })
 }
 
-/// A change in words, for the audit log.
+/// Describes a change in words, for the audit log.
 fn words(change: &PolicyChange) -> String {
     let mut words = Vec::new();
     if change.reset {
@@ -327,7 +332,7 @@ fn words(change: &PolicyChange) -> String {
     words.join(", ")
 }
 
-/// Names of what still relies on a store for new BLOBs, for whoever wants to close it.
+/// Returns the names of all users of a store for new BLOBs, for an administrator who wants to close it.
 pub(crate) fn users_of(registry: &Registry, store: Id) -> Vec<String> {
     let mut users = Vec::new();
     for row in registry.database_rows().filter(|row| row.active_store_id == store) {

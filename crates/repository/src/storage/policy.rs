@@ -1,14 +1,14 @@
-//! Storage policies as the registry keeps them: what each says itself.
+//! Storage policies as the registry keeps them, without inherited parts.
 
 use std::collections::HashMap;
 
 use database::configuration::policy::PolicyRow;
 use model::{Id, Result, StorageRules, TierBasis};
 
-/// The policies of a farm by what they are for.
+/// The policies of a farm by target.
 pub(crate) type Policies = HashMap<Id, Policy>;
 
-/// What one policy says itself.
+/// The part that one policy itself sets.
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
     pub(crate) store: Option<Id>,
@@ -23,7 +23,7 @@ impl Policy {
     }
 }
 
-/// Whether any policy moves what was not read.
+/// Returns whether any policy moves BLOBs that were not read for some time.
 pub(crate) fn are_wanted(policies: &crate::storage::policy::Policies) -> bool {
     let tiers = policies.values().filter_map(|policy| policy.rules.tiers.as_ref());
     tiers.flatten().any(|tier| tier.basis == TierBasis::Access)

@@ -1,4 +1,4 @@
-//! Opening a BLOB store from what the configuration database says about it.
+//! Opening a BLOB store from its row in the configuration database.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,10 +17,11 @@ fn subject(store: Id) -> String {
 }
 
 impl Inner {
-    /// A store of the farm, for use by all. One in object storage is asked when it is first used; then it serves through the cache of
-    /// this process.
+    /// Opens a shared store of the farm. A store in object storage is contacted only on first use, and is read through
+    /// the cache of this process.
     ///
-    /// Errors: those of [`Self::open_store`].
+    /// # Errors
+    /// Those of [`Self::open_store`].
     pub(crate) async fn attach_store(&self, row: &StoreRow, create: bool) -> Result<BlobStore> {
         if row.kind == "directory" {
             return self.open_store(row, create).await;
@@ -29,7 +30,7 @@ impl Inner {
         let options = object::options(&row.kind, &row.location, &settings)?;
         let store = BlobStore::expect_object(&options, &object::secrets(&secrets)?, &self.owner()?)?;
         let bytes = object::cache_bytes(&settings)?;
-        // The cache is one process's own.
+        // The cache belongs to a single process, the server.
         if bytes == 0 || !self.serving {
             return Ok(store);
         }
@@ -39,10 +40,11 @@ impl Inner {
         Ok(BlobStore::from_provider(Arc::new(cached)))
     }
 
-    /// Opens a store and sees that it answers; the place of a directory is below the data directory when it is relative. Only with
-    /// `create` a place that is no store becomes one.
+    /// Opens a store and checks that it responds. A relative directory is below the data directory. Only with `create`,
+    /// a location that is not a store becomes one.
     ///
-    /// Errors: `Invalid` for an unknown kind or setting; what the provider says.
+    /// # Errors
+    /// `Invalid` for an unknown kind or setting; those of the provider.
     pub(crate) async fn open_store(&self, row: &StoreRow, create: bool) -> Result<BlobStore> {
         let (settings, secrets) = self.store_settings(row).await?;
         let owner = self.owner()?;
@@ -68,7 +70,7 @@ impl Inner {
         Owner::new(self.farm_id.to_string())?.held_by(self.holder.clone())
     }
 
-    /// The settings and secrets of a store.
+    /// Returns the settings and secrets of a store.
     pub(crate) async fn store_settings(&self, row: &StoreRow) -> Result<(Settings, Settings)> {
         let settings = settings_from(row.settings.as_bytes(), &row.name)?;
         let Some(sealed) = row.secret.clone() else { return Ok((settings, Settings::new())) };
@@ -83,19 +85,22 @@ impl Inner {
     }
 }
 
-/// Opens a store in object storage of a farm that is not there yet: `key_file` is the content of the key file that sealed its
-/// credentials. Nothing is cached.
+/// Opens a store in object storage for a farm that does not exist yet. `key_file` is the content of the key file with
+/// which its credentials were sealed. Nothing is cached.
 ///
-/// Errors: `Unavailable` when the credentials cannot be opened; those of [`BlobStore::open_object`].
+/// # Errors
+/// `Unavailable` when the credentials cannot be opened; those of [`BlobStore::open_object`].
 pub async fn open_object_store(row: &StoreRow, owner: &Owner, key_file: Option<&[u8]>) -> Result<BlobStore> {
     let (settings, secrets) = settings_with(row, key_file)?;
     let options = object::options(&row.kind, &row.location, &settings)?;
     BlobStore::open_object(&options, &object::secrets(&secrets)?, owner).await
 }
 
-/// The same for a store in a directory, which is `place` from now on; an empty or absent one becomes a store.
+/// Opens a store in the directory `place` for a farm that does not exist yet. An empty or missing directory becomes a
+/// store.
 ///
-/// Errors: `Unavailable` when its keys cannot be opened; those of [`BlobStore::open_directory`].
+/// # Errors
+/// `Unavailable` when its keys cannot be opened; those of [`BlobStore::open_directory`].
 pub async fn open_directory_store(
     row: &StoreRow,
     owner: &Owner,
@@ -107,10 +112,11 @@ pub async fn open_directory_store(
     BlobStore::open_directory(place, owner, object::directory(&settings, &secrets, usual)?).await
 }
 
-/// The row of a store as the directory that takes its place, which compresses and encrypts as the store did. Without the key file nobody
-/// knows its keys.
+/// Returns the row of a directory store that replaces a store, with the same compression and encryption. Without the
+/// key file, the encryption keys are unknown and left out.
 ///
-/// Errors: `Unavailable` when its keys cannot be opened.
+/// # Errors
+/// `Unavailable` when the keys cannot be opened.
 pub fn as_directory(row: &StoreRow, location: &str, key_file: Option<&[u8]>) -> Result<StoreRow> {
     let mut new = StoreRow { kind: "directory".to_owned(), location: location.to_owned(), ..row.clone() };
     if row.kind == new.kind {

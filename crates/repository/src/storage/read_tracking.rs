@@ -1,5 +1,5 @@
-//! Which BLOBs were read today, for policies that move what nobody reads. Kept in memory and written down now and then, so
-//! that a read costs no write; kept only while a policy asks for it.
+//! Tracking of BLOB reads by day, for policies that move BLOBs that are not read. Reads are kept in memory and written
+//! periodically, so that a read costs no write. Nothing is tracked unless a policy needs it.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use model::{Id, Result, Timestamp};
 
 use crate::Storage;
 
-/// Rows of one transaction.
+/// Number of rows written per transaction.
 const BATCH: usize = 1_000;
 const DAY: i64 = Duration::from_secs(24 * 60 * 60).as_micros() as i64;
 
 impl Storage {
-    /// Writes down which BLOBs were read, to the day.
+    /// Writes the tracked reads with the current day.
     pub async fn write_accesses(&self) -> Result<()> {
         let noted = &self.repository.inner.accesses.0;
         let read = std::mem::take(&mut *noted.lock().unwrap_or_else(PoisonError::into_inner));

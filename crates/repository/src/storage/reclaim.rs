@@ -1,4 +1,4 @@
-//! What waits to be deleted: since when, until when, and what holds it back.
+//! Pending deletions of BLOBs: since when they are pending, when they are due, and what delays them.
 
 use std::time::Duration;
 
@@ -11,74 +11,76 @@ use model::{Code, Error, Id, Result, Timestamp};
 use crate::jobs::{DEFAULT_WINDOW_DAYS, QUARANTINE_DAYS};
 use crate::{DATABASE_STORE, Session, Storage};
 
-/// A backup that gave no sign of life for so long has died.
+/// Silence after which a running backup counts as dead.
 const BACKUP_ALIVE: Duration = Duration::from_secs(600);
-/// What still has its reference, which no version has.
+/// Reason of BLOBs whose reference still exists although no version uses it.
 const UNREFERENCED: &str = "unreferenced";
 
-/// What waits to be deleted.
+/// A group of BLOBs that are pending deletion.
 #[derive(Clone, Debug)]
 pub struct PendingReclaim {
-    /// Name of the content database that knows of it.
+    /// Name of the content database that records them.
     pub database: String,
-    /// Name of the store that it lies in; empty for what still has its reference, in whichever store.
+    /// Name of the store that holds them; empty for BLOBs that still have a reference, in any store.
     pub store: String,
-    /// `unreferenced` (no document has it), `deleted`, `moved` or `orphan`.
+    /// `unreferenced` (no document uses it), `deleted`, `moved` or `orphan`.
     pub reason: String,
-    /// BLOBs.
+    /// Number of BLOBs.
     pub blobs: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Since when the oldest of them waits.
+    /// Time since which the oldest of them has been pending.
     pub since: Timestamp,
-    /// From when on a collection with the usual windows deletes the oldest of them.
+    /// Time from which a collection with the default windows deletes the oldest of them.
     pub due: Timestamp,
-    /// Whether a backup that runs, or is kept without a copy of the BLOBs, still needs all of them.
+    /// Set when a backup that is running, or is kept without a copy of the BLOBs, still needs all of them.
     pub held: bool,
 }
 
-/// A backup that keeps BLOBs from being deleted, because it runs, or is kept without a copy of them.
+/// A backup that delays the deletion of BLOBs, because it is running or is kept without a copy of them.
 #[derive(Clone, Debug)]
 pub struct BackupHold {
-    /// Identifier of the set.
+    /// Identifier of the backup set.
     pub id: Id,
-    /// Where it is, as the farm noted it when it was taken.
+    /// Location of the backup, as recorded when it was taken.
     pub destination: String,
-    /// The point in time that it shows.
+    /// The point in time that the backup represents.
     pub as_of: Timestamp,
-    /// Whether it runs at this moment, or was killed while it ran and still holds back what it needed.
+    /// Set when it is running, or was killed while running and still delays deletions.
     pub is_running: bool,
-    /// When a running one holds nothing back any more, unless it gives another sign of life before.
+    /// Time at which a running backup stops delaying deletions, unless it sends another heartbeat before.
     pub lapses_at: Option<Timestamp>,
-    /// BLOBs that wait to be deleted and that it needs. What several backups need is counted for each.
+    /// Pending BLOBs that the backup needs. BLOBs needed by several backups count for each.
     pub blobs: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
 }
 
-/// A backup as the farm remembers it.
+/// A backup as recorded by the farm.
 #[derive(Clone, Debug)]
 pub struct NotedBackup {
-    /// Identifier of the set.
+    /// Identifier of the backup set.
     pub id: Id,
-    /// Where it is, as the farm noted it when it was taken.
+    /// Location of the backup, as recorded when it was taken.
     pub destination: String,
-    /// The point in time that it shows.
+    /// The point in time that the backup represents.
     pub as_of: Timestamp,
 }
 
 impl Session {
-    /// The backups that keep BLOBs from being deleted, oldest first.
+    /// Returns the backups that delay the deletion of BLOBs, oldest first.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn backup_holds(&self) -> Result<Vec<BackupHold>> {
         self.storage().await?.backup_holds().await
     }
 
-    /// A backup that the farm counts as kept.
+    /// Returns a backup that is recorded as kept.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` with code `backup_not_kept` when it runs, failed
-    /// or is gone already.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Conflict` with code `backup_not_kept` when
+    /// it is running, failed or was already removed.
     pub async fn kept_backup(&self, id: Id) -> Result<NotedBackup> {
         let storage = self.storage().await?;
         let row = storage.configuration().read(move |reader| backup::find(reader, id)).await?;
@@ -98,10 +100,10 @@ impl Session {
         Err(Error::conflict(format!("the backup {id} {why}")).with_code(Code::BackupNotKept))
     }
 
-    /// Everything that waits to be deleted, and since when, but for what is in a database of
-    /// [`Session::databases_away`].
+    /// Returns all pending deletions, except those in the databases listed by [`Session::databases_away`].
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn pending_reclaim(&self) -> Result<Vec<PendingReclaim>> {
         let storage = self.storage().await?;
         let held = storage.held_since().await?;
@@ -119,7 +121,7 @@ impl Session {
             };
             let read = |reader: &mut Reader<'_>| Ok((blob::marked(reader)?, reclaim::totals(reader)?));
             let ((blobs, bytes, since), totals) = match database.database.read_long(read).await {
-                // It is named as a whole.
+                // A damaged database is reported as a whole.
                 Err(_) if database.database.damage().is_some() => continue,
                 read => read?,
             };
@@ -132,7 +134,7 @@ impl Session {
     }
 }
 
-/// How long a collection with the usual settings keeps what waits for this reason.
+/// Returns the default time for which a collection keeps BLOBs that are pending for this reason.
 fn window(why: &str) -> Duration {
     let days = match why {
         UNREFERENCED => DEFAULT_WINDOW_DAYS,
@@ -143,17 +145,17 @@ fn window(why: &str) -> Duration {
 }
 
 impl Storage {
-    /// What was referred to at this time is kept for a backup that runs, or that holds no copy of it; none when there is no
-    /// such backup.
+    /// Returns the time from which deletions are delayed. BLOBs still referred to at this time are kept for a backup
+    /// that is running or holds no copy of them; `None` when there is no such backup.
     pub async fn held_since(&self) -> Result<Option<Timestamp>> {
         let alive = Timestamp::now().before(BACKUP_ALIVE);
         self.configuration().read(move |reader| backup::holds_since(reader, alive)).await
     }
 
-    /// The backups that keep BLOBs from being deleted, oldest first.
+    /// Returns the backups that delay the deletion of BLOBs, oldest first.
     ///
     /// # Errors
-    /// None but those of the databases.
+    /// Only those of the databases.
     pub async fn backup_holds(&self) -> Result<Vec<BackupHold>> {
         let alive = Timestamp::now().before(BACKUP_ALIVE);
         let rows = self.configuration().read(move |reader| backup::holding(reader, alive)).await?;
@@ -164,7 +166,7 @@ impl Storage {
                 let count = move |reader: &mut Reader<'_>| {
                     Ok([
                         blob::count_marked_since(reader, since)?,
-                        // What lies in a database itself is in each backup of that database.
+                        // BLOBs inside a database are in every backup of that database.
                         reclaim::count_since(reader, since, DATABASE_STORE)?,
                     ])
                 };

@@ -1,5 +1,6 @@
-//! Bringing missing or damaged BLOBs back: which reference needs the bytes, which store takes them, and the end of the fault. Bytes
-//! of other stores of the farm are fetched here; those of backups come from whoever has the backup.
+//! Repair of missing or damaged BLOBs: finding the references that need the bytes and the stores that take them, and
+//! settling the fault. Bytes are fetched here from other stores of the farm. Bytes from a backup are supplied by the
+//! code that reads the backup.
 
 use blobs::{BlobHasher, BlobStore, Stored};
 use database::Transaction;
@@ -12,7 +13,7 @@ use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::faults::{audit, no_fault};
 use crate::{Session, Storage, StorageDatabase};
 
-/// A reference whose bytes are missing or damaged, and the store that takes them anew.
+/// A reference whose bytes are missing or damaged, with the store that takes the new copy.
 #[derive(Clone)]
 pub struct Repair {
     storage: Storage,
@@ -23,21 +24,23 @@ pub struct Repair {
     target: BlobStore,
 }
 
-/// What the faults of one BLOB come to.
+/// The repairs for all faults of one BLOB.
 pub struct Repairs {
     /// References that need the bytes.
     pub needed: Vec<Repair>,
-    /// Faults that were settled at once, since nothing needs the copy any more.
+    /// Number of faults that were settled at once, because nothing needs the copy any more.
     pub settled: usize,
 }
 
 impl Session {
-    /// Looks for a BLOB in every other store of the farm and brings it back from there. Answers with the name of the store that
+    /// Looks for a BLOB in every other store of the farm and copies it from there. Returns the name of the store that
     /// had it.
     ///
-    /// What is damaged is never read as good: the bytes must have the digest before they are taken.
+    /// Damaged bytes are never accepted: the digest is verified before the bytes are taken.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound` when it has no fault, or no other store has it whole.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound` when the BLOB has no fault, or no other store
+    /// has it intact.
     pub async fn repair_blob(&self, digest: Digest) -> Result<String> {
         let storage = self.storage().await?;
         let repairs = storage.repairs(digest).await?;
@@ -57,7 +60,8 @@ impl Session {
 }
 
 impl Storage {
-    /// Digests of all BLOBs that have a fault on record, each once, in rising order, and whether its loss was accepted.
+    /// Returns the digests of all BLOBs with a fault on record, each once, in ascending order, and whether the loss was
+    /// accepted.
     pub async fn faulty_blobs(&self) -> Result<Vec<(Digest, bool)>> {
         const PAGE: usize = 2_000;
         let mut found: Vec<(Digest, bool)> = Vec::new();
@@ -66,21 +70,23 @@ impl Storage {
             loop {
                 let page = database.database.read_long(move |reader| fault::list(reader, after, PAGE)).await?;
                 let Some(last) = page.last() else { break };
-                // Faults of one BLOB in several stores that the end of a page cuts apart are the same digest.
+                // The faults of one BLOB in several stores may be split by the end of a page. They have the same
+                // digest, which is already recorded then.
                 after = Some(last.digest);
                 found.extend(page.iter().map(|row| (row.digest, row.accepted_at.is_some())));
             }
         }
-        // One that is not accepted everywhere is open.
+        // A loss that is not accepted everywhere counts as open: false sorts first.
         found.sort_unstable();
         found.dedup_by_key(|(digest, _)| *digest);
         Ok(found)
     }
 
-    /// The references that need a BLOB with a fault. Each takes the bytes into its own store; into the active one of its content
-    /// database when its own is not attached.
+    /// Returns the references that need a BLOB with a fault. Each takes the bytes into its own store, or into the
+    /// active store of its content database when its own is not attached.
     ///
-    /// Errors: `NotFound` when the BLOB has no fault on record.
+    /// # Errors
+    /// `NotFound` when the BLOB has no fault on record.
     pub async fn repairs(&self, digest: Digest) -> Result<Repairs> {
         let mut repairs = Repairs { needed: Vec::new(), settled: 0 };
         let mut has_fault = false;
@@ -92,7 +98,7 @@ impl Storage {
             for fault in faults {
                 has_fault = true;
                 let Some(reference) = reference.clone().filter(|row| row.store_id == fault.store_id) else {
-                    // The reference leads elsewhere now, or is gone: nothing needs this copy.
+                    // The reference is gone or points to another store now, so nothing needs this copy.
                     forget(&database, &fault).await?;
                     repairs.settled += 1;
                     continue;
@@ -114,20 +120,22 @@ impl Storage {
 }
 
 impl Repair {
-    /// How many bytes are needed.
+    /// Returns the number of bytes needed.
     pub fn size(&self) -> u64 {
         self.reference.size.max(0) as u64
     }
 
-    /// The store that takes them.
+    /// Returns the store that takes them.
     pub fn target(&self) -> &BlobStore {
         &self.target
     }
 
-    /// Reads what was stored again, leads the reference to it, ends the fault and writes it into the audit log. `from` says where the
-    /// bytes came from.
+    /// Rereads the stored bytes, moves the reference to them, deletes the fault and records the repair in the audit
+    /// log. `from` names the origin of the bytes.
     ///
-    /// Errors: `Corrupt` when other bytes were stored, or come back; `Unavailable` when a collection deletes the copy just then.
+    /// # Errors
+    /// `Corrupt` when other bytes were stored or are read back; `Unavailable` when a collection is deleting the copy at
+    /// that moment.
     pub async fn finish(&self, stored: &Stored, from: &str) -> Result<()> {
         let digest = self.fault.digest;
         if stored.digest != digest || !is_whole(&self.target, digest, self.size()).await? {
@@ -140,16 +148,18 @@ impl Repair {
             blob::relocate(transaction, reference, from_store, to, Some(locator.as_bytes())).map(drop)
         };
         self.database.database.write_vital(write).await?;
-        // Only since the reference leads to it, nobody deletes it any more.
+        // The bytes are safe from deletion only since the reference points to them, so they are confirmed now.
         self.target.confirm(digest, self.size()).await?;
         let settle = move |transaction: &mut Transaction<'_>| fault::remove(transaction, from_store, &digest);
         self.database.database.write_vital(settle).await?;
         audit(&self.storage, "blob.repair", digest, &format!("from {from}")).await
     }
 
-    /// Brings the bytes back from another store of the farm; its name, or none when no other store has them whole.
+    /// Copies the bytes from another store of the farm. Returns the name of that store, or `None` when no other store
+    /// has them intact.
     ///
-    /// Errors: what a store says that could not be looked into, when none of the others has them.
+    /// # Errors
+    /// The error of a store that could not be examined, when none of the others has the bytes.
     async fn take_from_other_stores(&self) -> Result<Option<String>> {
         let (digest, mut silent) = (self.fault.digest, None);
         for (row, shared) in self.storage.stores() {
@@ -191,7 +201,7 @@ async fn forget(database: &StorageDatabase, fault: &FaultRow) -> Result<()> {
     database.database.write_vital(move |transaction| fault::remove(transaction, store, &digest)).await
 }
 
-/// Whether the store has the BLOB whole.
+/// Returns whether the store has the BLOB intact.
 pub(crate) async fn is_whole(store: &BlobStore, digest: Digest, size: u64) -> Result<bool> {
     let read = async {
         store.confirm(digest, size).await?;

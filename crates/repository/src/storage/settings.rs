@@ -1,21 +1,21 @@
-//! The settings and secrets of a store, as people name them: what each is called, what it means, and what is refused.
+//! The settings and secrets of a store, by name: their meaning and validation.
 
 use std::collections::BTreeMap;
 
 use blobs::{DirectoryOptions, ObjectKind, ObjectOptions, ObjectSecrets, ServerSideEncryption, StoreKey};
 use model::{Code, Error, Result};
 
-/// Bytes of the local cache unless the settings say otherwise.
+/// Default size of the local cache in bytes.
 const CACHE: u64 = 1 << 30;
-/// A hundred years, the longest that a service can be said to keep objects for.
+/// Limit on the retention of objects by a service: a hundred years.
 const MAX_DAYS: u64 = 36_500;
-/// Separates encryption keys, the newest first.
+/// Separator between encryption keys; the newest comes first.
 const BETWEEN_KEYS: char = ',';
-/// The secret that holds them.
+/// Name of the secret that holds the encryption keys.
 pub(crate) const KEYS: &str = "encryption_keys";
 pub(crate) const COMPRESSION: &str = "compression";
 
-/// Every setting, for messages.
+/// All settings, for messages.
 const SETTINGS: [&str; 9] = [
     "endpoint",
     "region",
@@ -29,7 +29,7 @@ const SETTINGS: [&str; 9] = [
 ];
 const SECRETS: [&str; 4] = ["key_id", "secret", "session_token", KEYS];
 
-/// Options of a store in a directory, where they are not `usual`.
+/// Returns the options of a directory store: those in the settings, and `usual` for the rest.
 pub(crate) fn directory(settings: &Settings, given: &Settings, usual: DirectoryOptions) -> Result<DirectoryOptions> {
     let known = |name: &&String| ![COMPRESSION, KEYS].contains(&name.as_str());
     let unknown = settings.keys().find(|name| *name != COMPRESSION).or_else(|| given.keys().find(known));
@@ -42,7 +42,8 @@ pub(crate) fn directory(settings: &Settings, given: &Settings, usual: DirectoryO
     Ok(DirectoryOptions { compression, encryption_keys, ..usual })
 }
 
-/// Options of a store of this kind; its place is a bucket, and perhaps a prefix behind a slash.
+/// Returns the options of an object store of this kind. Its location is a bucket, optionally followed by a slash and a
+/// prefix.
 pub(crate) fn options(kind: &str, location: &str, settings: &Settings) -> Result<ObjectOptions> {
     let kind = match kind {
         "s3" => ObjectKind::S3,
@@ -64,7 +65,7 @@ pub(crate) fn options(kind: &str, location: &str, settings: &Settings) -> Result
         prefix: prefix.trim_end_matches('/').to_owned(),
         region: text("region"),
         path_style: flag(settings, "path_style", true)?,
-        // Nobody listens on the way to the same machine.
+        // Traffic that stays on the same machine cannot be intercepted.
         allow_http: flag(settings, "allow_http", endpoint.as_deref().is_some_and(is_loopback))?,
         endpoint,
         ca_certificates: text("ca_certificates"),
@@ -76,7 +77,7 @@ pub(crate) fn options(kind: &str, location: &str, settings: &Settings) -> Result
     Ok(options)
 }
 
-/// Refuses days of retention that mean nothing. A store that was given them before stays usable.
+/// Refuses a meaningless retention. Existing stores that were given one before stay usable.
 pub(crate) fn check_retention(settings: &Settings) -> Result<()> {
     match number(settings, "retention_days")?.filter(|days| !(1..=MAX_DAYS).contains(days)) {
         Some(days) => Err(Error::invalid(format!(
@@ -86,7 +87,7 @@ pub(crate) fn check_retention(settings: &Settings) -> Result<()> {
     }
 }
 
-/// Credentials and keys.
+/// Returns the credentials and keys.
 pub(crate) fn secrets(secrets: &Settings) -> Result<ObjectSecrets> {
     refuse_unknown(secrets, &SECRETS, "secret")?;
     let text = |name: &str| secrets.get(name).cloned();
@@ -98,18 +99,18 @@ pub(crate) fn secrets(secrets: &Settings) -> Result<ObjectSecrets> {
     })
 }
 
-/// The keys that BLOBs are encrypted with, the newest first.
+/// Returns the keys for encrypting BLOBs, newest first.
 fn keys(secrets: &Settings) -> Result<Vec<StoreKey>> {
     let text = secrets.get(KEYS).map(String::as_str).unwrap_or_default();
     text.split(BETWEEN_KEYS).filter(|key| !key.is_empty()).map(StoreKey::from_hex).collect()
 }
 
-/// Bytes that the local cache may take; none when it is 0.
+/// Returns the size limit of the local cache in bytes; 0 for no cache.
 pub(crate) fn cache_bytes(settings: &Settings) -> Result<u64> {
     Ok(number(settings, "cache_bytes")?.unwrap_or(CACHE))
 }
 
-/// The secret with a new key in front: it encrypts from now on, the others still decrypt.
+/// Returns the secret with a new key in front. The new key encrypts from now on; the others still decrypt.
 pub(crate) fn with_new_key(keys: Option<&String>) -> Result<String> {
     let fresh = StoreKey::generate()?.to_hex();
     Ok(match keys.filter(|keys| !keys.is_empty()) {
@@ -118,7 +119,7 @@ pub(crate) fn with_new_key(keys: Option<&String>) -> Result<String> {
     })
 }
 
-/// Refuses to take keys away: BLOBs may be encrypted with them, and nobody else has them.
+/// Refuses to remove keys: BLOBs may be encrypted with them, and there is no other copy of the keys.
 pub(crate) fn require_keys_kept(name: &str, before: &Settings, after: &Settings) -> Result<()> {
     let after = keys(after)?;
     match keys(before)?.iter().find(|key| !after.contains(key)) {
@@ -154,7 +155,7 @@ fn number(settings: &Settings, name: &str) -> Result<Option<u64>> {
     settings.get(name).map(parse).transpose()
 }
 
-/// The level of zstd.
+/// Returns the zstd compression level.
 fn level(settings: &Settings) -> Result<Option<i32>> {
     let Some(text) = settings.get(COMPRESSION) else { return Ok(None) };
     match text.parse() {
@@ -179,7 +180,7 @@ fn is_loopback(endpoint: &str) -> bool {
 /// Names and values of a provider's settings.
 pub(crate) type Settings = BTreeMap<String, String>;
 
-/// Settings as they are stored: a JSON object of texts.
+/// Returns the stored form of settings: a JSON object of strings.
 pub(crate) fn settings_text(settings: &Settings) -> Result<String> {
     serde_json::to_string(settings).map_err(|error| Error::invalid("the settings cannot be stored").with_source(error))
 }

@@ -1,4 +1,4 @@
-//! What the farm holds where.
+//! Status of the farm's content databases and BLOB stores.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,26 @@ use crate::storage::settings::KEYS;
 use crate::storage::usage_cache::Reading;
 use crate::{Repository, Session, Target};
 
-/// A content database and what it refers to.
+/// A content database with its references to BLOBs.
 #[derive(Clone, Debug)]
 pub struct DatabaseStatus {
     /// Name.
     pub name: String,
     /// `sqlite` or `postgres`.
     pub engine: &'static str,
-    /// What is wrong with it: it is not open, damaged, or gives no answer. `references` may be empty then.
+    /// The reason when it is not open, is damaged or does not respond. `references` may be empty then.
     pub trouble: Option<String>,
-    /// Bytes of the database itself; none when it cannot be asked.
+    /// Size of the database itself in bytes; `None` when it does not respond.
     pub bytes: Option<u64>,
     /// BLOBs smaller than this stay in the database.
     pub minimum_size: u64,
-    /// Name of the store that new BLOBs go to.
+    /// Name of the store for new BLOBs.
     pub active_store: String,
-    /// For each store: its name, number of BLOBs referred to, their bytes.
+    /// For each store: its name, the number of BLOBs referred to, and their bytes.
     pub references: Vec<(String, u64, u64)>,
 }
 
-/// A BLOB store and what it holds.
+/// A BLOB store with its usage.
 #[derive(Clone, Debug)]
 pub struct StoreStatus {
     /// Identifier.
@@ -43,25 +43,25 @@ pub struct StoreStatus {
     pub kind: String,
     /// `active`, `read-only` or `draining`.
     pub state: String,
-    /// Where it is.
+    /// Location.
     pub location: String,
-    /// Settings of its provider by name. Credentials and keys are not among them.
+    /// Settings of its provider by name, without credentials and keys.
     pub settings: BTreeMap<String, String>,
-    /// Whether it has credentials or keys.
+    /// Set when it has credentials or keys.
     pub has_secrets: bool,
-    /// Whether new BLOBs are encrypted before they are stored.
+    /// Set when new BLOBs are encrypted before they are stored.
     pub encrypted: bool,
-    /// What it holds; none when it does not answer, was not asked, or is being counted for the first time.
+    /// Its usage; `None` when it does not respond, was not queried, or is being measured for the first time.
     pub usage: Option<Usage>,
-    /// When that was counted.
+    /// Time of that measurement.
     pub counted_at: Option<Timestamp>,
-    /// Why it does not answer, when it was asked and does not.
+    /// The reason when it was queried and does not respond.
     pub trouble: Option<String>,
 }
 
 impl Session {
-    /// Number of documents below an item and bytes of their latest versions; needs the right to manage the site, since it
-    /// counts what the caller may not see too. Takes long for millions.
+    /// Returns the number of documents below an item and the bytes of their latest versions. Needs the right to manage
+    /// the site, because documents that the caller may not see are included. Takes long for millions of documents.
     pub async fn contents(&self, target: &Target) -> Result<(u64, u64)> {
         let located = self.locate(target).await?.to(Right::ManageSite)?;
         let id = located.node().id;
@@ -69,17 +69,19 @@ impl Session {
         Ok((unsigned(documents), unsigned(bytes)))
     }
 
-    /// Decides whether the caller may see what the servers of the farm do, in figures that each server keeps for itself.
+    /// Checks whether the caller may see the metrics that each server of the farm keeps for itself.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub fn may_see_figures(&self) -> Result<()> {
         self.require_farm_administrator("see the figures of the farm's servers")
     }
 
-    /// Content databases and stores of the farm. A server asks stores for a moment and tells what was counted last; a command waits
-    /// until all are counted.
+    /// Returns the content databases and stores of the farm. A server queries stores with a short timeout and otherwise
+    /// reports the last measurement. A command waits until all stores are measured.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn storage_status(&self) -> Result<(Vec<DatabaseStatus>, Vec<StoreStatus>)> {
         let databases = self.database_status().await?;
         let registry = self.registry().await?;
@@ -92,7 +94,7 @@ impl Session {
         Ok((databases, stores))
     }
 
-    /// What a store holds, as far as it can be told now.
+    /// Returns the usage of a store, as far as it can be determined now.
     pub(crate) async fn reading(&self, row: &StoreRow, store: Option<&BlobStore>) -> Reading {
         let inner = &self.repository.inner;
         match store {
@@ -108,9 +110,10 @@ impl Session {
         }
     }
 
-    /// Content databases of the farm.
+    /// Returns the content databases of the farm.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn database_status(&self) -> Result<Vec<DatabaseStatus>> {
         self.require_farm_administrator("see the farm's storage")?;
         let registry = self.registry().await?;
@@ -151,18 +154,20 @@ impl Session {
         Ok(databases)
     }
 
-    /// Names of the content databases that are not open or not believed: figures and lists for administrators lack what
-    /// is in them.
+    /// Returns the names of the content databases that are not open or are damaged. Figures and lists for
+    /// administrators lack their content.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn databases_away(&self) -> Result<Vec<String>> {
         self.require_farm_administrator("see the farm's storage")?;
         self.repository.databases_away().await
     }
 
-    /// The stores of the farm, none of which is asked what it holds: that may take long.
+    /// Returns the stores of the farm without their usage, which may take long to measure.
     ///
-    /// Errors: `Forbidden` for others than farm administrators.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
     pub async fn stores(&self) -> Result<Vec<StoreStatus>> {
         self.require_farm_administrator("see the farm's storage")?;
         self.repository.refresh_registry().await?;
@@ -170,9 +175,9 @@ impl Session {
         join_all(registry.stores.iter().map(|(row, _)| self.described(row))).await.into_iter().collect()
     }
 
-    /// A store that was not asked what it holds.
+    /// Returns the status of a store without its usage.
     async fn described(&self, row: &StoreRow) -> Result<StoreStatus> {
-        // Where its secrets cannot be opened, nobody can change its keys either.
+        // A store whose secrets cannot be opened counts as not encrypted; its keys cannot be changed either.
         let encrypted = row.secret.is_some()
             && self.repository.inner.store_settings(row).await.is_ok_and(|(_, secrets)| secrets.contains_key(KEYS));
         Ok(StoreStatus {
@@ -203,11 +208,11 @@ impl Session {
 }
 
 impl Repository {
-    /// Names of the content databases that are not open or not believed, as far as this process knows; nothing is
-    /// asked.
+    /// Returns the names of the content databases that are not open or are damaged, as far as this process knows,
+    /// without querying them.
     ///
     /// # Errors
-    /// Those of reading the registry of the farm for the first time.
+    /// Those of reading the farm's registry for the first time.
     pub async fn databases_away(&self) -> Result<Vec<String>> {
         let registry = self.registry().await?;
         let damaged = registry.databases.iter().filter(|content| content.database.damage().is_some());

@@ -1,8 +1,8 @@
-//! Opens the BLOB stores of the farm up, closes them, and removes them.
+//! Activates, closes and removes the BLOB stores of the farm.
 //!
-//! A removal has a number, which stands in the configuration until the store is forgotten. Whoever opens the store
-//! up, or begins another removal, takes that number away first; a removal whose number is gone forgets nothing. One
-//! that was cut short is taken up again by another removal, or called off by opening the store up.
+//! A removal has a number, which stays in the configuration database until the store has been removed. Activating the
+//! store, or beginning another removal, deletes that number first. A removal whose number is gone removes nothing. An
+//! interrupted removal is continued by another removal, or cancelled by activating the store.
 
 use std::time::{Duration, Instant};
 
@@ -19,28 +19,28 @@ use crate::farm::registry::Registry;
 use crate::storage::built_in::{DATABASE_STORE, FILES_STORE};
 use crate::storage::policies::users_of;
 
-/// The right to open stores up, close them, and remove them.
+/// Name of the lock for activating, closing and removing stores.
 pub(crate) const STORES: &str = "stores";
-/// Longest wait for that right. A removal holds it to its end, which waits for the store.
+/// Longest wait for that lock. A removal holds the lock until it ends, which includes waiting for the store.
 const WAITS: Duration = Duration::from_secs(3);
-/// Time between two questions for it.
+/// Delay between two attempts to take the lock.
 const LOOK: Duration = Duration::from_millis(50);
-/// Longest time that a removal gives a store to say whether anything is in it: nobody else changes a store meanwhile.
+/// Time within which a store must report during a removal whether it is empty. No other store can be changed meanwhile.
 const ANSWERS: Duration = Duration::from_secs(30);
 
-/// Whether a BLOB store takes new BLOBs.
+/// State of a BLOB store with regard to new BLOBs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreState {
-    /// It does, where a policy says so.
+    /// Takes new BLOBs where a policy says so.
     Active,
-    /// What lies in it stays readable.
+    /// Takes no new BLOBs; its content stays readable.
     ReadOnly,
-    /// The same, and what lies in it is on its way to other stores.
+    /// Like `ReadOnly`, and its content is being moved to other stores.
     Draining,
 }
 
 impl StoreState {
-    /// The stored and public word.
+    /// Returns the name used in the database and in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -50,18 +50,20 @@ impl StoreState {
     }
 }
 
-/// A removal under way.
+/// A running removal.
 struct Removal {
     number: Id,
     row: StoreRow,
 }
 
 impl Session {
-    /// Opens a store up for new BLOBs, or closes it.
+    /// Sets whether a store takes new BLOBs.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when a policy still sends new
-    /// BLOBs to a store that is to be closed, naming the policies, and with code `store_busy` while one is being
-    /// removed; `Unavailable` with code `database_away` when it is to be opened and a content database is away.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Conflict` when a policy still sends new
+    /// BLOBs to a store that is to be closed, naming the policies; `Conflict` with code `store_busy` while a store is
+    /// being removed or its state changed; `Unavailable` with code `database_away` when the store is to be activated
+    /// and a content database is absent.
     pub async fn set_store_state(&self, name: &str, state: StoreState) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
         let alone = self.alone_with_stores(name).await?;
@@ -98,10 +100,11 @@ impl Session {
         }
         let (id, subject, actor) = (row.id, row.name.clone(), self.principal.id);
         if state == StoreState::Active {
-            // One that is away would go on refusing what goes to the store.
+            // An absent database would continue to refuse references to the store.
             registry.require_all()?;
             let called = subject.clone();
-            // A removal that was cut short closed it. Should that one live after all, it must not come to its end.
+            // An interrupted removal may have closed the store. If that removal is still running after all, it must not
+            // complete.
             let call_off = move |transaction: &mut Transaction<'_>| {
                 farm::change_directory(transaction)?;
                 if farm::stores(transaction)?.iter().all(|row| row.id != id) {
@@ -125,11 +128,12 @@ impl Session {
         self.repository.inner.configuration.write(change).await
     }
 
-    /// Makes the farm forget a store. Its bytes are left where they are. A removal that was cut short is taken up.
+    /// Removes a store from the farm. Its bytes stay where they are. An interrupted removal is continued.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` while it is active, while documents
-    /// refer to BLOBs in it, while a policy names it, and, unless `force` is set, while BLOBs lie in it that nothing
-    /// refers to; with code `store_busy` while a store is being removed or its state changed.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Conflict` while the store is active, while
+    /// documents refer to BLOBs in it, while a policy names it, or, unless `force` is set, while it holds BLOBs that
+    /// nothing refers to; `Conflict` with code `store_busy` while a store is being removed or its state changed.
     pub async fn remove_store(&self, name: &str, force: bool) -> Result<()> {
         self.require_farm_administrator("remove BLOB stores")?;
         let alone = self.alone_with_stores(name).await?;
@@ -161,7 +165,7 @@ impl Session {
         registry.require_all()?;
         let removal = self.begin_removal(row).await?;
         match self.forget_store(alone, &registry, &removal, force).await {
-            // It may be gone.
+            // The store may have been removed.
             Err(error) if error.code() == Code::OutcomeUnknown => Err(error),
             Err(error) => {
                 if let Err(closed) = self.give_up(alone, &registry, &removal).await {
@@ -178,12 +182,12 @@ impl Session {
         }
     }
 
-    /// Notes that a removal begins, which calls off one that was cut short.
+    /// Records the start of a removal, which cancels an interrupted one.
     async fn begin_removal(&self, row: StoreRow) -> Result<Removal> {
         let removal = Removal { number: self.repository.next_id(), row };
         let (number, row) = (removal.number, removal.row.clone());
         let begin = move |transaction: &mut Transaction<'_>| {
-            // One after another with whoever changes policies and stores, on several servers too.
+            // Serialises this with changes of policies and stores, on other servers too.
             farm::change_directory(transaction)?;
             require_unused(transaction, &row)?;
             farm::begin_removal(transaction, row.id, number)
@@ -192,8 +196,8 @@ impl Session {
         Ok(removal)
     }
 
-    /// Forgets a store to which nothing refers, and to which no upload that is under way can refer any more. Returns
-    /// it, if it is open.
+    /// Deletes a store to which nothing refers, and to which no running upload can refer any more. Returns it, if it is
+    /// open.
     async fn forget_store(
         &self,
         alone: &Alone,
@@ -222,7 +226,7 @@ impl Session {
             require_empty(store.enumerate(None, 1), &name, ANSWERS).await?;
         }
         let asked: Vec<Id> = registry.databases.iter().map(|content| content.row.id).collect();
-        // Nobody deletes copies in it while the farm forgets it, and whoever deletes later finds that it is forgotten.
+        // Prevents deletions of copies in the store while it is removed. A later deletion finds that the store is gone.
         let deleting = self.repository.inner.alone_to_delete("no BLOB store can be removed").await?;
         alone.require().await?;
         deleting.require().await?;
@@ -235,7 +239,7 @@ impl Session {
         };
         self.repository.inner.configuration.write(remove).await?;
         deleting.release().await;
-        // What is left is forgotten when deletions are taken up.
+        // Pending deletions that are left over here are dropped when deletions are next resumed.
         for content in &registry.databases {
             if let Err(error) = content.database.write(move |transaction| reclaim::remove_store(transaction, id)).await
             {
@@ -246,7 +250,7 @@ impl Session {
         Ok(store)
     }
 
-    /// Opens a store again that is not removed after all, unless somebody else has it in hand by now.
+    /// Reopens a store whose removal failed, unless another process has taken it over meanwhile.
     async fn give_up(&self, alone: &Alone, registry: &Registry, removal: &Removal) -> Result<()> {
         let (number, id) = (removal.number, removal.row.id);
         let give_up = move |transaction: &mut Transaction<'_>| {
@@ -264,7 +268,7 @@ impl Session {
         }
     }
 
-    /// The right to change what becomes of stores, which one process of the farm has at a time.
+    /// Takes the lock for changes of stores, which one process of the farm holds at a time.
     async fn alone_with_stores(&self, name: &str) -> Result<Alone> {
         let begun = Instant::now();
         loop {
@@ -278,20 +282,20 @@ impl Session {
                 ))
                 .with_code(Code::StoreBusy));
             }
-            // sleep: the other process does not tell when it has done
+            // sleep: the other process sends no notification when it has finished
             tokio::time::sleep(LOOK).await;
         }
     }
 }
 
-/// Does work with a store in a task of its own. A caller that goes away leaves nothing half done, and gives the right to
-/// nobody else before the last of it is done.
+/// Runs work on a store in a task of its own. If the caller is cancelled, the work still completes, and the lock is not
+/// released before.
 async fn to_its_end(work: impl Future<Output = Result<()>> + Send + 'static) -> Result<()> {
     let done = tokio::spawn(work.in_current_span()).await;
     done.unwrap_or_else(|error| Err(Error::unavailable("work with a BLOB store was interrupted").with_source(error)))
 }
 
-/// Has the content databases take references to a store again.
+/// Makes the content databases accept references to a store again.
 async fn reopen_store(alone: &Alone, registry: &Registry, id: Id) -> Result<()> {
     for content in &registry.databases {
         alone.require().await?;
@@ -300,7 +304,7 @@ async fn reopen_store(alone: &Alone, registry: &Registry, id: Id) -> Result<()> 
     Ok(())
 }
 
-/// Refuses to remove a store in which BLOBs lie, or that does not say so within a time.
+/// Refuses to remove a store that holds BLOBs, or that does not respond in time.
 async fn require_empty(listing: impl Future<Output = Result<Page>>, name: &str, within: Duration) -> Result<()> {
     let listed = tokio::time::timeout(within, listing).await;
     match listed.map_err(|_| silent(name))??.entries.first() {
@@ -314,7 +318,7 @@ async fn require_empty(listing: impl Future<Output = Result<Page>>, name: &str, 
     }
 }
 
-/// Refuses to remove a store that is active, that a policy names, or that the farm does not know any more.
+/// Refuses to remove a store that is active, that a policy names, or that the farm no longer knows.
 fn require_unused(reader: &mut Reader<'_>, row: &StoreRow) -> Result<()> {
     let stores = farm::stores(reader)?;
     let now = stores.iter().find(|now| now.id == row.id).ok_or_else(|| forgotten(&row.name))?;
@@ -327,7 +331,7 @@ fn require_unused(reader: &mut Reader<'_>, row: &StoreRow) -> Result<()> {
     Ok(())
 }
 
-/// Refuses to forget a store unless it is as the removal found it, and every content database that there is was asked.
+/// Refuses to remove a store unless it is as the removal found it, and every present content database was queried.
 fn require_ours(reader: &mut Reader<'_>, row: &StoreRow, number: Id, asked: &[Id]) -> Result<()> {
     require_unused(reader, row)?;
     if farm::removal(reader, row.id)? != Some(number) {

@@ -14,32 +14,33 @@ use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::settings::{KEYS, check_retention, require_keys_kept, with_new_key};
 use crate::storage::store_states::StoreState;
 
-/// BLOBs of a place that becomes a store of which it is asked whether they can be read.
+/// Number of BLOBs in the location of a new store that are checked for readability.
 const LOOKED_AT: usize = 16;
 
-/// A BLOB store to be added.
+/// A new BLOB store.
 #[derive(Clone, Debug, Default)]
 pub struct NewStore {
     /// Unique name.
     pub name: String,
     /// Kind of its provider: `directory`, or one of the kinds of object storage.
     pub kind: String,
-    /// Where it is: a directory (relative to the data directory), or bucket and prefix.
+    /// Location: a directory (relative to the data directory), or bucket and prefix.
     pub location: String,
     /// Settings of its provider by name.
     pub settings: BTreeMap<String, String>,
-    /// Credentials and keys by name; they are kept sealed.
+    /// Credentials and keys by name; they are stored sealed.
     pub secrets: BTreeMap<String, String>,
-    /// Whether BLOBs are encrypted before they are stored, with a key that is made now.
+    /// Set to encrypt BLOBs before they are stored, with a newly generated key.
     pub encrypt: bool,
 }
 
 impl Session {
-    /// Adds a BLOB store after opening it, which leaves the farm's mark in it. It takes BLOBs as soon as a policy names it.
-    /// Answers with its identifier.
+    /// Adds a BLOB store. Opens it first, which leaves the farm's owner marker in it. The store takes BLOBs as soon as
+    /// a policy names it. Returns its identifier.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `Invalid` for a bad name or setting; `Conflict` when the
-    /// name is taken or the place belongs to another farm or store; `Unavailable` when it does not answer.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `Invalid` for a bad name or setting; `Conflict` when the
+    /// name is taken or the location belongs to another farm or store; `Unavailable` when it does not respond.
     pub async fn add_store(&self, mut new: NewStore) -> Result<Id> {
         self.require_farm_administrator("add BLOB stores")?;
         if !new.secrets.is_empty() {
@@ -60,7 +61,7 @@ impl Session {
             "directory" => self.require_place_of_its_own(&row).await?,
             _ => self.require_prefix_of_its_own(&row).await?,
         }
-        // Opening shows whether the place can be used, before the farm relies on it.
+        // Opening shows that the location can be used, before the farm relies on it.
         let opened = self.repository.inner.open_store(&row, true).await?;
         let own = async {
             opened.held().await.map_err(of_another_copy)?;
@@ -88,10 +89,11 @@ impl Session {
         Ok(added)
     }
 
-    /// Changes settings and credentials of a store while it is in use: what is given replaces what was there, an empty
-    /// text removes it. The next access uses them.
+    /// Changes settings and credentials of a store while it is in use. Given values replace existing ones; an empty
+    /// value removes one. The next access uses the new values. With values that do not work, nothing is changed.
     ///
-    /// Errors: those of [`Self::add_store`]; `NotFound`; `Conflict` with code `built_in` for the content databases. With settings that do not work nothing is changed.
+    /// # Errors
+    /// Those of [`Self::add_store`]; `NotFound`; `Conflict` with code `built_in` for the content databases.
     pub async fn change_store(
         &self,
         name: &str,
@@ -130,7 +132,7 @@ impl Session {
         };
         let row = self.store_row(old.id, &Name::new(old.name.clone())?, &new).await?;
         let opened = self.repository.inner.open_store(&row, false).await?;
-        // With the same address it is the same place, and other stores need not answer for it.
+        // With an unchanged endpoint the location is the same, so the other stores need not respond.
         let own = match settings.contains_key("endpoint") {
             true => self.require_bucket_of_its_own(&row, &opened).await,
             false => Ok(()),
@@ -143,7 +145,7 @@ impl Session {
         let change = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
             let now = farm::stores(transaction)?.into_iter().find(|now| now.id == old.id);
-            // A key that another change has made in the meantime must not get lost: BLOBs may be encrypted with it.
+            // A key that a concurrent change has added must not be lost: BLOBs may be encrypted with it.
             if now.is_none_or(|now| now.settings != old.settings || now.secret != old.secret) {
                 return Err(Error::conflict(format!(
                     "the BLOB store \"{}\" was changed by somebody else at the same time: try again",
@@ -157,10 +159,11 @@ impl Session {
         self.repository.refresh_registry().await
     }
 
-    /// Gives a store a new encryption key for the BLOBs that come from now on. Those that are there stay readable by the keys
-    /// that they were encrypted with.
+    /// Gives a store a new encryption key for new BLOBs. Existing BLOBs stay readable with the keys with which they
+    /// were encrypted.
     ///
-    /// Errors: those of [`Self::change_store`]; `Conflict` for a store without encryption.
+    /// # Errors
+    /// Those of [`Self::change_store`]; `Conflict` for a store without encryption.
     pub async fn rotate_store_key(&self, name: &str) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
         let row = self.registry().await?.store_named(name)?.clone();
@@ -174,10 +177,11 @@ impl Session {
         self.change_store(name, &BTreeMap::new(), &fresh).await
     }
 
-    /// Writes, reads, lists and deletes a probe in a store, and tells how long each took.
+    /// Writes, reads, lists and deletes a probe in a store, and reports the duration of each step.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Unavailable` when the store cannot be opened.
-    /// What goes wrong with the probe is in the report.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Unavailable` when the store cannot be
+    /// opened. Failures of the probe are in the report.
     pub async fn test_store(&self, name: &str) -> Result<ProbeReport> {
         self.require_farm_administrator("test BLOB stores")?;
         self.repository.refresh_registry().await?;
@@ -186,17 +190,18 @@ impl Session {
         if row.id == DATABASE_STORE {
             return Ok(registry.database_named(None)?.own_store.test().await);
         }
-        // Opened here, so that what prevents it is told.
+        // Opened anew, so that an error of opening is reported.
         let store = self.repository.inner.open_store(row, false).await?;
         let report = store.test().await;
         store.close().await;
         Ok(report)
     }
 
-    /// Makes the directory or bucket of a store that is lost for good a store again, an empty one.
+    /// Recreates an empty store in the directory or bucket of a store that is permanently lost.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when the store is there, or is that of the databases
-    /// themselves.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Conflict` when the store is present, or is
+    /// the one inside the databases.
     pub async fn make_store_anew(&self, name: &str) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
         let row = self.registry().await?.store_named(name)?.clone();
@@ -223,9 +228,12 @@ impl Session {
         self.repository.refresh_registry().await
     }
 
-    /// Takes a store back that another restoration of this farm holds, which can write to it no more when this answers, after six seconds.
+    /// Takes over a store that another restore of this farm holds. Returns after six seconds, when the other one can no
+    /// longer write to it.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when nobody else holds it; why it does not answer.
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Conflict` when no other restore holds it;
+    /// the error of a store that does not respond.
     pub async fn take_store_over(&self, name: &str) -> Result<()> {
         self.require_farm_administrator("take BLOB stores over")?;
         let row = self.registry().await?.store_named(name)?.clone();
@@ -263,7 +271,7 @@ impl Session {
     }
 }
 
-/// Refuses a place with BLOBs that are encrypted by a key which the store was not given: nobody could read them.
+/// Refuses a location with BLOBs that are encrypted with a key which the store was not given: they could not be read.
 async fn require_keys(row: &StoreRow, store: &BlobStore) -> Result<()> {
     for entry in store.enumerate(None, LOOKED_AT).await?.entries {
         let read = async { store.open(entry.digest, entry.size, None).await?.next_chunk().await };
@@ -277,14 +285,14 @@ async fn require_keys(row: &StoreRow, store: &BlobStore) -> Result<()> {
                 ))
                 .with_code(Code::StoreKeyNeeded));
             }
-            // A check tells of everything else.
+            // A check reports everything else.
             _ => {}
         }
     }
     Ok(())
 }
 
-/// Says of a place that another restoration of the farm holds that it cannot be added here.
+/// Explains that a location held by another restore of the farm cannot be added here.
 fn of_another_copy(error: Error) -> Error {
     match error.code() {
         Code::StoreTakenOver => Error::conflict(
@@ -296,7 +304,7 @@ fn of_another_copy(error: Error) -> Error {
     }
 }
 
-/// Refuses a name or place that the farm has already.
+/// Refuses a name or location that the farm already has.
 fn refuse_known(known: &[StoreRow], new: &StoreRow) -> Result<()> {
     let folded = model::fold(&new.name);
     if known.iter().any(|row| model::fold(&row.name) == folded) {
@@ -304,7 +312,7 @@ fn refuse_known(known: &[StoreRow], new: &StoreRow) -> Result<()> {
             Error::conflict(format!("there is a BLOB store \"{}\" already", new.name)).with_code(Code::NameTaken)
         );
     }
-    // A directory is one place whatever its settings are.
+    // A directory is the same location whatever its settings.
     let same = |row: &&StoreRow| {
         row.kind == new.kind
             && row.location == new.location

@@ -1,5 +1,5 @@
-//! What BLOB stores hold, as last counted. Counting lists a whole bucket and may take minutes, and a store may give no answer: who looks at
-//! all stores waits for a moment, and sees what was counted last.
+//! Cached usage of BLOB stores. Measuring lists a whole bucket and may take minutes, and a store may not respond. A
+//! request for all stores therefore waits only briefly and reports the last measurement.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,23 +9,23 @@ use blobs::{BlobStore, Usage};
 use model::{Error, Id, Result, Timestamp};
 use tokio::sync::watch;
 
-/// How long a request waits for a count that is under way.
+/// Time for which a request waits for a running measurement.
 const MOMENT: Duration = Duration::from_secs(2);
-/// A count is taken for new while it is younger than this many times what it took.
+/// A measurement counts as fresh until its age exceeds its duration by this factor.
 const WORTH: u32 = 20;
-/// For so long a store that did not answer is not asked again.
+/// Minimum delay before retrying an unresponsive store.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// What is known of a store.
+/// The known usage of a store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reading {
-    /// What it held, and when that was counted.
+    /// The usage, and the time of its measurement.
     pub(crate) usage: Option<(Usage, Timestamp)>,
-    /// Why it does not answer, when it does not.
+    /// The reason when the store does not respond.
     pub(crate) trouble: Option<String>,
 }
 
-/// The gauges of all stores.
+/// The usage caches of all stores.
 #[derive(Default)]
 pub(crate) struct Gauges(Mutex<HashMap<Id, Arc<Gauge>>>);
 
@@ -35,9 +35,9 @@ struct Gauge(Mutex<State>);
 #[derive(Default)]
 struct State {
     last: Option<Count>,
-    /// Ends with the count that is under way.
+    /// Closed when the running measurement ends.
     under_way: Option<watch::Receiver<()>>,
-    /// Whether the store has answered to that one.
+    /// Set when the store has responded during that measurement.
     answered: bool,
 }
 
@@ -49,13 +49,13 @@ struct Count {
 }
 
 impl Gauges {
-    /// What the store holds. A request that is `hurried` waits for a moment only.
+    /// Returns the usage of a store. A `hurried` request waits only briefly.
     pub(crate) async fn read(&self, id: Id, store: &BlobStore, hurried: bool) -> Reading {
         let gauge = locked(&self.0).entry(id).or_default().clone();
         if let Some(mut ended) = gauge.start(store) {
             let over = async { while ended.changed().await.is_ok() {} };
             match hurried {
-                // What is known after the moment is what is shown.
+                // After the timeout, the last known usage is returned.
                 true => drop(tokio::time::timeout(MOMENT, over).await),
                 false => over.await,
             }
@@ -63,20 +63,21 @@ impl Gauges {
         gauge.reading()
     }
 
-    /// Forgets what was counted at a place where the store is no more.
+    /// Drops the measurements of a location that the store has left.
     pub(crate) fn forget(&self, id: Id) {
         locked(&self.0).remove(&id);
     }
 }
 
 impl Gauge {
-    /// Begins to count unless the last count is new enough; the end of the count that is under way.
+    /// Starts a measurement unless the last one is fresh. Returns a receiver that closes when the running measurement
+    /// ends.
     fn start(self: &Arc<Self>, store: &BlobStore) -> Option<watch::Receiver<()>> {
         let mut state = locked(&self.0);
         if let Some(running) = state.under_way.as_ref().filter(|running| running.has_changed().is_ok()) {
             return Some(running.clone());
         }
-        // A directory knows what it holds, and may be gone since.
+        // A directory store knows its usage without listing, and may have disappeared since.
         if store.kind() != "directory" && state.last.as_ref().is_some_and(Count::is_new) {
             return None;
         }

@@ -1,9 +1,9 @@
-//! What fuzz targets call of uploads that are not complete.
+//! Entry points of fuzz targets for unfinished uploads.
 
 pub use super::partial::Partial;
 use super::partial::{SLOT, SLOTS, slot};
 
-/// Gives both slots the checks of the numbers in them.
+/// Recomputes the checksums of both slots for the numbers in them.
 pub fn mend(content: &mut [u8]) {
     for place in SLOTS {
         let Some(bytes) = content.get_mut(place as usize..place as usize + SLOT) else { continue };

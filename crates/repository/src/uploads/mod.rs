@@ -1,8 +1,9 @@
-//! Resumable uploads: bytes that come in parts, over days and restarts, and become a document when all are there.
+//! Resumable uploads: bytes that arrive in parts, over days and across restarts, and become a document when all have
+//! arrived.
 //!
-//! A row in the content database says whose upload it is and what it will be; a file below `uploads/` in the data directory
-//! holds the bytes. The file is there before the row and goes after it, so that a crash leaves at most a file that
-//! [`Repository::tidy_uploads`] finds.
+//! A row in the content database records the owner and the destination of the upload. A file below `uploads/` in the
+//! data directory holds the bytes. The file is created before the row and removed after it. A crash therefore leaves at
+//! most a file without a row, which [`Repository::tidy_uploads`] removes.
 
 use model::Code;
 #[cfg(fuzzing)]
@@ -27,44 +28,44 @@ use crate::farm::registry::ContentDatabase;
 use crate::{Repository, Session};
 use partial::{Partial, fault};
 
-/// Most uploads that one person has under way in one content database.
+/// Maximum number of unfinished uploads of one user in one content database.
 const MOST_UPLOADS: i64 = 100;
-/// After this time an upload is forgotten, complete or not.
+/// Time after which an upload is removed, complete or not.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// Bytes that are gathered before they are written.
+/// Number of bytes gathered before they are written.
 const GATHERED: usize = 1024 * 1024;
-/// Bytes after which a part is put on stable storage while more of it still comes.
+/// Number of bytes after which a part is committed to stable storage while more of it is arriving.
 const COMMITTED: u64 = 32 * 1024 * 1024;
 
-/// How long a request waits for another that has the same upload, and how often it looks.
+/// Time for which a request waits for another one that uses the same upload; it checks every `LOOK_EVERY`.
 const BUSY: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// An upload that is under way, or was completed a short time ago.
+/// An upload that is in progress or was completed recently.
 #[derive(Clone, Debug)]
 pub struct Resumable {
-    /// Its name in addresses; cannot be guessed.
+    /// Its unguessable name in URLs.
     pub id: String,
-    /// Bytes in all.
+    /// Total number of bytes.
     pub length: u64,
-    /// Bytes that are on stable storage.
+    /// Number of bytes on stable storage.
     pub offset: u64,
-    /// What the client said about it when it began, as it came.
+    /// The client's metadata from the beginning of the upload, unchanged.
     pub metadata: String,
-    /// The document that came of it.
+    /// The document created from it, if any.
     pub document: Option<Id>,
-    /// When it is forgotten.
+    /// Time at which it is removed.
     pub expires_at: Timestamp,
 }
 
 impl Resumable {
-    /// Whether all bytes are there and the document is not.
+    /// Returns whether all bytes have arrived but the document has not been created.
     pub fn is_due(&self) -> bool {
         self.document.is_none() && self.offset == self.length
     }
 }
 
-/// A part of an upload that is coming in. Dropping it keeps what was committed.
+/// An arriving part of an upload. Dropping it keeps the committed bytes.
 pub struct Part {
     partial: Partial,
     length: u64,
@@ -75,11 +76,12 @@ pub struct Part {
 }
 
 impl Session {
-    /// Begins an upload of `length` bytes in parts. The caller may store there now; whether they still may is asked again at
-    /// the end. `metadata` is kept for the client.
+    /// Begins an upload of `length` bytes in parts. Checks that the caller may store there now; the completion checks
+    /// it again. `metadata` is kept for the client.
     ///
-    /// Errors: as [`Session::begin_upload`]; `Exhausted` with code `too_many_uploads` when the caller has 100 under way, with
-    /// `too_much_unfinished` when these take more than they may.
+    /// # Errors
+    /// Errors of [`Session::begin_upload`]; `Exhausted` with code `too_many_uploads` when the caller has 100 in
+    /// progress, and with code `too_much_unfinished` when these take more space than the caller may use.
     pub async fn begin_resumable(
         &self,
         destination: &Destination,
@@ -101,7 +103,7 @@ impl Session {
             node_id: None,
             expires_at: now.after(KEPT),
         };
-        // Until the row counts for itself.
+        // Counts the upload until its row does.
         let mut claim = self.repository.claim(self.principal.id);
         claim.take(length).await?;
         let (directory, name) = (self.repository.uploads(), row.id.clone());
@@ -117,9 +119,10 @@ impl Session {
             upload::insert(transaction, &kept, now)
         };
         if let Err(error) = place.content.database.write(insert).await {
-            // Whether the row was written can be unknown; then the file must stay, and is tidied away if it was not.
+            // It can be unknown whether the row was written. The file must then stay; if there is no row, it is tidied
+            // up later.
             if error.kind() != model::ErrorKind::Unavailable {
-                // What stays is tidied away later; the first error is the one to tell.
+                // A file that stays is tidied up later. The first error is the one to report.
                 let _ = self.repository.remove_partial(&row.id).await;
             }
             return Err(error);
@@ -127,9 +130,11 @@ impl Session {
         Ok(shown(row, 0))
     }
 
-    /// One of the caller's uploads.
+    /// Returns one of the caller's uploads.
     ///
-    /// Errors: `NotFound` for what is another's, expired or cancelled; `Locked` with code `upload_busy` while a part comes in.
+    /// # Errors
+    /// `NotFound` for an upload that is another user's, expired or cancelled; `Locked` with code `upload_busy` while a
+    /// part is arriving.
     pub async fn resumable(&self, id: &str) -> Result<Resumable> {
         let (_, row) = self.own_upload(id).await?;
         let offset = match row.node_id {
@@ -139,9 +144,11 @@ impl Session {
         Ok(shown(row, offset))
     }
 
-    /// Takes the next part of one of the caller's uploads. With `all_or_nothing`, none of it counts before the end.
+    /// Starts the next part of one of the caller's uploads. With `all_or_nothing`, none of it counts until its end.
     ///
-    /// Errors: `Conflict` with code `offset_mismatch` when `offset` is not where the upload stands; as [`Session::resumable`].
+    /// # Errors
+    /// `Conflict` with code `offset_mismatch` when `offset` is not the upload's current offset; errors of
+    /// [`Session::resumable`].
     pub async fn append_upload(&self, id: &str, offset: u64, all_or_nothing: bool) -> Result<Part> {
         let (content, row) = self.own_upload(id).await?;
         content.database.require_room()?;
@@ -165,10 +172,12 @@ impl Session {
         })
     }
 
-    /// Makes the document of an upload whose bytes are all there; doing it again makes no other. None when it was done before.
+    /// Creates the document of an upload whose bytes have all arrived. Repeating the call creates no second document.
+    /// Returns `None` when the document was created before.
     ///
-    /// Errors: as [`Session::begin_upload`] and [`Upload::finish`](crate::Upload::finish); the bytes stay, so that it can be tried
-    /// again.
+    /// # Errors
+    /// Errors of [`Session::begin_upload`] and [`Upload::finish`](crate::Upload::finish). The bytes are kept, so that
+    /// the call can be repeated.
     pub async fn complete_upload(
         &self,
         id: &str,
@@ -200,7 +209,7 @@ impl Session {
         Ok(Some(saved))
     }
 
-    /// Gives up one of the caller's uploads; a document that came of it stays.
+    /// Cancels one of the caller's uploads. A document created from it stays.
     pub async fn cancel_upload(&self, id: &str) -> Result<()> {
         let (content, row) = self.own_upload(id).await?;
         let _held = match row.node_id {
@@ -212,7 +221,7 @@ impl Session {
         self.repository.remove_partial(id).await
     }
 
-    /// The row of one of the caller's uploads, and where it is.
+    /// Returns the row of one of the caller's uploads, and its content database.
     async fn own_upload(&self, id: &str) -> Result<(Arc<ContentDatabase>, UploadRow)> {
         let unknown = || Error::not_found("there is no such upload, or its time is over: begin a new one");
         let content = self.repository.upload_database(id).await?.ok_or_else(unknown)?;
@@ -226,7 +235,8 @@ impl Session {
 impl Part {
     /// Takes the next bytes.
     ///
-    /// Errors: `Invalid` with code `length_mismatch` when more come than were announced.
+    /// # Errors
+    /// `Invalid` with code `length_mismatch` when more bytes arrive than were announced.
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let total = self.received + self.gathered_bytes as u64 + bytes.len() as u64;
         if total > self.length {
@@ -243,7 +253,7 @@ impl Part {
         Ok(())
     }
 
-    /// Puts all that came on stable storage; returns where the upload stands now.
+    /// Puts all received bytes on stable storage. Returns the new offset of the upload.
     pub async fn commit(&mut self) -> Result<u64> {
         self.flush().await?;
         if self.received > self.partial.durable() {
@@ -269,7 +279,7 @@ impl Repository {
         self.inner.directory.join("uploads")
     }
 
-    /// The content database that the identifier of an upload names; none when the farm has no such one.
+    /// Returns the content database that the identifier of an upload names; `None` when the farm has no such database.
     async fn upload_database(&self, id: &str) -> Result<Option<Arc<ContentDatabase>>> {
         let well_formed = id.len() <= 60 && id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
         let Some((database, _)) = id.split_once('-').filter(|_| well_formed) else { return Ok(None) };
@@ -280,7 +290,8 @@ impl Repository {
         Ok(registry.databases.iter().find(|content| content.row.id.to_string() == database).cloned())
     }
 
-    /// Opens the file of an upload. Requests that only look hold it for a moment: they are waited for.
+    /// Opens the file of an upload. Waits for requests that hold the file for a moment, such as those that only read
+    /// its state.
     async fn open_partial(&self, id: &str) -> Result<Partial> {
         let path = self.uploads().join(id);
         let asked = Instant::now();
@@ -288,7 +299,7 @@ impl Repository {
             let place = path.clone();
             match blocking(move || Partial::open(&place)).await {
                 Err(error) if error.code() == Code::UploadBusy && asked.elapsed() < BUSY => {
-                    // sleep: the other request does not tell when it has ended
+                    // sleep: the other request gives no signal when it has ended
                     tokio::time::sleep(LOOK_EVERY).await;
                 }
                 opened => return opened,
@@ -323,7 +334,7 @@ fn size(bytes: i64) -> u64 {
     model::unsigned(bytes)
 }
 
-/// 128 random bits in hexadecimal.
+/// Returns 128 random bits in hexadecimal.
 fn random() -> Result<String> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes).map_err(|error| {

@@ -1,8 +1,9 @@
-//! The file that holds the bytes of an upload which is not complete.
+//! The file that holds the bytes of an unfinished upload.
 //!
-//! The first 4096 bytes say how many bytes behind them are durable, in two slots that are written in turn: a slot that was
-//! torn by a crash leaves the other. Only what a slot says counts, so that bytes which the file system lost, or made up, after a
-//! power cut are never taken for the document's. This module knows files; it must not know databases or people.
+//! The first 4096 bytes record how many of the bytes after them are durable. The record has two slots that are written
+//! alternately, so that a crash that tears one leaves the other. Only the number in a slot counts. Bytes that the file
+//! system lost, or invented, in a power failure are therefore never taken for the document's. This module knows files;
+//! it must not know databases or people.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -13,16 +14,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::{Code, Error, Result, exact_size};
 
-/// Where the bytes begin.
+/// Offset at which the bytes begin.
 const HEAD: u64 = 4096;
-/// Places of the two slots: in different sectors.
+/// Offsets of the two slots, in different sectors.
 pub(super) const SLOTS: [u64; 2] = [0, 512];
 /// First bytes of a slot.
 const MAGIC: &[u8; 8] = b"SRPART1\n";
-/// Magic, number of durable bytes, the first half of the BLAKE3 of both.
+/// Size of a slot: magic, number of durable bytes, and the first half of the BLAKE3 hash of both.
 pub(super) const SLOT: usize = 8 + 8 + 16;
 
-/// An open partial file that no other request writes to.
+/// An open partial file, locked against writes by other requests.
 #[derive(Clone)]
 pub struct Partial {
     file: Arc<File>,
@@ -30,7 +31,10 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Makes the file of a new upload of so many bytes, durable with its name. `Exhausted` when they certainly do not fit.
+    /// Creates the file of a new upload of `length` bytes, and makes the file and its directory entry durable.
+    ///
+    /// # Errors
+    /// `Exhausted` when the bytes certainly do not fit on the disk.
     pub fn create(directory: &Path, name: &str, length: u64) -> Result<()> {
         blobs::create_directories(directory)?;
         let free = blobs::free_bytes(directory)?;
@@ -55,7 +59,9 @@ impl Partial {
 
     /// Opens a file for one request.
     ///
-    /// Errors: `Locked` with code `upload_busy` while another request has it; `NotFound` when there is definitely no file.
+    /// # Errors
+    /// `Locked` with code `upload_busy` while another request has the file open; `NotFound` when there is definitely no
+    /// file.
     pub fn open(path: &Path) -> Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::not_found("there is no such upload: begin a new one"),
@@ -73,12 +79,12 @@ impl Partial {
         Ok(Self { file: Arc::new(file), durable })
     }
 
-    /// Bytes that are on stable storage.
+    /// Number of bytes on stable storage.
     pub fn durable(&self) -> u64 {
         self.durable
     }
 
-    /// Writes pieces one behind the other from `offset` of the document on.
+    /// Writes pieces one after the other, from `offset` of the document on.
     pub fn write(&self, pieces: &[Bytes], offset: u64) -> Result<()> {
         let mut at = HEAD + offset;
         for piece in pieces {
@@ -88,11 +94,11 @@ impl Partial {
         Ok(())
     }
 
-    /// Puts everything up to `end` on stable storage and says so in the file.
+    /// Puts everything up to `end` on stable storage and records that in the file.
     pub fn commit(&mut self, end: u64) -> Result<()> {
         let store = || -> io::Result<()> {
             self.file.sync_data()?;
-            // The slot that does not hold the present state.
+            // The slot that does not hold the current state.
             let place = SLOTS[usize::from(read_slot(&self.file, SLOTS[0])? == Some(self.durable))];
             self.file.write_all_at(&slot(end), place)?;
             self.file.sync_data()
@@ -133,7 +139,7 @@ fn read_durable(file: &File) -> Result<u64> {
         .ok_or_else(|| Error::corrupt("the file of an upload does not say how much of it is stored"))
 }
 
-/// What a slot says; none when it was never written, or torn, or says more than a file can have.
+/// Returns the number in a slot; `None` when the slot was never written, is torn, or holds more than a file can have.
 fn read_slot(file: &File, place: u64) -> io::Result<Option<u64>> {
     let mut bytes = [0; SLOT];
     match file.read_exact_at(&mut bytes, place) {
@@ -146,7 +152,7 @@ fn read_slot(file: &File, place: u64) -> io::Result<Option<u64>> {
     Ok((possible && bytes == slot(durable)).then_some(durable))
 }
 
-/// What a failed call means for the client.
+/// Turns a failed system call into an error for the client.
 pub fn fault(what: &str, error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::exhausted(format!(

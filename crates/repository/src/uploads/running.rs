@@ -1,4 +1,4 @@
-//! Uploads that are running, and the room on the disk that each person's claim.
+//! Uploads in progress, and the disk space that each user's uploads claim.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex};
 
 use model::Id;
 
-/// The running uploads of everybody.
+/// The uploads in progress of all users.
 #[derive(Default)]
 pub(crate) struct Unfinished {
-    /// Most bytes of one person; 0 for any number.
+    /// Maximum number of bytes for one user; 0 for no limit.
     pub(super) limit: AtomicU64,
     pub(super) people: Mutex<HashMap<Id, Arc<Person>>>,
 }
 
 #[derive(Default)]
 pub(super) struct Person {
-    /// Bytes of the running uploads.
+    /// Bytes of the uploads in progress.
     pub(super) held: AtomicU64,
-    /// Who has it counts and adds, one after the other.
+    /// Lock held while counting and adding, so that claims of one user take turns.
     pub(super) turn: tokio::sync::Mutex<()>,
 }

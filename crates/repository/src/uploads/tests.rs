@@ -1,4 +1,4 @@
-//! Tests of what is forgotten, and of two requests at once.
+//! Tests of the removal of uploads, and of concurrent requests.
 
 use super::*;
 use crate::{Options, Target};

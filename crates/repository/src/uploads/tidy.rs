@@ -1,4 +1,4 @@
-//! Forgetting uploads whose time is over, and files that a crash left.
+//! Removes expired uploads, and files left by a crash.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,21 +11,21 @@ use super::partial::fault;
 use crate::Repository;
 use crate::farm::registry::ContentDatabase;
 
-/// A file without a row is left alone for this long: its row may be under way.
+/// Minimum age at which a file without a row is removed; its row may be about to be written.
 const GRACE: Duration = Duration::from_secs(60 * 60);
 
 impl Repository {
-    /// Forgets uploads that expired, with their bytes, and files that no upload knows. Returns how many were removed.
+    /// Removes expired uploads with their bytes, and files that belong to no upload. Returns the number removed.
     ///
-    /// Runs at start and every hour; several servers may do it at once.
+    /// Runs at start and every hour. Several servers may run it at the same time.
     ///
     /// # Errors
-    /// The first of a database or the disk; what another database knows is removed all the same.
+    /// The first error of a database or the disk. Expired uploads in other databases are removed all the same.
     pub async fn tidy_uploads(&self) -> Result<u64> {
         self.tidy_uploads_at(self.settled_now().await?, self.old_enough(GRACE).await?).await
     }
 
-    /// Removes what expired before `now`, and files without a row that nobody wrote to since `untouched`.
+    /// Removes uploads that expired before `now`, and files without a row that were not written to since `untouched`.
     pub(super) async fn tidy_uploads_at(&self, now: Timestamp, untouched: Timestamp) -> Result<u64> {
         let mut done = Ok(0);
         for content in &self.registry().await?.databases {
@@ -53,7 +53,7 @@ impl Repository {
     async fn remove_unknown(&self, untouched: Timestamp) -> Result<u64> {
         let (directory, mut removed) = (self.uploads(), 0);
         for (id, written) in blocking(move || files(&directory)).await? {
-            // A file of a content database that is not attached now waits until it is.
+            // A file that belongs to a content database not attached now is kept until the database is attached.
             let Ok(Some(content)) = self.upload_database(&id).await else { continue };
             let word = id.clone();
             let row = content.database.read(move |reader| upload::find(reader, &word)).await?;
@@ -70,12 +70,12 @@ impl Repository {
     }
 }
 
-/// What both removed, or the first error.
+/// Returns the sum of both counts, or the first error.
 fn both(one: Result<u64>, other: Result<u64>) -> Result<u64> {
     Ok(one? + other?)
 }
 
-/// Names of the files, and when each was last written to.
+/// Returns the names of the files, each with the time of its last write.
 fn files(directory: &Path) -> Result<Vec<(String, Timestamp)>> {
     let look = || -> std::io::Result<Vec<(String, Timestamp)>> {
         let mut found = Vec::new();
@@ -95,7 +95,8 @@ fn files(directory: &Path) -> Result<Vec<(String, Timestamp)>> {
     }
 }
 
-/// A file that went while its neighbours were listed is no reason to believe that there is no directory.
+/// Returns whether the directory exists. `NotFound` may also mean that a file disappeared while the directory was
+/// listed.
 fn is_there(directory: &Path) -> bool {
     PathBuf::from(directory).try_exists().unwrap_or(true)
 }

@@ -1,7 +1,7 @@
-//! What a person's unfinished uploads take of the disk, and the limit on it.
+//! Disk space taken by a user's unfinished uploads, and its limit.
 //!
-//! Uploads in parts are counted by the content databases with their announced lengths, other uploads here while they run. An upload
-//! counts before its bytes are written.
+//! Uploads in parts are counted by the content databases with their announced lengths; other uploads are counted here
+//! while they run. An upload counts before its bytes are written.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -12,15 +12,16 @@ use model::{Code, Error, Id, Result, readable_size};
 use crate::Repository;
 use crate::uploads::running::Person;
 
-/// Bytes that the unfinished uploads of one person may take when nothing else is set: 256 GiB.
+/// Default limit on the bytes of one user's unfinished uploads: 256 GiB.
 pub const UNFINISHED_BYTES: u64 = 256 << 30;
 
-/// A running upload up to this length is not counted: the number of requests bounds what these take together.
+/// Length up to which an upload in progress is not counted. The number of concurrent requests bounds the total of such
+/// uploads.
 const SMALL: u64 = 16 << 20;
-/// An upload of unknown length counts in steps of so many bytes.
+/// Step in which an upload of unknown length is counted.
 const STEP: u64 = 64 << 20;
 
-/// Bytes that one upload has claimed. Dropping it gives them back.
+/// Bytes claimed by one upload. Dropping the claim releases them.
 pub(crate) struct Claim {
     repository: Repository,
     user: Id,
@@ -29,20 +30,21 @@ pub(crate) struct Claim {
 }
 
 impl Repository {
-    /// Limits what the unfinished uploads of one person take together, in bytes; 0 for no limit, which is how a farm is opened.
+    /// Limits the total bytes of one user's unfinished uploads; 0 for no limit, which is the state in which a farm is
+    /// opened.
     pub fn limit_unfinished(&self, bytes: u64) {
         self.inner.unfinished.limit.store(bytes, Ordering::Relaxed);
     }
 
-    /// A claim of no bytes.
+    /// Returns a claim of no bytes.
     pub(crate) fn claim(&self, user: Id) -> Claim {
         let mut people = self.inner.unfinished.people.lock().unwrap_or_else(PoisonError::into_inner);
         let person = people.entry(user).or_default().clone();
         Claim { repository: self.clone(), user, person, bytes: 0 }
     }
 
-    /// Bytes that the user's uploads in parts will take when they are complete. A content database that is away counts
-    /// nothing: no upload goes on there.
+    /// Returns the bytes that the user's uploads in parts will take when complete. A content database that is away
+    /// counts nothing: no upload can continue there.
     async fn bytes_in_parts(&self, user: Id) -> Result<u64> {
         let mut bytes = 0u64;
         for content in &self.registry().await?.databases {
@@ -54,9 +56,10 @@ impl Repository {
 }
 
 impl Claim {
-    /// Claims what is missing to so many bytes of an upload that is running.
+    /// Extends the claim of an upload in progress to at least `bytes`.
     ///
-    /// Errors: as [`Claim::take`].
+    /// # Errors
+    /// Errors of [`Claim::take`].
     pub(crate) async fn reach(&mut self, bytes: u64) -> Result<()> {
         if bytes <= self.bytes.max(SMALL) {
             return Ok(());
@@ -65,9 +68,10 @@ impl Claim {
         self.take(stepped).await
     }
 
-    /// Claims so many bytes in all, however few.
+    /// Extends the claim to `bytes` in total, however few they are.
     ///
-    /// Errors: `Exhausted` with code `too_much_unfinished` when they are more than one person may have unfinished.
+    /// # Errors
+    /// `Exhausted` with code `too_much_unfinished` when the user's unfinished uploads would exceed the limit.
     pub(crate) async fn take(&mut self, bytes: u64) -> Result<()> {
         let limit = self.repository.inner.unfinished.limit.load(Ordering::Relaxed);
         if limit == 0 {
@@ -75,7 +79,7 @@ impl Claim {
         }
         let more = bytes.saturating_sub(self.bytes);
         let _turn = self.person.turn.lock().await;
-        // In this order: an upload in parts that is being begun counts as running until its row is there.
+        // The order matters: a new upload in parts counts as running until its row is written.
         let running = self.person.held.load(Ordering::Acquire);
         let in_parts = self.repository.bytes_in_parts(self.user).await?;
         if running.saturating_add(in_parts).saturating_add(more) > limit {
@@ -96,7 +100,7 @@ impl Drop for Claim {
     fn drop(&mut self) {
         self.person.held.fetch_sub(self.bytes, Ordering::AcqRel);
         let mut people = self.repository.inner.unfinished.people.lock().unwrap_or_else(PoisonError::into_inner);
-        // The map has one, and this claim the other.
+        // One reference is the map's, the other is this claim's.
         if Arc::strong_count(&self.person) == 2 {
             people.remove(&self.user);
         }

@@ -1,4 +1,4 @@
-//! A farm on each engine, with people in it.
+//! A farm with users on each engine.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 #![expect(clippy::unwrap_used, reason = "a farm that cannot be had fails the test")]
@@ -48,7 +48,7 @@ impl Farm {
         self.repository.as_caller(self.repository.farm_administrator().await.unwrap())
     }
 
-    /// A new person without any right, and their session.
+    /// Creates a user without any rights. Returns the user and a session.
     pub async fn person(&self, login: &str) -> (Id, Session) {
         let account = self
             .administrator()
@@ -64,7 +64,7 @@ impl Farm {
         (account.id, self.session(account.id).await)
     }
 
-    /// A session with the person's present groups and rights.
+    /// Returns a session with the user's current groups and rights.
     pub async fn session(&self, account: Id) -> Session {
         let token = self.administrator().await.create_token(account, "test".into()).await.unwrap();
         let caller = self

@@ -10,33 +10,33 @@ use http_core::protocol::time;
 use super::item::{Names, PersonJson};
 use super::list::PageQuery;
 
-/// One deletion.
+/// One deletion in a recycle bin.
 #[derive(Serialize, ToSchema)]
 pub struct EntryJson {
-    /// The entry, by which it can be restored.
+    /// Identifier of the entry, used to restore it.
     pub id: String,
     /// The deleted item.
     pub item: String,
-    /// What it is.
+    /// Its kind.
     pub kind: &'static str,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Where it was.
+    /// Former location.
     pub path: String,
-    /// Bytes of all its versions.
+    /// Total bytes of all its versions.
     pub size: u64,
     /// Number of documents.
     pub documents: u64,
-    /// When it was deleted.
+    /// Time of the deletion.
     pub deleted_at: String,
-    /// By whom.
+    /// User who did so.
     pub deleted_by: PersonJson,
-    /// Whether it is in the site's bin because the person emptied theirs.
+    /// Set when the entry is in the site bin because the user removed it from their personal bin.
     pub second_stage: bool,
 }
 
 impl EntryJson {
-    /// An entry with the name of who deleted.
+    /// Creates the JSON form of an entry, with the name of the user who deleted the item.
     pub fn new(entry: RecycledItem, names: &Names) -> Self {
         Self {
             id: entry.id.to_string(),
@@ -53,30 +53,30 @@ impl EntryJson {
     }
 }
 
-/// Which page of which bin.
+/// Selects a recycle bin and a page of it.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct BinQuery {
-    /// `mine` (the default) or `site`: all that was deleted in the site collection.
+    /// `mine` (the default), or `site` for everything that was deleted in the site collection.
     #[param(value_type = Option<super::rules::BinWord>)]
     pub bin: Option<String>,
-    /// Most entries of the page, 1 to 1000.
+    /// Maximum number of entries on the page, 1 to 1000.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     pub limit: Option<usize>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[param(value_type = Option<super::rules::CursorText>)]
     pub cursor: Option<String>,
 }
 
 impl BinQuery {
-    /// The bin, and the page of it.
+    /// Returns the selected bin and page.
     pub fn read(self) -> Result<(Bin, PageQuery)> {
         Ok((which(self.bin.as_deref())?, PageQuery { limit: self.limit, cursor: self.cursor }))
     }
 }
 
-/// Which bin.
+/// Selects a recycle bin.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -86,7 +86,7 @@ pub struct WhichBin {
     pub bin: Option<String>,
 }
 
-/// Reads the word for a bin.
+/// Parses the name of a bin.
 pub fn which(word: Option<&str>) -> Result<Bin> {
     match word {
         None | Some("mine") => Ok(Bin::Mine),
@@ -95,9 +95,9 @@ pub fn which(word: Option<&str>) -> Result<Bin> {
     }
 }
 
-/// What emptying did.
+/// Result of emptying a bin.
 #[derive(Serialize, ToSchema)]
 pub struct Emptied {
-    /// Number of entries that were taken out.
+    /// Number of entries removed.
     pub entries: u64,
 }

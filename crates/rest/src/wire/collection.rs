@@ -10,23 +10,23 @@ use http_core::protocol::time;
 /// A site collection.
 #[derive(Serialize, ToSchema)]
 pub struct SiteCollectionJson {
-    /// Identifier, also of its root site.
+    /// Identifier; the root site has the same one.
     pub id: String,
-    /// Address in the farm; empty for the root one.
+    /// Path in the farm; empty for the root site collection.
     pub path: String,
     /// Title.
     pub title: String,
-    /// The content database that holds it; this and the next figures are null for who does not manage the site.
+    /// The content database that holds it. This and the next figures are null for callers who do not manage the site.
     pub database: Option<String>,
-    /// Bytes of all versions, the recycle bin included.
+    /// Bytes of all versions, including the recycle bin.
     pub used_bytes: Option<u64>,
-    /// Documents, the recycle bin included.
+    /// Number of documents, including the recycle bin.
     pub documents: Option<u64>,
-    /// Most bytes of all versions together; null is no limit.
+    /// Limit on the total bytes of all versions; null for no limit.
     pub quota_bytes: Option<u64>,
-    /// Whether opening a document is written to the audit log.
+    /// Set to record in the audit log when a document is opened.
     pub audit_reads: bool,
-    /// When it was created; null for who may not open its root site.
+    /// Creation time; null for callers who may not open its root site.
     pub created_at: Option<String>,
     /// The colour of its pages: `teal`, `blue`, `indigo`, `violet`, `magenta`, `brown`, `green` or `slate`.
     pub accent: &'static str,
@@ -50,7 +50,7 @@ impl From<SiteCollection> for SiteCollectionJson {
     }
 }
 
-/// A site collection to be.
+/// A new site collection.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewSiteCollection {
@@ -63,25 +63,25 @@ pub struct NewSiteCollection {
     /// Name of the content database; the first one when absent.
     #[serde(default)]
     pub database: Option<String>,
-    /// Who gets full control; the caller when absent.
+    /// The user or group that gets full control; the caller when absent.
     #[serde(default)]
     pub owner: Option<IdText>,
 }
 
-/// What to change of a site collection; what is absent stays.
+/// Changes to a site collection. Absent fields stay as they are.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SiteCollectionChange {
-    /// Another quota in bytes; null takes it away. For administrators of the farm.
+    /// New quota in bytes; null removes the quota. Farm administrators only.
     #[serde(deserialize_with = "super::present")]
     #[schema(value_type = Option<u64>, maximum = 9_223_372_036_854_775_807_i64)]
     pub quota_bytes: Option<Option<u64>>,
-    /// Whether opening a document is written to the audit log.
+    /// Set to record in the audit log when a document is opened.
     pub audit_reads: Option<bool>,
-    /// Another title.
+    /// New title.
     #[schema(value_type = Option<super::rules::Title>)]
     pub title: Option<String>,
-    /// Another colour of its pages.
+    /// New colour of its pages.
     #[schema(value_type = Option<super::rules::AccentWord>)]
     pub accent: Option<String>,
 }

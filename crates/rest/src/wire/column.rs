@@ -21,11 +21,11 @@ pub struct ColumnJson {
     pub name: String,
     /// `text`, `number`, `date`, `choice`, `person`, `yes-no` or `link`.
     pub kind: &'static str,
-    /// What a choice column offers.
+    /// Options of a choice column.
     pub choices: Vec<String>,
-    /// Whether a document needs a value to be checked in.
+    /// Set when a document cannot be checked in without a value.
     pub required: bool,
-    /// The content type that it belongs to; null for all documents.
+    /// The content type that the column belongs to; null if it applies to all documents.
     pub content_type: Option<String>,
 }
 
@@ -60,30 +60,30 @@ impl From<ContentType> for ContentTypeJson {
     }
 }
 
-/// What a column is to be.
+/// The definition of a column to be created or changed.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColumnForm {
     /// Name.
     #[schema(value_type = super::rules::ItemName)]
     pub name: String,
-    /// `text`, `number`, `date`, `choice`, `person`, `yes-no` or `link`; a column that exists keeps its kind.
+    /// `text`, `number`, `date`, `choice`, `person`, `yes-no` or `link`. An existing column keeps its kind.
     #[schema(value_type = super::rules::ColumnWord)]
     pub kind: String,
-    /// What a choice column offers.
+    /// Options of a choice column.
     #[serde(default)]
     #[schema(value_type = Vec<super::rules::Choice>, max_items = 500)]
     pub choices: Vec<String>,
-    /// Whether a document needs a value to be checked in.
+    /// Set when a document cannot be checked in without a value.
     #[serde(default)]
     pub required: bool,
-    /// The content type that it belongs to.
+    /// The content type that the column belongs to.
     #[serde(default)]
     pub content_type: Option<IdText>,
 }
 
 impl ColumnForm {
-    /// The same as the repository takes it.
+    /// Converts the form to the repository's type.
     pub fn change(self) -> Result<ColumnChange> {
         Ok(ColumnChange {
             name: Name::new(self.name)?,
@@ -94,29 +94,29 @@ impl ColumnForm {
     }
 }
 
-/// What an item has in its columns.
+/// Column values of an item.
 #[derive(Serialize, ToSchema)]
 pub struct ValuesJson {
-    /// By identifier of the column: a text, number, yes or no (true, false), time, or the identifier of a person.
+    /// Values by column identifier: a text, a number, `true` or `false`, a time, or the identifier of a person.
     pub values: HashMap<String, Value>,
     /// The item's content type.
     pub content_type: Option<String>,
 }
 
-/// What to change of an item's columns.
+/// Changes to the column values of an item.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValuesForm {
-    /// By identifier of the column; null empties it.
+    /// New values by column identifier; null clears a value.
     #[serde(default)]
     pub values: HashMap<String, Value>,
-    /// Another content type; null takes it away.
+    /// New content type; null removes it.
     #[serde(default, deserialize_with = "super::present")]
     #[schema(value_type = Option<super::rules::Identifier>)]
     pub content_type: Option<Option<IdText>>,
 }
 
-/// A value in its JSON form.
+/// Returns the JSON form of a value.
 pub fn json(value: ColumnValue) -> Value {
     match value {
         ColumnValue::Text(text) => text.into(),
@@ -127,7 +127,7 @@ pub fn json(value: ColumnValue) -> Value {
     }
 }
 
-/// Reads a value for a column; null is none.
+/// Parses a value for a column; null means no value.
 pub fn value(column: &Column, value: Value) -> Result<Option<ColumnValue>> {
     let misfit = || {
         Error::invalid(format!("{}: the value does not fit a {} column", column.name, column.kind.as_str()))

@@ -1,4 +1,4 @@
-//! What storing and deleting answer.
+//! Responses to storing and deleting.
 
 use model::Id;
 use repository::{Item, Saved};
@@ -10,19 +10,19 @@ use utoipa::ToSchema;
 pub struct Stored {
     /// The document.
     pub id: String,
-    /// Its name; another than the one asked for when both were kept.
+    /// Its name; differs from the requested name when both documents were kept.
     pub name: String,
-    /// Its path in the farm.
+    /// Path in the farm.
     pub path: String,
     /// Number of the stored version.
     pub version: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// BLAKE3-256 of the bytes, in hexadecimal.
     pub digest: String,
     /// The entity tag, without quotes.
     pub etag: String,
-    /// Whether the document is new.
+    /// True if the document is new.
     pub created: bool,
 }
 
@@ -41,19 +41,19 @@ impl From<&Saved> for Stored {
     }
 }
 
-/// An item that was sent to the recycle bin.
+/// An item that was moved to the recycle bin.
 #[derive(Serialize, ToSchema)]
 pub struct Recycled {
     /// The item.
     pub id: String,
-    /// The site collection whose recycle bin has it.
+    /// The site collection whose recycle bin holds it.
     pub site_collection: String,
-    /// The entry in the recycle bin, by which it can be restored.
+    /// Identifier of the entry in the recycle bin, used to restore it.
     pub entry: String,
 }
 
 impl Recycled {
-    /// Says where an item went.
+    /// Describes where a deleted item went.
     pub fn new(item: &Item, entry: Id) -> Self {
         Self { id: item.id.to_string(), site_collection: item.collection_id.to_string(), entry: entry.to_string() }
     }

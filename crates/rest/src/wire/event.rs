@@ -7,24 +7,24 @@ use utoipa::ToSchema;
 use super::item::{Names, PersonJson};
 use http_core::protocol::time;
 
-/// Who did what to which item.
+/// An event of the audit log: an actor, an action and the item that it concerned.
 #[derive(Serialize, ToSchema)]
 pub struct EventJson {
-    /// When.
+    /// Time at which it happened.
     pub at: String,
-    /// Who; null for somebody who used a link.
+    /// The acting user; null for someone who used a link.
     pub actor: Option<PersonJson>,
     /// The item.
     pub item: String,
-    /// What, such as `document.replace`.
+    /// The action, such as `document.replace`.
     pub action: String,
-    /// Particulars as far as the caller's rights reach: the item's path at that time only for who manages the site
-    /// collection.
+    /// Details, as far as the caller's rights allow. The item's path at that time is given only to callers who manage
+    /// the site collection.
     pub detail: String,
 }
 
 impl EventJson {
-    /// An event with the name of who did it.
+    /// Creates the JSON form of an event, with the name of the acting user.
     pub fn new(event: Event, names: &Names) -> Self {
         Self {
             at: time::format(event.at),
@@ -36,23 +36,23 @@ impl EventJson {
     }
 }
 
-/// Who did what in the farm, outside of content.
+/// An action in the farm, outside of content, with the user who performed it.
 #[derive(Serialize, ToSchema)]
 pub struct FarmEventJson {
-    /// When.
+    /// Time at which it happened.
     pub at: String,
-    /// Who; null for somebody who was not signed in.
+    /// The acting user; null for someone who was not signed in.
     pub actor: Option<PersonJson>,
-    /// What, such as `account.create`.
+    /// The action, such as `account.create`.
     pub action: String,
-    /// To what: the kind and the identifier.
+    /// The object of the action: kind and identifier.
     pub subject: String,
-    /// Particulars, or empty.
+    /// Details, or empty.
     pub detail: String,
 }
 
 impl FarmEventJson {
-    /// An event with the name of who did it.
+    /// Creates the JSON form of an event, with the name of the acting user.
     pub fn new(event: FarmEvent, names: &Names) -> Self {
         Self {
             at: time::format(event.at),

@@ -6,7 +6,7 @@ use repository::{DatabaseStatus, HealthFinding, StoreStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What the farm holds where.
+/// The farm's databases and stores.
 #[derive(Serialize, ToSchema)]
 pub struct FarmStatus {
     /// Version of the server.
@@ -24,15 +24,15 @@ pub struct DatabaseJson {
     pub name: String,
     /// `sqlite` or `postgres`.
     pub engine: &'static str,
-    /// What is wrong with it: it is not open, damaged, or gives no answer. `references` may be empty then.
+    /// The reason when it is not open, is damaged or does not respond. `references` may be empty then.
     pub trouble: Option<String>,
-    /// Bytes of the database itself; null when it cannot be asked.
+    /// Size of the database itself in bytes; null when it cannot be queried.
     pub bytes: Option<u64>,
     /// BLOBs smaller than this many bytes stay in the database.
     pub minimum_size: u64,
-    /// The store that new BLOBs go to.
+    /// Store for new BLOBs.
     pub active_store: String,
-    /// What its documents refer to, by store.
+    /// BLOBs that its documents refer to, by store.
     pub references: Vec<ReferenceJson>,
 }
 
@@ -43,7 +43,7 @@ pub struct ReferenceJson {
     pub store: String,
     /// Number of BLOBs.
     pub blobs: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
 }
 
@@ -58,29 +58,29 @@ pub struct StoreJson {
     pub kind: String,
     /// `active`, `read-only` or `draining`.
     pub state: String,
-    /// Where it is.
+    /// Location.
     pub location: String,
-    /// Whether it answers.
+    /// True if it responds.
     pub available: bool,
-    /// Why it does not answer, when it does not.
+    /// The reason when the store does not respond.
     pub trouble: Option<String>,
-    /// When its BLOBs were counted.
+    /// Time at which its BLOBs were counted.
     pub counted_at: Option<String>,
-    /// Number of BLOBs; null when it does not answer or is being counted for the first time.
+    /// Number of BLOBs; null while the store does not respond or is being counted for the first time.
     pub blobs: Option<u64>,
-    /// Bytes of all BLOBs.
+    /// Size of all BLOBs in bytes.
     pub content_bytes: Option<u64>,
-    /// Bytes that they take.
+    /// Bytes that they occupy.
     pub disk_bytes: Option<u64>,
-    /// Bytes of these that a compaction gives back.
+    /// Part of the occupied bytes that a compaction would release.
     pub reclaimable_bytes: Option<u64>,
-    /// Bytes that are free where it is; null where nobody knows.
+    /// Free bytes at its location; null if unknown.
     pub free_bytes: Option<u64>,
     /// Settings of its provider by name.
     pub settings: BTreeMap<String, String>,
-    /// Whether it has credentials or keys; they are never told.
+    /// True if it has credentials or keys. They are never returned.
     pub has_secrets: bool,
-    /// Whether new BLOBs are encrypted before they are stored.
+    /// Set when new BLOBs are encrypted before they are stored.
     pub encrypted: bool,
 }
 
@@ -122,16 +122,16 @@ impl From<StoreStatus> for StoreJson {
     }
 }
 
-/// Something that needs attention.
+/// A problem that needs attention.
 #[derive(Serialize, ToSchema)]
 pub struct FindingJson {
     /// The rule that found it, such as `store-full`.
     pub rule: &'static str,
     /// `warning` or `critical`.
     pub severity: &'static str,
-    /// The content database, store or farm that it is about.
+    /// The content database, store or farm concerned.
     pub subject: String,
-    /// What was found, and what to do.
+    /// The finding, with advice.
     pub message: String,
 }
 

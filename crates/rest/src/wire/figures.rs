@@ -1,4 +1,4 @@
-//! The servers of the farm, and what one did lately, in numbers.
+//! The servers of the farm, and the recent metrics of one of them.
 
 use model::{Code, Error, Result, Timestamp};
 use repository::Server;
@@ -11,21 +11,21 @@ use http_core::protocol::time;
 /// A server of the farm.
 #[derive(Serialize, ToSchema)]
 pub struct ServerJson {
-    /// A name that no other start has.
+    /// Identifier, unique to this start of the server.
     pub id: String,
-    /// The machine.
+    /// Host name of the machine.
     pub host: String,
-    /// Where it listens.
+    /// Address on which it listens.
     pub address: String,
-    /// The version of the program.
+    /// Version of the program.
     pub version: String,
-    /// When it began to listen.
+    /// Time since which it has been listening.
     pub started_at: String,
-    /// When it last said that it runs.
+    /// Time of its last heartbeat.
     pub seen_at: String,
-    /// Whether it has been silent for so long that it cannot be running in good order.
+    /// True if it has been silent for too long to be running properly.
     pub gone: bool,
-    /// Whether it is the one that answers.
+    /// True if it is the server that responds.
     pub here: bool,
 }
 
@@ -44,7 +44,7 @@ impl From<Server> for ServerJson {
     }
 }
 
-/// Which samples are wanted.
+/// Selection of samples.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -52,13 +52,13 @@ pub struct FiguresQuery {
     /// Seconds between two samples: `10` for the last hour, `120` for the last day.
     #[param(value_type = Option<super::rules::FigureStep>, default = 10)]
     step: Option<u64>,
-    /// Only samples that are newer; all when absent. The last of `times` gives what came since.
+    /// Only newer samples; all when absent. Pass the last of `times` to get the samples since then.
     #[param(value_type = Option<super::rules::Time>)]
     since: Option<String>,
 }
 
 impl FiguresQuery {
-    /// The span, and the time from which on.
+    /// Returns the span, and the time after which samples are wanted.
     pub fn read(&self) -> Result<(Span, Timestamp)> {
         let span = match self.step {
             None => Span::Fine,
@@ -71,36 +71,36 @@ impl FiguresQuery {
     }
 }
 
-/// Figures of the server that answers, over time. They begin with its start.
+/// Metrics of the responding server over time. They begin when it starts.
 #[derive(Serialize, ToSchema)]
 pub struct FiguresJson {
-    /// The time of the answer.
+    /// Time of the response.
     pub now: String,
-    /// Since when the server runs.
+    /// Time at which the server started.
     pub started_at: String,
-    /// Seconds between two samples.
+    /// Seconds between samples.
     pub step_seconds: u64,
-    /// Seconds after which samples are forgotten.
+    /// Seconds after which samples are discarded.
     pub kept_seconds: u64,
-    /// The time of each sample, oldest first: the end of the time that it is about.
+    /// Time of each sample, oldest first: the end of the interval that it covers.
     pub times: Vec<String>,
-    /// The figures.
+    /// The metrics.
     pub figures: Vec<FigureJson>,
 }
 
-/// One figure.
+/// One metric.
 #[derive(Serialize, ToSchema)]
 pub struct FigureJson {
-    /// What it is, such as `requests`.
+    /// Name of the metric, such as `requests`.
     pub name: &'static str,
     /// `per_second`, `bytes_per_second`, `seconds`, `bytes` or `number`.
     pub unit: &'static str,
-    /// A value for each of `times`; null where nothing happened that could be measured.
+    /// A value for each of `times`; null where there was nothing to measure.
     pub values: Vec<Option<f64>>,
 }
 
 impl FiguresJson {
-    /// What is kept of a span since then.
+    /// Returns the kept samples of a span that are newer than `since`.
     pub fn of(figures: &Figures, span: Span, since: Timestamp) -> Self {
         let (samples, ring) = (figures.samples(span, since), span.ring());
         let series = FIGURES.iter().enumerate().map(|(at, figure)| FigureJson {
@@ -119,7 +119,7 @@ impl FiguresJson {
     }
 }
 
-/// To a millionth: more digits would only be more bytes.
+/// Rounds to a millionth. More digits would only add bytes.
 fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

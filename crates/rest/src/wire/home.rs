@@ -1,4 +1,4 @@
-//! What somebody finds when they come in.
+//! Contents of the caller's home page.
 
 use model::Result;
 use repository::{Happening, Home, KnownSite, Session};
@@ -8,10 +8,10 @@ use utoipa::{IntoParams, ToSchema};
 use super::item::{self, ItemJson, Names, PersonJson};
 use http_core::protocol::time;
 
-/// A site collection that the caller knows of.
+/// A site collection that the caller may know of.
 #[derive(Serialize, ToSchema)]
 pub struct KnownSiteJson {
-    /// Identifier, which is that of its root site.
+    /// Identifier; the same as that of its root site.
     pub id: String,
     /// Path in the farm; empty for the root.
     pub path: String,
@@ -25,10 +25,10 @@ impl From<KnownSite> for KnownSiteJson {
     }
 }
 
-/// What somebody finds when they come in.
+/// Contents of the caller's start page.
 #[derive(Serialize, ToSchema)]
 pub struct HomeJson {
-    /// Documents that changed last, newest first.
+    /// Most recently changed documents, newest first.
     pub recent: Vec<ItemJson>,
     /// Documents that the caller has checked out.
     pub checked_out: Vec<ItemJson>,
@@ -36,16 +36,16 @@ pub struct HomeJson {
     pub drafts: Vec<ItemJson>,
     /// Documents that the caller follows.
     pub followed: Vec<ItemJson>,
-    /// Site collections that the caller knows of, the root first, then by title.
+    /// Site collections that the caller may know of: the root first, then by title.
     pub sites: Vec<KnownSiteJson>,
-    /// Whether nothing is missing in this answer: no content database is away or cannot be read.
+    /// True if the response is complete. False when a content database is unavailable or unreadable.
     pub complete: bool,
-    /// Names of those content databases; only for who administers the farm.
+    /// Names of the unavailable or unreadable content databases. Only for farm administrators.
     pub incomplete: Vec<String>,
 }
 
 impl HomeJson {
-    /// With the names of all who are named in it.
+    /// Creates the JSON form of a home page, with the names of all users in it.
     pub async fn new(session: &Session, home: Home) -> Result<Self> {
         Ok(Self {
             recent: item::items(session, home.recent).await?,
@@ -59,21 +59,21 @@ impl HomeJson {
     }
 }
 
-/// Something that happened to a document.
+/// An event concerning a document.
 #[derive(Serialize, ToSchema)]
 pub struct HappeningJson {
     /// The document as it is now.
     pub item: ItemJson,
-    /// When.
+    /// Time at which it happened.
     pub at: String,
-    /// Who; null for somebody who used a link.
+    /// The acting user; null for someone who used a link.
     pub actor: Option<PersonJson>,
-    /// What, such as `document.replace`.
+    /// The action, such as `document.replace`.
     pub action: String,
 }
 
 impl HappeningJson {
-    /// All with the names of all who are named in them.
+    /// Creates the JSON form of all events, with the names of all users in them.
     pub async fn all(session: &Session, happenings: Vec<Happening>) -> Result<Vec<Self>> {
         let names = Names::of(session, happenings.iter().map(|happening| happening.actor)).await?;
         let (items, rest): (Vec<_>, Vec<_>) =
@@ -89,12 +89,12 @@ impl HappeningJson {
     }
 }
 
-/// How much of it.
+/// Limit on the number of entries.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct MostQuery {
-    /// Most entries of each kind, 1 to 100.
+    /// Maximum number of entries of each kind, 1 to 100.
     #[param(minimum = 1, maximum = 100, default = 24)]
     pub limit: Option<usize>,
 }

@@ -10,21 +10,21 @@ use utoipa::ToSchema;
 use super::IdText;
 use http_core::protocol::time;
 
-/// A user or group, by identifier and the name that people see.
+/// A user or group: identifier and display name.
 #[derive(Serialize, ToSchema)]
 pub struct PersonJson {
     /// Identifier.
     pub id: String,
-    /// Name; empty when it is not known any more.
+    /// Name; empty if it is no longer known.
     pub name: String,
 }
 
-/// Who has a document checked out.
+/// A check-out of a document.
 #[derive(Serialize, ToSchema)]
 pub struct CheckOutJson {
     /// The holder.
     pub by: PersonJson,
-    /// Since when.
+    /// Start time.
     pub at: String,
 }
 
@@ -41,19 +41,19 @@ pub struct ItemJson {
     pub path: String,
     /// The site collection.
     pub site_collection: String,
-    /// The item that holds it; null for a root site.
+    /// The item that contains it; null for a root site.
     pub parent: Option<String>,
-    /// The library that it is in or is; null for a site.
+    /// The library that contains it, or the item itself if it is a library; null for a site.
     pub library: Option<String>,
-    /// When it was created; this and the next three are null for who may not open it.
+    /// Creation time. This and the next three are null for callers who may not open the item.
     pub created_at: Option<String>,
-    /// By whom.
+    /// User who did so.
     pub created_by: Option<PersonJson>,
-    /// When it was last changed.
+    /// Time of the last change.
     pub modified_at: Option<String>,
-    /// By whom.
+    /// User who did so.
     pub modified_by: Option<PersonJson>,
-    /// Bytes of a document; null for other items.
+    /// Size of a document in bytes; null for other items.
     pub size: Option<u64>,
     /// Media type of a document; null for other items.
     pub media_type: Option<String>,
@@ -61,25 +61,26 @@ pub struct ItemJson {
     pub version: Option<String>,
     /// Entity tag of the content, without quotes; null for other items.
     pub etag: Option<String>,
-    /// Whether the caller sees their own working copy.
+    /// True if the caller sees their own working copy.
     pub working_copy: bool,
-    /// Who has it checked out.
+    /// User who has it checked out, if any.
     pub check_out: Option<CheckOutJson>,
-    /// Who has it open for edit through WebDAV; null in listings.
+    /// Holder of the first lock that covers the item. Filled in for a single item and for the children of an item; null
+    /// elsewhere, such as in search results.
     pub locked_by: Option<PersonJson>,
     /// Its content type.
     pub content_type: Option<String>,
-    /// What the caller may do with it.
+    /// The caller's rights on it.
     pub rights: Vec<&'static str>,
-    /// Whether it has permissions of its own instead of inherited ones.
+    /// True if it has its own permissions instead of inherited ones.
     pub own_permissions: bool,
 }
 
-/// Names of principals, looked up once for a whole answer.
+/// Names of principals, looked up once for a whole response.
 pub struct Names(HashMap<Id, PrincipalName>);
 
 impl Names {
-    /// The names of these.
+    /// Looks up the names of these principals.
     pub async fn of(session: &Session, ids: impl IntoIterator<Item = Id>) -> Result<Self> {
         let mut ids: Vec<Id> = ids.into_iter().filter(|id| !id.is_none()).collect();
         ids.sort_unstable();
@@ -87,18 +88,18 @@ impl Names {
         Ok(Self(session.principal_names(&ids).await?))
     }
 
-    /// One of them; none for somebody who is nobody known.
+    /// Returns one of them; none for the absent identifier, which stands for an unknown user.
     pub fn somebody(&self, id: Id) -> Option<PersonJson> {
         (!id.is_none()).then(|| self.person(id))
     }
 
-    /// One of them.
+    /// Returns one of them.
     pub fn person(&self, id: Id) -> PersonJson {
         PersonJson { id: id.to_string(), name: self.0.get(&id).map_or_else(String::new, |name| name.name.clone()) }
     }
 }
 
-/// The words of a set of rights.
+/// Returns the names of a set of rights.
 pub fn rights(rights: Rights) -> Vec<&'static str> {
     rights.iter().map(|right| right.as_str()).collect()
 }
@@ -107,7 +108,7 @@ fn optional(id: Id) -> Option<String> {
     (!id.is_none()).then(|| id.to_string())
 }
 
-/// Items in their JSON form.
+/// Returns items in their JSON form.
 pub async fn items(session: &Session, items: Vec<Item>) -> Result<Vec<ItemJson>> {
     let people = items.iter().flat_map(|item| {
         let held_by = item.check_out.map(|held| held.by);
@@ -117,7 +118,7 @@ pub async fn items(session: &Session, items: Vec<Item>) -> Result<Vec<ItemJson>>
     Ok(items.into_iter().map(|item| json(item, &names)).collect())
 }
 
-/// One item in its JSON form.
+/// Returns one item in its JSON form.
 pub async fn item(session: &Session, item: Item) -> Result<ItemJson> {
     let people = [Some(item.created_by), Some(item.modified_by), item.check_out.map(|held| held.by), item.locked_by];
     let names = Names::of(session, people.into_iter().flatten()).await?;
@@ -157,18 +158,18 @@ fn json(item: Item, names: &Names) -> ItemJson {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Naming {
-    /// 1 to 255 characters, without slashes and control characters.
+    /// 1 to 255 characters, without slashes or control characters.
     #[schema(value_type = super::rules::ItemName)]
     pub name: String,
 }
 
-/// Where to put an item.
+/// Destination of an item.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Placing {
-    /// The library or folder.
+    /// Library or folder.
     pub to: IdText,
-    /// Another name there.
+    /// New name at the destination.
     #[schema(value_type = Option<super::rules::ItemName>)]
     pub name: Option<String>,
 }
@@ -177,7 +178,7 @@ pub struct Placing {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BulkDelete {
-    /// Up to 1,000 items.
+    /// Identifiers of up to 1,000 items.
     #[schema(max_items = 1000)]
     pub ids: Vec<IdText>,
 }
@@ -186,22 +187,22 @@ pub struct BulkDelete {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BulkPlacing {
-    /// Up to 1,000 items.
+    /// Identifiers of up to 1,000 items.
     #[schema(max_items = 1000)]
     pub ids: Vec<IdText>,
-    /// The library or folder.
+    /// Library or folder.
     pub to: IdText,
 }
 
-/// What became of one item of a bulk operation.
+/// Outcome of a bulk operation for one item.
 #[derive(Serialize, ToSchema)]
 pub struct Outcome {
     /// The item.
     pub id: String,
-    /// The status that the operation on this item alone would have had.
+    /// The status that the operation would have had for this item alone.
     pub status: u16,
-    /// A stable word for why it was not done; null when it was.
+    /// Stable error code; null on success.
     pub code: Option<&'static str>,
-    /// Why it was not done; null when it was.
+    /// Reason for the failure; null on success.
     pub detail: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Jobs, what waits to be deleted, and damaged BLOBs.
+//! Jobs, pending deletions and damaged BLOBs.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::item::{Names, PersonJson};
 use crate::extract;
 use http_core::protocol::time;
 
-/// What a job does.
+/// The work of a job.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum WorkJson {
@@ -21,12 +21,12 @@ pub enum WorkJson {
     Migrate(MigrateJson),
     /// Removes BLOBs that nothing refers to.
     Collect(CollectJson),
-    /// Re-reads BLOBs and follows references.
+    /// Reads BLOBs again and follows references.
     Check(CheckJson),
 }
 
-/// Each kind has its own fields and no others, so that each is described as a whole: an object that refuses unknown
-/// fields cannot be completed by another one.
+/// Each kind has its own fields and no others, so each is described as a whole. An object schema that refuses unknown
+/// fields cannot be extended by another schema.
 impl PartialSchema for WorkJson {
     fn schema() -> RefOr<Schema> {
         let kinds = [
@@ -54,67 +54,68 @@ impl ToSchema for WorkJson {
     }
 }
 
-/// Which BLOBs to move where.
+/// Selects BLOBs and the store to move them to.
 #[derive(Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MigrateJson {
-    /// Only those of this content database.
+    /// Only BLOBs of this content database.
     pub database: Option<String>,
-    /// Only what is in this store.
+    /// Only BLOBs in this store.
     pub from: Option<String>,
-    /// The store that they move to; the active store of each content database when absent.
+    /// The target store; the active store of each content database when absent.
     pub to: Option<String>,
-    /// Only those of at least so many bytes; when absent, what leaves a database has the minimum size of its policy.
+    /// Only BLOBs of at least this many bytes. When absent, BLOBs that leave a database must have the minimum size of
+    /// its policy.
     pub minimum_size: Option<u64>,
-    /// Only those of at most so many bytes.
+    /// Only BLOBs of at most this many bytes.
     pub maximum_size: Option<u64>,
-    /// Only what was stored at least so many days ago.
+    /// Only BLOBs that were stored at least this many days ago.
     pub older_than_days: Option<u32>,
-    /// Only what was not read for so many days.
+    /// Only BLOBs that were not read for this many days.
     pub unread_days: Option<u32>,
-    /// Only documents of this library or site collection, by identifier.
+    /// Only documents of this library or site collection (identifier).
     #[schema(value_type = Option<super::rules::Identifier>)]
     pub library: Option<String>,
-    /// Bytes a second; as fast as it goes when absent.
+    /// Bytes per second; unlimited when absent.
     #[schema(minimum = 1)]
     pub rate: Option<u64>,
-    /// Stop after so many BLOBs.
+    /// Stop after this many BLOBs.
     pub limit: Option<u64>,
-    /// Nothing that is in one of these stores.
+    /// Excludes BLOBs in these stores.
     pub not_from: Vec<String>,
 }
 
-/// How to collect.
+/// Settings of a collection.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CollectJson {
-    /// Days that BLOBs are kept after the last document that had them is gone for good.
+    /// Days for which BLOBs are kept after the last document that referred to them was permanently deleted.
     pub window_days: u32,
-    /// Hours after which what no database knows is put into quarantine, at least 1.
+    /// Hours after which a BLOB that no database knows is put into quarantine, at least 1.
     #[schema(minimum = 1)]
     pub orphan_hours: u32,
-    /// Days that it stays there.
+    /// Days for which they stay there.
     pub quarantine_days: u32,
-    /// Only say what would be done.
+    /// Only report what would be done.
     pub dry_run: bool,
-    /// Percent of all BLOBs that may be deleted; more stops the collection before it deletes anything.
+    /// Percentage of all BLOBs that may be deleted. If more would be, the collection stops before it deletes anything.
     #[schema(maximum = 100)]
     pub share: u8,
     /// Seconds after which the job pauses.
     #[schema(minimum = 1)]
     pub time_limit: Option<u64>,
-    /// Bytes a second that may be deleted.
+    /// Limit on deleted bytes per second.
     #[schema(minimum = 1)]
     pub rate: Option<u64>,
 }
 
-/// What to check.
+/// Scope of a check.
 #[derive(Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CheckJson {
     /// Only this store.
     pub store: Option<String>,
-    /// Bytes a second; as fast as it goes when absent.
+    /// Bytes per second; unlimited when absent.
     #[schema(minimum = 1)]
     pub rate: Option<u64>,
 }
@@ -155,7 +156,7 @@ impl From<Work> for WorkJson {
 }
 
 impl WorkJson {
-    /// The work that is meant.
+    /// Converts the JSON form to the repository's type.
     pub fn read(self) -> Result<Work> {
         Ok(match self {
             Self::Migrate(form) => Work::Migrate(MigrateWork {
@@ -193,47 +194,47 @@ impl WorkJson {
 pub struct JobJson {
     /// Identifier.
     pub id: String,
-    /// What it does.
+    /// Its task.
     pub work: WorkJson,
-    /// `waiting`, `running`, `paused`, `finished`, `incomplete` (it came to its end, but could not do everything), `failed` or
+    /// `waiting`, `running`, `paused`, `finished`, `incomplete` (it ran to the end, but some items failed), `failed` or
     /// `aborted`.
     pub state: String,
-    /// What its runner was asked for last: `run`, `pause` or `abort`.
+    /// Latest request to its runner: `run`, `pause` or `abort`.
     pub wish: String,
-    /// How it ended.
+    /// Outcome.
     pub message: String,
-    /// What it does at the moment.
+    /// Current phase.
     pub phase: String,
-    /// BLOBs that are done.
+    /// BLOBs processed.
     pub items: u64,
-    /// BLOBs that there are to do, as far as that is known; else 0.
+    /// Number of BLOBs to process, as far as known; otherwise 0.
     pub total_items: u64,
-    /// Bytes that are done.
+    /// Number of bytes processed.
     pub bytes: u64,
-    /// Bytes that there are to do, as far as that is known; else 0.
+    /// Number of bytes to process, as far as known; otherwise 0.
     pub total_bytes: u64,
-    /// BLOBs that could not be done.
+    /// Number of BLOBs that could not be processed.
     pub failed: u64,
-    /// Seconds that it worked.
+    /// Seconds that it has worked.
     pub seconds: u64,
-    /// Bytes a second so far.
+    /// Bytes per second so far.
     pub bytes_per_second: Option<u64>,
-    /// Seconds that are left at that rate.
+    /// Seconds left at that rate.
     pub seconds_left: Option<u64>,
     /// Results by name, such as `deleted_bytes`.
     pub results: BTreeMap<String, u64>,
-    /// When it was asked for.
+    /// Time of the request.
     pub created_at: String,
-    /// By whom.
+    /// User who did so.
     pub created_by: PersonJson,
-    /// When it was begun first.
+    /// Time of the first start.
     pub started_at: Option<String>,
-    /// When it ended.
+    /// Time of the end.
     pub finished_at: Option<String>,
 }
 
 impl JobJson {
-    /// A job with the name of who asked for it.
+    /// Creates the JSON form of a job, with the name of the user who requested it.
     pub fn new(job: Job, names: &Names) -> Self {
         let (rate, left) = (job.figures.bytes_per_second(), job.figures.seconds_left());
         let figures = job.figures;
@@ -261,16 +262,16 @@ impl JobJson {
     }
 }
 
-/// Something that a job could not do.
+/// An error of a job.
 #[derive(Serialize, ToSchema)]
 pub struct JobErrorJson {
-    /// What it is about.
+    /// Subject.
     pub item: String,
-    /// What happened.
+    /// Description of what happened.
     pub message: String,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: i64,
-    /// When last.
+    /// Time of the last attempt.
     pub at: String,
 }
 
@@ -280,24 +281,25 @@ impl From<JobError> for JobErrorJson {
     }
 }
 
-/// What waits to be deleted.
+/// A group of BLOBs that are pending deletion.
 #[derive(Serialize, ToSchema)]
 pub struct ReclaimJson {
-    /// Name of the content database that knows of it.
+    /// Name of the content database that records them.
     pub database: String,
-    /// Name of the store that it lies in; null for what still has its reference, in whichever store.
+    /// Name of the store that holds them; null while the content database still has a reference to them, whatever the
+    /// store.
     pub store: Option<String>,
-    /// `unreferenced` (no document has it), `deleted`, `moved` or `orphan`.
+    /// `unreferenced` (no document uses it), `deleted`, `moved` or `orphan`.
     pub reason: String,
-    /// BLOBs.
+    /// Number of BLOBs.
     pub blobs: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Since when the oldest of them waits.
+    /// Time since which the oldest of them has been pending.
     pub since: String,
-    /// From when on a collection with the usual windows deletes the oldest of them.
+    /// Time from which a collection with the default windows deletes the oldest of them.
     pub due: String,
-    /// Whether a backup still needs all of them.
+    /// True if a backup still needs all of them.
     pub held_by_backup: bool,
 }
 
@@ -316,24 +318,24 @@ impl From<PendingReclaim> for ReclaimJson {
     }
 }
 
-/// A BLOB that is not as it must be.
+/// A missing or damaged BLOB.
 #[derive(Serialize, ToSchema)]
 pub struct FaultJson {
-    /// Identity of its bytes: BLAKE3-256 in hexadecimal digits.
+    /// Digest of its bytes: BLAKE3-256 in hexadecimal digits.
     pub digest: String,
     /// Name of the content database that needs it.
     pub database: String,
-    /// Name of the store that should have it.
+    /// Name of the store that should hold it.
     pub store: String,
     /// `missing` or `damaged`.
     pub state: String,
-    /// Where and what exactly.
+    /// Location and details of the fault.
     pub detail: String,
-    /// When it was found first.
+    /// Time of the first detection.
     pub found_at: String,
-    /// When its loss was accepted; null while it was not.
+    /// Time at which its loss was accepted; null if it was not.
     pub accepted_at: Option<String>,
-    /// By whom.
+    /// User who did so.
     pub accepted_by: Option<PersonJson>,
     /// Documents that have a version with these bytes, at most 20.
     pub documents: Vec<FaultyDocumentJson>,
@@ -346,12 +348,12 @@ pub struct FaultyDocumentJson {
     pub id: String,
     /// Name.
     pub name: String,
-    /// Site, library and path; null for what lies in a recycle bin, or what the caller may not see.
+    /// Site, library and path; null for a document in a recycle bin, or one that the caller may not see.
     pub path: Option<String>,
 }
 
 impl FaultJson {
-    /// A fault with the name of who accepted it.
+    /// Creates the JSON form of a fault, with the name of the user who accepted it.
     pub fn new(fault: BlobFault, names: &Names) -> Self {
         let document = |FaultyDocument { id, name, path }| FaultyDocumentJson { id: id.to_string(), name, path };
         Self {
@@ -368,7 +370,7 @@ impl FaultJson {
     }
 }
 
-/// Where a BLOB came back from.
+/// Source of a repaired BLOB.
 #[derive(Serialize, ToSchema)]
 pub struct Repaired {
     /// Name of the store that had it.

@@ -4,16 +4,16 @@ use model::{LibrarySettings, Result, Versioning};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// How a library keeps versions.
+/// Versioning of a library.
 #[derive(Serialize, ToSchema)]
 pub struct SettingsJson {
     /// `none`, `major` or `major-minor`.
     pub versioning: &'static str,
-    /// Most major versions of each document; 0 keeps all.
+    /// Maximum number of major versions of each document; 0 keeps all.
     pub major_limit: u32,
-    /// Number of latest major versions that keep their drafts; 0 keeps all.
+    /// Number of the latest major versions whose drafts are kept; 0 keeps all.
     pub minor_limit: u32,
-    /// Whether a document must be checked out before it is changed.
+    /// True if a document must be checked out before it is changed.
     pub require_checkout: bool,
 }
 
@@ -28,25 +28,25 @@ impl From<LibrarySettings> for SettingsJson {
     }
 }
 
-/// What to change of a library's settings; what is absent stays.
+/// Changes to a library's settings. Absent fields stay as they are.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SettingsChange {
     /// `none`, `major` or `major-minor`.
     #[schema(value_type = Option<super::rules::VersioningWord>)]
     pub versioning: Option<String>,
-    /// Most major versions of each document; 0 keeps all.
+    /// Maximum number of major versions of each document; 0 keeps all.
     #[schema(maximum = 50000)]
     pub major_limit: Option<u32>,
-    /// Number of latest major versions that keep their drafts; 0 keeps all.
+    /// Number of the latest major versions whose drafts are kept; 0 keeps all.
     #[schema(maximum = 50000)]
     pub minor_limit: Option<u32>,
-    /// Whether a document must be checked out before it is changed.
+    /// True if a document must be checked out before it is changed.
     pub require_checkout: Option<bool>,
 }
 
 impl SettingsChange {
-    /// These settings on top of what was there.
+    /// Applies the changes to the existing settings.
     pub fn on(self, before: LibrarySettings) -> Result<LibrarySettings> {
         Ok(LibrarySettings {
             versioning: self.versioning.as_deref().map(Versioning::parse).transpose()?.unwrap_or(before.versioning),
@@ -57,14 +57,14 @@ impl SettingsChange {
     }
 }
 
-/// A library to be.
+/// A new library.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewLibrary {
-    /// Its name.
+    /// Name.
     #[schema(value_type = super::rules::ItemName)]
     pub name: String,
-    /// Its settings; what is absent has its default.
+    /// Its settings. Absent fields have their defaults.
     #[serde(default, deserialize_with = "super::object")]
     pub settings: SettingsChange,
 }

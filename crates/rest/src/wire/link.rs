@@ -1,4 +1,4 @@
-//! Links by which anybody can download a document.
+//! Public download links to documents.
 
 use repository::{LinkRule, NewLink, ShareLink};
 use serde::{Deserialize, Serialize};
@@ -12,24 +12,24 @@ use http_core::protocol::time;
 pub struct LinkJson {
     /// Identifier.
     pub id: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: String,
-    /// By whom.
+    /// User who did so.
     pub created_by: PersonJson,
-    /// When it ends.
+    /// End of its life.
     pub expires_at: String,
-    /// Whether it asks for a password.
+    /// Set when a password is needed.
     pub has_password: bool,
-    /// How often the document can be downloaded; null for any number.
+    /// Maximum number of downloads; null for no limit.
     pub most_downloads: Option<u64>,
-    /// How often it was.
+    /// Downloads so far.
     pub downloads: u64,
-    /// Whether it gives nothing any more.
+    /// Returns whether the link has expired or has no downloads left.
     pub ended: bool,
 }
 
 impl LinkJson {
-    /// A link with the name of who made it.
+    /// Creates the JSON form of a link, with the name of the user who made it.
     pub fn new(link: &ShareLink, names: &Names) -> Self {
         Self {
             id: link.id.to_string(),
@@ -44,29 +44,29 @@ impl LinkJson {
     }
 }
 
-/// A link that was just made.
+/// A newly created link.
 #[derive(Serialize, ToSchema)]
 pub struct NewLinkJson {
     /// Identifier.
     pub id: String,
-    /// Path of the link on this server. It holds the secret, which is not stored: it cannot be shown again.
+    /// Path of the link on this server. It contains the secret, which is not stored and cannot be shown again.
     pub path: String,
-    /// When it ends.
+    /// End of its life.
     pub expires_at: String,
 }
 
-/// What a link is to be.
+/// A link to be created.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkForm {
-    /// Its life in days, at most as many as the site collection allows.
+    /// Lifetime in days, up to the maximum of the site collection.
     #[schema(minimum = 1, maximum = 3650)]
     pub days: u32,
-    /// The password that it asks for; absent for none.
+    /// The password that the link requires; absent for none.
     #[serde(default)]
     #[schema(value_type = Option<super::rules::LinkPassword>)]
     pub password: Option<String>,
-    /// How often the document can be downloaded; absent for any number.
+    /// Maximum number of downloads; absent for no limit.
     #[serde(default)]
     #[schema(minimum = 1)]
     pub most_downloads: Option<u32>,
@@ -78,11 +78,11 @@ impl From<LinkForm> for NewLink {
     }
 }
 
-/// What a site collection allows.
+/// The rule of a site collection for links.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkRuleJson {
-    /// For how many days a link may live, 1 to 3,650; null when no links are allowed.
+    /// Maximum lifetime of a link in days, 1 to 3,650; null when links are not allowed.
     #[schema(minimum = 1, maximum = 3650)]
     pub most_days: Option<u32>,
 }

@@ -11,55 +11,56 @@ use http_core::protocol::cursor;
 pub struct List<T> {
     /// The entries.
     pub items: Vec<T>,
-    /// The `cursor` of the page that follows; null at the end.
+    /// The `cursor` of the next page; null on the last page.
     pub next: Option<String>,
 }
 
 impl<T> List<T> {
-    /// A list that is never cut into pages.
+    /// Creates a list that is never split into pages.
     pub fn whole(items: Vec<T>) -> Self {
         Self { items, next: None }
     }
 }
 
-/// Entries of a page when the query does not say.
+/// Default number of entries on a page.
 const USUAL: usize = 100;
 
-/// Which page of a list.
+/// Selects a page of a list.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
-    /// Most entries of the page, 1 to 1000.
+    /// Maximum number of entries on the page, 1 to 1000.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     pub limit: Option<usize>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[param(value_type = Option<super::rules::CursorText>)]
     pub cursor: Option<String>,
 }
 
 impl PageQuery {
-    /// The limit, 100 when absent.
+    /// Returns the limit, 100 when absent.
     pub fn limit(&self) -> Result<usize> {
         limit(self.limit)
     }
 
-    /// The limit, one less than the most, for lists of which one entry more is asked for to see whether there is another page.
+    /// Returns the limit, at most one less than the maximum. For lists that read one more entry to find out whether
+    /// there is another page.
     pub fn limit_with_probe(&self) -> Result<usize> {
         Ok(self.limit()?.min(MAX_PAGE - 1))
     }
 
-    /// The identifier that the page before ended with.
+    /// Returns the identifier that ended the previous page.
     pub fn before_id(&self) -> Result<Option<Id>> {
         self.word()?.map(|word| word.parse().map_err(|_| cursor_of_other_list())).transpose()
     }
 
-    /// The place in a log that the page before ended with.
+    /// Returns the position in a log that ended the previous page.
     pub fn before_sequence(&self) -> Result<Option<i64>> {
         self.word()?.map(|word| word.parse().map_err(|_| cursor_of_other_list())).transpose()
     }
 
-    /// The word that the page before ended with; empty for the first page.
+    /// Returns the key that ended the previous page; empty for the first page.
     pub fn after_word(&self) -> Result<String> {
         Ok(self.word()?.unwrap_or_default())
     }
@@ -79,17 +80,17 @@ pub fn limit(wanted: Option<usize>) -> Result<usize> {
     }
 }
 
-/// The cursor behind an entry that is told by one word.
+/// Returns the cursor after an entry that is identified by one key.
 pub fn cursor_of(word: impl ToString) -> String {
     cursor::encode([word.to_string().as_str()])
 }
 
-/// A cursor that this server gave for another list.
+/// Returns the error for a cursor that belongs to another list.
 pub fn cursor_of_other_list() -> Error {
     Error::invalid("the cursor belongs to another list; start again at the first page").with_code(Code::InvalidCursor)
 }
 
-/// Cuts what was asked for with one entry more than a page has, and says where the next page begins.
+/// Cuts a list that was read with one entry more than a page holds. Returns the page, and the cursor of the next one.
 pub fn page<T, W: ToString>(mut entries: Vec<T>, limit: usize, key: impl Fn(&T) -> W) -> (Vec<T>, Option<String>) {
     let next = (entries.len() > limit).then(|| cursor_of(key(&entries[limit - 1])));
     entries.truncate(limit);

@@ -8,29 +8,30 @@ use utoipa::ToSchema;
 use super::item::{Names, PersonJson};
 use http_core::protocol::time;
 
-/// A lock on an item, or on one above that covers it.
+/// A lock on an item, or on an item above that covers it.
 #[derive(Serialize, ToSchema)]
 pub struct LockJson {
-    /// What shows that a request comes from who holds it, in the field `Lock-Token` of changes; null when it is not the caller's.
+    /// Token that proves in the field `Lock-Token` of changes that a request comes from the holder; null for locks of
+    /// other users.
     pub token: Option<String>,
-    /// The item that was locked.
+    /// The locked item.
     pub item: String,
-    /// Its path in the farm, where that is known.
+    /// Its path in the farm, if known.
     pub path: Option<String>,
-    /// Who holds it.
+    /// The user who holds it.
     pub holder: PersonJson,
-    /// Whether nobody else may have one too.
+    /// True for an exclusive lock, which admits no other lock beside it.
     pub exclusive: bool,
-    /// Whether it covers everything below the item.
+    /// True if it covers everything below the item.
     pub deep: bool,
-    /// Since when.
+    /// Start time.
     pub created_at: String,
-    /// When it ends unless it is refreshed.
+    /// Time at which it ends unless it is refreshed.
     pub expires_at: String,
 }
 
 impl LockJson {
-    /// A lock as this caller sees it.
+    /// Creates the JSON form of a lock as the caller may see it.
     pub fn new(lock: Lock, caller: Id, names: &Names) -> Self {
         Self {
             token: (lock.holder == caller).then_some(lock.token),
@@ -45,17 +46,17 @@ impl LockJson {
     }
 }
 
-/// The lock that somebody wants.
+/// Parameters of a requested lock.
 #[derive(Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LockForm {
-    /// Whether nobody else may have one too.
+    /// True for an exclusive lock, which admits no other lock beside it.
     #[schema(default = true)]
     pub exclusive: bool,
-    /// Whether it covers everything below a folder.
+    /// True if it covers everything below a folder.
     #[schema(default = false)]
     pub deep: bool,
-    /// For how long, in seconds; 30 to 86,400 are given.
+    /// Duration in seconds, limited to 30 to 86,400.
     #[schema(default = 600)]
     pub seconds: u64,
 }
@@ -66,7 +67,7 @@ impl Default for LockForm {
     }
 }
 
-/// Seconds of a lock when nobody says otherwise.
+/// Default duration of a lock in seconds.
 const USUAL_SECONDS: u64 = 600;
 
 impl From<LockForm> for NewLock {
@@ -75,10 +76,10 @@ impl From<LockForm> for NewLock {
     }
 }
 
-/// More time for a lock.
+/// Extension of a lock.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MoreTime {
-    /// From now on, in seconds; 30 to 86,400 are given.
+    /// Duration in seconds from now, limited to 30 to 86,400.
     pub seconds: u64,
 }

@@ -1,6 +1,6 @@
-//! The JSON forms of the interface. They stop here: nothing behind this module knows them.
+//! The JSON forms of the interface. No other layer knows them.
 //!
-//! Identifiers are strings, since numbers of JavaScript cannot hold them; times are RFC 3339 in UTC; sizes are bytes.
+//! Identifiers are strings, since JavaScript numbers cannot hold them. Times are RFC 3339 in UTC. Sizes are bytes.
 
 pub mod bin;
 pub mod collection;
@@ -37,27 +37,27 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-/// Why a request was refused (RFC 9457).
+/// An error response (RFC 9457).
 #[derive(Serialize, ToSchema)]
 pub struct Problem {
     /// Always `about:blank`.
     pub r#type: String,
-    /// Words for the status.
+    /// Text for the status.
     pub title: String,
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
-    /// What happened, to what, and what to do.
+    /// Description of the error, its subject and the remedy.
     pub detail: String,
-    /// A stable word for scripts, such as `not_found`, `name_taken`, `precondition_failed`.
+    /// Stable error code for scripts, such as `not_found`, `name_taken`, `precondition_failed`.
     pub code: String,
-    /// Identifier of the request, also in the log.
+    /// Identifier of the request, which the log contains too.
     pub instance: String,
 }
 
-/// Something that was created.
+/// A newly created object.
 #[derive(Serialize, ToSchema)]
 pub struct Created {
-    /// Its identifier.
+    /// Identifier.
     pub id: String,
 }
 
@@ -84,7 +84,7 @@ impl<'de> Deserialize<'de> for IdText {
     }
 }
 
-/// A JSON object and nothing else: the derived readers also take an array with the values of the fields in their order,
+/// Accepts a JSON object and nothing else. Derived deserialisers also accept an array with the field values in order,
 /// which no description allows.
 pub struct Object<T>(pub T);
 
@@ -108,27 +108,27 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// For a field that holds an object.
+/// Deserialises a field that holds an object.
 pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     Object::deserialize(deserializer).map(|Object(fields)| fields)
 }
 
-/// For a field that may hold a list of objects.
+/// Deserialises a field that may hold a list of objects.
 pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<T>>, D::Error> {
     let list: Option<Vec<Object<T>>> = Option::deserialize(deserializer)?;
     Ok(list.map(|list| list.into_iter().map(|Object(fields)| fields).collect()))
 }
 
-/// For fields of changes in which `null` takes something away, and absence leaves it as it is.
+/// Deserialises a field of a change, in which `null` removes the value and absence leaves it unchanged.
 pub fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
-/// The field that makes a repeated request harmless.
+/// Header field that makes a repeated request harmless.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 pub struct Once {
-    /// The client's own name for this request: repeated under the same name within seven days, it creates nothing again.
+    /// The client's own key for this request. A repetition with the same key within seven days creates nothing again.
     #[expect(dead_code, reason = "it describes the field; the extractor reads it")]
     #[param(rename = "Idempotency-Key", value_type = Option<rules::RequestKey>)]
     idempotency_key: Option<String>,

@@ -13,19 +13,19 @@ use http_core::protocol::time;
 pub struct UserJson {
     /// Identifier.
     pub id: String,
-    /// The name under which the user signs in.
+    /// The user's login name.
     pub login: String,
-    /// The name that people see.
+    /// The display name.
     pub display_name: String,
     /// E-mail address, or empty.
     pub email: String,
-    /// Whether the user administers the farm.
+    /// True if the user administers the farm.
     pub farm_administrator: bool,
-    /// Whether all credentials of the user are refused.
+    /// True if all credentials of the user are refused.
     pub disabled: bool,
-    /// When the account was made.
+    /// Time at which the account was created.
     pub created_at: String,
-    /// When the user signed in last.
+    /// Time of the user's last sign-in.
     pub signed_in_at: Option<String>,
 }
 
@@ -44,14 +44,14 @@ impl From<Account> for UserJson {
     }
 }
 
-/// A user to be.
+/// Data of a new user.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewUser {
-    /// The name under which the user signs in.
+    /// The user's login name.
     #[schema(value_type = super::rules::Login)]
     pub login: String,
-    /// The name that people see; the login when absent.
+    /// Display name; the login when absent.
     #[serde(default)]
     #[schema(value_type = super::rules::OptionalDisplayName)]
     pub display_name: String,
@@ -59,11 +59,11 @@ pub struct NewUser {
     #[serde(default)]
     #[schema(value_type = super::rules::EmailAddress)]
     pub email: String,
-    /// The password; without one, only tokens work.
+    /// The password. Without one, only tokens work.
     #[serde(default)]
     #[schema(value_type = Option<super::rules::Password>)]
     pub password: Option<String>,
-    /// Whether the user administers the farm.
+    /// True if the user administers the farm.
     #[serde(default)]
     pub farm_administrator: bool,
 }
@@ -80,22 +80,22 @@ impl From<NewUser> for NewAccount {
     }
 }
 
-/// What to change of an account; what is absent stays.
+/// Changes to an account. Absent fields stay as they are.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UserChange {
-    /// The name under which the user signs in.
+    /// The user's login name.
     #[schema(value_type = Option<super::rules::Login>)]
     pub login: Option<String>,
-    /// The name that people see.
+    /// The display name.
     #[schema(value_type = Option<super::rules::DisplayName>)]
     pub display_name: Option<String>,
     /// E-mail address, or empty.
     #[schema(value_type = Option<super::rules::EmailAddress>)]
     pub email: Option<String>,
-    /// Whether the user administers the farm.
+    /// True if the user administers the farm.
     pub farm_administrator: Option<bool>,
-    /// Whether all credentials of the user are refused.
+    /// True if all credentials of the user are refused.
     pub disabled: Option<bool>,
 }
 
@@ -111,7 +111,7 @@ impl From<UserChange> for AccountChange {
     }
 }
 
-/// A password that an administrator sets.
+/// A password set by an administrator.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PasswordForm {
@@ -120,13 +120,13 @@ pub struct PasswordForm {
     pub password: String,
 }
 
-/// A password that its owner changes.
+/// A password changed by its owner.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OwnPasswordForm {
-    /// The password as it is.
+    /// The current password.
     pub old: String,
-    /// The password to be.
+    /// The new password.
     #[schema(value_type = super::rules::Password)]
     pub new: String,
 }
@@ -136,21 +136,21 @@ pub struct OwnPasswordForm {
 pub struct TokenJson {
     /// Identifier.
     pub id: String,
-    /// What its owner calls it.
+    /// Name given by its owner.
     pub name: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: String,
-    /// When it ends by itself.
+    /// Expiry time.
     pub expires_at: Option<String>,
-    /// When it was last used, exact to about a minute.
+    /// Time of the last use, accurate to about a minute.
     pub used_at: Option<String>,
-    /// What it may be used for: `read`, `write`, `manage`, `farm`.
+    /// Permitted uses: `read`, `write`, `manage`, `farm`.
     pub scopes: Vec<&'static str>,
-    /// Whether it was made before there were scopes, so that it has all.
+    /// True if it was made before scopes existed and therefore has all of them.
     pub made_before_scopes: bool,
-    /// Identifiers of the only sites, libraries and folders that exist for it; empty for all.
+    /// Identifiers of the sites, libraries and folders that the token can reach; empty for all.
     pub places: Vec<String>,
-    /// The only networks from which it works; empty for all.
+    /// The only networks from which it is valid; empty for all.
     pub networks: Vec<String>,
 }
 
@@ -170,47 +170,51 @@ impl From<Token> for TokenJson {
     }
 }
 
-/// A token that was just made.
+/// A newly created token.
 #[derive(Serialize, ToSchema)]
 pub struct NewTokenJson {
     /// The token.
     pub token: TokenJson,
-    /// What a client sends after `Bearer`; it cannot be shown again.
+    /// The secret that a client sends after `Bearer`. It cannot be shown again.
     pub secret: String,
 }
 
-/// A token to be.
+/// Data of a new token.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenForm {
-    /// What its owner calls it.
+    /// Name given by its owner.
     #[schema(value_type = super::rules::DisplayName)]
     pub name: String,
-    /// When it ends by itself, RFC 3339: within 365 days, or fewer where the farm says so. As late as possible when absent.
+    /// Expiry time (RFC 3339): within 365 days, or fewer if the farm limits it further. The latest possible time when
+    /// absent.
     #[serde(default)]
     #[schema(value_type = Option<super::rules::Time>)]
     pub expires_at: Option<String>,
-    /// What it may be used for: `read`, `write`, `manage`, `farm`. All when absent; `write` and `manage` include `read`.
+    /// Permitted uses: `read`, `write`, `manage`, `farm`. `write` and `manage` include `read`. When absent, all uses;
+    /// all except `farm` if `places` is not empty.
     #[serde(default)]
     #[schema(value_type = Option<Vec<super::rules::ScopeWord>>, min_items = 1)]
     pub scopes: Option<Vec<String>>,
-    /// Identifiers of up to 20 sites, libraries and folders outside of which nothing exists for it; everywhere when empty.
+    /// Identifiers of up to 20 sites, libraries and folders. Nothing outside them exists for the token. Everywhere when
+    /// empty.
     #[serde(default)]
     #[schema(value_type = Vec<super::rules::Identifier>, max_items = 20)]
     pub places: Vec<String>,
-    /// Up to 20 networks, each an address or `ADDRESS/BITS`, from which alone it works; from everywhere when empty.
+    /// Up to 20 networks, each an address or `ADDRESS/BITS`. The token works only from these; from everywhere when
+    /// empty.
     #[serde(default)]
     #[schema(value_type = Vec<super::rules::NetworkText>, max_items = 20)]
     pub networks: Vec<String>,
 }
 
 impl TokenForm {
-    /// The token that is wished.
+    /// Converts the form to the repository's type.
     pub fn wish(self) -> Result<TokenWish> {
         let scopes = match &self.scopes {
             Some(words) => words.iter().map(|word| TokenScope::parse(word)).collect::<Result<_>>()?,
             None if self.places.is_empty() => TokenScopes::ALL,
-            // The farm has no place.
+            // The `farm` scope applies to the whole farm and cannot be limited to a path.
             None => TokenScope::ALL.into_iter().filter(|scope| *scope != TokenScope::Farm).collect(),
         };
         let places = self.places.iter().map(|id| id.parse()).collect::<Result<_>>()?;
@@ -220,24 +224,24 @@ impl TokenForm {
     }
 }
 
-/// A sign-in that has not ended.
+/// An active sign-in.
 #[derive(Serialize, ToSchema)]
 pub struct SessionJson {
     /// Identifier.
     pub id: String,
-    /// When the user signed in.
+    /// Time of the sign-in.
     pub created_at: String,
-    /// When it ends, however much it is used.
+    /// Expiry time, regardless of use.
     pub expires_at: String,
-    /// When it was last used, exact to about a minute.
+    /// Time of the last use, accurate to about a minute.
     pub seen_at: String,
-    /// Address from which the user signed in.
+    /// Address of the sign-in.
     pub address: String,
-    /// What the browser called itself.
+    /// User agent of the browser.
     pub agent: String,
-    /// When the user last proved by the password who they are.
+    /// Time at which the user last proved their identity with the password.
     pub proved_at: String,
-    /// Address from which that was.
+    /// Address of that proof.
     pub proved_address: String,
 }
 
@@ -263,9 +267,9 @@ pub struct GroupJson {
     pub id: String,
     /// Name.
     pub name: String,
-    /// What it is for.
+    /// Purpose or target.
     pub description: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: String,
 }
 
@@ -280,27 +284,27 @@ impl From<Group> for GroupJson {
     }
 }
 
-/// A group to be.
+/// A new group.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GroupForm {
     /// Name.
     #[schema(value_type = super::rules::ItemName)]
     pub name: String,
-    /// What it is for.
+    /// Purpose or target.
     #[serde(default)]
     #[schema(value_type = super::rules::Description)]
     pub description: String,
 }
 
-/// What to change of a group; what is absent stays.
+/// Changes to a group. Absent fields stay as they are.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GroupChange {
     /// Name.
     #[schema(value_type = Option<super::rules::ItemName>)]
     pub name: Option<String>,
-    /// What it is for.
+    /// Purpose or target.
     #[schema(value_type = Option<super::rules::Description>)]
     pub description: Option<String>,
 }
@@ -310,9 +314,9 @@ pub struct GroupChange {
 pub struct MemberJson {
     /// The user.
     pub id: String,
-    /// The name under which the user signs in.
+    /// The user's login name.
     pub login: String,
-    /// The name that people see.
+    /// The display name.
     pub display_name: String,
 }
 
@@ -329,9 +333,9 @@ pub struct RoleJson {
     pub id: String,
     /// Name.
     pub name: String,
-    /// What it allows.
+    /// Rights that it grants.
     pub rights: Vec<&'static str>,
-    /// Whether it came with the farm and cannot be changed.
+    /// True if it is built in and cannot be changed.
     pub built_in: bool,
 }
 
@@ -342,45 +346,45 @@ impl From<Role> for RoleJson {
     }
 }
 
-/// A role to be.
+/// A new role.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoleForm {
     /// Name.
     #[schema(value_type = super::rules::ItemName)]
     pub name: String,
-    /// What it allows.
+    /// Rights that it grants.
     #[schema(value_type = Vec<super::rules::RightWord>)]
     pub rights: Vec<String>,
 }
 
-/// What to change of a role; what is absent stays.
+/// Changes to a role. Absent fields stay as they are.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RoleChange {
     /// Name.
     #[schema(value_type = Option<super::rules::ItemName>)]
     pub name: Option<String>,
-    /// What it allows.
+    /// Rights that it grants.
     #[schema(value_type = Option<Vec<super::rules::RightWord>>)]
     pub rights: Option<Vec<String>>,
 }
 
-/// Reads the words of a set of rights.
+/// Parses the names of a set of rights.
 pub fn parse_rights(words: &[String]) -> Result<model::Rights> {
     words.iter().map(|word| Right::parse(word)).collect()
 }
 
-/// A user or group as a search finds it.
+/// A user or group found by a search.
 #[derive(Serialize, ToSchema)]
 pub struct PrincipalJson {
     /// Identifier.
     pub id: String,
     /// `user` or `group`.
     pub kind: &'static str,
-    /// The name that people see.
+    /// The display name.
     pub name: String,
-    /// The name under which a user signs in; null for a group.
+    /// Login name of a user; null for a group.
     pub login: Option<String>,
 }
 
@@ -390,14 +394,14 @@ impl From<PrincipalName> for PrincipalJson {
     }
 }
 
-/// What to find.
+/// Search text and limit.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PrincipalQuery {
     /// Beginning of a login, a name or a word of a name.
     pub search: String,
-    /// Most entries, 1 to 50.
+    /// Maximum number of results, 1 to 50.
     #[param(minimum = 1, maximum = 50, default = 20)]
     pub limit: Option<usize>,
 }
@@ -409,17 +413,17 @@ pub struct MeJson {
     pub user: UserJson,
     /// Groups that the caller is in.
     pub groups: Vec<super::item::PersonJson>,
-    /// How the request proved whose it is: `session`, `token` or `password`.
+    /// Credential of the request: `session`, `token` or `password`.
     pub credential: &'static str,
-    /// Language and colours.
+    /// Language and theme.
     pub preferences: PreferencesJson,
 }
 
-/// Language and colours.
+/// Language and theme.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PreferencesJson {
-    /// A language tag such as `de`; empty for what the browser asks for.
+    /// A language tag such as `de`; empty to follow the browser.
     #[schema(value_type = super::rules::LanguageTag)]
     pub language: String,
     /// `system`, `light` or `dark`.

@@ -8,7 +8,7 @@ use super::IdText;
 use super::item::{Names, PersonJson, rights};
 use http_core::protocol::time;
 
-/// One role granted to a user or group.
+/// A role granted to a user or group.
 #[derive(Serialize, ToSchema)]
 pub struct GrantJson {
     /// The user or group.
@@ -17,9 +17,9 @@ pub struct GrantJson {
     pub role: String,
     /// The role's name.
     pub role_name: String,
-    /// Since when.
+    /// Start time.
     pub granted_at: String,
-    /// By whom.
+    /// User who did so.
     pub granted_by: PersonJson,
 }
 
@@ -38,7 +38,7 @@ impl GrantJson {
 /// The permissions of an item.
 #[derive(Serialize, ToSchema)]
 pub struct PermissionsJson {
-    /// Whether the item has its own, instead of those of something above it.
+    /// Set when the item has its own permissions instead of inheriting them.
     pub own: bool,
     /// The item whose permissions apply.
     pub from: String,
@@ -49,7 +49,7 @@ pub struct PermissionsJson {
 }
 
 impl PermissionsJson {
-    /// A table with the names of those who are in it.
+    /// Creates the JSON form of a permission table, with the names of the users and groups in it.
     pub fn new(table: PermissionTable, names: &Names) -> Self {
         Self {
             own: table.own,
@@ -60,21 +60,21 @@ impl PermissionsJson {
     }
 }
 
-/// Why somebody may do what they may.
+/// Explanation of a user's rights.
 #[derive(Serialize, ToSchema)]
 pub struct ExplanationJson {
-    /// Everything that the person may do with the item.
+    /// All rights that the user has on the item.
     pub rights: Vec<&'static str>,
-    /// Whether the person may do everything as an administrator of the farm.
+    /// Set when the user has all rights as a farm administrator.
     pub farm_administrator: bool,
-    /// The grants that give these rights, to the person or to a group that the person is in.
+    /// The grants of these rights, to the user or to a group of the user.
     pub grants: Vec<GrantJson>,
-    /// Path of the item on which they are granted.
+    /// Path of the item that has these grants.
     pub from_path: String,
 }
 
 impl ExplanationJson {
-    /// An explanation with the names of those who are in it.
+    /// Creates the JSON form of an explanation, with the names of the users and groups in it.
     pub fn new(explanation: Explanation, names: &Names) -> Self {
         Self {
             rights: rights(explanation.rights),
@@ -85,7 +85,7 @@ impl ExplanationJson {
     }
 }
 
-/// A role for a user or group.
+/// A role to grant to a user or group.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrantForm {
@@ -95,15 +95,15 @@ pub struct GrantForm {
     pub role: IdText,
 }
 
-/// How to begin with own permissions.
+/// Initial content of an item's own permissions.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BreakForm {
-    /// Begin with a copy of what was inherited; otherwise with full control for the caller alone.
+    /// Start with a copy of the inherited permissions; otherwise with full control for the caller alone.
     pub copy: bool,
 }
 
-/// About whom.
+/// Selects a user.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -7,21 +7,21 @@ use utoipa::ToSchema;
 
 use crate::extract;
 
-/// Where BLOBs move when they have aged.
+/// A rule that moves aged BLOBs to another store.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TierJson {
-    /// What the age is counted from: `age` (when it was stored) or `access` (when it was last read).
+    /// Start of the age: `age` (time of storing) or `access` (time of the last read).
     #[schema(value_type = super::rules::BasisWord)]
     pub basis: String,
-    /// Days.
+    /// Age in days.
     #[schema(minimum = 1, maximum = 36500)]
     pub days: u32,
     /// Name of the store.
     pub store: String,
 }
 
-/// What applies to new BLOBs somewhere.
+/// The policy that applies to new BLOBs of a target.
 #[derive(Serialize, ToSchema)]
 pub struct StoragePolicyJson {
     /// `database`, `collection` or `library`.
@@ -32,31 +32,31 @@ pub struct StoragePolicyJson {
     pub name: String,
     /// Name of the content database that it is in.
     pub database: String,
-    /// Name of the store that BLOBs go to.
+    /// Name of the store for new BLOBs.
     pub active_store: String,
     /// BLOBs smaller than this many bytes stay in the database.
     pub minimum_size: u64,
-    /// File types whose BLOBs leave the database; all when empty.
+    /// File types whose BLOBs leave the database; empty for all types.
     pub types: Vec<String>,
-    /// Where BLOBs move as they age.
+    /// Tiers to which BLOBs move as they age.
     pub tiers: Vec<TierJson>,
-    /// What of this it says itself; the rest, null here, comes from the policy above.
+    /// The policy's own settings. The others, null here, come from the policy above.
     pub own: PolicyForm,
 }
 
-/// What a policy says itself; what is absent or null comes from the policy above.
+/// The policy's own settings. Those that are absent or null come from the policy above.
 #[derive(Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolicyForm {
-    /// Name of the store that new BLOBs go to.
+    /// Name of the store for new BLOBs.
     pub active_store: Option<String>,
     /// BLOBs smaller than this many bytes stay in the content database.
     #[schema(maximum = 9_223_372_036_854_775_807_i64)]
     pub minimum_size: Option<u64>,
-    /// File types (extensions such as `pdf`) whose BLOBs leave the content database; an empty list means all.
+    /// File types (extensions such as `pdf`) whose BLOBs are externalised; an empty list means all.
     #[schema(value_type = Option<Vec<super::rules::FileType>>, max_items = 200)]
     pub types: Option<Vec<String>>,
-    /// Where BLOBs move as they age; an empty list means nowhere.
+    /// Tiers to which BLOBs move as they age; an empty list means none.
     #[serde(deserialize_with = "super::objects")]
     #[schema(max_items = 8)]
     pub tiers: Option<Vec<TierJson>>,
@@ -94,7 +94,7 @@ impl From<StoragePolicy> for StoragePolicyJson {
 }
 
 impl PolicyForm {
-    /// The policy that says this and nothing else.
+    /// Converts the form to a policy with these settings and no others.
     pub fn read(self) -> Result<PolicyChange> {
         let tier = |tier: TierJson| {
             Ok(NamedTier { basis: TierBasis::parse(&tier.basis)?, days: tier.days, store: tier.store })
@@ -109,7 +109,8 @@ impl PolicyForm {
     }
 }
 
-/// What an address means: `database` and a name, `collection` and an identifier, or `library` and an identifier.
+/// Parses the target in an address: `database` and a name, `collection` and an identifier, or `library` and an
+/// identifier.
 pub fn target(kind: &str, which: &str) -> Result<PolicyTarget> {
     match kind {
         "database" => Ok(PolicyTarget::Database(which.to_owned())),

@@ -1,8 +1,8 @@
-//! Texts and words that have a rule: how the description of the interface says it.
+//! Schemas of texts that follow a rule, for the OpenAPI document.
 //!
-//! Fields and parameters name these types as the type of their value in the description (`value_type`). The rules
-//! themselves are kept where texts are read, in the model and the repository; the tests here hold patterns against
-//! those of the model, `./check fuzz-api` holds all of them against the server.
+//! Fields and parameters name these types as their `value_type`. The rules themselves are enforced where texts are
+//! parsed, in the model and the repository. The tests here compare the patterns with those of the model; `./check
+//! fuzz-api` compares all of them with the server.
 
 use model::{Accent, MAX_COMMENT, MAX_NAME_CHARS, Right, Theme, TokenScope, Versioning};
 use repository::{AUDIT_ACTIONS, FARM_ACTIONS, MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS};
@@ -10,28 +10,28 @@ use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, OneOfBuilder, SchemaFo
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-/// Inside of a character class: control characters.
+/// Control characters, for use inside a character class.
 macro_rules! control {
     () => {
         r"\u0000-\u001f\u007f-\u009f"
     };
 }
 
-/// Inside of a character class: white space that is no control character.
+/// White space other than control characters, for use inside a character class.
 macro_rules! blank {
     () => {
         r" \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
     };
 }
 
-/// White space at either end, which is cut off.
+/// White space at either end, which is trimmed.
 macro_rules! trimmed {
     () => {
         concat!(r"[\u0009-\u000d\u0085", blank!(), "]*")
     };
 }
 
-/// Inside of a character class: characters that nobody sees, and that are no white space.
+/// Invisible characters other than white space, for use inside a character class.
 macro_rules! invisible {
     () => {
         concat!(
@@ -41,28 +41,28 @@ macro_rules! invisible {
     };
 }
 
-/// A part of an IPv4 address.
+/// One part of an IPv4 address.
 macro_rules! octet {
     () => {
         "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
     };
 }
 
-/// A part of an IPv6 address.
+/// One group of an IPv6 address.
 macro_rules! group {
     () => {
         "[0-9A-Fa-f]{1,4}"
     };
 }
 
-/// How many bits of an IPv6 address count.
+/// Prefix length of an IPv6 network.
 macro_rules! bits {
     () => {
         "(?:/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))?"
     };
 }
 
-/// A name: it has a character that can be seen, begins and ends with none that is blank, and does not end with a dot.
+/// A name: has a visible character, neither begins nor ends with white space, and does not end with a dot.
 macro_rules! name {
     () => {
         concat!(
@@ -102,7 +102,7 @@ fn text() -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String)
 }
 
-/// A text of some characters.
+/// A text with a minimum and maximum length in characters.
 fn of_length(least: usize, most: usize) -> ObjectBuilder {
     text().min_length(Some(least).filter(|least| *least > 0)).max_length(Some(most))
 }
@@ -112,7 +112,7 @@ fn one_of(words: impl IntoIterator<Item = &'static str>) -> ObjectBuilder {
     text().enum_values(Some(words))
 }
 
-/// Declares types that stand for a text in the description, and lists them all.
+/// Declares types that stand for texts in the OpenAPI document, and lists them all.
 macro_rules! rules {
     ($($(#[doc = $about:literal])+ $name:ident => $schema:expr;)+) => {
         $(
@@ -129,7 +129,7 @@ macro_rules! rules {
             impl ToSchema for $name {}
         )+
 
-        /// All of them by name.
+        /// All schemas by name.
         pub fn all() -> Vec<(String, RefOr<Schema>)> {
             let mut all = vec![$(($name::name().into_owned(), $name::schema())),+];
             all.push((DayOrTime::name().into_owned(), DayOrTime::schema()));
@@ -140,50 +140,50 @@ macro_rules! rules {
 
 rules! {
     /// The name of an item, group, role, column, view or store: 1 to 255 characters, without slashes, backslashes and
-    /// control characters, no blank at either end and no dot at the end.
+    /// control characters, no white space at either end and no dot at the end.
     ItemName => of_length(1, MAX_NAME_CHARS).pattern(Some(concat!("^", name!(), "$")));
-    /// Names with slashes between them; empty for the root.
+    /// Names separated by slashes; empty for the root.
     ItemPath => text().pattern(Some(concat!("^/*(?:", name!(), "(?:/+", name!(), ")*/*)?$")));
-    /// At most four names with slashes between them.
+    /// At most four names separated by slashes.
     CollectionPath => text().pattern(Some(concat!("^/*(?:", name!(), "(?:/+", name!(), "){0,3}/*)?$")));
-    /// A title: 1 to 255 characters, without control characters and not all blank.
+    /// A title: 1 to 255 characters, without control characters and not only white space.
     Title => of_length(1, MAX_NAME_CHARS).pattern(Some(concat!(
         "^[^", control!(), "]*[^", control!(), blank!(), "][^", control!(), "]*$"
     )));
-    /// A name that people see: 1 to 255 characters without control characters. Blanks at either end are cut off.
+    /// A display name: 1 to 255 characters without control characters. White space at either end is trimmed.
     DisplayName => of_length(1, MAX_NAME_CHARS).pattern(Some(concat!(
         "^", trimmed!(), "[^", control!(), blank!(), "](?:[^", control!(), "]*[^", control!(), blank!(), "])?", trimmed!(), "$"
     )));
-    /// A name that people see, or nothing: up to 255 characters without control characters.
+    /// A display name or nothing: up to 255 characters without control characters.
     OptionalDisplayName => of_length(0, MAX_NAME_CHARS).pattern(Some(concat!(
         "^", trimmed!(), "(?:[^", control!(), blank!(), "](?:[^", control!(), "]*[^", control!(), blank!(), "])?", trimmed!(), ")?$"
     )));
-    /// The name under which a user signs in: 1 to 64 characters, none of `/ \ :`, no blanks and no control characters.
+    /// A login name: 1 to 64 characters, none of `/ \ :`, no white space and no control characters.
     Login => of_length(1, 64).pattern(Some(concat!(r"^[^/\\:", control!(), blank!(), "]+$")));
     /// An e-mail address of at most 254 bytes, or nothing.
     EmailAddress => of_length(0, 254).pattern(Some(concat!(
         "^", trimmed!(), "(?:[^<>,;\"", control!(), blank!(), "]+@[^@<>,;\"", control!(), blank!(), "]+", trimmed!(), ")?$"
     )));
-    /// What a group is for: up to 4,000 characters; of the control characters, line ends and tabs.
+    /// The description of a group: up to 4,000 characters. The only control characters allowed are line ends and tabs.
     Description => of_length(0, MAX_COMMENT).pattern(Some(concat!(
         "^", trimmed!(), r"[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]*", trimmed!(), "$"
     )));
-    /// What an author says about a version: up to 4,000 characters.
+    /// An author's comment on a version: up to 4,000 characters.
     CommentText => of_length(0, MAX_COMMENT).pattern(Some(r"^[^\u0000]*$"));
     /// A text without the character U+0000.
     PlainText => text().pattern(Some(r"^[^\u0000]*$"));
-    /// A text to look for in names: up to 255 characters.
+    /// A text to search for in names: up to 255 characters.
     Sought => of_length(0, MAX_NAME_CHARS);
     /// A password: 10 to 1,024 characters.
     Password => of_length(MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS);
     /// The password of a link: 8 to 1,024 characters.
     LinkPassword => of_length(8, MAX_PASSWORD_CHARS);
-    /// What a choice column offers: 1 to 255 characters without control characters.
+    /// An option of a choice column: 1 to 255 characters without control characters.
     Choice => of_length(1, MAX_NAME_CHARS).pattern(Some(concat!("^[^", control!(), "]+$")));
     /// A file type: the extension without its dot.
     FileType => of_length(1, 32).pattern(Some(concat!(r"^\.*[^./", control!(), blank!(), "]+$")));
-    /// Order, filter and columns as the query of a library's page has them: at most 4,000 bytes without control
-    /// characters.
+    /// Order, filter and columns in the form of the query string of a library's page: at most 4,000 bytes without
+    /// control characters.
     ViewQuery => of_length(0, 4_000).pattern(Some(concat!("^[^", control!(), "]*$")));
     /// The number of a version, such as `2.0`.
     VersionText => text().pattern(Some(r"^[0-9]{1,9}\.[0-9]{1,9}$"));
@@ -195,17 +195,17 @@ rules! {
     )));
     /// BLAKE3-256 in hexadecimal digits.
     DigestText => text().pattern(Some("^[0-9A-Fa-f]{64}$"));
-    /// A place in a list, as `next` of the page before.
+    /// A position in a list: `next` of the previous page.
     CursorText => of_length(1, 4_096).pattern(Some("^[A-Za-z0-9_-]+$"));
-    /// Identifiers with commas between them.
+    /// Identifiers separated by commas.
     IdList => text().pattern(Some(concat!("^,*", id!(), "(?:,+", id!(), ")*,*$")));
     /// A time (RFC 3339).
     Time => text().format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
     /// A language tag such as `de`, or nothing.
     LanguageTag => of_length(0, 35).pattern(Some("^[A-Za-z0-9-]*$"));
-    /// The client's own name for a request: 1 to 128 printable ASCII characters, with or without quotes around them.
+    /// The client's own key for a request: 1 to 128 printable ASCII characters, with or without quotes around them.
     RequestKey => of_length(1, 128).pattern(Some("^(?:[!-~]|[!#-~][!-~]|\"[!#-~]|[!-~][ -~]+[!-~])$"));
-    /// Entity tags in quotes with commas between them, or `*`.
+    /// Entity tags in quotes, separated by commas, or `*`.
     EntityTags => text().pattern(Some(r#"^(?:\*|(?:W/)?"[!#-~]*"(?: *, *(?:W/)?"[!#-~]*")*)$"#));
     /// `sha1` and the digest of the part in Base64.
     Sha1Text => text().pattern(Some("^sha1 [A-Za-z0-9+/]{26}[AEIMQUYcgkosw048]=$"));
@@ -218,37 +218,37 @@ rules! {
     SortKeyText => text().pattern(Some(concat!("^(?:name|modified|size|person|type|", id!(), ")$")));
     /// The order of a list.
     Order => one_of(["ascending", "descending"]);
-    /// Whose recycle bin: the caller's, or the one of the site collection.
+    /// A recycle bin: the caller's own, or that of the site collection.
     BinWord => one_of(["mine", "site"]);
-    /// What becomes of a document of the same name.
+    /// Behaviour when a document with the same name exists.
     Conflict => one_of(["replace", "fail", "keep-both"]);
     /// The colour of pages.
     AccentWord => one_of(Accent::ALL.map(Accent::as_str));
-    /// Light or dark.
+    /// The theme of the pages.
     ThemeWord => one_of([Theme::System, Theme::Light, Theme::Dark].map(Theme::as_str));
-    /// How a library keeps versions.
+    /// Versioning of a library.
     VersioningWord => one_of([Versioning::None, Versioning::Major, Versioning::MajorMinor].map(Versioning::as_str));
-    /// Something that a caller may be allowed to do.
+    /// A right.
     RightWord => one_of(Right::ALL.map(Right::as_str));
-    /// What a token may be used for.
+    /// A permitted use of a token.
     ScopeWord => one_of(TokenScope::ALL.map(TokenScope::as_str));
-    /// What a column holds.
+    /// The kind of value in a column.
     ColumnWord => one_of(["text", "number", "date", "choice", "person", "yes-no", "link"]);
-    /// What the age of a BLOB is counted from.
+    /// Start of the age of a BLOB.
     BasisWord => one_of(["age", "access"]);
     /// Kind of the provider of a BLOB store.
     StoreWord => one_of(["directory", "s3", "azure", "gcs"]);
-    /// Whether a BLOB store takes new BLOBs.
+    /// State of a BLOB store with regard to new BLOBs.
     StoreStateWord => one_of(["active", "read-only", "draining"]);
-    /// What has a storage policy.
+    /// The kind of target that a storage policy applies to.
     PolicyWord => one_of(["database", "collection", "library"]);
-    /// Something that happens in a site collection.
+    /// An action in a site collection.
     AuditAction => one_of(AUDIT_ACTIONS);
-    /// Something that happens in the farm, outside of content.
+    /// An action in the farm, outside of content.
     FarmAction => one_of(FARM_ACTIONS);
-    /// Seconds between two samples.
+    /// Seconds between samples.
     FigureStep => ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([10, 120]));
-    /// The version of tus that is spoken.
+    /// The supported version of tus.
     TusVersion => one_of([http_core::protocol::tus::VERSION]);
 }
 
@@ -265,7 +265,7 @@ impl PartialSchema for DayOrTime {
 
 impl ToSchema for DayOrTime {}
 
-/// The rule of a word in an address, by the name that it has there.
+/// Returns the schema of a path parameter, by its name.
 pub fn of_path(path: &str, word: &str) -> Option<RefOr<Schema>> {
     let plain = || text().min_length(Some(1)).into();
     Some(match (path, word) {
@@ -294,12 +294,12 @@ mod tests {
     use proptest::string::string_regex;
     use proptest::test_runner::TestRunner;
 
-    /// The rule of a type as JSON.
+    /// Returns the schema of a type as JSON.
     fn rule<T: PartialSchema>() -> serde_json::Value {
         serde_json::to_value(T::schema()).unwrap()
     }
 
-    /// Texts that fit the pattern and the length of a type are read.
+    /// Asserts that `read` accepts texts that match the pattern and the length of a type.
     fn fits<T: PartialSchema>(read: impl Fn(&str) -> Result<()>) {
         let rule = rule::<T>();
         let pattern = rule["pattern"].as_str().unwrap().trim_start_matches('^').trim_end_matches('$').to_owned();

@@ -1,4 +1,4 @@
-//! BLOB stores to be added and changed.
+//! BLOB stores to add, change, remove and test.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use repository::{NewStore, StoreState};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// A BLOB store to be added.
+/// A new BLOB store.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewStoreJson {
@@ -17,15 +17,15 @@ pub struct NewStoreJson {
     /// Kind of its provider, such as `directory` or `s3`.
     #[schema(value_type = super::rules::StoreWord)]
     pub kind: String,
-    /// Where it is: a directory (relative to the data directory), or a bucket and perhaps a prefix (`bucket/prefix`).
+    /// Location: a directory (relative to the data directory), or a bucket with an optional prefix (`bucket/prefix`).
     pub location: String,
     /// Settings of its provider by name.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// Credentials and keys by name. They are kept sealed, and never told again.
+    /// Credentials and keys by name. They are stored encrypted and never returned.
     #[serde(default)]
     pub secrets: BTreeMap<String, String>,
-    /// Whether BLOBs are encrypted before they are stored, with a key that the farm makes and keeps.
+    /// True if BLOBs are encrypted before they are stored, with a key that the farm generates and keeps.
     #[serde(default)]
     pub encrypt: bool,
 }
@@ -43,24 +43,25 @@ impl From<NewStoreJson> for NewStore {
     }
 }
 
-/// What to change of a BLOB store: either its state, or settings and secrets.
+/// Changes to a BLOB store: either its state, or settings and secrets.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoreChange {
-    /// `active` (takes new BLOBs where a policy says so), `read-only` or `draining`. A job of the kind `migrate` moves what is in it.
+    /// `active` (takes new BLOBs where a policy names it), `read-only` or `draining`. A job of the kind `migrate` moves
+    /// the BLOBs in it.
     #[serde(default)]
     #[schema(value_type = Option<super::rules::StoreStateWord>)]
     pub state: Option<String>,
-    /// Settings to replace; an empty text removes one.
+    /// Settings to replace; an empty text removes a setting.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// Credentials and keys to replace; an empty text removes one. The next access uses them.
+    /// Credentials and keys to replace; an empty text removes one. They apply from the next access on.
     #[serde(default)]
     pub secrets: BTreeMap<String, String>,
 }
 
 impl StoreChange {
-    /// The state, if it is that which is to change.
+    /// Returns the new state, if the state is to change.
     pub fn state(&self) -> Result<Option<StoreState>> {
         let others = !self.settings.is_empty() || !self.secrets.is_empty();
         let Some(word) = self.state.as_deref() else { return Ok(None) };
@@ -78,35 +79,35 @@ impl StoreChange {
     }
 }
 
-/// How to remove a BLOB store.
+/// Options for removing a BLOB store.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct Removal {
-    /// Also when BLOBs are in it that nothing refers to, or it does not answer.
+    /// Remove the store even if it contains BLOBs that nothing refers to, or does not respond.
     pub force: bool,
 }
 
-/// How the test of a store went.
+/// Result of the test of a store.
 #[derive(Serialize, ToSchema)]
 pub struct ProbeJson {
-    /// Whether every step succeeded.
+    /// True if every step succeeded.
     pub good: bool,
-    /// The steps that succeeded, in order.
+    /// The successful steps, in order.
     pub steps: Vec<StepJson>,
     /// The step that failed.
     pub failed_at: Option<String>,
-    /// How it failed.
+    /// The reason for the failure.
     pub failure: Option<String>,
 }
 
 /// A step of the test of a store.
 #[derive(Serialize, ToSchema)]
 pub struct StepJson {
-    /// What was done, such as `read a range`.
+    /// The operation, such as `read a range`.
     pub what: String,
-    /// Bytes that were moved; 0 where that means nothing.
+    /// Bytes transferred; 0 where this does not apply.
     pub bytes: u64,
-    /// How long it took.
+    /// Duration.
     pub microseconds: u64,
 }

@@ -1,15 +1,16 @@
-//! What a client says about a resumable upload in `Upload-Metadata`.
+//! The `Upload-Metadata` that a client sends for a resumable upload.
 
 use model::{Code, Error, Name, NodePath, Result};
 use repository::{Destination, OnConflict, UploadOptions};
 
 use http_core::protocol::time;
 
-/// Turns the pairs of the field into the place and options of the document.
+/// Converts the pairs of the field to the destination and options of the document.
 ///
-/// The place is `path` (in the farm; folders on the way are created), or `parent` (identifier of a library or folder) with
-/// `filename`, or `document` (identifier; its next version). Further keys: `filetype`, `comment`, `publish` (`true`),
-/// `on_conflict`, `modified_at`. Others are kept and mean nothing, since clients send keys of their own.
+/// The destination is `path` (in the farm; missing folders are created), or `parent` (identifier of a library or
+/// folder) with `filename`, or `document` (identifier; its next version). Further keys: `filetype`, `comment`,
+/// `publish` (`true`), `on_conflict`, `modified_at`. Other keys are kept and ignored, since clients send keys of their
+/// own.
 pub fn read(pairs: &[(String, String)]) -> Result<(Destination, UploadOptions)> {
     let get = |key: &str| pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
     let bad = |text: &'static str| Error::invalid(text).with_code(Code::InvalidMetadata);
@@ -43,7 +44,7 @@ pub fn read(pairs: &[(String, String)]) -> Result<(Destination, UploadOptions)> 
     Ok((destination, options))
 }
 
-/// Reads the word for what to do when a name is taken.
+/// Parses the behaviour for a name that is taken.
 pub fn on_conflict(word: Option<&str>) -> Result<OnConflict> {
     match word {
         None | Some("replace") => Ok(OnConflict::Replace),

@@ -12,24 +12,24 @@ use http_core::protocol::time;
 pub struct VersionJson {
     /// Its number; `2.0` is published, `2.1` is a draft.
     pub number: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Media type.
     pub media_type: String,
-    /// When it was stored.
+    /// Time at which it was stored.
     pub created_at: String,
-    /// By whom.
+    /// User who did so.
     pub created_by: PersonJson,
-    /// What its author said about it.
+    /// Comment by its author.
     pub comment: String,
     /// BLAKE3-256 of the bytes, in hexadecimal.
     pub digest: String,
-    /// Whether readers see this one.
+    /// True if this is the version that readers see.
     pub current: bool,
 }
 
 impl VersionJson {
-    /// A version with the name of its author.
+    /// Creates the JSON form of a version, with the name of its author.
     pub fn new(version: Version, names: &Names) -> Self {
         Self {
             number: version.number.to_string(),
@@ -44,14 +44,14 @@ impl VersionJson {
     }
 }
 
-/// The version that a change made.
+/// The version that a change created.
 #[derive(Serialize, ToSchema)]
 pub struct NewVersion {
     /// Its number.
     pub version: String,
 }
 
-/// What the author says.
+/// A comment of the author.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Comment {
@@ -60,14 +60,14 @@ pub struct Comment {
     pub comment: String,
 }
 
-/// How to check a document in.
+/// Options of a check-in.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CheckInJson {
-    /// What the author says about the new version.
+    /// The author's comment on the new version.
     #[schema(value_type = super::rules::CommentText)]
     pub comment: String,
-    /// In a library with drafts: publish at once.
+    /// In a library with drafts: publish immediately.
     pub publish: bool,
     /// Keep the document checked out.
     pub keep: bool,

@@ -5,18 +5,18 @@ use repository::{NewView, SavedView};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// How a library is shown.
+/// A saved view of a library.
 #[derive(Serialize, ToSchema)]
 pub struct ViewJson {
     /// Identifier.
     pub id: String,
     /// Name.
     pub name: String,
-    /// Order, filter and columns, as the query of the library's page has them.
+    /// Order, filter and columns, in the form of the query string of the library's page.
     pub query: String,
-    /// Whether everybody has it; else it is the caller's own.
+    /// True if all users see it; otherwise it is the caller's own.
     pub shared: bool,
-    /// Whether the library opens with it; a caller's own comes before everybody's.
+    /// True if the library opens with it. The caller's own view takes precedence over a shared one.
     pub standard: bool,
 }
 
@@ -32,27 +32,27 @@ impl From<SavedView> for ViewJson {
     }
 }
 
-/// What a view is to be.
+/// A view to be saved.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ViewForm {
-    /// Name; a view of the same name that is everybody's, or the caller's, is replaced.
+    /// Name. A shared view, or one of the caller's own, with the same name is replaced.
     #[schema(value_type = super::rules::ItemName)]
     pub name: String,
-    /// Order, filter and columns, as the query of the library's page has them; at most 4,000 bytes.
+    /// Order, filter and columns, in the form of the query string of the library's page; at most 4,000 bytes.
     #[serde(default)]
     #[schema(value_type = super::rules::ViewQuery)]
     pub query: String,
-    /// Whether everybody has it; needs the right to manage the library.
+    /// True if all users see it. Needs the right to manage the library.
     #[serde(default)]
     pub shared: bool,
-    /// Whether the library opens with it.
+    /// Set for the view with which the library opens.
     #[serde(default)]
     pub standard: bool,
 }
 
 impl ViewForm {
-    /// As the repository takes it.
+    /// Converts the form to the repository's type.
     pub fn view(self) -> Result<NewView> {
         Ok(NewView { name: Name::new(self.name)?, query: self.query, shared: self.shared, standard: self.standard })
     }

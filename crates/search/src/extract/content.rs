@@ -1,9 +1,9 @@
-//! The text that is read of a document, its format, and the error of one that cannot be read.
+//! The text extracted from a document, the document's format, and the error for an unreadable document.
 
 use model::{Code, Error};
 use serde::{Deserialize, Serialize};
 
-/// A format whose text can be read.
+/// A format from which text can be extracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Word.
@@ -19,7 +19,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format with this extension, in lower case and without a dot.
+    /// The format with this extension, which must be in lower case and without a dot.
     pub fn of(extension: &str) -> Option<Self> {
         match extension {
             "docx" | "docm" | "dotx" | "dotm" => Some(Self::Docx),
@@ -31,7 +31,7 @@ impl Format {
         }
     }
 
-    /// The usual extension.
+    /// The usual file extension.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Docx => "docx",
@@ -43,7 +43,7 @@ impl Format {
     }
 }
 
-/// What a document says.
+/// The text content of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Content {
     /// Paragraphs.
@@ -52,17 +52,17 @@ pub enum Content {
     Rows(Vec<Vec<String>>),
 }
 
-/// Text of a document, and whether there is more than this.
+/// Text of a document, possibly truncated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extract {
     /// The text.
     pub content: Content,
-    /// Whether there is more.
+    /// Set if the text is truncated.
     pub more: bool,
 }
 
 impl Extract {
-    /// Whether there is no text.
+    /// Returns whether there is no text.
     pub fn is_empty(&self) -> bool {
         match &self.content {
             Content::Lines(lines) => lines.is_empty(),
@@ -71,7 +71,7 @@ impl Extract {
     }
 }
 
-/// The error of a document that cannot be read.
+/// The error for a document that cannot be read.
 pub(super) fn unreadable(why: impl std::fmt::Display) -> Error {
     Error::invalid(format!("the document cannot be read: {why}")).with_code(Code::NotReadable)
 }

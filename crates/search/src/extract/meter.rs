@@ -1,11 +1,11 @@
-//! Bounds on what one part of a document may cost while it is unpacked. Knows no format.
+//! Limits on the cost of unpacking one part of a document. No format is known here.
 
 use std::io::{self, BufRead, BufReader, Read};
 
-/// Most bytes of one tag, text or comment: it lies in memory as a whole.
+/// Limit on the bytes of one tag, text or comment, which is held in memory as a whole.
 const MOST_OF_A_PIECE: usize = 8 << 20;
 
-/// The bytes of a part, unpacked while they are read, as far as the document's allowance goes.
+/// The bytes of a part, unpacked while they are read, within the document's allowance.
 pub struct Meter<'a> {
     unpacked: BufReader<Box<dyn Read + 'a>>,
     left: &'a mut u64,
@@ -14,7 +14,7 @@ pub struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    /// Begins a part, of which no more is unpacked than `left`.
+    /// Begins a part. At most `left` bytes are unpacked.
     pub fn new(unpacked: BufReader<Box<dyn Read + 'a>>, left: &'a mut u64, cut: &'a mut bool) -> Self {
         Self { unpacked, left, cut, piece: 0 }
     }
@@ -24,7 +24,7 @@ impl<'a> Meter<'a> {
         self.piece = 0;
     }
 
-    /// Whether the part ended for us before its end.
+    /// Returns whether reading was cut off at the limit before the end of a part.
     pub fn is_cut(&self) -> bool {
         *self.cut
     }

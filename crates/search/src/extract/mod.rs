@@ -1,8 +1,9 @@
-//! Text of documents of offices: Word, Excel, PowerPoint since 2007 (ECMA-376) and OpenDocument (ISO/IEC 26300). All of them are
-//! ZIP archives with parts in XML.
+//! Text extraction from office documents: Word, Excel and PowerPoint since 2007 (ECMA-376), and OpenDocument (ISO/IEC
+//! 26300). All of them are ZIP archives of XML parts.
 //!
-//! What it costs does not depend on what a file says of itself: parts are unpacked and read bit by bit, and reading ends when there
-//! is enough text or when the parts turn out to be too long. It runs in a child process all the same ([`crate::sandbox`]).
+//! The cost does not depend on sizes that a file declares: parts are unpacked and read incrementally, and reading ends
+//! when there is enough text or when the parts turn out to be too long. Extraction runs in a child process all the same
+//! ([`crate::sandbox`]).
 
 use model::Code;
 mod content;
@@ -18,14 +19,14 @@ use model::{Error, Result};
 pub use content::{Content, Extract, Format};
 use package::Package;
 
-/// Longest document that is looked into.
+/// Maximum size in bytes of a document that is read.
 pub const MOST_BYTES: u64 = 32 << 20;
 
-/// Reads the text of a document.
+/// Extracts the text of a document.
 ///
 /// # Errors
-/// Invalid with code `not_readable` when the bytes are no document of this format, encrypted ones included; with `too_large` when no
-/// text is in the beginning that is unpacked.
+/// `Invalid` with code `not_readable` if the bytes are not a document of this format, or an encrypted one; with
+/// `too_large` if the part that is unpacked contains no text.
 pub fn extract(format: Format, bytes: &[u8]) -> Result<Extract> {
     let mut package = Package::open(bytes)?;
     let mut found = match format {

@@ -1,5 +1,5 @@
-//! The archive that a document is, and what reading it may cost: whatever its parts say of their lengths and however many they are, a bounded
-//! number of bytes is unpacked for one document. Knows no format.
+//! The archive of a document, with limits on the cost of reading it. Whatever number and sizes its parts declare, only
+//! a bounded number of bytes is unpacked for one document. No format is known here.
 
 use std::borrow::Cow;
 use std::io::{BufReader, Cursor, Read};
@@ -11,9 +11,9 @@ use super::content::unreadable;
 use super::meter::Meter;
 use super::xml::Part;
 
-/// Most parts of a document. An archive is refused for more before its table is read.
+/// Limit on the number of parts. An archive with more is refused before its table is read.
 const MOST_PARTS: u16 = 20_000;
-/// Most bytes that are unpacked of all parts of a document together.
+/// Limit on the unpacked bytes of all parts of a document together.
 const MOST_UNPACKED: u64 = 64 << 20;
 /// The parts of a document.
 pub struct Package<'a> {
@@ -35,17 +35,17 @@ impl<'a> Package<'a> {
         Ok(Self { archive, left: MOST_UNPACKED, cut: false })
     }
 
-    /// The names of all parts that have a readable one.
+    /// The names of all parts, except names that cannot be decoded.
     pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
         self.archive.file_names().filter_map(std::result::Result::ok)
     }
 
-    /// Whether parts ended for us before their end, since no more is unpacked for one document.
+    /// Returns whether any part was cut off at the limit on unpacked bytes.
     pub fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// A part; none when the document has no such part.
+    /// Opens a part; `None` if the document has no such part.
     pub fn part(&mut self, name: &str) -> Result<Option<Part<'_>>> {
         match self.archive.by_name(name) {
             Ok(file) => {
@@ -57,14 +57,14 @@ impl<'a> Package<'a> {
         }
     }
 
-    /// A part without which there is no document.
+    /// Opens a part that every document must have.
     pub fn required(&mut self, name: &str) -> Result<Part<'_>> {
         self.part(name)?.ok_or_else(|| unreadable(format!("its part {name} is missing")))
     }
 }
 
-/// The number of parts that the end of an archive tells (APPNOTE.TXT 4.3.16); none where there is no such end. An archive with so many
-/// that the number has no room there tells 65,535.
+/// Number of parts declared in the end record of an archive (APPNOTE.TXT 4.3.16); `None` if there is no such record. An
+/// archive with too many parts for that field declares 65,535.
 fn parts(bytes: &[u8]) -> Option<u16> {
     const END: &[u8] = b"PK\x05\x06";
     let from = bytes.len().saturating_sub(22 + usize::from(u16::MAX));

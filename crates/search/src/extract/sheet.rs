@@ -6,15 +6,15 @@ use super::content::{Content, Extract};
 use super::package::Package;
 use super::xml::Piece;
 
-/// Most rows and columns of a table, and characters of a cell.
+/// Limits on the rows and columns of a table, and on the characters of a cell.
 pub(super) const MOST_ROWS: usize = 201;
 pub(super) const MOST_COLUMNS: usize = 50;
 const MOST_CHARS: usize = 300;
-/// Most cells of a sheet that are looked at, and bytes of all that are shown.
+/// Limits on the cells of a sheet that are read, and on the bytes of all that are shown.
 pub(super) const MOST_CELLS: usize = 500_000;
 const MOST_OF_A_TABLE: usize = 1 << 20;
 
-/// Rows as they come together.
+/// A table of rows that is being collected.
 #[derive(Default)]
 pub struct Rows {
     rows: Vec<Vec<String>>,
@@ -23,7 +23,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Puts a text into a cell, both counted from 0; the rows and columns before it are empty when they were not named.
+    /// Puts a text into a cell. Row and column are counted from 0. Skipped rows and columns before it are empty.
     pub fn put(&mut self, row: usize, column: usize, text: &str) {
         if text.is_empty() {
             return;
@@ -44,12 +44,12 @@ impl Rows {
         cells[column] = text;
     }
 
-    /// Notes that there is more than was put into cells.
+    /// Records that there is more content than was put into cells.
     pub fn note_more(&mut self) {
         self.more = true;
     }
 
-    /// What has come together, with rows of one length.
+    /// Returns the collected rows, padded to the same length.
     pub fn extract(mut self) -> Extract {
         let width = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         self.rows.iter_mut().for_each(|row| row.resize(width, String::new()));
@@ -57,7 +57,7 @@ impl Rows {
     }
 }
 
-/// A text as a cell shows it.
+/// Shortens a text to what a cell may hold.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(MOST_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -65,13 +65,13 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Adds to the text of a cell what of it can be shown, and so much more that it is seen to be cut.
+/// Appends to the text of a cell, up to the displayable length and a little more, so that a truncation is visible.
 pub fn add(text: &mut String, more: &str) {
     let room = (4 * (MOST_CHARS + 1)).saturating_sub(text.len());
     text.push_str(&more[..more.floor_char_boundary(room)]);
 }
 
-/// The first table of an OpenDocument spreadsheet, as it shows its cells.
+/// Extracts the first table of an OpenDocument spreadsheet, with the displayed values of its cells.
 pub fn ods(package: &mut Package<'_>) -> Result<Extract> {
     let mut part = package.required("content.xml")?;
     let mut rows = Rows::default();
@@ -113,12 +113,12 @@ pub fn ods(package: &mut Package<'_>) -> Result<Extract> {
             },
             Piece::End(end) => match end.name() {
                 b"table" => {
-                    // The other sheets are not looked at.
+                    // Further sheets are ignored.
                     return Ok(rows.extract());
                 }
                 b"table-row" => row = row.saturating_add(repeated_rows),
                 b"table-cell" | b"covered-table-cell" => {
-                    // Only what holds something is more: empty rows and columns fill a sheet to its edge.
+                    // Only non-empty cells count as more content: empty rows and columns fill a sheet to its edge.
                     rows.more |= !text.is_empty() && (row >= MOST_ROWS || column >= MOST_COLUMNS);
                     if rows.more && row >= MOST_ROWS {
                         return Ok(rows.extract());

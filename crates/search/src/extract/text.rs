@@ -1,4 +1,4 @@
-//! Paragraphs of texts and presentations.
+//! Paragraphs of text documents and presentations.
 
 use model::Result;
 
@@ -6,13 +6,13 @@ use super::content::{Content, Extract};
 use super::package::Package;
 use super::xml::{Element, Part, Piece};
 
-/// Most lines of a text, and bytes of all of them.
+/// Limits on the lines of a text, and on the bytes of all lines.
 const MOST_LINES: usize = 2_000;
 const MOST_TEXT: usize = 256 << 10;
-/// Most spaces that one element stands for.
+/// Limit on the spaces that one element can represent.
 const MOST_SPACES: usize = 100;
 
-/// Lines as they come together.
+/// Lines that are being collected.
 #[derive(Default)]
 struct Lines {
     done: Vec<String>,
@@ -46,23 +46,23 @@ impl Lines {
     }
 }
 
-/// What an element means for the text.
+/// The meaning of an element for the text.
 enum Meaning {
     /// A paragraph, which ends a line.
     Paragraph,
-    /// Only what stands in such elements is text, if the format has them.
+    /// A run: in formats that have runs, only text inside them counts.
     Run,
-    /// Stands for these characters.
+    /// Represents these characters, repeated.
     Stands(&'static str, usize),
-    /// Nothing in it is text of the document.
+    /// Content that is not text of the document.
     Aside,
-    /// Nothing.
+    /// No meaning.
     None,
 }
 
-/// Reads one part; tells whether it was read to its end.
+/// Reads one part. Returns whether it was read to its end.
 fn read(part: &mut Part<'_>, lines: &mut Lines, runs: bool, meaning: impl Fn(&Element<'_>) -> Meaning) -> Result<bool> {
-    // What the open elements mean, and how many of each meaning are open.
+    // Counts of the open elements by meaning, and the stack of the meanings.
     let (mut paragraphs, mut running, mut aside) = (0_usize, 0_usize, 0_usize);
     let mut open: Vec<u8> = Vec::new();
     while let Some(piece) = part.next()? {
@@ -112,7 +112,7 @@ fn read(part: &mut Part<'_>, lines: &mut Lines, runs: bool, meaning: impl Fn(&El
     Ok(true)
 }
 
-/// The main part of a Word document.
+/// Extracts the main part of a Word document.
 pub fn docx(package: &mut Package<'_>) -> Result<Extract> {
     let mut part = package.required("word/document.xml")?;
     let mut lines = Lines::default();
@@ -121,14 +121,14 @@ pub fn docx(package: &mut Package<'_>) -> Result<Extract> {
         b"t" => Meaning::Run,
         b"tab" => Meaning::Stands("\t", 1),
         b"br" | b"cr" => Meaning::Stands("\n", 1),
-        // The same picture or text once more, for readers that do not know the newer form; and where tabs stop.
+        // `Fallback` repeats a picture or text for readers that do not know its newer form; `pPr` contains tab stops.
         b"Fallback" | b"pPr" => Meaning::Aside,
         _ => Meaning::None,
     })?;
     Ok(lines.extract(!whole))
 }
 
-/// The slides of a presentation in the order of their numbers, an empty line between them.
+/// Extracts the slides of a presentation in order of their numbers, separated by empty lines.
 pub fn pptx(package: &mut Package<'_>) -> Result<Extract> {
     let number = |name: &str| name.strip_prefix("ppt/slides/slide")?.strip_suffix(".xml")?.parse::<u32>().ok();
     let mut slides: Vec<(u32, String)> =
@@ -157,7 +157,7 @@ pub fn pptx(package: &mut Package<'_>) -> Result<Extract> {
     Ok(lines.extract(false))
 }
 
-/// An OpenDocument text or presentation.
+/// Extracts an OpenDocument text or presentation.
 pub fn odf(package: &mut Package<'_>) -> Result<Extract> {
     let mut part = package.required("content.xml")?;
     let mut lines = Lines::default();

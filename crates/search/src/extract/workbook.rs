@@ -11,10 +11,10 @@ use super::package::Package;
 use super::sheet::{MOST_CELLS, MOST_COLUMNS, MOST_ROWS, Rows, add};
 use super::xml::Piece;
 
-/// Most styles of cells that are known.
+/// Limit on the number of cell styles.
 const MOST_STYLES: usize = 65_536;
 
-/// How a number is shown.
+/// The display format of a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Number,
@@ -23,15 +23,15 @@ enum Shown {
     DayAndTime,
 }
 
-/// What stands in a cell as it is stored.
+/// The stored content of a cell.
 struct Cell {
     value: String,
-    /// Whether the value is the number of a shared text.
+    /// Set if the value is the index of a shared string.
     shared: bool,
     shown: Shown,
 }
 
-/// The first sheet.
+/// Extracts the first sheet of a workbook.
 pub fn xlsx(package: &mut Package<'_>) -> Result<Extract> {
     let path = first_sheet(package)?;
     let styles = styles(package)?;
@@ -51,7 +51,7 @@ pub fn xlsx(package: &mut Package<'_>) -> Result<Extract> {
     Ok(rows.extract())
 }
 
-/// The path of the part that the workbook names first.
+/// Returns the path of the sheet that the workbook lists first.
 fn first_sheet(package: &mut Package<'_>) -> Result<String> {
     let mut first = None;
     let mut workbook = package.required("xl/workbook.xml")?;
@@ -77,7 +77,7 @@ fn first_sheet(package: &mut Package<'_>) -> Result<String> {
     Err(unreadable("its first sheet is missing"))
 }
 
-/// How the numbers of each style are shown.
+/// Reads the number format of each cell style.
 fn styles(package: &mut Package<'_>) -> Result<Vec<Shown>> {
     let (mut styles, mut own) = (Vec::new(), HashMap::new());
     let Some(mut part) = package.part("xl/styles.xml")? else { return Ok(styles) };
@@ -104,7 +104,7 @@ fn styles(package: &mut Package<'_>) -> Result<Vec<Shown>> {
     Ok(styles)
 }
 
-/// The formats that have a number only (18.8.30).
+/// Display format of a built-in number format, which has only an identifier (18.8.30).
 fn of_builtin(id: usize) -> Shown {
     match id {
         14..=17 => Shown::Day,
@@ -114,7 +114,7 @@ fn of_builtin(id: usize) -> Shown {
     }
 }
 
-/// A format that is written out, such as `dd/mm/yyyy`. Quoted text, colours and conditions in it do not count.
+/// Display format of a format code such as `dd/mm/yyyy`. Quoted text, colours and conditions in the code are ignored.
 fn of_code(code: &str) -> Shown {
     let (mut quoted, mut bracket, mut escaped) = (false, false, false);
     let (mut day, mut time) = (false, false);
@@ -142,10 +142,10 @@ fn of_code(code: &str) -> Shown {
     }
 }
 
-/// Cells by row and column, each place once.
+/// Cells by row and column, each position at most once.
 type Cells = BTreeMap<(usize, usize), Cell>;
 
-/// The cells of a sheet that are shown, and whether there are more.
+/// Reads the cells of a sheet that are shown, and returns whether there are more.
 fn cells(package: &mut Package<'_>, path: &str, styles: &[Shown]) -> Result<(Cells, bool)> {
     let mut part = package.required(path)?;
     let (mut cells, mut more) = (Cells::new(), false);
@@ -200,19 +200,19 @@ fn cells(package: &mut Package<'_>, path: &str, styles: &[Shown]) -> Result<(Cel
     Ok((cells, more))
 }
 
-/// The column of a place such as `AB12`, from 0 on.
+/// Column of a cell reference such as `AB12`, counted from 0.
 fn column_of(place: &str) -> Option<usize> {
     let letters = place.bytes().take_while(u8::is_ascii_uppercase).take(3);
     letters.fold(0, |sum, letter| sum * 26 + usize::from(letter - b'A') + 1).checked_sub(1)
 }
 
-/// Those of the texts that cells share.
+/// Reads the wanted entries of the table of shared strings.
 fn shared_texts(package: &mut Package<'_>, wanted: &HashSet<usize>) -> Result<HashMap<usize, String>> {
     let mut texts = HashMap::new();
     let Some(last) = wanted.iter().max() else { return Ok(texts) };
     let Some(mut part) = package.part("xl/sharedStrings.xml")? else { return Ok(texts) };
     let (mut at, mut text) = (0_usize, String::new());
-    // Readings beside Chinese and Japanese words are not the words.
+    // Phonetic readings of Chinese and Japanese words are not part of the text.
     let (mut running, mut reading) = (false, false);
     while let Some(piece) = part.next()? {
         match piece {
@@ -243,7 +243,7 @@ fn shared_texts(package: &mut Package<'_>, wanted: &HashSet<usize>) -> Result<Ha
     Ok(texts)
 }
 
-/// A stored number as the sheet shows it: days are counted from 30 December 1899 (18.17.4.1).
+/// Formats a stored number as the sheet displays it. Days are counted from 30 December 1899 (18.17.4.1).
 fn shown(value: &str, shown: Shown) -> String {
     const UNIX: f64 = 25_569.0;
     const LAST: f64 = 2_958_466.0;

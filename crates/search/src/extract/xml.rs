@@ -1,4 +1,5 @@
-//! Reading XML piece by piece. A piece is borrowed from the one before it was read into, so that nothing is copied that nobody asks for.
+//! Incremental XML reading, piece by piece. A piece borrows from the reader's buffer, so that content is copied only on
+//! demand.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ use quick_xml::{Reader, XmlVersion};
 use super::content::unreadable;
 use super::meter::Meter;
 
-/// Most attributes of an element that are looked at.
+/// Limit on the attributes of an element that are considered.
 const MOST_ATTRIBUTES: usize = 100;
 
 /// An XML part that is unpacked while it is read.
@@ -18,7 +19,7 @@ pub struct Part<'a> {
     buffer: Vec<u8>,
 }
 
-/// What comes next in a part. Names are without their prefixes.
+/// The next piece of a part. Names are without their prefixes.
 pub enum Piece<'b> {
     /// The beginning of an element.
     Start(Element<'b>),
@@ -26,14 +27,14 @@ pub enum Piece<'b> {
     End(End<'b>),
     /// Text.
     Text(Cow<'b, str>),
-    /// Something that says nothing: a comment, a declaration, an entity of the document's own.
+    /// A piece without text: a comment, a declaration, an entity defined by the document.
     Other,
 }
 
 /// An element with its attributes.
 pub struct Element<'b> {
     start: BytesStart<'b>,
-    /// Whether there is nothing in it, so that no end follows.
+    /// Set for an empty element, which has no end piece.
     pub empty: bool,
 }
 
@@ -46,7 +47,7 @@ impl Element<'_> {
         self.start.local_name().into_inner()
     }
 
-    /// The attribute of this name.
+    /// The attribute with this local name.
     pub fn attribute(&self, name: &str) -> Option<Cow<'_, str>> {
         let mut all = self.start.attributes();
         let found = all.with_checks(false).take(MOST_ATTRIBUTES).filter_map(std::result::Result::ok);
@@ -54,7 +55,7 @@ impl Element<'_> {
         found.normalized_value(XmlVersion::Implicit1_0).ok().map(|value| Cow::Owned(value.into_owned()))
     }
 
-    /// The attribute of this name as a number.
+    /// The attribute with this local name, as a number.
     pub fn number(&self, name: &str) -> Option<usize> {
         self.attribute(name)?.parse().ok()
     }
@@ -68,20 +69,20 @@ impl End<'_> {
 }
 
 impl<'a> Part<'a> {
-    /// Begins to read.
+    /// Creates a reader at the beginning of a part.
     pub fn new(bytes: Meter<'a>) -> Self {
         let mut reader = Reader::from_reader(bytes);
         reader.config_mut().check_end_names = false;
         Self { reader, buffer: Vec::new() }
     }
 
-    /// The next piece; none at the end, and where no more of the document is unpacked.
+    /// Returns the next piece; `None` at the end of the part, and where the limit on unpacked bytes cuts it off.
     pub fn next(&mut self) -> Result<Option<Piece<'_>>> {
         self.buffer.clear();
         self.reader.get_mut().begin_piece();
         let event = match self.reader.read_event_into(&mut self.buffer) {
             Ok(event) => event,
-            // What was cut is cut in the middle of something.
+            // A part that was cut off ends in the middle of something, which is not an error.
             Err(_) if self.reader.get_ref().is_cut() => return Ok(None),
             Err(error) => return Err(unreadable(error)),
         };
@@ -97,7 +98,7 @@ impl<'a> Part<'a> {
                 let named = || quick_xml::escape::resolve_predefined_entity(std::str::from_utf8(&reference).ok()?);
                 match known.map(String::from).or_else(|| named().map(str::to_owned)) {
                     Some(text) => Piece::Text(text.into()),
-                    // Entities of a document's own are not looked up.
+                    // Entities defined by the document are not resolved.
                     None => Piece::Other,
                 }
             }

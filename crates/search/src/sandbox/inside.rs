@@ -1,4 +1,5 @@
-//! What the child does: it takes limits, gives up what it needs not, and only then looks at its input.
+//! The child's side of the sandbox: it sets its resource limits, drops what it does not need, and only then looks at
+//! its input.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -17,33 +18,34 @@ use crate::extract::{Extract, Format, MOST_BYTES, extract};
 use super::lack::Lack;
 use super::rules;
 
-/// Words of the command: read a document from standard input; run another program; say what cannot be kept from a child.
+/// Subcommands: read a document from standard input; run another program; report the restrictions that the system
+/// lacks.
 pub const READ: &str = "read";
 pub const RUN: &str = "run";
 pub const PROBE: &str = "probe";
 
-/// Most memory of a child that reads, and most addresses of any.
+/// Memory limit of a child that reads, and limit on the address space of any child.
 const MEMORY: u64 = 256 << 20;
 const ADDRESSES: u64 = 4 << 30;
-/// Most seconds of processor time for reading a document; it is told to end a second before.
+/// Limit in seconds on the processor time for reading a document. The signal to end arrives a second before.
 const SECONDS: u64 = 6;
-/// Most files that another program has open, and most processes of its user while it starts others.
+/// Limit on the open files of another program, and on the processes of its user while it starts further ones.
 const FILES: u64 = 512;
 const PROCESSES: u64 = 4_096;
 
-/// With this LibreOffice ends when it wants to be started again, as it does once it has made its profile.
+/// Exit code with which LibreOffice asks to be restarted, as it does after it has created its profile.
 const AGAIN: i32 = 81;
 const MOST_STARTS: usize = 3;
 
-/// What a child that reads answers with.
+/// The result that a reading child writes to standard output.
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Read(Extract),
-    /// The document cannot be read; the code, and why.
+    /// The document cannot be read: the code, and the reason.
     Refused(String, String),
 }
 
-/// Does what the words of the command say. Called before anything else of the program runs.
+/// Executes a subcommand. Must be called before anything else in the program runs.
 pub fn main(words: &[OsString]) -> ExitCode {
     let words: Vec<&OsString> = words.iter().collect();
     let done = match words.as_slice() {
@@ -67,7 +69,7 @@ pub fn main(words: &[OsString]) -> ExitCode {
     }
 }
 
-/// The answer of a child that read a document.
+/// Parses the output of a child that read a document.
 pub fn answer(bytes: &[u8]) -> Result<Result<Extract>> {
     match serde_json::from_slice(bytes) {
         Ok(Answer::Read(found)) => Ok(Ok(found)),
@@ -86,13 +88,13 @@ fn read(format: &str) -> io::Result<()> {
     let format = Format::of(format).ok_or(io::ErrorKind::InvalidInput)?;
     stand_alone()?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // When it crashes, nobody gets to see what it has read.
+    // A core dump must not expose the document's content.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     limit(Resource::Data, MEMORY)?;
     limit(Resource::Cpu, SECONDS)?;
     limit(Resource::Fsize, 0)?;
     limit(Resource::Nproc, 0)?;
-    // One more than are open, which the rules need.
+    // One more than are open already, because setting up the rules needs a descriptor.
     limit(Resource::Nofile, 4)?;
     rules::for_reading();
     let mut document = Vec::new();
@@ -111,7 +113,8 @@ fn probe() -> io::Result<()> {
     io::stdout().write_all(lacks.join(" ").as_bytes())
 }
 
-/// Runs a program, and ends it with all that it started when standard input ends, which is when the server does.
+/// Runs a program. Kills it with everything that it started when standard input reaches its end, which happens when the
+/// server ends.
 fn run(place: &Path, seconds: u64, file: u64, program: &Path, arguments: &[&OsString]) -> io::Result<()> {
     stand_alone()?;
     limit(Resource::Cpu, seconds)?;
@@ -131,7 +134,7 @@ fn run(place: &Path, seconds: u64, file: u64, program: &Path, arguments: &[&OsSt
         .env("TMPDIR", place)
         .env("LC_ALL", "C.UTF-8");
     for _ in 0..MOST_STARTS {
-        // What it says of itself is nobody's measure: what counts is what it made.
+        // The exit code is not trusted as a measure of success. The output file is what counts.
         if command.status()?.code() != Some(AGAIN) {
             break;
         }
@@ -139,12 +142,13 @@ fn run(place: &Path, seconds: u64, file: u64, program: &Path, arguments: &[&OsSt
     Ok(())
 }
 
-/// Takes part in nothing that others have, has limits that hold for every child, and leaves the processors to others.
+/// Detaches the process from its surroundings: a session of its own, no inherited files, low priority, and the limits
+/// that hold for every child.
 fn stand_alone() -> io::Result<()> {
-    // Fails only for the leader of a group, who stands alone already.
+    // Fails only for the leader of a process group, which is detached already.
     let _ = setsid();
-    // Systems before Linux 5.9 cannot; the server opens its files so that they are closed here.
-    // SAFETY: this process has just begun and uses no file that it opened.
+    // SAFETY: this process has just begun and uses no file that it opened. Systems before Linux 5.9 lack this call;
+    // there the server's close-on-exec flags close the files.
     unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
     let _ = nice(10);
     limit(Resource::Core, 0)?;
@@ -152,9 +156,10 @@ fn stand_alone() -> io::Result<()> {
 }
 
 fn limit(resource: Resource, most: u64) -> io::Result<()> {
-    // Where less is allowed already, that stays.
+    // A lower limit that is already in force stays.
     let most = getrlimit(resource).maximum.map_or(most, |allowed| allowed.min(most));
-    // Processor time has a signal of its own, which tells why a process ended, and a second one a moment later that cannot be caught.
+    // For processor time the soft limit is one second lower. It sends a signal of its own, which shows why the process
+    // ended; at the hard limit a second signal follows that cannot be caught.
     let current = if resource == Resource::Cpu { most.saturating_sub(1).max(1) } else { most };
     Ok(setrlimit(resource, Rlimit { current: Some(current), maximum: Some(most) })?)
 }

@@ -1,5 +1,6 @@
-//! Keeps one child from its start to its end: the thread that starts it waits for its answer and its end, ends it with its whole group when it
-//! has to, and takes note of its end. Knows neither what it does nor for whom.
+//! Supervises one child from start to end. The supervising thread starts the child and waits for its answer and its
+//! end. It kills the child with its whole process group if necessary, and reaps it. The task and the user behind the
+//! child are not known here.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,42 +14,42 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, test_kill_process_group};
 
-/// How long those that a child started may take to leave, once they are killed, and how often that is looked at.
+/// Time that killed descendants of a child may take to disappear, and the polling interval.
 const LEAVING: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(2);
 
-/// What to start.
+/// The command for a child, and its limits.
 pub struct Order {
     pub program: PathBuf,
     pub words: Vec<OsString>,
     pub input: Input,
-    /// Most bytes of the answer.
+    /// Limit on the bytes of the answer.
     pub answer: usize,
-    /// The most time.
+    /// Time limit.
     pub time: Duration,
 }
 
-/// What the child has for its standard input.
+/// Standard input of a child.
 pub enum Input {
-    /// A file that is open.
+    /// An open file.
     File(File),
-    /// A pipe that says nothing and ends when we do.
+    /// A pipe that carries no data and closes when this process ends.
     Life,
 }
 
-/// How a child ended.
+/// The way in which a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself and without a fault.
+    /// It ended by itself, successfully.
     Well,
-    /// By itself with a fault, by a signal, or with too long an answer.
+    /// It exited with a failure, died from a signal, or its answer was too long.
     Badly,
-    /// It was ended at its deadline, by us or by its limit on processor time, or because nobody waits for it.
+    /// It was killed: at its deadline, by its limit on processor time, or because the caller stopped waiting.
     TooLong,
 }
 
 impl Ended {
-    /// The word of metrics.
+    /// The label in metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Well => "done",
@@ -58,7 +59,7 @@ impl Ended {
     }
 }
 
-/// What came of a child.
+/// The outcome of a child.
 pub struct Outcome {
     pub ended: Ended,
     pub answer: Vec<u8>,
@@ -66,7 +67,7 @@ pub struct Outcome {
     pub status: String,
 }
 
-/// Runs a child; ends it when the other end of `left` is closed.
+/// Runs a child. Kills it when the other end of the pipe `left` is closed.
 pub fn keep(order: Order, left: &OwnedFd) -> io::Result<Outcome> {
     let mut command = Command::new(&order.program);
     command.args(&order.words).env_clear().current_dir("/").stdout(Stdio::piped()).stderr(Stdio::null());
@@ -88,7 +89,7 @@ pub fn keep(order: Order, left: &OwnedFd) -> io::Result<Outcome> {
     Ok(Outcome { ended, answer, status: status.to_string() })
 }
 
-/// Takes the answer until the child has ended; tells whether it ended in time.
+/// Reads the answer until the child has ended. Returns whether it ended in time.
 fn listen(child: &mut Child, left: &OwnedFd, deadline: Instant, most: usize, answer: &mut Vec<u8>) -> io::Result<bool> {
     let over = pidfd_open(pid(child)?, PidfdFlags::empty())?;
     let mut said = child.stdout.take();
@@ -112,7 +113,8 @@ fn listen(child: &mut Child, left: &OwnedFd, deadline: Instant, most: usize, ans
         }
         if let (Some(pipe), Some(true)) = (&mut said, ready.get(2)) {
             match pipe.read(&mut buffer)? {
-                // What it left behind may hold the pipe; what counts is its own end.
+                // End of the output. A descendant may hold the pipe open longer, so only the end of the child itself
+                // counts.
                 0 => said = None,
                 count => answer.extend_from_slice(&buffer[..count]),
             }
@@ -129,23 +131,24 @@ fn pid(child: &Child) -> io::Result<Pid> {
     Pid::from_raw(child.id().cast_signed()).ok_or_else(|| io::Error::other("a process without a number"))
 }
 
-/// A child that is not forgotten on any way out.
+/// A child that is killed and reaped on every exit path.
 struct Kept {
     child: Child,
     gone: bool,
 }
 
 impl Kept {
-    /// Ends it and all that it started, and waits until they are gone. Its number belongs to it until then.
+    /// Kills the child and everything that it started, and waits until they are gone. The process identifier stays
+    /// valid until the child is reaped.
     fn end(&mut self) -> io::Result<ExitStatus> {
         let leader = pid(&self.child)?;
-        // It may not have got so far as to lead a group.
+        // Fails if the child has not yet become a group leader.
         let _ = kill_process_group(leader, Signal::KILL);
-        // It may have ended by itself.
+        // The process may already have exited.
         let _ = self.child.kill();
         let status = self.child.wait()?;
         self.gone = true;
-        // The others are told to end, and are of the group until they have.
+        // The descendants have been killed, and belong to the group until they are gone.
         let patient = Instant::now() + LEAVING;
         while test_kill_process_group(leader).is_ok() && Instant::now() < patient {
             std::thread::sleep(LOOK);
@@ -157,7 +160,7 @@ impl Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         if !self.gone {
-            // What went wrong first is told.
+            // The first error is the one that gets reported.
             let _ = self.end();
         }
     }

@@ -1,18 +1,18 @@
-//! Restrictions that a system lacks, by the words that people read.
+//! Restrictions that a system lacks, with their public names.
 
-/// What a child cannot be kept from on this system.
+/// A restriction that cannot be enforced on this system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// Opening files: there is no Landlock.
+    /// Opening files: Landlock is missing.
     Files,
-    /// Calling the system: there are no seccomp filters.
+    /// System calls: seccomp filters are missing.
     Calls,
-    /// Sending signals to other processes of the user: Landlock is older than Linux 6.12.
+    /// Sending signals to other processes of the user: Landlock is older than in Linux 6.12.
     Signals,
 }
 
 impl Lack {
-    /// The public word.
+    /// Public name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Files => "files",

@@ -1,9 +1,11 @@
-//! Children that open what anybody uploaded: they read the text of documents, and run other programs on them.
+//! Sandboxed child processes that open uploaded documents: they read the text of documents, and run other programs on
+//! them.
 //!
-//! A child is this program once more, with a hidden command. Before it sees a byte of a document, it gives up the network, the files and most
-//! calls of the system, and takes limits on memory, time and files (`inside`, `rules`). From outside, a thread of its own keeps it
-//! (`keeper`): it ends the child with all that it started at a deadline, when nobody waits for it any more and when the server stops, and
-//! frees the child's turn (`turns`) only when it is gone. Knows nothing of rights, and of formats only who reads them.
+//! A child is this same program, started with a hidden command. Before it sees a byte of a document, it gives up the
+//! network, the file system and most system calls, and sets limits on memory, time and files (`inside`, `rules`). On
+//! the server's side a thread supervises it (`keeper`). The thread kills the child with everything that it started at a
+//! deadline, when the caller stops waiting, and when the server stops. It releases the child's permit (`turns`) only
+//! once the child is gone. Permissions are not known here, and formats only to the code that reads them.
 
 use model::Code;
 pub mod inside;
@@ -29,26 +31,26 @@ pub use lack::Lack;
 pub use turns::Turn;
 use turns::Turns;
 
-/// The command of this program that children run.
+/// The hidden command of this program that children run.
 pub const COMMAND: &str = "sandbox";
-/// Where this program is, also after an upgrade has replaced its file.
+/// Path of this program, valid even after an upgrade has replaced its file.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// Documents that are read at the same time, of all users and of each.
+/// Number of documents that are read at the same time: in total, and per user.
 const READING: (usize, usize) = (4, 1);
-/// Documents that other programs work on at the same time, of all users and of each.
+/// Number of documents that other programs process at the same time: in total, and per user.
 const RUNNING: (usize, usize) = (2, 1);
-/// Longest wait for a turn to read and to run.
+/// Timeouts for a permit to read and for one to run a program.
 const WAITING_TO_READ: Duration = Duration::from_secs(15);
 const WAITING_TO_RUN: Duration = Duration::from_secs(60);
-/// Longest time for reading one document.
+/// Time limit for reading one document.
 const READING_TIME: Duration = Duration::from_secs(10);
-/// Most bytes of an answer.
+/// Limit on the bytes of an answer.
 const MOST_ANSWER: usize = 8 << 20;
-/// Longest wait for children that were told to end.
+/// Timeout for killed children to disappear when the server stops.
 const ENDING_TIME: Duration = Duration::from_secs(1);
 
-/// Starts children and keeps count of them. Cheap to clone.
+/// Starts children and limits their number. Cheap to clone.
 #[derive(Clone)]
 pub struct Sandbox(Arc<Inner>);
 
@@ -59,44 +61,44 @@ struct Inner {
     running: Turns,
 }
 
-/// A document that a child reads. It lies in memory that belongs to no process.
+/// A document for a child to read. It lies in an anonymous memory file that is passed to the child.
 pub struct Document(std::fs::File);
 
-/// Another program, and what it may have.
+/// Another program, and its limits.
 #[derive(Debug)]
 pub struct Program {
-    /// Where it is.
+    /// Location.
     pub path: PathBuf,
-    /// What it is told.
+    /// Command-line arguments.
     pub arguments: Vec<OsString>,
-    /// The one directory that it may write to.
+    /// The only directory that the program may write to.
     pub place: PathBuf,
-    /// The most time.
+    /// Time limit.
     pub time: Duration,
-    /// The most bytes of a file that it writes.
+    /// Limit on the bytes of each file that it writes.
     pub file: u64,
 }
 
 impl Document {
-    /// An empty one.
+    /// Creates an empty document.
     pub fn new() -> Result<Self> {
         let file = memfd_create("document", MemfdFlags::CLOEXEC).map_err(|error| cannot_start(&error.into()))?;
         Ok(Self(file.into()))
     }
 
-    /// Adds bytes to its end.
+    /// Appends bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.0.write_all(bytes).map_err(|error| cannot_start(&error))
     }
 }
 
 impl Sandbox {
-    /// Children of the program that runs now.
+    /// A sandbox whose children are the running program.
     pub fn of_this_program() -> Self {
         Self::new(THIS_PROGRAM)
     }
 
-    /// Children of this program, which has the command [`COMMAND`].
+    /// A sandbox whose children are `program`, which must support [`COMMAND`].
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self(Arc::new(Inner {
             program: program.into(),
@@ -106,18 +108,18 @@ impl Sandbox {
         }))
     }
 
-    /// Waits until this user may have a document read.
+    /// Waits for a permit of this user to read a document.
     ///
     /// # Errors
-    /// Unavailable with code `busy` when others take too long.
+    /// `Unavailable` with code `busy` if no permit becomes free in time.
     pub async fn turn_to_read(&self, user: Id) -> Result<Turn> {
         self.turn(&self.0.reading, user, WAITING_TO_READ).await
     }
 
-    /// Waits until this user may have another program work on a document.
+    /// Waits for a permit of this user to process a document with another program.
     ///
     /// # Errors
-    /// Unavailable with code `busy` when others take too long.
+    /// `Unavailable` with code `busy` if no permit becomes free in time.
     pub async fn turn_to_run(&self, user: Id) -> Result<Turn> {
         self.turn(&self.0.running, user, WAITING_TO_RUN).await
     }
@@ -125,18 +127,19 @@ impl Sandbox {
     async fn turn(&self, turns: &Turns, user: Id, longest: Duration) -> Result<Turn> {
         let mut stopping = self.0.stopping.subscribe();
         tokio::select! {
-            // First: once the server stops, a turn that is free is nobody's.
+            // Shutdown has priority: once the server stops, no permit is granted even if one is free.
             biased;
             _ = stopping.wait_for(|stops| *stops) => Err(stops()),
             turn = turns.take(user, longest) => turn,
         }
     }
 
-    /// Reads the text of a document.
+    /// Reads the text of a document in a child.
     ///
     /// # Errors
-    /// Those of [`crate::extract::extract`]; invalid with code `took_too_long` when that takes more than its time, with code `reader_failed` when the
-    /// child fails on it, as for want of memory; unavailable when no child can be started and while the server stops.
+    /// Those of [`crate::extract::extract`]; `Invalid` with code `took_too_long` at the time limit, or with code
+    /// `reader_failed` if the child fails on the document, for example for lack of memory; `Unavailable` if no child
+    /// can be started, and while the server stops.
     pub async fn read(&self, turn: Turn, format: Format, document: Document) -> Result<Extract> {
         let mut input = document.0;
         io::Seek::rewind(&mut input).map_err(|error| cannot_start(&error))?;
@@ -157,10 +160,10 @@ impl Sandbox {
         }
     }
 
-    /// Runs another program, and gives back what was kept for it meanwhile; tells whether it ended in time.
+    /// Runs another program. Returns whether it ended in time, and `kept`, which is held until the child is gone.
     ///
     /// # Errors
-    /// Unavailable when it cannot be started and while the server stops.
+    /// `Unavailable` if it cannot be started, and while the server stops.
     pub async fn run<K: Send + 'static>(&self, program: Program, kept: K) -> Result<(bool, K)> {
         let number = |number: u64| OsString::from(number.to_string());
         let mut words = vec![COMMAND.into(), inside::RUN.into(), program.place.into_os_string()];
@@ -171,10 +174,10 @@ impl Sandbox {
         Ok((outcome.ended != Ended::TooLong, kept))
     }
 
-    /// Asks a child what it cannot be kept from on this system.
+    /// Starts a child to find out the restrictions that this system lacks.
     ///
     /// # Errors
-    /// Unavailable when no child can be started: no document can be read then.
+    /// `Unavailable` if no child can be started. In that case no document can be read.
     pub async fn lacks(&self) -> Result<Vec<Lack>> {
         let order = Order {
             program: self.0.program.clone(),
@@ -190,7 +193,7 @@ impl Sandbox {
         Ok(String::from_utf8_lossy(&outcome.answer).split_whitespace().filter_map(Lack::parse).collect())
     }
 
-    /// Ends all children, and waits a moment until they are gone. None is started any more.
+    /// Kills all children, and waits a moment until they are gone. No child is started afterwards.
     pub async fn end_all(&self) {
         self.0.stopping.send_replace(true);
         let gone = async {
@@ -202,13 +205,14 @@ impl Sandbox {
         }
     }
 
-    /// Runs a child to its end. The thread that keeps it lets go of what is kept for it when it is gone.
+    /// Runs a child to its end. The supervising thread holds `kept` until the child is gone, even if the caller stops
+    /// waiting.
     async fn keep<K: Send + 'static>(&self, task: &'static str, order: Order, kept: K) -> Result<(Outcome, K)> {
         let mut stopping = self.0.stopping.subscribe();
         if *stopping.borrow() {
             return Err(stops());
         }
-        // The child ends when this end of the pipe is closed, however that comes about.
+        // The child is killed when this end of the pipe is closed, for whatever reason.
         let (left, waits) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| cannot_start(&error.into()))?;
         let (tell, told) = oneshot::channel();
         let keep = move || {
@@ -220,7 +224,7 @@ impl Sandbox {
             };
             metrics::counter!("strongroom_sandbox_total", "task" => task, "result" => result).increment(1);
             metrics::histogram!("strongroom_sandbox_seconds", "task" => task).record(begun.elapsed().as_secs_f64());
-            // Whoever asked may be gone.
+            // Fails if the caller has stopped waiting.
             let _ = tell.send((outcome, kept));
         };
         std::thread::Builder::new().name("sandbox".to_owned()).spawn(keep).map_err(|error| cannot_start(&error))?;

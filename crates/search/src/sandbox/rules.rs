@@ -1,5 +1,5 @@
-//! What a child may ask of the system, by Landlock (files, ports, signals) and seccomp (calls). Whatever the system has of both is used; what it
-//! lacks is told.
+//! Restrictions on a child, by Landlock (files, ports, signals) and seccomp (system calls). Everything that the system
+//! offers is used; what it lacks is reported.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,11 @@ use seccompiler::{
 
 use super::lack::Lack;
 
-/// The newest rules of Landlock that are known here; older systems have fewer.
+/// Newest Landlock version known here. Older systems support fewer rules.
 const KNOWN: ABI = ABI::V9;
 
-/// Where programs and what belongs to them are. Neither `/usr/local` nor `/etc` as a whole: data and settings of others may lie there.
+/// Directories of programs and their data. `/usr/local` and `/etc` are not included as a whole, because they may
+/// contain other data and settings.
 const PROGRAMS: [&str; 19] = [
     "/bin",
     "/sbin",
@@ -41,7 +42,7 @@ const PROGRAMS: [&str; 19] = [
     "/var/lib/libreoffice",
     "/var/spool/libreoffice",
 ];
-/// What is in every system and nobody's secret.
+/// Files that exist on every system and are not secret.
 const COMMON: [&str; 7] = [
     "/etc/ld.so.cache",
     "/etc/localtime",
@@ -51,10 +52,10 @@ const COMMON: [&str; 7] = [
     "/dev/random",
     "/dev/zero",
 ];
-/// Where LibreOffice's programs lie in its directory.
+/// Subdirectory of LibreOffice's installation that contains its programs.
 const PROGRAM: &str = "program";
 
-/// Calls of a child that reads: memory, the files that it has, its own end. Everything else is refused.
+/// System calls of a reading child: memory, its open files, its own end. All others are refused.
 const FOR_READING: [c_long; 38] = [
     SYS_read,
     SYS_readv,
@@ -96,7 +97,8 @@ const FOR_READING: [c_long; 38] = [
     SYS_ppoll,
 ];
 
-/// Calls that no program needs to convert a document, and that lead out of limits and groups or deep into the system.
+/// System calls that no program needs to convert a document, and that could evade the limits and the process group, or
+/// reach deep into the system.
 const NEVER: [c_long; 44] = [
     SYS_connect,
     SYS_setsid,
@@ -144,13 +146,14 @@ const NEVER: [c_long; 44] = [
     SYS_clock_settime,
 ];
 
-/// Keeps this process from everything but reading what is open and answering. Gives what the system cannot keep it from.
+/// Restricts this process to reading its open files and writing its answer. Returns the restrictions that the system
+/// lacks.
 pub fn for_reading() -> Vec<Lack> {
     let mut lacks = lacks_of(land(&[], &[], &[]));
     let own = u64::from(std::process::id());
     let filter = || {
         let mut calls: BTreeMap<_, _> = FOR_READING.into_iter().map(|call| (call, Vec::new())).collect();
-        // A signal to itself is how a process ends that cannot go on.
+        // A process that has to abort sends a signal to itself.
         calls.insert(SYS_tgkill, vec![SeccompRule::new(vec![is(0, SeccompCmpOp::Eq, own)?])?]);
         filter(calls, SeccompAction::Errno(EPERM as u32), SeccompAction::Allow)
     };
@@ -158,7 +161,8 @@ pub fn for_reading() -> Vec<Lack> {
     lacks
 }
 
-/// Keeps this process, and the program that it is about to start, from the network, from files of others and from writing outside its place.
+/// Bars this process, and the program that it is about to start, from the network, from other files and from writing
+/// outside its own directory. Returns the restrictions that the system lacks.
 pub fn for_a_program(place: &Path, program: &Path) -> Vec<Lack> {
     let real_program = real(program);
     let mut may_run: Vec<PathBuf> = PROGRAMS.map(PathBuf::from).into();
@@ -170,26 +174,28 @@ pub fn for_a_program(place: &Path, program: &Path) -> Vec<Lack> {
     let mut lacks = lacks_of(land(&may_run, &common, &[place.to_owned(), PathBuf::from("/dev/null")]));
     let refused = || {
         let mut calls: BTreeMap<_, _> = NEVER.into_iter().map(|call| (call, Vec::new())).collect();
-        // Pipes between its own parts are all that it has of sockets.
+        // The only sockets allowed are local stream sockets, which connect the program's own parts.
         let local = SeccompRule::new(vec![is(0, SeccompCmpOp::Ne, AF_UNIX as u64)?])?;
         let stream = SeccompRule::new(vec![is(1, SeccompCmpOp::MaskedEq(0xf), SOCK_DGRAM as u64)?])?;
         let packet = SeccompRule::new(vec![is(1, SeccompCmpOp::MaskedEq(0xf), SOCK_RAW as u64)?])?;
         calls.insert(SYS_socket, vec![local, stream, packet]);
         let user = CLONE_NEWUSER as u64;
         calls.insert(SYS_clone, vec![SeccompRule::new(vec![is(0, SeccompCmpOp::MaskedEq(user), user)?])?]);
-        // Whether a file may be written is answered by its mode, not by Landlock. LibreOffice asks that of `/tmp`, where it would put a pipe and
-        // could not; refused, it puts it where it is told.
+        // Landlock does not affect `access`, which reports writability from the file mode. LibreOffice checks `/tmp`
+        // that way and would put a pipe there, which would then fail. If the check is refused, it uses the configured
+        // directory.
         let writable = |at| SeccompRule::new(vec![is(at, SeccompCmpOp::Eq, W_OK as u64)?]);
         #[cfg(target_arch = "x86_64")]
         calls.insert(SYS_access, vec![writable(1)?]);
         calls.insert(SYS_faccessat, vec![writable(2)?]);
         calls.insert(SYS_faccessat2, vec![writable(2)?]);
-        // Limits may be asked for, not set.
+        // Resource limits may be queried, but not set.
         let set = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
         calls.insert(SYS_prlimit64, vec![SeccompRule::new(vec![set])?]);
         filter(calls, SeccompAction::Allow, SeccompAction::Errno(EPERM as u32))
     };
-    // What it asks for lies in memory, where no filter sees it; who is told that there is no such call uses `clone`.
+    // The arguments of `clone3` lie in memory, where a filter cannot see them. A program that gets ENOSYS falls back to
+    // `clone`.
     let newer = || {
         let calls = BTreeMap::from([(SYS_clone3, Vec::new())]);
         filter(calls, SeccompAction::Allow, SeccompAction::Errno(ENOSYS as u32))
@@ -212,7 +218,8 @@ fn apply<const N: usize>(filters: [Built; N]) -> bool {
     filters.into_iter().all(|filter| filter.is_ok_and(|filter| seccompiler::apply_filter(&filter).is_ok()))
 }
 
-/// Leaves of the files only these, and of ports, sockets and signals of others nothing.
+/// Restricts the process by Landlock to these files, without any ports, and without sockets and signals of other
+/// processes.
 fn land(run: &[PathBuf], read: &[PathBuf], write: &[PathBuf]) -> std::result::Result<RestrictionStatus, RulesetError> {
     Ruleset::default()
         .handle_access(AccessFs::from_all(KNOWN))?
@@ -233,7 +240,7 @@ fn lacks_of(restricted: std::result::Result<RestrictionStatus, RulesetError>) ->
     }
 }
 
-/// Where what is at this path really is; the path itself when nobody can tell.
+/// Resolves the real path of a file; returns the path itself if that fails.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

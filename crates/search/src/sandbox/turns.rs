@@ -1,4 +1,5 @@
-//! How many children there are at one time, of all users and of each. A turn is back when whoever holds it lets go, which is when the child is gone.
+//! Limits on the number of concurrent children, in total and per user. A permit is released when its holder drops it,
+//! which happens once the child is gone.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,10 +8,10 @@ use std::time::Duration;
 use model::{Code, Error, Id, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Users that are remembered before those without a turn are forgotten.
+/// Number of remembered users from which those without a permit are forgotten.
 const MANY: usize = 1_000;
 
-/// The turns of one kind of child.
+/// The permits for one kind of child.
 pub struct Turns {
     all: Arc<Semaphore>,
     most: usize,
@@ -18,7 +19,7 @@ pub struct Turns {
     users: Mutex<HashMap<Id, Weak<Semaphore>>>,
 }
 
-/// The right to one child.
+/// A permit for one child.
 #[derive(Debug)]
 pub struct Turn {
     _of_all: OwnedSemaphorePermit,
@@ -26,12 +27,12 @@ pub struct Turn {
 }
 
 impl Turns {
-    /// So many for all together, and for each.
+    /// Creates `most` permits in total, and `each` per user.
     pub fn new(most: usize, each: usize) -> Self {
         Self { all: Arc::new(Semaphore::new(most)), most, each, users: Mutex::default() }
     }
 
-    /// Waits for a turn. A user who waits for an own one keeps nobody else waiting.
+    /// Waits for a permit. A user who waits for one of their own permits does not block other users.
     pub async fn take(&self, user: Id, longest: Duration) -> Result<Turn> {
         let own = self.own(user);
         let both = async {
@@ -46,9 +47,9 @@ impl Turns {
         }
     }
 
-    /// Waits until all are back.
+    /// Waits until all permits have been released.
     pub async fn all_back(&self) {
-        // It cannot fail: nobody closes the semaphore, and there are so many.
+        // Cannot fail: the semaphore is never closed and has this many permits.
         let _ = self.all.acquire_many(u32::try_from(self.most).unwrap_or(u32::MAX)).await;
     }
 

@@ -20,7 +20,7 @@ use super::progress::{Bar, shows_progress};
 use super::size::size;
 use crate::configuration::{Place, Settings};
 
-/// Where to back up to, or what to do with the backups that there are.
+/// Backup destination, or an action on existing backups.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
@@ -28,87 +28,90 @@ pub struct Arguments {
     place: Place,
     #[command(subcommand)]
     action: Option<Action>,
-    /// The directory, or s3://BUCKET/PREFIX, that holds the farm's backups; an empty or absent one becomes that
+    /// Directory or s3://BUCKET/PREFIX for the farm's backups; a missing or empty one is initialised
     #[arg(value_name = "DEST", required = true)]
     destination: Option<String>,
     #[command(flatten)]
     access: Access,
-    /// Back up the databases only; their BLOBs stay in the stores, which keep them as long as this backup is kept
+    /// Back up the databases only; their BLOBs stay in the stores, which retain them for as long as this backup is kept
     #[arg(long)]
     databases_only: bool,
-    /// Afterwards remove the backups that no rule keeps, such as last=3,daily=7,weekly=4,monthly=12
+    /// After the backup, remove backups that no rule retains, such as last=3,daily=7,weekly=4,monthly=12
     #[arg(long, value_name = "RULES")]
     retain: Option<Retain>,
-    /// How PostgreSQL is taken: dump (each database by pg_dump) or basebackup (each server as a whole by pg_basebackup)
+    /// PostgreSQL method: dump (each database by pg_dump) or basebackup (each whole server by pg_basebackup)
     #[arg(long, value_name = "METHOD", default_value = "dump")]
     postgres: PostgresMethod,
 }
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show the backups that there are; exit status 1 when the description of one cannot be read
+    /// List the backups; exit status 1 if the description of any backup cannot be read
     List {
-        /// The directory, or s3://BUCKET/PREFIX, that holds them
+        /// Directory or s3://BUCKET/PREFIX that holds the backups
         #[arg(value_name = "DEST")]
         destination: String,
         #[command(flatten)]
         access: Access,
     },
-    /// Read everything again that backups need; exit status 1 when anything is missing or damaged, 3 when nothing is, but a drill could not
-    /// look for all BLOBs
+    /// Re-read all data that the backups need; exit status 1 if anything is missing or damaged, 3 if nothing is but a
+    /// drill could not check every BLOB
     Verify {
-        /// The directory, or s3://BUCKET/PREFIX, that holds them
+        /// Directory or s3://BUCKET/PREFIX that holds the backups
         #[arg(value_name = "DEST")]
         destination: String,
         #[command(flatten)]
         access: Access,
-        /// Only this backup
+        /// Verify only this backup
         #[arg(long, value_name = "ID")]
         set: Option<Id>,
-        /// Also restore the latest (or that) backup into a scratch place and compare every version of every document
+        /// Also restore the latest backup (or the one chosen by --set) into a scratch directory and compare every
+        /// version of every document
         #[arg(long)]
         drill: bool,
-        /// Where the drill may write [default: the system's place for temporary files]
+        /// Scratch directory for the drill [default: the system's directory for temporary files]
         #[arg(long, value_name = "DIR", requires = "drill")]
         scratch: Option<PathBuf>,
-        /// An empty PostgreSQL database for the drill, once for each such database of the backup
+        /// Empty PostgreSQL database for the drill; give it once for each PostgreSQL database in the backup
         #[arg(long, value_name = "NAME=postgres://...", requires = "drill")]
         database_url: Vec<String>,
     },
-    /// Remove the backups that no rule keeps, and the bytes that no backup needs any more; exit status 1 when those bytes stay, since a
-    /// backup cannot be read
+    /// Remove backups that no rule retains, and data that no remaining backup needs; exit status 1 if that data was
+    /// kept because a backup cannot be read
     Prune {
-        /// The directory, or s3://BUCKET/PREFIX, that holds them
+        /// Directory or s3://BUCKET/PREFIX that holds the backups
         #[arg(value_name = "DEST")]
         destination: String,
         #[command(flatten)]
         access: Access,
-        /// Which to keep, such as last=3,daily=7,weekly=4,monthly=12
+        /// Retention rules, such as last=3,daily=7,weekly=4,monthly=12
         #[arg(long, value_name = "RULES")]
         retain: Retain,
-        /// Only say which would be removed
+        /// Only report which backups would be removed
         #[arg(long)]
         dry_run: bool,
     },
-    /// Remove one backup, also one that cannot be read, and the bytes that no backup needs any more
+    /// Remove one backup, even if it cannot be read, and data that no remaining backup needs
     Remove {
-        /// The directory, or s3://BUCKET/PREFIX, that holds it
+        /// Directory or s3://BUCKET/PREFIX that holds the backup
         #[arg(value_name = "DEST")]
         destination: String,
-        /// The backup
+        /// ID of the backup
         #[arg(value_name = "ID")]
         set: Id,
         #[command(flatten)]
         access: Access,
     },
-    /// Have the farm forget a backup whose place is gone, so that it holds nothing back any more
+    /// Make the farm forget a backup whose destination no longer exists, so that the backup no longer holds BLOBs back
+    /// from deletion
     Forget {
-        /// The backup; `strongroom blobs status` shows those that hold something back
+        /// ID of the backup; `strongroom blobs status` shows the backups that hold BLOBs back
         #[arg(value_name = "ID")]
         set: Id,
         #[command(flatten)]
         access: Access,
-        /// Also one that its place still has, or of which that cannot be told: what it needs may be deleted then
+        /// Forget the backup without looking at its destination, even if the backup still exists; the BLOBs it needs
+        /// may then be deleted
         #[arg(long)]
         force: bool,
     },

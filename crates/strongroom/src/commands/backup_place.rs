@@ -1,4 +1,4 @@
-//! How commands name a place of backups: a directory or a bucket, and what opens it.
+//! Command-line arguments that name a backup destination (a directory or a bucket), and the key and credentials for it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use clap::Args;
 use maintenance::BackupPlace;
 use model::{Error, Id, Result};
 
-/// What opens a place of backups.
+/// Key and credentials for a backup destination.
 #[derive(Args, Clone, Default)]
 pub struct Access {
-    /// A file with the key or passphrase that everything is encrypted with
+    /// File with the key or passphrase that encrypts all backups in the destination
     #[arg(long, value_name = "FILE", env = "STRONGROOM_BACKUP_KEY_FILE")]
     pub encrypt_with: Option<PathBuf>,
     /// Address of the S3 service for s3://BUCKET/PREFIX [default: Amazon's]
@@ -20,13 +20,13 @@ pub struct Access {
     /// Region of the bucket
     #[arg(long, value_name = "REGION", env = "STRONGROOM_BACKUP_S3_REGION")]
     s3_region: Option<String>,
-    /// Access key for the bucket; its secret comes from STRONGROOM_BACKUP_S3_SECRET
+    /// Access key ID for the bucket; the secret is read from STRONGROOM_BACKUP_S3_SECRET
     #[arg(long, value_name = "ID", env = "STRONGROOM_BACKUP_S3_KEY_ID")]
     s3_key_id: Option<String>,
 }
 
 impl Access {
-    /// The place that is meant: `s3://BUCKET/PREFIX`, or a directory.
+    /// Parses a backup destination: `s3://BUCKET/PREFIX` or a directory.
     pub fn place(&self, text: &str) -> Result<BackupPlace> {
         let Some(address) = text.strip_prefix("s3://") else {
             if let Some((scheme, _)) = text.split_once("://") {
@@ -69,20 +69,20 @@ impl Access {
     }
 }
 
-/// A backup that is to be restored.
+/// The backup to restore.
 #[derive(Args)]
 pub struct ChosenBackup {
-    /// The directory, or s3://BUCKET/PREFIX, that holds the farm's backups
+    /// Directory or s3://BUCKET/PREFIX that holds the farm's backups
     #[arg(value_name = "SOURCE")]
     pub source: String,
     #[command(flatten)]
     pub access: Access,
-    /// The backup; `strongroom backup list SOURCE` shows them [default: the latest]
+    /// ID of the backup; `strongroom backup list SOURCE` lists them [default: the latest]
     #[arg(long, value_name = "ID")]
     pub set: Option<Id>,
 }
 
-/// Reads `NAME=postgres://...`, once for each database.
+/// Parses `NAME=postgres://...` arguments, one for each database.
 pub fn database_urls(given: &[String]) -> Result<BTreeMap<String, String>> {
     let read = |text: &String| {
         let (name, url) = text.split_once('=').ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! What is done with the backups that there are: showing, pruning, removing and forgetting them.
+//! Actions on existing backups: listing, pruning, removing and forgetting.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use super::output::{are, show, table, time};
 use super::size::size;
 use crate::configuration::Place;
 
-/// Shows the backups in a place.
+/// Lists the backups in a destination.
 pub async fn list(json: bool, place: &BackupPlace, access: &Access) -> Result<ExitCode> {
     let found = maintenance::list_backups(place, access.encrypt_with.as_deref()).await?;
     let value = json!({
@@ -76,7 +76,7 @@ fn sets_text(sets: &[SetSummary]) -> String {
     table(["BACKUP", "AS OF", "HOLDS", "DATABASES", "BLOBS", "SIZE", "ADDED"], &rows)
 }
 
-/// Removes what no rule keeps.
+/// Removes the backups that no rule retains.
 pub async fn prune(
     place: &Place,
     destination: &BackupPlace,
@@ -104,11 +104,11 @@ fn pruned_shown(place: &Place, pruned: &Pruned, dry_run: bool) -> Result<ExitCod
     Ok(if pruned.unreadable.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// The farm, where there is one: backups can also be looked after where there is none.
+/// The farm, if there is one. Backups can also be managed without a farm.
 pub struct Farm(Option<(Repository, Storage)>);
 
 impl Farm {
-    /// Opens it, if it is there.
+    /// Opens the farm, if it exists.
     pub async fn open(place: &Place) -> Result<Self> {
         match farm::open(place).await {
             Ok((repository, session)) => Ok(Self(Some((repository, session.storage().await?)))),
@@ -117,12 +117,12 @@ impl Farm {
         }
     }
 
-    /// Its databases and stores.
+    /// The farm's databases and stores.
     pub fn storage(&self) -> Option<&Storage> {
         self.0.as_ref().map(|(_, storage)| storage)
     }
 
-    /// Closes it.
+    /// Closes the farm.
     pub async fn close(&self) {
         if let Some((repository, _)) = &self.0 {
             repository.close().await;
@@ -130,7 +130,7 @@ impl Farm {
     }
 }
 
-/// Has the farm forget a backup.
+/// Makes the farm forget a backup.
 pub async fn forget(place: &Place, access: &Access, set: Id, force: bool) -> Result<ExitCode> {
     let (repository, session) = farm::open(place).await?;
     let forgotten = async {
@@ -176,7 +176,7 @@ fn forgotten_text(forgotten: &Forgotten) -> String {
     text
 }
 
-/// What was removed, for programs.
+/// The result of a removal as JSON.
 pub fn pruned_json(pruned: &Pruned) -> Value {
     let texts = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
     json!({
@@ -188,7 +188,7 @@ pub fn pruned_json(pruned: &Pruned) -> Value {
     })
 }
 
-/// The same for people.
+/// The result of a removal as text.
 pub fn pruned_text(pruned: &Pruned, dry_run: bool) -> String {
     let (kept, removed) = (counted(pruned.kept.len() as u64, "backup"), pruned.removed.len());
     let mut text = if dry_run {
@@ -208,7 +208,7 @@ pub fn pruned_text(pruned: &Pruned, dry_run: bool) -> String {
     text
 }
 
-/// The sentence about BLOBs whose loss is on record; empty when there are none.
+/// The sentence about BLOBs whose loss is accepted, or an empty string if there are none.
 pub fn lost_text(lost: u64) -> String {
     match lost {
         0 => String::new(),

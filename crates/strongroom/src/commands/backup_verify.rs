@@ -1,4 +1,4 @@
-//! `strongroom backup verify`: reads backups again, and drills restoring one.
+//! `strongroom backup verify`: re-reads backups, and drills the restore of one.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,7 +15,8 @@ use super::size::size;
 use super::verdict::Verdict;
 use crate::configuration::{Place, Settings};
 
-/// Reads the backups in a place, or one of them, and restores the latest, or that, when a drill is wanted.
+/// Verifies all backups in a destination, or the one in `options.set`. With `drill`, then restores the latest verified
+/// backup into a scratch directory; the drill is skipped if verification found a fault.
 pub async fn run(place: &Place, options: RestoreOptions, drill: bool, scratch: Option<PathBuf>) -> Result<ExitCode> {
     if let Some(scratch) = &scratch {
         require_directory(scratch)?;
@@ -91,7 +92,8 @@ fn verified_text(found: &Verified) -> String {
     text
 }
 
-/// Refuses a scratch place that is no directory. It is not made: what is not there is mostly a disk that is not mounted.
+/// Refuses a scratch path that is not a directory. A missing directory is not created: it usually means that a disk is
+/// not mounted.
 fn require_directory(scratch: &Path) -> Result<()> {
     let why = match std::fs::metadata(scratch) {
         Ok(found) if found.is_dir() => return Ok(()),
@@ -126,7 +128,7 @@ async fn drill(place: &Place, options: RestoreOptions, found: &Verified, scratch
     outcome
 }
 
-/// The farm that the command is run beside, and its directory; or why it cannot be opened.
+/// Opens the farm that `place` names and returns it with its directory, or the reason why it cannot be opened.
 async fn at_hand(place: &Place) -> std::result::Result<(Farm, String), String> {
     let read = Settings::read(place).map(|settings| settings.directory().display().to_string());
     let directory = read.map_err(|error| error.message().to_owned())?;
@@ -175,7 +177,7 @@ fn drilled_text(drilled: &Drilled) -> String {
     text
 }
 
-/// What is said of bytes that are not in the backup.
+/// The text about bytes that are in the farm's stores instead of the backup.
 fn outside_text(outside: &Outside) -> String {
     let mut text = format!(
         "The backup holds databases only: the bytes of {} ({}) lie in the farm's stores and were not read.\n",

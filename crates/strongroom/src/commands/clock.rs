@@ -1,4 +1,4 @@
-//! `strongroom clock`: what the farm thinks of its clock.
+//! `strongroom clock`: the farm's view of its clock.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use super::farm;
 use super::output::show;
 use crate::configuration::Place;
 
-/// What to do about the clock.
+/// Arguments of `strongroom clock`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -21,9 +21,9 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Tell by how much the clock went ahead without an explanation
+    /// Show how far the clock has jumped ahead without an explanation; exit status 1 if it has
     Show,
-    /// Take the clock for right as it is: what waits because of its steps is deleted when it is due
+    /// Accept the current time as correct; deletions that the jumps delayed happen when they are due
     Accept,
 }
 

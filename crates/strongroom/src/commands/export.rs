@@ -19,21 +19,21 @@ use super::progress::{Bar, shows_progress};
 use super::size::size;
 use crate::configuration::Place;
 
-/// What to export, and where.
+/// Source, destination and options of an export.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
-    /// The library, or a folder in it
+    /// Library, or a folder in it
     #[arg(value_name = "SITE/LIBRARY[/FOLDER]")]
     source: String,
-    /// The directory that takes the content; a file there that differs from its document is replaced
+    /// Destination directory; existing files that differ from their documents are replaced
     #[arg(value_name = "DIR")]
     destination: PathBuf,
-    /// Write earlier versions too, into DIR/.versions
+    /// Also export earlier versions, into DIR/.versions
     #[arg(long)]
     versions: bool,
-    /// Write what was not exported to a file, a JSON object on each line
+    /// Write the items that were not exported to a file, one JSON object per line
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }

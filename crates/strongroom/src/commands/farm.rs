@@ -1,4 +1,4 @@
-//! Opens the farm that settings name, as its administrator. Knows no command.
+//! Opens the farm that the settings name, as its administrator. Independent of any particular command.
 
 use database::Location;
 use model::Result;
@@ -6,12 +6,12 @@ use repository::{Options, Repository, Session};
 
 use crate::configuration::{Place, Settings};
 
-/// The farm that exists in a place, opened as its administrator.
+/// Opens an existing farm as its administrator.
 pub async fn open(place: &Place) -> Result<(Repository, Session)> {
     open_farm(&options(&Settings::read(place)?, false)?).await
 }
 
-/// The same, also where a restoration of this content database did not finish.
+/// Opens an existing farm as its administrator, even if a restore of this content database did not finish.
 pub async fn open_to_restore(place: &Place, content_database: &str) -> Result<(Repository, Session)> {
     let settings = Settings::read(place)?;
     maintenance::refuse_unfinished(&settings.directory(), Some(content_database))?;
@@ -24,10 +24,10 @@ async fn open_farm(options: &Options) -> Result<(Repository, Session)> {
     Ok((repository, session))
 }
 
-/// The options by which the settings have the farm opened.
+/// Builds the options for opening a farm from the settings.
 ///
 /// # Errors
-/// Conflict when a restoration into its data directory did not finish.
+/// Returns `Conflict` if a restore into the data directory did not finish.
 pub fn options(settings: &Settings, create: bool) -> Result<Options> {
     maintenance::refuse_unfinished(&settings.directory(), None)?;
     options_of(settings, create)

@@ -1,4 +1,4 @@
-//! The log of what import and export did not take: the first faults for people, all of them in a file.
+//! Log of items that import and export skipped: the first faults for display, all faults in a report file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::output::table;
 
-/// Faults that are shown one by one; all are in the report.
+/// Maximum number of faults shown one by one. The report file has all faults.
 const SHOWN: usize = 20;
 
-/// Collects faults: all of them in the report file, the first ones in memory.
+/// Collects faults: all in the report file, the first ones in memory.
 #[derive(Clone)]
 pub struct FaultLog {
     inner: Arc<Mutex<Log>>,
@@ -28,7 +28,7 @@ struct Log {
 }
 
 impl FaultLog {
-    /// Begins a log; the report is a new file with a JSON object on each line.
+    /// Starts a log. The report is a new file with one JSON object per line; an existing file is overwritten.
     pub fn begin(report: Option<&Path>) -> Result<Self> {
         let report = match report {
             Some(path) => {
@@ -40,7 +40,7 @@ impl FaultLog {
         Ok(Self { inner: Arc::new(Mutex::new(Log { first: Vec::new(), report, failure: None })) })
     }
 
-    /// What hears of each fault.
+    /// Returns the callback that records each fault.
     pub fn listener(&self) -> impl FnMut(&Fault) + Send + 'static {
         let inner = self.inner.clone();
         move |fault| {
@@ -56,7 +56,7 @@ impl FaultLog {
         }
     }
 
-    /// Ends the log: the first faults, and a table of all by reason.
+    /// Ends the log. Returns the first faults, and a text with them and a table of all faults by reason.
     pub fn end(self, counts: &BTreeMap<Reason, u64>) -> Result<(Value, String)> {
         let mut log = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let failure = log.failure.take();

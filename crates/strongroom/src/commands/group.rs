@@ -1,4 +1,4 @@
-//! `strongroom group`: groups and their members, on the data directory itself, as the farm's administrator.
+//! `strongroom group`: groups and their members. Works directly on the data directory, as the farm's administrator.
 
 use std::process::ExitCode;
 
@@ -11,10 +11,10 @@ use super::farm;
 use super::output::{show, table, time};
 use crate::configuration::Place;
 
-/// Groups or members that one look-up lists.
+/// Groups or members read per page.
 const PAGE: usize = 1_000;
 
-/// What to do with groups.
+/// Arguments of `strongroom group`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -25,22 +25,22 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Make a group
+    /// Create a group
     Add {
-        /// What to call it
+        /// Name, as shown in lists
         name: String,
-        /// What it is for
+        /// Description of the group's purpose
         #[arg(long, default_value = "", hide_default_value = true)]
         description: String,
     },
     /// List all groups
     List,
-    /// Delete a group; what it was allowed to do, nobody may do through it any more
+    /// Delete a group; its members lose the permissions that it gave them
     Remove {
-        /// Its name
+        /// Name of the group
         name: String,
     },
-    /// Members of a group
+    /// Add, remove or list members of a group
     Member {
         #[command(subcommand)]
         action: MemberAction,
@@ -49,25 +49,25 @@ enum Action {
 
 #[derive(Subcommand)]
 enum MemberAction {
-    /// Put users into a group
+    /// Add users to a group
     Add {
-        /// The group's name
+        /// Name of the group
         group: String,
-        /// The names that the users sign in with
+        /// Login names of the users
         #[arg(required = true)]
         logins: Vec<String>,
     },
-    /// Take users out of a group
+    /// Remove users from a group
     Remove {
-        /// The group's name
+        /// Name of the group
         group: String,
-        /// The names that the users sign in with
+        /// Login names of the users
         #[arg(required = true)]
         logins: Vec<String>,
     },
     /// List the members of a group
     List {
-        /// The group's name
+        /// Name of the group
         group: String,
     },
 }
@@ -110,7 +110,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
     }
 }
 
-/// Puts users into a group or takes them out. Looks for all of them first, so that a wrong name changes nothing.
+/// Adds users to a group or removes them. Looks up all users first, so that a wrong name changes nothing.
 async fn change(session: &Session, group: &str, logins: &[String], add: bool) -> Result<(Value, String)> {
     let group = session.group_by_name(group).await?;
     let mut accounts = Vec::with_capacity(logins.len());

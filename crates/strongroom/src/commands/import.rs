@@ -1,4 +1,4 @@
-//! `strongroom import`: takes a tree of files into a library.
+//! `strongroom import`: imports a directory tree into a library.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,24 +19,24 @@ use super::progress::{Bar, shows_progress};
 use super::size::size;
 use crate::configuration::{Place, Settings};
 
-/// What to import, and where.
+/// Source, target and options of an import.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
-    /// The directory whose content is imported
+    /// Directory whose content is imported
     #[arg(value_name = "DIR")]
     source: PathBuf,
-    /// The library, or a folder in it, that takes the content; it must be there already
+    /// Existing library, or folder in it, to import into
     #[arg(value_name = "SITE/LIBRARY[/FOLDER]")]
     target: String,
-    /// A TOML file that says which user, group and role of the farm stands for whom and for which permission bits
+    /// TOML file that maps file owners, groups and permission bits to users, groups and roles of the farm
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
-    /// Only say what would be done
+    /// Only report what would be done
     #[arg(long)]
     dry_run: bool,
-    /// Write what was not taken to a file, a JSON object on each line
+    /// Write the items that were not imported to a file, one JSON object per line
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `strongroom jobs`: what goes on in the background.
+//! `strongroom jobs`: background jobs.
 
 use std::process::ExitCode;
 
@@ -15,10 +15,10 @@ use super::size::size;
 use super::verdict::Verdict;
 use crate::configuration::Place;
 
-/// Jobs that are listed.
+/// Maximum number of jobs listed.
 const LISTED: usize = 50;
 
-/// What to do with jobs.
+/// Arguments of `strongroom jobs`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -31,27 +31,27 @@ pub struct Arguments {
 enum Action {
     /// List the latest jobs
     List,
-    /// Show a job, and what it could not do
+    /// Show a job and its errors
     Show {
-        /// The job
+        /// ID of the job
         id: Id,
     },
-    /// Let a job stop where it is
+    /// Pause a job; it can be resumed
     Pause {
-        /// The job
+        /// ID of the job
         id: Id,
     },
-    /// Let a job that is paused, failed or could not do everything go on; what it could not do is tried again
+    /// Resume a job that is paused, failed or incomplete; failed items are retried
     Resume {
-        /// The job
+        /// ID of the job
         id: Id,
-        /// Leave the work to a server of the farm
+        /// Let a server of the farm run the job in the background
         #[arg(long)]
         background: bool,
     },
-    /// End a job for good: it cannot go on later; what it did stays done
+    /// End a job permanently; it cannot be resumed, and completed work is kept
     Abort {
-        /// The job
+        /// ID of the job
         id: Id,
     },
 }

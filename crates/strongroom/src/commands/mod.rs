@@ -1,4 +1,4 @@
-//! The subcommands, one file each. Does nothing itself.
+//! The subcommands, one file each, and their dispatch. Contains no logic of its own.
 
 mod backup;
 mod backup_place;
@@ -30,55 +30,56 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use model::Result;
 
-/// What the program is asked to do.
+/// The subcommands of the program.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Serve the farm, creating it at first start
+    /// Serve the farm; creates it on first start
     Serve(serve::Arguments),
-    /// Make and change accounts, passwords and tokens
+    /// Manage accounts, passwords and tokens
     User(user::Arguments),
-    /// Make and change groups and their members
+    /// Manage groups and their members
     Group(group::Arguments),
-    /// The list of passwords that nobody may have
+    /// Manage the list of forbidden passwords
     Passwords(passwords::Arguments),
-    /// Take a tree of files into a library; starting it again does only what is missing or changed
+    /// Import a directory tree into a library; a repeated run imports only what is missing or changed
     Import(import::Arguments),
-    /// Write a library into a directory, byte for byte; starting it again does only what is missing or changed
+    /// Export a library into a directory, byte for byte; a repeated run writes only what is missing or changed
     Export(export::Arguments),
-    /// Site collections, their quotas and libraries, and the content databases that hold them
+    /// Manage site collections, quotas, libraries and content databases
     Site(site::Arguments),
-    /// Where the bytes of documents are, whether all are undamaged, and moving and collecting them
+    /// Manage and check BLOBs and BLOB stores
     Blobs(blobs::Arguments),
-    /// What goes on in the background: migrations, collections, checks
+    /// Manage background jobs: migrations, collections, checks
     Jobs(jobs::Arguments),
-    /// What the farm thinks of its clock, which decides when something is deleted for good
+    /// Show or accept the farm's clock, which decides when items are permanently deleted
     Clock(clock::Arguments),
-    /// Back up the whole farm while people work; list, verify and prune backups
+    /// Back up the whole farm while it is in use; list, verify and prune backups
     Backup(backup::Arguments),
-    /// Bring a farm back from a backup
+    /// Restore a farm from a backup
     Restore(restore::Arguments),
-    /// Put a document server under load and judge what comes back
+    /// Load-test a document server and judge its responses
     Lab(lab::Arguments),
-    /// Open a document with few rights; the server starts this for each document that it reads
+    /// Open a document with restricted rights; the server starts one such process for each document that it reads
     #[command(hide = true)]
     Sandbox(sandbox::Arguments),
 }
 
 impl Command {
-    /// Whether the threads of the command leave the processors to others, above all to a server that people wait for.
+    /// Returns whether the command runs with lowered CPU priority, so that other processes, above all a server in use,
+    /// come first.
     pub fn stands_back(&self) -> bool {
         matches!(self, Self::Backup(_))
     }
 
-    /// Whether what the command writes is for nobody but the user it runs as, as passwords' hashes and documents of others are,
-    /// whatever the directory is that it was given.
+    /// Returns whether files that the command creates are readable by the user it runs as only. They may hold password
+    /// hashes and other users' documents, whatever directory was given.
     pub fn keeps_secrets(&self) -> bool {
         !matches!(self, Self::Export(_) | Self::Lab(_))
     }
 }
 
-/// Runs a command. Exit codes: 0 done and all is well; 1 done, with faults that were reported; 2 could not be done; 3 nothing is known to be
-/// wrong, but not everything could be looked at.
+/// Runs a command. Exit codes: 0 success; 1 done, but with reported faults; 2 failure; 3 nothing is known to be wrong,
+/// but not everything could be checked.
 pub async fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Serve(arguments) => serve::run(arguments).await,

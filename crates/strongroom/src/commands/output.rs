@@ -1,4 +1,4 @@
-//! How commands show what they found: tables for people, or JSON for programs.
+//! Output of commands: tables for people, JSON for programs.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -8,14 +8,14 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Prints the JSON or the text, whichever was asked for. Nobody may be reading any more; that is no fault.
+/// Prints the JSON if `json` is set, otherwise the text. A closed standard output is not an error.
 pub fn show(json: bool, value: &Value, text: &str) {
     let text = if json { format!("{value:#}\n") } else { text.to_owned() };
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// A table with a heading and columns as wide as their widest cell.
+/// Formats a table with a heading and columns as wide as their widest cell.
 pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
     let mut widths = heading.map(|cell| cell.chars().count());
     for row in rows {
@@ -27,7 +27,7 @@ pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String
     for row in std::iter::once(&heading.map(str::to_owned)).chain(rows) {
         let mut line = String::new();
         for (width, cell) in widths.iter().zip(row) {
-            // Writing to a String cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(line, "{cell:<width$}  ");
         }
         text.push_str(line.trim_end());
@@ -36,21 +36,21 @@ pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String
     text
 }
 
-/// The verb for so many things: `1 BLOB is`, `2 BLOBs are`.
+/// The verb that agrees with a number: `1 BLOB is`, `2 BLOBs are`.
 pub fn are(number: u64) -> &'static str {
     if number == 1 { "is" } else { "are" }
 }
 
-/// A time as people and programs read it: RFC 3339, to the second, in UTC.
+/// Formats a time as RFC 3339, to the second, in UTC.
 pub fn time(at: Timestamp) -> String {
     let formatted = OffsetDateTime::from_unix_timestamp(at.seconds()).ok().and_then(|at| at.format(&Rfc3339).ok());
     formatted.unwrap_or_else(|| at.micros().to_string())
 }
 
-/// The first line of the standard input, without its end.
+/// Reads the first line of standard input, without the line ending.
 ///
 /// # Errors
-/// Invalid when there is none; Unavailable when it cannot be read.
+/// Returns `Invalid` if standard input is empty, and `Unavailable` if it cannot be read.
 pub fn line_from_stdin() -> Result<String> {
     let mut line = String::new();
     let read = std::io::stdin().read_line(&mut line);

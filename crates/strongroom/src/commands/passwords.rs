@@ -1,4 +1,4 @@
-//! `strongroom passwords`: the list of passwords that nobody may have.
+//! `strongroom passwords`: the list of forbidden passwords.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use super::output::{show, time};
 use super::progress::{new_bar, pace, shows_progress};
 use crate::configuration::Place;
 
-/// What to do with the list.
+/// Arguments of `strongroom passwords`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -25,12 +25,12 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Make the list of a sorted file of SHA-1 sums, one on each line, in the place of the one before
+    /// Create the list from a sorted file of SHA-1 hashes, one per line, replacing the previous list
     Import {
-        /// The file, such as one of "Have I Been Pwned"; what stands behind a colon is not read
+        /// Hash file, such as one from "Have I Been Pwned"; text after a colon is ignored
         file: PathBuf,
     },
-    /// Show how many passwords the list holds
+    /// Show the number of passwords on the list
     Show,
     /// Remove the list
     Remove,

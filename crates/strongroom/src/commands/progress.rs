@@ -1,4 +1,4 @@
-//! Progress bars, for people on a terminal. Knows no command.
+//! Progress bars for people at a terminal. Independent of any particular command.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use tokio::task::JoinHandle;
 
 use super::size::size;
 
-/// Whether progress is shown: only people on a terminal look at it.
+/// Returns whether to show progress: only if standard error is a terminal and JSON was not requested.
 pub fn shows_progress(json: bool) -> bool {
     !json && std::io::stderr().is_terminal()
 }
 
-/// A bar that follows a task's counters until it is dropped.
+/// A progress bar that follows a task's counters until it is dropped.
 pub struct Bar {
     bar: ProgressBar,
     follower: JoinHandle<()>,
 }
 
 impl Bar {
-    /// Shows the progress of a task with files and bytes; nothing when `shown` is not set.
+    /// Shows a task's progress in files and bytes. Returns `None` if `shown` is false.
     pub fn of_task(progress: &Arc<Progress>, shown: bool) -> Option<Self> {
         if !shown {
             return None;
@@ -53,17 +53,17 @@ impl Drop for Bar {
     }
 }
 
-/// A bar without a follower, for tasks that tell their bytes themselves.
+/// Creates a bar that follows no counters, for tasks that report their bytes themselves.
 pub fn new_bar() -> ProgressBar {
     let bar = ProgressBar::new(1);
-    // The template is a constant without unknown parts.
+    // The template is a constant without unknown placeholders.
     if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3}%  {msg}") {
         bar.set_style(style);
     }
     bar
 }
 
-/// Bytes, rate and time left as a person reads them.
+/// Formats bytes, rate and remaining time for people. The remaining time is left out unless the total is `known`.
 pub fn pace(bytes: u64, all: u64, elapsed: Duration, known: bool) -> String {
     let rate = bytes as f64 / elapsed.as_secs_f64().max(0.001);
     let mut text = format!(", {} of {}, {}/s", size(bytes), size(all.max(bytes)), size(rate as u64));

@@ -1,4 +1,4 @@
-//! `strongroom restore`: brings a farm back from a backup.
+//! `strongroom restore`: restores a farm, or parts of one, from a backup.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,51 +19,52 @@ use super::restore_servers;
 use super::size::size;
 use crate::configuration::{Place, Settings};
 
-/// What to restore, and where to.
+/// Parts to restore, and options.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
     backup: ChosenBackup,
-    /// Only this content database, in its place in the farm that is there, while no server runs
+    /// Restore only this content database, into the existing farm, while no server is running
     #[arg(long, value_name = "NAME", group = "part")]
     content_database: Option<String>,
-    /// Only this site or site collection, with everything below it, into the farm as it runs
+    /// Restore only this site or site collection with everything below it, into the running farm
     #[arg(long, value_name = "PATH", group = "part")]
     site: Option<String>,
-    /// Only this library, into the farm as it runs
+    /// Restore only this library, into the running farm
     #[arg(long, value_name = "PATH", group = "part")]
     library: Option<String>,
-    /// Only this document, with its versions, into the farm as it runs; one that is there gets a new version
+    /// Restore only this document with its versions, into the running farm; an existing document gets a new version
     #[arg(long, value_name = "PATH", group = "part")]
     document: Option<String>,
-    /// Put the site, library or document beside what is there, under a name that says when it is from
+    /// Restore the site, library or document next to the existing one, under a name with the date of the backup
     #[arg(long, requires = "part", conflicts_with = "content_database")]
     beside: bool,
-    /// A new, empty PostgreSQL database, once for each such database of the backup; "configuration" names the configuration database
+    /// New, empty PostgreSQL database; give it once for each PostgreSQL database in the backup; "configuration" is the
+    /// name of the configuration database
     #[arg(long, value_name = "NAME=postgres://...")]
     database_url: Vec<String>,
-    /// Only unpack the PostgreSQL servers of the backup, which must have been taken with --postgres basebackup, into this new directory;
-    /// how to start them is told then
+    /// Only unpack the PostgreSQL servers of a backup taken with --postgres basebackup into this new directory, and
+    /// print how to start them
     #[arg(
         long,
         value_name = "DIR",
         conflicts_with_all = ["part", "database_url", "use_stores", "force", "accept_missing", "rebuild_checksums"]
     )]
     postgres_directory: Option<PathBuf>,
-    /// Use BLOB stores outside of the data directory, also those in object storage, where they are; only what is missing there is
-    /// copied
+    /// Use BLOB stores outside the data directory, including object storage, in their present location; only missing
+    /// BLOBs are copied
     #[arg(long)]
     use_stores: bool,
-    /// Replace the farm that is in the data directory; its databases are set aside
+    /// Replace the farm in the data directory; its databases are set aside
     #[arg(long)]
     force: bool,
-    /// Restore everything else when BLOBs, content databases or site collections are missing or damaged in the backup
+    /// Restore everything else if BLOBs, content databases or site collections are missing or damaged in the backup
     #[arg(long)]
     accept_missing: bool,
-    /// Give pages of SQLite databases that are not what their checksums say new checksums, if SQLite finds the database in order: for sets
-    /// of earlier versions, when no other set is whole. What such a page says may be wrong all the same
+    /// Compute new checksums for SQLite pages whose checksum is wrong, if SQLite finds the database intact; for backups
+    /// of earlier versions, if no other backup is intact. The content of such pages may still be wrong
     #[arg(long)]
     rebuild_checksums: bool,
 }
@@ -126,7 +127,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     Ok(if summary.missing == 0 && summary.lacks.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Brings a part back into the farm as it runs.
+/// Restores a site, library or document into the running farm.
 async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<ExitCode> {
     let options = ItemsOptions {
         source: arguments.backup.access.place(&arguments.backup.source)?,

@@ -1,4 +1,4 @@
-//! `strongroom restore --postgres-directory`: whole PostgreSQL servers, and what to do with them then.
+//! `strongroom restore --postgres-directory`: unpacks whole PostgreSQL servers and prints the next steps.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use crate::commands::output::{show, time};
 use crate::commands::progress::{Bar, shows_progress};
 use crate::commands::size::size;
 
-/// Unpacks the servers of a backup into a directory; `data` is where the farm goes afterwards.
+/// Unpacks the servers of a backup into a directory. `data` is the data directory for the later restore of the farm.
 pub async fn run(backup: &ChosenBackup, as_json: bool, directory: &Path, data: &Path) -> Result<ExitCode> {
     let options = ClusterOptions {
         source: backup.access.place(&backup.source)?,
@@ -31,7 +31,7 @@ pub async fn run(backup: &ChosenBackup, as_json: bool, directory: &Path, data: &
     Ok(ExitCode::SUCCESS)
 }
 
-/// How to start a server.
+/// Returns the command that starts a server.
 fn start(cluster: &RestoredCluster) -> String {
     let (version, directory) = (&cluster.version, cluster.directory.display());
     let program = format!("/usr/lib/postgresql/{version}/bin/pg_ctl");
@@ -44,7 +44,7 @@ fn start(cluster: &RestoredCluster) -> String {
     format!("{program} -D {directory}{settings} -w start")
 }
 
-/// The command that brings the farm back once the servers run.
+/// Returns the command that restores the farm once the servers are running.
 fn next(backup: &ChosenBackup, summary: &ClustersSummary, data: &Path) -> String {
     let mut command = format!("strongroom restore {} --set {} --data {}", backup.source, summary.set, data.display());
     if let Some(key) = &backup.access.encrypt_with {

@@ -1,11 +1,12 @@
-//! `strongroom sandbox`: the child that opens one document. Hidden: what it is told is between it and the server.
+//! `strongroom sandbox`: the child process that opens a single document. Hidden, since its arguments are an internal
+//! protocol between it and the server.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Args;
 
-/// The words of the server.
+/// Arguments from the server.
 #[derive(Args)]
 pub struct Arguments {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -13,7 +14,8 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Does what they say. To be called before there is a second thread: only those that are there give up their rights.
+    /// Runs the child. Must be called while the process is single-threaded: the restrictions apply to the calling
+    /// thread and to threads that it starts later, but not to other existing threads.
     pub fn run(&self) -> ExitCode {
         search::sandbox::inside::main(&self.words)
     }

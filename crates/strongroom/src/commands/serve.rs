@@ -1,4 +1,4 @@
-//! `strongroom serve`: opens or creates the farm and serves it until it is told to stop.
+//! `strongroom serve`: opens or creates the farm and serves it until a stop signal arrives.
 
 use model::Code;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -20,31 +20,31 @@ use crate::configuration::{FILE, Names, Place, Settings};
 use crate::listen::Listen;
 use crate::{descriptors, logging};
 
-/// Flags of `serve`; each has a setting of the same name.
+/// Flags of `serve`. Each except `--existing` has a setting of the same name.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
-    /// Address or host name, and port, to listen on; of a name's addresses the first, of IPv4 if it has one; port 0 chooses a
-    /// free one [default: 127.0.0.1:8080]
+    /// Address or host name, and port, to listen on; a host name resolves to its first IPv4 address, else its first
+    /// address; port 0 picks a free port [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<Listen>,
-    /// PEM file with the server's certificate and its issuers; needs --tls-key
+    /// PEM file with the server's certificate and the certificates of its issuers; needs --tls-key
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_certificate: Option<PathBuf>,
     /// PEM file with the certificate's private key
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
-    /// A proxy in front of this server speaks TLS with the clients
+    /// TLS is terminated by a proxy in front of this server
     #[arg(long)]
     behind_tls_proxy: bool,
-    /// Serve a farm that is there, and never make one: for services, whose disk may not be mounted yet
+    /// Serve an existing farm and never create one; for services whose disk may not be mounted yet
     #[arg(long, conflicts_with = "database")]
     existing: bool,
-    /// At first start: where the content database "main" is [default: SQLite in the data directory]
+    /// On first start: location of the content database "main" [default: SQLite in the data directory]
     #[arg(long, value_name = "PATH|postgres://...")]
     database: Option<String>,
-    /// At first start: where the configuration database is [default: SQLite in the data directory]
+    /// On first start: location of the configuration database [default: SQLite in the data directory]
     #[arg(long, value_name = "PATH|postgres://...")]
     configuration_database: Option<String>,
 }
@@ -59,7 +59,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     settings.database = arguments.database.or(settings.database);
     let given = arguments.configuration_database.clone();
     settings.configuration_database = arguments.configuration_database.or(settings.configuration_database);
-    // What a mistake in the settings can spoil is asked before anything is made.
+    // Settings that could be wrong are checked before anything is created.
     let listen = settings.listen.clone().unwrap_or_default().resolve().await?;
     let tls = match (settings.tls_certificate.take(), settings.tls_key.take()) {
         (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
@@ -79,7 +79,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         }
         _ => error,
     })?;
-    // Before databases and stores are opened.
+    // Raised before databases and stores are opened.
     let mut limits = limits(&settings);
     limits.connections = descriptors::make_room(limits.connections);
     let scheme = if tls.is_some() { "https" } else { "http" };
@@ -106,13 +106,13 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     tokio::spawn(tell_lacks(sandbox));
     let password = created.and_then(|created| created.administrator_password);
     if let Some(password) = password {
-        // Before anything else can fail: it cannot be shown a second time.
+        // Shown before anything else can fail, since the password cannot be shown a second time.
         say(&format!("Sign in as admin with the password {password}\n(shown only now; change it under My account)\n"));
     }
     let (listening, listens) = oneshot::channel();
     let ready = move |address: SocketAddr| {
         say(&format!("Strongroom serves at {scheme}://{address}/\n"));
-        // Nobody waits for it any more only when the server ends.
+        // The receiver is gone only if the server is stopping.
         let _ = listening.send(format!("{scheme}://{address}"));
     };
     let stop = stop_signal()?;
@@ -138,7 +138,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The usual limits, with those that the settings name.
+/// The default limits, overridden by the settings.
 fn limits(settings: &Settings) -> Limits {
     let usual = Limits::default();
     Limits {
@@ -150,7 +150,8 @@ fn limits(settings: &Settings) -> Limits {
     }
 }
 
-/// Which proxies are believed; a proxy that speaks TLS for us is on this machine unless the settings name others.
+/// Trusted proxies, and the source of client addresses. A proxy that terminates TLS is expected on this machine unless
+/// the settings name others.
 fn trust(settings: &Settings, behind_tls_proxy: bool) -> Result<Trust> {
     let source = settings.client_address.as_deref().map_or(Ok(AddressSource::Peer), str::parse)?;
     let named = settings.trusted_proxies.as_ref().map(Names::each);
@@ -158,7 +159,7 @@ fn trust(settings: &Settings, behind_tls_proxy: bool) -> Result<Trust> {
     Trust::new(named.unwrap_or(here), source)
 }
 
-/// Says once what children that open documents cannot be kept from on this system.
+/// Logs once which sandbox restrictions this system lacks for the child processes that open documents.
 async fn tell_lacks(sandbox: Sandbox) {
     match sandbox.lacks().await {
         Ok(lacks) if lacks.is_empty() => {}
@@ -173,13 +174,13 @@ async fn tell_lacks(sandbox: Sandbox) {
     }
 }
 
-/// Tells the person who started the server. The one place where a password is shown.
+/// Prints a message for the person who started the server. This is the only function that shows a password.
 fn say(text: &str) {
-    // Nobody may be reading; the server serves all the same.
+    // Standard output may be closed; the server runs all the same.
     let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
 }
 
-/// What this machine is called.
+/// The host name of this machine.
 fn host() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     if name.trim().is_empty() { "localhost".to_owned() } else { name.trim().to_owned() }
@@ -199,7 +200,8 @@ fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
     Ok(wait_for(listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?))
 }
 
-/// Keeps a second server away from the data directory until this one ends, however it ends.
+/// Locks the data directory against a second server. The operating system releases the lock when this process ends,
+/// even after a crash.
 fn lock(directory: &Path) -> Result<File> {
     let failed = |error: std::io::Error| {
         Error::unavailable(format!(
@@ -208,7 +210,7 @@ fn lock(directory: &Path) -> Result<File> {
         ))
         .with_source(error)
     };
-    // Passwords' hashes and all documents lie below: nobody but the server's own user looks in.
+    // The directory holds password hashes and all documents, so only the server's own user may access it.
     blobs::create_private_directories(directory)
         .map_err(|error| failed(std::io::Error::other(error.message().to_owned())))?;
     let path = directory.join(SERVER_LOCK);
@@ -223,7 +225,8 @@ fn lock(directory: &Path) -> Result<File> {
     }
 }
 
-/// Writes down where the configuration database is, so that other commands find the farm by its data directory.
+/// Appends the location of the configuration database to the settings file, so that other commands find the farm by its
+/// data directory.
 fn remember(directory: &Path, location: &str) -> Result<()> {
     let path = directory.join(FILE);
     let failed = |error: std::io::Error| {

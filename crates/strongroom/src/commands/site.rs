@@ -13,7 +13,7 @@ use super::output::{show, table, time};
 use super::size::{parse_size, size};
 use crate::configuration::Place;
 
-/// What to do with site collections.
+/// Arguments of `strongroom site`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -26,43 +26,43 @@ pub struct Arguments {
 enum Action {
     /// List all site collections
     List,
-    /// Make a site collection
+    /// Create a site collection
     Create {
-        /// Its address, such as sites/sales
+        /// Address, such as sites/sales
         address: String,
-        /// What people see; the last part of the address when absent
+        /// Title [default: the last part of the address]
         #[arg(long)]
         title: Option<String>,
-        /// The content database that holds it; the first one when absent
+        /// Content database for the site collection [default: the first one]
         #[arg(long, value_name = "NAME")]
         database: Option<String>,
-        /// The user who gets full control; the farm's administrator when absent
+        /// User who gets full control [default: the farm's administrator]
         #[arg(long, value_name = "LOGIN")]
         owner: Option<String>,
     },
     /// Show a site collection
     Show {
-        /// Its address; / for the root one
+        /// Address; / for the root site collection
         address: String,
     },
     /// Set or remove the quota of a site collection
     Quota {
-        /// Its address; / for the root one
+        /// Address; / for the root site collection
         address: String,
-        /// Most bytes of all versions together, such as 500G, or none
+        /// Maximum total size of all versions, such as 500G, or none
         #[arg(value_parser = parse_quota)]
         size: Quota,
     },
-    /// Make a library in a site
+    /// Create a library in a site
     AddLibrary {
-        /// The site and the library's name
+        /// Path of the site and name of the library
         #[arg(value_name = "SITE/LIBRARY")]
         path: String,
-        /// How versions are kept
+        /// Versioning of documents
         #[arg(long, value_parser = ["none", "major", "major-minor"], default_value = "major")]
         versioning: String,
     },
-    /// Content databases
+    /// Manage content databases
     Database {
         #[command(subcommand)]
         action: DatabaseAction,
@@ -73,27 +73,28 @@ enum Action {
 enum DatabaseAction {
     /// List all content databases
     List,
-    /// Add a content database, which is made
+    /// Create a content database and add it to the farm
     Add {
-        /// What to call it
+        /// Name, as shown in lists
         name: String,
-        /// Where it is [default: SQLite in the data directory]
+        /// Location [default: SQLite in the data directory]
         #[arg(long, value_name = "PATH|postgres://...")]
         location: Option<String>,
     },
-    /// Write the indexes of a content database anew, table by table, while people work
+    /// Rebuild the indexes of a content database, table by table, while the farm is in use
     RebuildIndexes {
-        /// The content database
+        /// Name of the content database
         name: String,
     },
-    /// Write a content database anew, without gaps, to give room back to the disk; nobody can change anything in it meanwhile
+    /// Rewrite a content database without free space and return the space to the disk; meanwhile the database cannot be
+    /// changed, and on PostgreSQL not read either
     Compact {
-        /// The content database
+        /// Name of the content database
         name: String,
     },
 }
 
-/// A number of bytes, or no limit.
+/// A quota in bytes, or no limit.
 #[derive(Clone, Copy, Debug)]
 struct Quota(Option<u64>);
 
@@ -211,7 +212,7 @@ async fn databases(session: &Session) -> Result<(Value, String)> {
     Ok((value.collect(), table(["NAME", "ENGINE", "SIZE"], &rows)))
 }
 
-/// Commands work as an administrator of the farm, who sees it for every site collection.
+/// Usage of a site collection. It is always known, since commands run as a farm administrator.
 fn usage(site: &SiteCollection) -> SiteUsage {
     site.usage.clone().unwrap_or_default()
 }

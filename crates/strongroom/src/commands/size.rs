@@ -1,13 +1,13 @@
-//! Sizes in bytes, as people read and write them.
+//! Formatting and parsing of sizes in bytes.
 
 use indicatif::BinaryBytes;
 
-/// A number of bytes for people.
+/// Formats a number of bytes for people.
 pub fn size(bytes: u64) -> String {
     BinaryBytes(bytes).to_string()
 }
 
-/// Reads a size such as `64k`, `1.5 GiB` or `1048576`: powers of 1,024.
+/// Parses a size such as `64k`, `1.5 GiB` or `1048576`. Units are powers of 1,024.
 pub fn parse_size(text: &str) -> std::result::Result<u64, String> {
     let wrong = || format!("\"{text}\" is no size: write it as 65536, 64k, 10M, 2G or 1T");
     let lower = text.trim().to_lowercase();

@@ -1,4 +1,4 @@
-//! `strongroom user`: accounts and their tokens, on the data directory itself, as the farm's administrator.
+//! `strongroom user`: accounts and their tokens. Works directly on the data directory, as the farm's administrator.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::farm;
 use super::output::{line_from_stdin, show, table, time};
 use crate::configuration::Place;
 
-/// Accounts that one look-up lists.
+/// Accounts read per page.
 const PAGE: usize = 1_000;
 
-/// What to do with accounts.
+/// Arguments of `strongroom user`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -26,23 +26,23 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Make an account; its password is generated and printed once, unless --password-stdin reads it from the standard
-    /// input
+    /// Create an account; its password is generated and printed once, unless --password-stdin reads it from the
+    /// standard input
     Add {
-        /// The name to sign in with
+        /// Login name
         login: String,
-        /// The name that people see [default: the login]
+        /// Display name [default: the login]
         #[arg(long)]
         name: Option<String>,
         /// E-mail address
         #[arg(long, default_value = "", hide_default_value = true)]
         email: String,
-        /// The user administers the farm
+        /// Make the user an administrator of the farm
         #[arg(long)]
         administrator: bool,
         #[command(flatten)]
         password: PasswordSource,
-        /// No password: the user works with tokens only
+        /// Set no password; the user can use tokens only
         #[arg(long, conflicts_with = "password_stdin")]
         without_password: bool,
     },
@@ -50,50 +50,50 @@ enum Action {
     List,
     /// Show one account
     Show {
-        /// The name to sign in with
+        /// Login name
         login: String,
     },
-    /// Change names or the administration of the farm
+    /// Change names, the e-mail address or administrator rights of an account
     Change {
-        /// The name to sign in with
+        /// Login name
         login: String,
-        /// A new name to sign in with
+        /// New login name
         #[arg(long)]
         login_name: Option<String>,
-        /// The name that people see
+        /// Display name
         #[arg(long)]
         name: Option<String>,
         /// E-mail address
         #[arg(long)]
         email: Option<String>,
-        /// Whether the user administers the farm
+        /// Grant or revoke administration of the farm
         #[arg(long, value_name = "true|false")]
         administrator: Option<bool>,
     },
-    /// Refuse all credentials of an account from now on and end its sessions
+    /// Disable an account: reject its credentials and end its sessions
     Disable {
-        /// The name to sign in with
+        /// Login name
         login: String,
     },
-    /// Let a disabled or deleted account work again
+    /// Re-enable a disabled or deleted account
     Enable {
-        /// The name to sign in with
+        /// Login name
         login: String,
     },
-    /// Delete an account; its name stays on what it did
+    /// Delete an account; its name is kept on the user's past actions
     Delete {
-        /// The name to sign in with
+        /// Login name
         login: String,
     },
-    /// Set a new password, generated and printed once unless --password-stdin reads it from the standard input; ends
-    /// all sessions
+    /// Set a new password and end all sessions; the password is generated and printed once, unless --password-stdin
+    /// reads it from the standard input
     Password {
-        /// The name to sign in with
+        /// Login name
         login: String,
         #[command(flatten)]
         password: PasswordSource,
     },
-    /// Personal access tokens, for programs
+    /// Manage personal access tokens for programs
     Token {
         #[command(subcommand)]
         action: TokenAction,
@@ -102,47 +102,47 @@ enum Action {
 
 #[derive(Args)]
 struct PasswordSource {
-    /// Read the password from the first line of the standard input
+    /// Read the password from the first line of standard input
     #[arg(long)]
     password_stdin: bool,
 }
 
 #[derive(Subcommand)]
 enum TokenAction {
-    /// Make a token and print its secret, once
+    /// Create a token and print its secret once
     Create {
-        /// The name to sign in with
+        /// Login name
         login: String,
-        /// What to call the token
+        /// Name of the token
         name: String,
-        /// Days until it ends by itself [default: as many as the farm allows, 365 unless it says less]
+        /// Lifetime in days, 1 to 365 [default: the farm's limit, initially 365]
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=365))]
         days: Option<u32>,
-        /// What it may be used for: read, write, manage or farm; may be repeated [default: all]
+        /// Scope: read, write, manage or farm; may be repeated [default: all]
         #[arg(long = "scope", value_name = "SCOPE")]
         scopes: Vec<String>,
-        /// Path of a site, library or folder outside of which nothing exists for it; may be repeated [default: everywhere]
+        /// Site, library or folder that the token is limited to; may be repeated [default: everywhere]
         #[arg(long = "place", value_name = "PATH")]
         places: Vec<String>,
-        /// Network from which alone it works, such as 10.0.0.0/24; may be repeated [default: from everywhere]
+        /// Network that the token may be used from, such as 10.0.0.0/24; may be repeated [default: everywhere]
         #[arg(long = "network", value_name = "NETWORK")]
         networks: Vec<String>,
     },
-    /// Show, or set, the days after which every new token ends
+    /// Show or set the maximum lifetime of new tokens
     Longest {
-        /// 1 to 365
+        /// Days, 1 to 365
         days: Option<u64>,
     },
     /// List the tokens of an account
     List {
-        /// The name to sign in with
+        /// Login name
         login: String,
     },
-    /// Revoke a token from now on
+    /// Revoke a token with immediate effect
     Revoke {
-        /// The name to sign in with
+        /// Login name
         login: String,
-        /// The token's identifier, as the list shows it
+        /// ID of the token, as shown by `list`
         id: String,
     },
 }
@@ -204,7 +204,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
     }
 }
 
-/// A password, and whether it has to be shown.
+/// A password, and whether it was generated and must be shown.
 struct Password {
     text: String,
     generated: bool,
@@ -259,7 +259,7 @@ async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)
             let length = days.map(|days| Duration::from_secs(u64::from(days) * 24 * 60 * 60));
             let expires_at = length.map(|length| Timestamp::now().after(length));
             let scopes = match scopes.is_empty() {
-                // The farm has no place.
+                // The `farm` scope applies to the whole farm and cannot be limited to a path.
                 true => TokenScope::ALL.into_iter().filter(|s| places.is_empty() || *s != TokenScope::Farm).collect(),
                 false => scopes.iter().map(|word| TokenScope::parse(word)).collect::<Result<_>>()?,
             };

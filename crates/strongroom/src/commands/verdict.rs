@@ -1,18 +1,18 @@
-//! Verdicts: how a command that looks at the farm found it, and its exit status. Looks at nothing.
+//! Verdicts of commands that inspect the farm, and their exit statuses. Inspects nothing itself.
 
 use std::process::ExitCode;
 
 use serde_json::Value;
 
-/// The findings of a command: for programs, for people, and whether all is well.
+/// The result of a command: JSON, text and verdict.
 pub type Shown = (Value, String, Verdict);
 
-/// The judgement of a command on what it looked at.
+/// The judgement of a command on what it inspected.
 #[derive(Clone, Copy)]
 pub enum Verdict {
     Good,
     Bad,
-    /// Nothing is known to be wrong, but not everything could be looked at.
+    /// Nothing is known to be wrong, but not everything could be checked.
     Incomplete,
 }
 

@@ -1,4 +1,4 @@
-//! Clients that ask on HTTP/2 and take no answer.
+//! HTTP/2 clients that send requests and never read the responses.
 
 use std::time::Duration;
 
@@ -13,12 +13,13 @@ use tokio::net::TcpStream;
 use crate::support::{Farm, Server, processes};
 
 const CONNECTIONS: usize = 24;
-/// As many as the server takes on one connection.
+/// Streams that the server accepts per connection.
 const STREAMS: usize = 128;
-/// As many requests as an address may have under way.
+/// Concurrent requests that the server allows per client address.
 const PLACES: usize = 512;
 
-/// Asks on all streams of a connection at once, without an account, and makes room for no answer.
+/// Sends unauthenticated requests on all streams of a connection at once, with a flow-control window of 0, so that no
+/// response body can be sent.
 async fn ask(server: &Server, body: Bytes) -> Vec<Response<Incoming>> {
     let io = TokioIo::new(TcpStream::connect(server.host()).await.unwrap());
     let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
@@ -40,12 +41,12 @@ async fn ask(server: &Server, body: Bytes) -> Vec<Response<Incoming>> {
 async fn answers_that_nobody_takes_are_counted_and_given_up() {
     let farm = Farm::on(Engine::Sqlite).await;
     std::fs::create_dir_all(&farm.data).unwrap();
-    // So that the client has an address that is counted.
+    // Gives the client an address, so that the limit per address applies to it.
     let settings = "trusted_proxies = ['127.0.0.1']\nclient_address = 'x-forwarded-for'\n";
     std::fs::write(farm.data.join("strongroom.toml"), settings).unwrap();
     let server = farm.start();
     let before = processes::memory(server.pid(), "VmHWM");
-    // Small enough to take no part of the room for bodies.
+    // Small enough not to count against the memory limit for bodies.
     let body = Bytes::from(format!("name={}", "a".repeat(15 << 10)));
     let mut all = Vec::new();
     for _ in 0..CONNECTIONS {
@@ -57,10 +58,10 @@ async fn answers_that_nobody_takes_are_counted_and_given_up() {
     println!("{answered} answers, {turned_away} turned away, {more} MiB more at most");
     assert_eq!((answered, turned_away), (PLACES, CONNECTIONS * STREAMS - PLACES));
     assert!(more < 160, "{more} MiB");
-    // Whoever comes from elsewhere is served meanwhile.
+    // Clients from other addresses are served meanwhile.
     assert!(server.client("").send(hyper::Method::GET, "/sign-in", Vec::new()).await.unwrap().status.is_success());
     for answer in all {
-        // It takes a minute until the server gives up.
+        // The server gives up after a minute.
         let ended = tokio::time::timeout(Duration::from_secs(150), answer.into_body().frame()).await;
         assert!(ended.expect("an end").is_none_or(|frame| frame.is_err()));
     }

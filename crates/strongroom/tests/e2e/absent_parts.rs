@@ -1,5 +1,5 @@
-//! Answers while a content database is damaged or away: none says that all is well, that a farm is new or empty, or that
-//! nothing needs a BLOB, and everything that does not need that database goes on.
+//! Responses while a content database is damaged or unavailable. No response says that all is well, that the farm is
+//! new or empty, or that a BLOB is unreferenced. Everything that does not need that database keeps working.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::support::{Browser, Client, Farm, PASSWORD, Server, bytes};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The pages for administrators of the farm, and what everybody comes to.
+/// The pages for farm administrators, and the general entry pages.
 const PAGES: [&str; 15] = [
     "/",
     "/sites",
@@ -32,7 +32,8 @@ const PAGES: [&str; 15] = [
     "/farm/sites/new",
 ];
 
-/// Those that show what is in content databases, without a row for each.
+/// The pages in [`PAGES`] that show contents of content databases without a row for each database. They must name the
+/// missing one.
 const NAMING: [&str; 6] = ["/", "/sites", "/search?q=report", "/farm/roles", "/farm/reclaim", "/farm/faults"];
 
 /// A farm with a document in its only content database.
@@ -45,7 +46,7 @@ async fn filled() -> Farm {
     farm
 }
 
-/// Flips a bit in each page of a file that holds this word.
+/// Flips a bit in each page of the file that contains `word`.
 fn damage_pages(file: &Path, word: &str) {
     let mut found = fs::read(file).unwrap();
     let size = usize::from(u16::from_be_bytes([found[16], found[17]]));
@@ -61,7 +62,7 @@ fn damage_pages(file: &Path, word: &str) {
     fs::write(file, found).unwrap();
 }
 
-/// A server that listens; it is not ready while its only content database does not work.
+/// Starts a server and waits until it listens. It does not become ready while its only content database is broken.
 fn started(farm: &Farm) -> Server {
     let mut server = farm.spawn();
     server.wait_until_it_listens();
@@ -80,12 +81,12 @@ async fn wait_for(client: &Client, path: &str, wanted: &str) {
             return;
         }
         assert!(Instant::now() < deadline, "{path} never says {wanted}: {found}");
-        // sleep: it is found out in the background, nothing tells of it
+        // sleep: polled, since the server finds the damage in the background without a notification
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
-/// Looks at all pages: none fails, and those that lack something name the database.
+/// Checks that all pages are shown, and that those in [`NAMING`] name the missing database.
 async fn every_page_is_shown_without(server: &Server, database: &str) {
     let mut browser = Browser::at(&server.address);
     assert_eq!(browser.sign_in("admin", PASSWORD).await.status, StatusCode::SEE_OTHER);
@@ -106,7 +107,8 @@ async fn every_page_is_shown_without(server: &Server, database: &str) {
     assert!(sites.contains('–') && !sites.contains(">0<") && !sites.contains(">0 "), "{sites}");
 }
 
-/// Who does not administer the farm hears that something is missing in an answer that needs it, and of no database.
+/// Checks that users who are not farm administrators are informed that something is missing, but never see the name of
+/// a database.
 async fn others_hear_of_no_database(server: &Server, client: &Client, database: &str, away: bool) {
     let account = json!({"login": "reader", "password": PASSWORD});
     let made = client.prove_json(Method::POST, "/api/v1/users", &account).await.unwrap();

@@ -1,4 +1,4 @@
-//! Whose address counts, behind proxies and without; and under which address the server is known.
+//! The client address behind proxies and without them, and the public address of the server.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::{Browser, Farm, PASSWORD, Server};
 
-/// A server with these lines in its settings file.
+/// Starts a server with these lines in its settings file.
 async fn start(settings: &str) -> (Farm, Server) {
     let farm = Farm::on(Engine::Sqlite).await;
     std::fs::create_dir_all(&farm.data).unwrap();
@@ -18,7 +18,7 @@ async fn start(settings: &str) -> (Farm, Server) {
     (farm, server)
 }
 
-/// What the audit log says of sign-ins that failed, newest first.
+/// Details of the failed sign-ins in the audit log, newest first.
 async fn failures(farm: &Farm, server: &Server) -> Vec<String> {
     let client = server.client(&farm.token());
     let path = "/api/v1/farm/audit-log?action=sign-in.failure";
@@ -44,17 +44,18 @@ async fn the_clients_address_counts_behind_a_trusted_proxy_and_nobody_can_choose
         "trusted_proxies = ['127.0.0.1', '10.0.0.0/8']\nclient_address = 'x-forwarded-for'\nbehind_tls_proxy = true\n";
     let (farm, server) = start(settings).await;
     for n in 0..8 {
-        // The left part is the client's own invention; one that could choose would never have to wait.
+        // The leftmost address is made up by the client. A client that could choose its own address would never be
+        // throttled.
         let chain = format!("198.51.100.{n}, 203.0.113.7, 10.0.0.{n}");
         let answer = basic(&server, "a wrong password", &[("x-forwarded-for", &chain)]).await;
         let expected = if n < 5 { StatusCode::UNAUTHORIZED } else { StatusCode::TOO_MANY_REQUESTS };
         assert_eq!(answer.status(), expected, "guess {n}");
     }
     assert_eq!(failures(&farm, &server).await, ["203.0.113.7"; 5]);
-    // Somebody elsewhere is not held up by them, behind the same proxy.
+    // Another client behind the same proxy is not throttled.
     let answer = basic(&server, PASSWORD, &[("x-forwarded-for", "203.0.113.8")]).await;
     assert_eq!(answer.status(), StatusCode::OK);
-    // A proxy that was reached by plain HTTP says so, and a password that came that way is refused.
+    // The proxy reports that the client used plain HTTP, and a password sent that way is refused.
     let plain = basic(&server, PASSWORD, &[("x-forwarded-for", "203.0.113.8"), ("x-forwarded-proto", "http")]).await;
     assert_eq!(plain.status(), StatusCode::FORBIDDEN);
     let named = basic(&server, PASSWORD, &[("x-forwarded-for", "203.0.113.8"), ("x-request-id", "abcdef-123")]).await;
@@ -75,7 +76,7 @@ async fn what_others_say_of_themselves_is_worth_nothing() {
 async fn the_public_address_is_the_one_of_links_cookies_and_our_own_origin() {
     let (_farm, server) = start("public_url = 'https://documents.example.org'\nbehind_tls_proxy = true\n").await;
     let mut browser = Browser::at(&server.address);
-    // An origin that matches the host of the request is not ours for that.
+    // An origin is not trusted merely because it matches the `Host` of the request.
     "http://evil.example".clone_into(&mut browser.origin);
     let refused = browser.sign_in("admin", PASSWORD).await;
     assert!(refused.status == StatusCode::FORBIDDEN && refused.text.contains("another site"), "{}", refused.text);
@@ -88,20 +89,20 @@ async fn the_public_address_is_the_one_of_links_cookies_and_our_own_origin() {
 async fn a_proxy_may_announce_clients_in_front_of_each_connection() {
     let exchange = |server: &Server, start: &[u8]| {
         let mut stream = TcpStream::connect(server.host()).unwrap();
-        // admin:wrong
+        // The Base64 value encodes `admin:wrong`.
         let request =
             "GET /api/v1/me HTTP/1.1\r\nhost: x\r\nauthorization: Basic YWRtaW46d3Jvbmc=\r\nconnection: close\r\n\r\n";
         stream.write_all(start).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = Vec::new();
-        // A connection that is cut may end in a reset.
+        // A closed connection may end with a reset.
         let _ = stream.read_to_end(&mut answer);
         String::from_utf8_lossy(&answer).into_owned()
     };
     let farm = Farm::on(Engine::Sqlite).await;
     std::fs::create_dir_all(&farm.data).unwrap();
     let settings = farm.data.join("strongroom.toml");
-    // Readiness is asked for without an announcement, so the first server does not want one.
+    // The readiness probe sends no PROXY header, so the first server must not require one.
     std::fs::write(&settings, "trusted_proxies = '10.0.0.1'\nclient_address = 'proxy-protocol'\n").unwrap();
     let server = farm.start();
     let announced = "PROXY TCP4 203.0.113.7 127.0.0.1 4711 80\r\n";
@@ -136,7 +137,7 @@ async fn a_token_for_a_network_works_from_there_alone() {
         ("203.0.113.7", StatusCode::OK),
         ("198.51.100.1, 203.0.113.7, 10.0.0.2", StatusCode::OK),
         ("198.51.100.1", StatusCode::UNAUTHORIZED),
-        // What the client says of itself stands on the left.
+        // The leftmost address is the client's own claim.
         ("203.0.113.7, 198.51.100.1", StatusCode::UNAUTHORIZED),
     ] {
         let ask = || http.get(format!("{}/api/v1/me", server.address)).header("x-forwarded-for", chain);

@@ -1,5 +1,5 @@
-//! Requests whose length is told in two ways: the coding decides, and the connection ends behind the answer, so that
-//! nothing that follows is taken for a request of its own.
+//! Requests with two conflicting body lengths. `Transfer-Encoding` takes precedence, and the connection is closed after
+//! the response, so that no following bytes are taken for another request.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ async fn a_length_beside_a_transfer_coding_smuggles_nothing() {
     let server = farm.start();
     let token = farm.token();
     let client = server.client(&token);
-    // A proxy that believes the length sees one request with all of this as its body.
+    // A proxy that trusts `Content-Length` sees a single request with all of this as its body.
     let inner = format!(
         "PUT /api/v1/content/Documents/smuggled.txt HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
          Content-Length: 2\r\n\r\nno",
@@ -33,7 +33,7 @@ async fn a_length_beside_a_transfer_coding_smuggles_nothing() {
         );
         stream.write_all((head + &body).as_bytes()).unwrap();
         let mut answer = String::new();
-        // The end of the connection may come as a reset, since the server leaves bytes unread.
+        // The connection may end with a reset, since the server leaves bytes unread.
         let _ = stream.read_to_string(&mut answer);
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
         assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");

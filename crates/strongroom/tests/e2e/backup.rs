@@ -1,4 +1,4 @@
-//! Backups and restorations: under load, on both engines, cut short at any time, with damage in the destination.
+//! Backup and restore: under load, on both engines, interrupted at any time, and with damage in the destination.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -33,7 +33,7 @@ async fn comes_back_as_of_one_point_in_time(engine: Engine) {
     let server = copy.start();
     let client = server.client(&copy.token());
     compare(&client, "kept", 24).await;
-    // Whatever of the load was caught is whole; what was not is not there.
+    // Each document of the load is either restored completely or absent.
     for path in (0..6).flat_map(|writer| (0..6).map(move |path| format!("load/w{writer}/{path}.bin"))) {
         let answer = client.get(&path).await.unwrap();
         assert!([StatusCode::OK, StatusCode::NOT_FOUND].contains(&answer.status), "{path}: {}", answer.status);
@@ -64,7 +64,7 @@ async fn a_database_larger_than_a_cache_comes_back_while_it_is_written() {
     let database = database::testing::open_file(&farm.data.join("databases/main.sqlite"));
     let pages: i64 = database.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
     assert!(pages * 4_096 > 3 << 20, "{pages} pages are within a cache of 2 MB");
-    // The log holds newer pages than the file.
+    // The WAL now holds newer pages than the database file.
     for number in 0..20 {
         client.put(&format!("new/{number}.txt"), bytes(number, 500)).await.unwrap();
     }
@@ -81,7 +81,7 @@ async fn a_database_larger_than_a_cache_comes_back_while_it_is_written() {
     assert_eq!(said, "ok");
 }
 
-/// Starts a command and ends it at once after some time; whether it was still running then.
+/// Starts a command and kills it after `after`. Returns whether it was still running.
 fn cut(words: &[String], after: Duration) -> bool {
     let mut child: Child = Command::new(env!("CARGO_BIN_EXE_strongroom"))
         .args(words)
@@ -90,7 +90,7 @@ fn cut(words: &[String], after: Duration) -> bool {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // sleep: the end must come at a random moment
+    // sleep: the kill must come at a random moment
     std::thread::sleep(after);
     let runs = child.try_wait().unwrap().is_none();
     child.kill().unwrap();
@@ -126,7 +126,7 @@ async fn a_backup_or_restoration_that_is_killed_leaves_nothing_half_and_goes_on_
         }
     }
     let copy = Farm::at(&copy);
-    // A farm that was complete before its process was killed is not replaced without being told.
+    // If the farm was complete before the process was killed, the restore refuses to replace it without `--force`.
     if let Err(refused) = copy.run(&["restore", &destination]) {
         assert!(refused.said.contains("--force"), "{}", refused.said);
     }
@@ -222,11 +222,11 @@ async fn the_next_backup_adds_what_changed_and_pruning_removes_what_nothing_keep
     let second = farm.json(&["backup", &destination]);
     let added = |backup: &Value| backup["new_bytes"].as_u64().unwrap();
     println!("{} bytes at first, then {}", added(&first), added(&second));
-    // The document, the pages that changed, and the lists.
+    // The new data: the document, the changed database pages, and the lists.
     assert!(added(&second) > 20_000 && added(&second) < added(&first) / 30, "{second:#}");
     assert_eq!(sets(&farm, &destination).len(), 2);
 
-    // The old content of the document is needed by the first set alone; the database keeps the version.
+    // Only the first set needs the old content of the document; the database keeps the version.
     let pruned = farm.json(&["backup", "prune", &destination, "--retain", "last=1"]);
     assert_eq!(pruned["removed"].as_array().unwrap().len(), 1, "{pruned:#}");
     assert!(pruned["things"].as_u64().unwrap() > 0, "{pruned:#}");
@@ -240,7 +240,7 @@ async fn the_next_backup_adds_what_changed_and_pruning_removes_what_nothing_keep
     let third = farm.json(&["backup", &destination, "--retain", "last=1"]);
     assert_eq!(third["pruned"]["removed"].as_array().unwrap().len(), 1, "{third:#}");
     assert_eq!(sets(&farm, &destination), [third["id"].as_str().unwrap()]);
-    // Databases alone take the place of no backup that holds the bytes.
+    // Backups of databases only do not count towards the retention of full backups.
     farm.json(&["backup", &destination, "--databases-only", "--retain", "last=1"]);
     let alone = farm.json(&["backup", &destination, "--databases-only", "--retain", "last=1"]);
     let mut kept = sets(&farm, &destination);
@@ -276,7 +276,7 @@ async fn databases_alone_are_restored_against_stores_that_survived() {
 async fn everything_comes_out_without_this_program() {
     let place = Place::new();
     let (farm, _server, client) = filled(Engine::Sqlite, 6).await;
-    // What shrinks is compressed in a backup, in one piece or in many.
+    // Compressible content is stored compressed, in one piece or in several.
     let texts = [10_000, 900_000].map(|lines| b"all work and no play ".repeat(lines));
     for (number, text) in texts.iter().enumerate() {
         assert!(client.put(&format!("{number}.txt"), text.clone()).await.unwrap().status.is_success());

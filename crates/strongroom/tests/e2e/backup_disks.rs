@@ -1,4 +1,5 @@
-//! Disks of backups that do not take what is copied to them, or give back something else: nobody is told that the database is damaged.
+//! Backup disks that reject the data copied to them or return different data. The error must not claim that the
+//! database is damaged.
 
 use database::Engine;
 
@@ -15,7 +16,7 @@ async fn a_fault_of_the_disk_of_a_copy_is_not_told_as_one_of_the_database() {
     for inject in [
         "pwrite64:error=EIO:when=3+",
         "read:error=EIO:when=1",
-        // What is read does not begin like a database any more.
+        // Corrupts the data read, so that it no longer begins with a database header.
         "read:poke_exit=@arg2=00ff00ff:when=1",
         "pread64:error=EIO:when=2+",
     ] {

@@ -1,4 +1,5 @@
-//! Backups of the databases alone, which keep BLOBs from being deleted: who holds what is told, and a backup whose place is gone is forgotten.
+//! Backups of databases only, which hold BLOBs back from deletion. The holds are shown, and a backup whose destination
+//! is gone can be forgotten.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -11,27 +12,27 @@ use serde_json::{Value, json};
 use crate::support::backups::{Place, filled, sets};
 use crate::support::{Client, Farm, PASSWORD, Server, bytes, keep_no_versions};
 
-/// Collects at once; how many BLOBs that deleted.
+/// Collects without a window. Returns the number of deleted BLOBs.
 fn collect(farm: &Farm) -> u64 {
     let done = farm.json(&["blobs", "collect", "--immediate", "--share", "100"]);
     assert_eq!(done["state"], "finished", "{done:#}");
     done["results"]["deleted_blobs"].as_u64().unwrap_or(0)
 }
 
-/// Replaces one of the documents that lie in a store.
+/// Replaces a document whose BLOB is in a store.
 async fn replace(client: &Client, number: usize, seed: u64) {
     let answer = client.put(&format!("kept/{number}.bin"), bytes(seed, 50_000)).await.unwrap();
     assert!(answer.status.is_success(), "{}", answer.text());
 }
 
-/// Backups that hold something back, and how many BLOBs each.
+/// The backups that hold BLOBs back, with the number of BLOBs each.
 fn holds(farm: &Farm) -> Vec<(Value, Value)> {
     let status = farm.json(&["blobs", "status"]);
     let held = status["held_by_backups"].as_array().unwrap().clone();
     held.into_iter().map(|hold| (hold["id"].clone(), hold["blobs"].clone())).collect()
 }
 
-/// A page as an administrator sees it.
+/// Fetches a page as an administrator.
 async fn page(server: &Server, path: &str) -> String {
     let browser = reqwest::Client::builder().cookie_store(true).no_proxy().build().unwrap();
     let address = |path: &str| format!("{}{path}", server.address);
@@ -68,7 +69,8 @@ async fn what_a_backup_holds_back_is_told_and_ends_when_its_place_is_gone_and_it
         assert!(shown.contains(words), "{words}: {shown}");
     }
 
-    // A place that still has it is told what to do instead, one that gives no answer is not taken for gone.
+    // If the destination still has the backup, the error names another command. A destination that does not respond is
+    // not taken for gone.
     let refused = farm.run(&["backup", "forget", id]).unwrap_err().said;
     assert!(refused.contains(&lost) && refused.contains("strongroom backup prune"), "{refused}");
     std::fs::rename(place.path("lost"), place.path("away")).unwrap();
@@ -108,9 +110,9 @@ async fn a_restored_farm_shows_and_forgets_what_it_inherited() {
     assert_eq!(sets(&farm, &destination), [taken["id"].as_str().unwrap()]);
 }
 
-/// Starts a backup, and kills it as soon as the farm knows of it; its identifier.
+/// Starts a backup and kills it as soon as the farm has recorded it. Returns its identifier.
 fn cut_short(farm: &Farm, destination: &str) -> String {
-    // Each flush takes so long that it cannot end before.
+    // Each fsync is delayed, so that the backup cannot finish before the kill.
     let slow = "inject=fsync,fdatasync:delay_enter=1000000";
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "--", "strace", "-f", "-qq", "-o", "/dev/null", "-e", slow]);

@@ -1,5 +1,5 @@
-//! Documents whose bytes are lost for good: once the loss is on record, backups, drills and restorations go on without them, and say so;
-//! what is missing without that stops them.
+//! Documents whose bytes are permanently lost. Once the loss is accepted, backups, drills and restores continue without
+//! them and report it. Missing bytes without an accepted loss stop them.
 
 use database::Engine;
 use reqwest::StatusCode;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::backups::{Place, document, filled};
 use crate::support::{Farm, file_with};
 
-/// Loses the bytes of a long document behind the server's back and has a check find that; their digest.
+/// Deletes the BLOB of a long document behind the server's back, and lets a check find the loss. Returns the digest.
 fn lose(farm: &Farm, content: &[u8]) -> String {
     std::fs::remove_file(file_with(&farm.data.join("blobs"), content).0).unwrap();
     assert!(farm.run(&["blobs", "check"]).is_err());
@@ -46,7 +46,7 @@ async fn accepted_losses_stop_nothing(engine: Engine) {
     on(&mut restore).await;
     let back = copy.json(&restore.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!((&back["missing_blobs"], &back["lost_blobs"]), (&Value::from(0), &Value::from(1)), "{back:#}");
-    // It is on record there too, and so the next backup is as good.
+    // The accepted loss is recorded in the restored farm too, so its next backup succeeds.
     copy.json(&["blobs", "faults"]);
     copy.json(&["backup", &place.text("later")]);
     let server = copy.start();
@@ -54,7 +54,7 @@ async fn accepted_losses_stop_nothing(engine: Engine) {
     assert!(there.get("kept/11.bin").await.unwrap().body == document("kept", 11));
     assert_ne!(there.get("kept/5.bin").await.unwrap().status, StatusCode::OK);
 
-    // What is lost from the backup itself was accepted by nobody.
+    // Loss within the backup itself was never accepted.
     drop(client);
     std::fs::remove_file(file_with(&place.path("backups/data/large"), &document("kept", 11)).0).unwrap();
     let found = farm.json_whatever(&["backup", "verify", &destination]);

@@ -1,4 +1,5 @@
-//! Places that backups cannot go to: stores, other places of backups, and whatever lies within or around them.
+//! Locations that are refused as backup destinations: BLOB stores, other backup destinations, and everything within or
+//! around them.
 
 use std::process::Command;
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 use crate::support::backups::{Place, filled};
 use crate::support::{Farm, files_below};
 
-/// Runs `strongroom backup` into a bucket of a service, which is told by this address; what it said when it failed.
+/// Runs `strongroom backup` into a bucket of an S3 service reached by `address`. Returns the error output on failure.
 fn backup(farm: &Farm, s3: &S3Server, address: &str, destination: &str) -> Result<Value, String> {
     let (mut command, secrets) = (Command::new(env!("CARGO_BIN_EXE_strongroom")), s3.secrets());
     command.args(["backup", destination, "--json", "--data"]).arg(&farm.data);
@@ -42,7 +43,7 @@ async fn a_bucket_that_holds_a_store_has_no_backups_in_or_around_it() {
         files
     };
     let before = objects();
-    // The same service by another address than the store's.
+    // The same service by an address other than the store's.
     let other = s3.address().replace("127.0.0.1", "localhost");
     for address in [&s3.address(), &other] {
         for prefix in ["/farm/documents", "/farm/documents/backups", "/farm/documents/data", "/farm", "", "/"] {
@@ -52,7 +53,7 @@ async fn a_bucket_that_holds_a_store_has_no_backups_in_or_around_it() {
     }
     assert_eq!(objects(), before, "nothing was left in the place of the store");
 
-    // A credential that opens the place alone: what is around it goes by its name.
+    // A credential that gives access to the destination only. The surroundings are then judged by their names.
     let proxy = FaultProxy::start(s3.address()).await;
     let denied = |path| Rule::always("GET", path, Trouble::Status(403, "AccessDenied"));
     proxy.set([
@@ -73,7 +74,7 @@ async fn a_bucket_that_holds_a_store_has_no_backups_in_or_around_it() {
     drop(strange.start());
     let refused = backup(&strange, &s3, &other, "s3://blobs/farm/backups").unwrap_err();
     assert!(refused.contains("another farm"), "{refused}");
-    // Who was refused keeps nobody away.
+    // The refused farm leaves nothing behind that would exclude others.
     backup(&farm, &s3, &other, "s3://blobs/farm/backups").unwrap();
     backup(&strange, &s3, &other, "s3://blobs/strange/backups").unwrap();
     let refused = backup(&strange, &s3, &other, "s3://blobs/strange").unwrap_err();

@@ -1,5 +1,5 @@
-//! What happens to a farm and to the place of its backups while one is taken: the place fills up or vanishes, bytes are replaced, collected,
-//! moved and damaged. A set is whole or is not there, and the next one goes on.
+//! Trouble in the farm and at the destination while a backup is taken: the destination fills up or vanishes, and bytes
+//! are replaced, collected, moved and damaged. A set is either complete or absent, and the next backup continues.
 
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,10 +14,10 @@ use serde_json::Value;
 use crate::support::backups::{Place, compare, document, fill, filled, restored, sets};
 use crate::support::{Disk, Farm, bytes, damage, keep_no_versions};
 
-/// How long something may take on a slow and busy machine.
+/// Timeout for one step on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// A backup that stands still: it has taken the content databases and copied no BLOB yet.
+/// A backup process stopped by SIGSTOP after it copied the content databases and before it copied any BLOB.
 struct Halted(Child);
 
 impl Halted {
@@ -28,7 +28,7 @@ impl Halted {
             command.arg("--data").arg(&farm.data).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
             let mut child = command.spawn().unwrap();
             let deadline = Instant::now() + PATIENCE;
-            // The configuration is taken last.
+            // The configuration database is copied last.
             while !destination.join("incoming/configuration.sqlite").exists() && child.try_wait().unwrap().is_none() {
                 assert!(Instant::now() < deadline, "the backup does not begin");
                 std::hint::spin_loop();
@@ -45,7 +45,7 @@ impl Halted {
         panic!("no backup could be stopped before its end");
     }
 
-    /// Lets it go on; how it ended, and what it said.
+    /// Resumes the backup. Returns its exit status and error output.
     fn go_on(mut self) -> (ExitStatus, String) {
         use std::io::Read;
         kill_process(Pid::from_raw(self.0.id() as i32).unwrap(), Signal::CONT).unwrap();
@@ -62,7 +62,7 @@ impl Drop for Halted {
     }
 }
 
-/// Collects at once; how many BLOBs that deleted.
+/// Collects without a window. Returns the number of deleted BLOBs.
 fn collect(farm: &Farm) -> u64 {
     let done = farm.json(&["blobs", "collect", "--immediate", "--share", "100"]);
     assert_eq!(done["state"], "finished", "{done:#}");
@@ -155,7 +155,7 @@ async fn what_a_running_backup_needs_is_neither_collected_nor_lost_when_it_moves
     let moved = farm.json(&["blobs", "migrate", "--to", "second", "--min-size", "0"]);
     assert_eq!((&moved["state"], &moved["failed"]), (&Value::from("finished"), &Value::from(0)), "{moved:#}");
     assert!(moved["message"].as_str().unwrap().contains("old copies stay"), "{moved:#}");
-    // An old copy that cannot be read any more is found where it is now.
+    // If the old copy of a BLOB cannot be read any more, the backup finds the BLOB at its new location.
     damage(&farm.data.join("blobs"), &document("kept", 11));
     let (status, said) = backup.go_on();
     assert!(status.success(), "{said}");
@@ -168,7 +168,7 @@ async fn what_a_running_backup_needs_is_neither_collected_nor_lost_when_it_moves
     farm.check_blobs();
 }
 
-/// A token of a farm whose first one came with the backup.
+/// Creates a token for a restored farm. The farm's first token came with the backup.
 fn farm_token(farm: &Farm) -> String {
     farm.token_named("restored")
 }
@@ -198,7 +198,7 @@ async fn a_kept_backup_of_databases_alone_holds_their_blobs_until_it_is_pruned()
     let client = server.client(&farm_token(&farm));
     compare(&client, "kept", 12).await;
 
-    // The restored farm knows of the set that it came from, and goes on holding what it needs.
+    // The restored farm knows the set that it was restored from, and still holds the BLOBs that this set needs.
     replace(&client).await;
     assert_eq!(collect(&farm), 0);
     farm.json(&["backup", &destination, "--retain", "last=1"]);

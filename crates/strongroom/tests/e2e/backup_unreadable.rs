@@ -1,5 +1,5 @@
-//! Descriptions of backups that cannot be read: the others are listed, kept and pruned as before, and nothing is removed that the damaged
-//! one may need.
+//! Unreadable backup descriptions. The other backups are listed, kept and pruned as before, and nothing is removed that
+//! the damaged one may need.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::backups::{Place, filled, restored, sets};
 use crate::support::{Farm, bytes, files_below, keep_no_versions};
 
-/// Tears the description of a set.
+/// Truncates the description of a set.
 fn tear(place: &Place, set: &str) -> PathBuf {
     let files = files_below(&place.path("backups/sets"));
     let file = files.into_iter().find(|file| file.to_str().unwrap().contains(&format!("/{set}-"))).unwrap();
@@ -18,14 +18,14 @@ fn tear(place: &Place, set: &str) -> PathBuf {
     file
 }
 
-/// A command that does what it is asked and tells of faults.
+/// Runs a command that completes and reports faults (exit status 1). Returns its JSON.
 fn faulty(farm: &Farm, words: &[&str]) -> Value {
     let refused = farm.run(&[words, &["--json"]].concat()).unwrap_err();
     assert_eq!(refused.status.code(), Some(1), "{words:?}: {}", refused.said);
     serde_json::from_str(&refused.said).unwrap()
 }
 
-/// Number of the long things in the place.
+/// Number of large files in the destination.
 fn stored(place: &Place) -> usize {
     files_below(&place.path("backups/data/large")).len()
 }
@@ -53,7 +53,7 @@ async fn a_damaged_description_hides_no_other_and_holds_what_it_may_need() {
     let said = farm.run(&["backup", "list", &destination]).unwrap_err().said;
     assert!(said.contains(&ids[2]) && said.contains("backup remove"), "{said}");
 
-    // The sets go by the rules; what they alone had stays, since nobody knows what the damaged one needs.
+    // Retention rules remove the sets, but their data stays, since the needs of the damaged set are unknown.
     let pruned = faulty(&farm, &["backup", "prune", &destination, "--retain", "last=1"]);
     assert_eq!((&pruned["removed"], &pruned["things"]), (&json!([ids[0]]), &json!(0)), "{pruned:#}");
     assert_eq!((of(&pruned["unreadable"]), stored(&place)), (vec![ids[1].clone()], before));
@@ -61,7 +61,7 @@ async fn a_damaged_description_hides_no_other_and_holds_what_it_may_need() {
     assert_eq!(taken["pruned"]["removed"], json!([ids[2]]), "{taken:#}");
     let said = farm.run(&["backup", &destination, "--retain", "last=1"]).unwrap_err().said;
     assert!(said.contains("is complete") && said.contains("cannot be read"), "{said}");
-    // Nor does it keep anybody from restoring another.
+    // The damaged set does not prevent the restore of another one.
     restored(Engine::Sqlite, &place, "backups", "copy", &[]).await;
 
     let refused = farm.run(&["backup", "remove", &destination, "17"]).unwrap_err();

@@ -1,4 +1,4 @@
-//! What backups and restorations say when something is wrong: documents by their paths, stores by their names, and what to do.
+//! Error messages of backups and restores: they name documents by path and stores by name, and say what to do.
 
 use blobs::testing::s3::S3Server;
 use database::Engine;

@@ -1,5 +1,5 @@
-//! Whole PostgreSQL servers in a backup: taken beside uploads, unpacked, started and served again; parts of them, and servers that cannot be
-//! copied, are refused.
+//! Backups of whole PostgreSQL servers: taken during uploads, unpacked, started and served. Restores of single parts,
+//! and servers that cannot be copied, are refused.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -13,14 +13,14 @@ use reqwest::StatusCode;
 use crate::support::backups::{Place, SIZES, by_description, compare, document, fill, filled};
 use crate::support::{Farm, Ledger, Random, files_below, keep_no_versions};
 
-/// A place that the server's user can get into.
+/// A directory that the PostgreSQL server's user can enter.
 fn open_place() -> Place {
     let place = Place::new();
     std::fs::set_permissions(place.path(""), PermissionsExt::from_mode(0o755)).unwrap();
     place
 }
 
-/// The name of the database in an address.
+/// The database name in a URL.
 fn name_of(address: &str) -> &str {
     address.rsplit('/').next().unwrap()
 }
@@ -43,7 +43,7 @@ async fn a_farm_comes_back_with_its_whole_server() {
     fill(&client, "kept", 12).await;
     let destination = place.text("backups");
     let take = || farm.json(&["backup", &destination, "--postgres", "basebackup"]);
-    // Documents come, are replaced and go while the server is copied.
+    // Documents are created, replaced and deleted while the server is copied.
     let (ledger, stop) = (Ledger::new(4, 4, SIZES), Arc::new(AtomicBool::new(false)));
     let load = ledger.load(&client, &mut Random::fresh(), &stop);
     ledger.wait_for(10).await;
@@ -53,7 +53,7 @@ async fn a_farm_comes_back_with_its_whole_server() {
     take();
     let third = take();
     println!("{} bytes at first, {} at last", first["new_bytes"], third["new_bytes"]);
-    // No BLOB is stored again. Of the server all that changed is: other tests have their databases there.
+    // No BLOB is stored again. The server's changed files are stored, including databases of other tests.
     assert!(third["new_bytes"].as_u64().unwrap() <= third["database_bytes"].as_u64().unwrap(), "{third:#}");
     let listed = farm.json(&["backup", "list", &destination]);
     assert_eq!(listed["sets"][0]["servers"].as_array().unwrap().len(), 1, "{listed:#}");
@@ -73,7 +73,7 @@ async fn a_farm_comes_back_with_its_whole_server() {
     let copy = Farm::at(place.path("copy"));
     refused(&copy, &[], "restore that first by --postgres-directory");
 
-    // The older of both is restored, into a new place.
+    // Restores the older of the two backups into a new directory.
     let set = first["id"].as_str().unwrap();
     let out = by_description(&place, "backups", set);
     let tar = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
@@ -114,7 +114,7 @@ async fn a_farm_comes_back_with_its_whole_server() {
     compare(&client, "new", 6).await;
     assert!(server.stop().success());
 
-    // The restored farm is backed up like any other, unless its server does not let itself be copied.
+    // The restored farm is backed up as usual, unless its server does not allow a base backup.
     drop(running);
     let running = Cluster::start(&place.path("cluster"), &["max_wal_senders=0"]);
     let other = place.text("other");
@@ -153,7 +153,7 @@ async fn what_cannot_be_copied_as_a_whole_is_refused_with_the_remedy() {
     sql(&content, "ALTER ROLE plain REPLICATION");
     farm.json(&["backup", &destination, "--postgres", "basebackup"]);
 
-    // Damaged bytes make no server.
+    // No server is created from damaged data.
     let chunk = files_below(&place.path("theirs/data/large")).pop().unwrap();
     let mut bytes = std::fs::read(&chunk).unwrap();
     let middle = bytes.len() / 2;
@@ -194,7 +194,7 @@ async fn servers_and_files_come_back_together_and_pruning_keeps_what_servers_nee
     compare(&client, "kept", 6).await;
     compare(&client, "later", 6).await;
 
-    // Each of several servers gets a directory.
+    // Each server gets its own directory.
     copy.json(&["site", "database", "add", "second", "--location", &fresh_postgres().await]);
     let other = place.text("other");
     copy.json(&["backup", &other, "--postgres", "basebackup"]);

@@ -1,5 +1,4 @@
-//! Settings are looked at before anything is made: what is wrong is named with its file, and no farm and no directory
-//! is left.
+//! Settings are checked before anything is created. Errors name the file, and no farm or directory is left behind.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,9 +8,10 @@ use database::Engine;
 use crate::support::Farm;
 use crate::support::backups::{Place, filled};
 
-/// Runs the server with these words on a data directory that is not there; what it said when it refused.
+/// Runs the server with these arguments on a data directory that does not exist. Returns the error output of the
+/// refusal.
 fn refused(data: &Path, words: &[&str]) -> String {
-    // A server that starts all the same ends with another status.
+    // A server that starts anyway is ended by `timeout`, with a different exit status.
     let mut command = Command::new("timeout");
     command.args(["60", env!("CARGO_BIN_EXE_strongroom"), "serve", "--listen", "127.0.0.1:0"]).args(words);
     let ended = command.arg("--data").arg(data).output().unwrap();
@@ -49,7 +49,7 @@ fn a_data_directory_that_is_a_file_is_named() {
     assert_eq!(std::fs::read(&file).unwrap(), b"kept");
 }
 
-/// Makes a key and a certificate of that name.
+/// Creates a key and a self-signed certificate for `name`.
 fn certificate(directory: &Path, name: &str) {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"])

@@ -1,5 +1,5 @@
-//! Every operation of the real server against bodies and heads that none of them wants, in a memory group of 300 MB
-//! where the system lets a test make one.
+//! Sends unwanted bodies and headers to every operation of the real server, which runs in a memory cgroup of 300 MB
+//! where the system allows the test to create one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ use serde_json::Value;
 use crate::support::wire::{Http, Sent, Wire};
 use crate::support::{Farm, Server, processes};
 
-/// Most memory of the server, in bytes.
+/// Memory limit of the server, in bytes.
 const MOST_MEMORY: u64 = 300 << 20;
-/// Bytes that are sent where nobody says to stop.
+/// Bytes sent if the server does not stop the client.
 const MUCH: u64 = 6 << 20;
 const PIECE: usize = 64 << 10;
-/// Longest time until a request is answered or its connection closed.
+/// Timeout for a response or the end of the connection.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Operations that stream documents: only quotas and policies bound them.
+/// Operations that stream documents. Only quotas and policies limit them.
 const DOCUMENTS: [&str; 8] = [
     "PUT /api/v1/content/{path}",
     "PUT /api/v1/items/{id}/content",
@@ -33,18 +33,18 @@ const DOCUMENTS: [&str; 8] = [
     "POST /items/{id}/replace",
     "PUT /dav/{path}",
 ];
-/// A row for each route of the pages; another test sees to it that none is missing.
+/// One row for each page route. Another test ensures that none is missing.
 const PAGES: &str = include_str!("../../../http/src/tests/access/pages.txt");
 const WEBDAV: [&str; 10] =
     ["PROPFIND", "PROPPATCH", "MKCOL", "LOCK", "UNLOCK", "REPORT", "SEARCH", "COPY", "MOVE", "PUT"];
 const FORM: &str = "application/x-www-form-urlencoded";
 const PARTS: &str = "multipart/form-data; boundary=cut";
 
-/// A group of processes with a bound on their memory.
+/// A cgroup with a memory limit.
 struct Group(PathBuf);
 
 impl Group {
-    /// A new one, by either version of the system's interface.
+    /// Creates the cgroup, with version 1 or 2 of the interface. Returns `None` if neither works.
     fn new() -> Option<Self> {
         let name = format!("strongroom-bodies-{}", std::process::id());
         for (root, limit) in [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")] {
@@ -57,7 +57,7 @@ impl Group {
         None
     }
 
-    /// The words by which a program is started in it.
+    /// The command prefix that starts a program in the cgroup.
     fn words(&self) -> Vec<String> {
         let processes = self.0.join("cgroup.procs").to_str().unwrap().to_owned();
         ["sh", "-c", "echo $$ > \"$0\" && exec \"$@\"", &processes].map(str::to_owned).into()
@@ -70,18 +70,18 @@ impl Drop for Group {
             if std::fs::remove_dir(&self.0).is_ok() || !self.0.exists() {
                 return;
             }
-            // sleep: the group is in use until the last process in it is gone, nothing tells of it
+            // sleep: polled, since the cgroup stays busy until its last process has exited, without a notification
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 }
 
-/// One operation.
+/// An operation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Operation {
-    /// Method and route, as people read them.
+    /// Method and route.
     name: String,
-    /// The media type of its body.
+    /// Media type of the body.
     kind: String,
 }
 
@@ -94,7 +94,7 @@ impl Operation {
         self.name.split_once(' ').unwrap().1
     }
 
-    /// An address that it serves.
+    /// A concrete path for the operation's route.
     fn path(&self, library: &str) -> String {
         let id = if self.route().contains("upload") || self.route().contains("documents") { library } else { "1" };
         let words = self.route().replace("{id}", id).replace("{path}", "Documents/endless.bin");
@@ -102,7 +102,7 @@ impl Operation {
         path.join("/") + if self.route().ends_with("/documents") { "?name=endless.bin" } else { "" }
     }
 
-    /// Header fields without which it would not look at a body.
+    /// Header fields that the operation requires before it reads a body.
     fn fields(&self) -> Vec<(&'static str, &str)> {
         let mut fields = vec![("content-type", self.kind.as_str())];
         if self.route().starts_with("/api/v1/uploads") {
@@ -115,7 +115,7 @@ impl Operation {
         fields
     }
 
-    /// How a body of its kind begins that has no end.
+    /// The beginning of an endless body of the operation's media type.
     fn begin(&self) -> &'static str {
         match self.kind.as_str() {
             "application/json" => "{\"name\":\"",
@@ -126,7 +126,7 @@ impl Operation {
         }
     }
 
-    /// A body of its kind with 10,000 fields.
+    /// A body of the operation's media type with 10,000 fields.
     fn many(&self) -> String {
         let all = |of: fn(usize) -> String| (0..10_000).map(of).collect::<String>();
         match self.kind.as_str() {
@@ -144,7 +144,7 @@ impl Operation {
     }
 }
 
-/// A body that begins like this, goes on for long, and then either ends or leaves the server waiting.
+/// A long body that starts with `begin`, and then either ends or stalls.
 fn long(begin: &'static str, ends: bool) -> Sent {
     let piece = Bytes::from(vec![b'a'; PIECE]);
     let pieces = (0..MUCH / PIECE as u64).map(move |_| piece.clone());
@@ -155,7 +155,7 @@ fn long(begin: &'static str, ends: bool) -> Sent {
     }
 }
 
-/// All that the document describes.
+/// All operations in the OpenAPI document.
 async fn described(server: &Server) -> BTreeSet<Operation> {
     let text = server.client("").send(reqwest::Method::GET, "/api/openapi.json", Vec::new()).await.unwrap();
     let document: Value = text.json();
@@ -173,9 +173,9 @@ async fn described(server: &Server) -> BTreeSet<Operation> {
     all
 }
 
-/// All pages.
+/// All page routes.
 fn pages() -> BTreeSet<Operation> {
-    // What is indented goes on with the row above it.
+    // Indented lines continue the row above.
     let rows = PAGES.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', ' ']));
     let operations = rows.map(|row| {
         let (method, address) = row.split('|').next().unwrap().trim().split_once(' ').unwrap();
@@ -195,7 +195,7 @@ fn webdav() -> BTreeSet<Operation> {
     WEBDAV.map(|verb| Operation { name: format!("{verb} /dav/{{path}}"), kind: "application/xml".to_owned() }).into()
 }
 
-/// The status of the answer; none when there was none.
+/// Sends a request. Returns the status of the response, or `None` if there was none.
 async fn send(wire: &Wire, operation: &Operation, path: &str, more: &[(&str, &str)], body: Sent) -> Option<u16> {
     let fields = [operation.fields().as_slice(), more].concat();
     let sent = tokio::time::timeout(PATIENCE, wire.try_send(operation.method(), path, &fields, body)).await;
@@ -205,7 +205,7 @@ async fn send(wire: &Wire, operation: &Operation, path: &str, more: &[(&str, &st
     status
 }
 
-/// Tries one operation with everything that it should not take.
+/// Sends an operation everything that it should not accept.
 async fn tried(wire: &Wire, operation: &Operation, library: &str, known: bool) {
     let path = operation.path(library);
     let takes = known && DOCUMENTS.contains(&operation.name.as_str());
@@ -244,7 +244,7 @@ async fn no_operation_takes_what_it_does_not_want() {
     assert!(server.is_alive(), "the server was ended");
     let ready = server.client("").send(reqwest::Method::GET, "/readyz", Vec::new()).await.unwrap();
     assert_eq!(ready.status.as_u16(), 200, "{}", ready.text());
-    // The pages of the program itself are those of a file, which the system takes back when it needs room.
+    // Pages of the executable are file-backed. The kernel reclaims them under memory pressure, so they do not count.
     let figure = |name| processes::memory(server.pid(), name) << 10;
     let most = figure("VmHWM").saturating_sub(figure("RssFile"));
     let held = if group.is_some() { "held by a group" } else { "held by nothing" };

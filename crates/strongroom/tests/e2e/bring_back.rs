@@ -1,4 +1,4 @@
-//! What is damaged is named, and so is the command that brings it back: that very command does.
+//! Errors name the damaged part and the command that restores it, and exactly this command works.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use model::{Id, Timestamp};
 use crate::support::backups::{Place, document, filled};
 use crate::support::{Farm, bytes, damage, file_with, files_below};
 
-/// Writes over the beginning of a file, or over all behind it.
+/// Overwrites either the first 100 bytes of a file or everything after the first 4,096.
 fn garble(file: &Path, header: bool) {
     let mut found = fs::read(file).unwrap();
     let part = if header { 0..100 } else { 4_096..found.len() };
@@ -19,7 +19,7 @@ fn garble(file: &Path, header: bool) {
     fs::write(file, found).unwrap();
 }
 
-/// Runs the command of a restoration that was said, elsewhere and with nothing but BACKUP replaced.
+/// Runs the `strongroom restore` command that an error message quotes, in another directory. Only BACKUP is replaced.
 fn follow(said: &str, backup: &str) {
     let quoted = said.split('`').find(|part| part.starts_with("strongroom restore BACKUP ")).expect(said);
     let words = quoted.strip_prefix("strongroom").unwrap().replace("BACKUP", backup);
@@ -30,7 +30,7 @@ fn follow(said: &str, backup: &str) {
     assert!(ended.status.success(), "{quoted}: {}", String::from_utf8_lossy(&ended.stderr));
 }
 
-/// Adds errors about BLOBs to a job, as a store that does not answer leaves them.
+/// Adds errors about BLOBs to a job, as left by a store that does not respond.
 async fn add_errors(configuration: &Path, job: Id, count: usize) {
     let place = Location::Sqlite(configuration.to_owned());
     let database = Database::open(&place, Schema::Configuration, &Options::default()).await.unwrap();
@@ -129,7 +129,7 @@ async fn a_damaged_content_database_is_named_with_what_brings_it_back() {
         let checked = farm.run(&["blobs", "check"]).unwrap_err().said;
         assert!(checked.contains(&help) && !checked.contains("jobs resume"), "{checked}");
         assert!(checked.contains("as it was at the backup: later changes to it are lost"), "{checked}");
-        // Far more errors than are shown.
+        // More errors than are shown, and in the second case more than one page of them.
         let job = latest_job(&farm);
         let configuration = farm.data.join("configuration.sqlite");
         add_errors(&configuration, job.parse().unwrap(), if header { 25 } else { 1_025 }).await;
@@ -171,7 +171,7 @@ async fn jobs_name_what_helps_and_going_on_only_where_it_does() {
     assert!(!ended.contains("jobs resume") && !ended.contains("repair"), "{ended}");
     farm.check_blobs();
 
-    // A store that is away is looked at again, once it is back.
+    // Once an unavailable store is back, its BLOBs are checked again.
     fs::rename(farm.data.join("second"), farm.data.join("away")).unwrap();
     let away = farm.run(&["blobs", "check"]).unwrap_err().said;
     assert!(away.contains("jobs resume") && !away.contains("strongroom restore"), "{away}");
@@ -196,7 +196,7 @@ async fn what_a_restoration_leaves_is_not_called_an_upload_that_broke_off() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repair_of_nothing_says_what_can_be_repaired_and_where_secrets_are_looked_for() {
     let scratch = tempfile::tempdir().unwrap();
-    // Nothing is opened for that, also where there is no farm.
+    // The arguments are refused before the farm is opened, so this works even without a farm.
     let farm = Farm::at(scratch.path().join("data"));
     let said = farm.run(&["blobs", "repair"]).unwrap_err().said;
     for way in

@@ -1,5 +1,5 @@
-//! Answers that cannot be sent to their end: the client never takes what came for the whole, and the log says which request
-//! it was, which document and why. A client that goes away is no fault.
+//! Responses that break off. The client never takes the partial content for the whole, and the log names the request,
+//! the document and the reason. A client that disconnects is not an error.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use crate::streams::unpacked;
 use crate::support::wire::{Http, Wire};
 use crate::support::{Farm, Server, bytes, damage};
 
-/// More than the system keeps for a connection on both sides.
+/// More than the socket buffers of both sides hold.
 const BIG: usize = 20_000_000;
 
-/// The line of the log about one request that has these words.
+/// Waits for the log line about a request that contains `words`.
 async fn logged(server: &Server, request: &str, words: &str) -> String {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
@@ -22,7 +22,7 @@ async fn logged(server: &Server, request: &str, words: &str) -> String {
             return line.to_owned();
         }
         assert!(Instant::now() < deadline, "nothing says \"{words}\" of {request}:\n{said}");
-        // sleep: what the server says is asked for, nothing tells of it
+        // sleep: polled, since log lines arrive without a notification
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -33,7 +33,7 @@ async fn damage_in_the_middle_ends_a_download_and_an_archive_early_and_is_logged
     let server = farm.start();
     let token = farm.token();
     let client = server.client(&token);
-    // Once damage is on record, the document is refused as a whole: each download has one of its own.
+    // Once damage is recorded, the document is refused as a whole. Each download therefore has its own document.
     let own = ["one-rest.bin", "one-dav.bin", "two-rest.bin", "two-dav.bin"];
     let names = ["some/first.bin", "some/second.bin", "some/third.bin"].map(str::to_owned);
     let names: Vec<String> = names.into_iter().chain(own.map(|name| format!("alone/{name}"))).collect();
@@ -50,7 +50,7 @@ async fn damage_in_the_middle_ends_a_download_and_an_archive_early_and_is_logged
     for http in [Http::One, Http::Two] {
         let wire = Wire::with_token(&server, http, &token);
         let archive = format!("/api/v1/archive?ids={folder}");
-        // Once the damage is on record, an archive is made without the document.
+        // Once the damage is recorded, archives are made without the document.
         let first = (http == Http::One).then(|| archive.clone());
         let number = if http == Http::One { "one" } else { "two" };
         let downloads = [("/api/v1/content", "rest"), ("/dav", "dav")];

@@ -1,5 +1,5 @@
-//! Clocks that step by a year, either way: versions keep their order, identifiers stay unique, and nothing young is
-//! deleted for good.
+//! Clock jumps of a year in either direction. Versions keep their order, identifiers stay unique, and nothing recent is
+//! permanently deleted.
 
 use database::Engine;
 use reqwest::Method;
@@ -8,9 +8,10 @@ use serde_json::Value;
 use crate::support::backups::{Place, sets};
 use crate::support::{Client, Farm, bytes};
 
-/// Runs what comes from now on with a clock that is off by so many days, while time goes as it does.
+/// Runs all following commands with a clock that is off by `days` but runs at normal speed.
 fn set_clock(farm: &mut Farm, days: i64) {
-    // Loaded at once and not through its command, so that the program stays the child of whoever starts it.
+    // The library is preloaded directly rather than through the `faketime` command, so that the program stays a direct
+    // child of the test.
     let library = "LD_PRELOAD=/usr/$LIB/faketime/libfaketime.so.1";
     let offset = format!("FAKETIME={days:+}d");
     farm.under = match days {
@@ -29,7 +30,7 @@ fn id(item: &Value) -> u64 {
     item["id"].as_str().unwrap().parse().unwrap()
 }
 
-/// Entries of a recycle bin.
+/// Number of entries in a recycle bin.
 async fn waiting(client: &Client, bin: &str) -> usize {
     read(client, bin).await["items"].as_array().unwrap().len()
 }
@@ -97,7 +98,7 @@ async fn what_is_young_is_not_deleted_for_good_when_the_clock_is_a_year_ahead() 
     assert!(farm.json_whatever(&["clock", "show"])["ahead_seconds"].as_u64().unwrap() > 300 * 24 * 3600);
     assert!(server.stop().success());
 
-    // The clock is right again: so is everything else.
+    // Once the clock is right again, so is everything else.
     set_clock(&mut farm, 0);
     let server = farm.start();
     let client = server.client(&farm.token_named("back"));
@@ -106,7 +107,7 @@ async fn what_is_young_is_not_deleted_for_good_when_the_clock_is_a_year_ahead() 
     assert!(client.get("kept.bin").await.unwrap().body == kept);
     assert!(server.stop().success());
 
-    // Only when somebody says that a year went by is what was deleted then old.
+    // Deleted items count as old only after an administrator accepts that a year has passed.
     set_clock(&mut farm, 365);
     farm.json(&["clock", "accept"]);
     let server = farm.start();
@@ -114,11 +115,11 @@ async fn what_is_young_is_not_deleted_for_good_when_the_clock_is_a_year_ahead() 
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
     while waiting(&client, &bin).await > 0 {
         assert!(std::time::Instant::now() < deadline, "what is old enough is removed at the start");
-        // sleep: the clean-up is done in the background, nothing tells of it
+        // sleep: polled, since the clean-up runs in the background without a notification
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     assert!(server.stop().success());
-    // What is due is still deleted: marked now, and deleted when its window is over by a clock that somebody accepted.
+    // BLOBs that are due are still deleted: marked now, and deleted when their window has ended by an accepted clock.
     let deleted = |farm: &Farm| farm.json(&["blobs", "collect"])["results"]["deleted_blobs"].as_u64().unwrap_or(0);
     assert_eq!(deleted(&farm), 0, "its window has only begun");
     set_clock(&mut farm, 730);
@@ -141,7 +142,7 @@ async fn rules_of_retention_keep_the_backup_that_was_just_taken_whatever_the_clo
         set_clock(&mut farm, days);
         let health = farm.json_whatever(&["blobs", "health"]).to_string();
         assert!(health.contains("backup-overdue"), "at {days} days: {health}");
-        // Only with the clock a year ahead is there one from the past.
+        // Only with the clock a year ahead is the existing backup in the past.
         assert_eq!(health.contains("has not come yet"), days <= 0, "at {days} days: {health}");
         let taken = farm.json(&["backup", &place, "--retain", "last=1"]);
         let taken = taken["id"].as_str().unwrap_or_else(|| panic!("{taken:#}")).to_owned();
@@ -172,7 +173,7 @@ async fn keys_locks_links_tokens_and_unfinished_uploads_are_there_again_with_the
     let links = format!("/api/v1/items/{item}/links");
     let link = client.send_json(Method::POST, &links, &serde_json::json!({ "days": 7 })).await.unwrap();
     assert!(link.status.is_success(), "{}", link.text());
-    // The Base64 of `Documents/big.bin`.
+    // Base64 of `Documents/big.bin`.
     let tus =
         [("tus-resumable", "1.0.0"), ("upload-length", "1000"), ("upload-metadata", "path RG9jdW1lbnRzL2JpZy5iaW4=")];
     let begun = client.send_with(Method::POST, "/api/v1/uploads", &tus, Vec::new()).await.unwrap();
@@ -184,7 +185,7 @@ async fn keys_locks_links_tokens_and_unfinished_uploads_are_there_again_with_the
         set_clock(&mut farm, days);
         let server = farm.start();
         let other = server.client(&farm.token_named(&format!("at{days}")));
-        // Signing in, locking and starting are what removes rows that have ended.
+        // Signing in, locking and starting the server are the operations that remove expired rows.
         assert_eq!(read(&other, &links).await["items"][0]["ended"], days > 0, "the link at {days} days");
         let name = format!("other{days}.bin");
         assert!(other.put(&name, bytes(3, 2_000)).await.unwrap().status.is_success());

@@ -1,4 +1,5 @@
-//! A farm whose BLOBs lie in a real S3 server: work goes on beside its troubles, and nothing is lost or taken for lost.
+//! A farm whose BLOBs are in a real S3 server. Work continues during failures of the service, and nothing is lost or
+//! wrongly reported as lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,7 @@ use crate::support::{Farm, Ledger, Random, bytes, empty, files_below, keep_no_ve
 
 const SIZES: &[usize] = &[300, 20_000, 150_000, 9_000_000];
 
-/// A store on this address, encrypted and compressed, that takes the farm's new BLOBs.
+/// Adds an encrypted and compressed store at this address and makes it the active store.
 pub fn use_cloud(farm: &Farm, address: &str) {
     let endpoint = format!("endpoint=http://{address}");
     let add = ["blobs", "stores", "add", "cloud", "--kind", "s3", "--bucket", "blobs/farm", "--set", &endpoint];
@@ -50,7 +51,7 @@ async fn work_in_the_cloud(engine: Engine) {
     let refused = ledger.refused();
     assert!(refused.is_empty(), "the server refused what it must take: {refused:#?}");
     ledger.verify(&server.client(&token), false).await;
-    // What was uploaded while the policy changed under it may still be there.
+    // Documents uploaded while the policy changed may still be in the old store.
     farm.json(&["blobs", "migrate", "--from", "cloud", "--to", "files"]);
     farm.check_blobs();
     assert!(server.stop().success());
@@ -76,7 +77,7 @@ async fn troubles_of_a_remote_store_are_told_and_never_taken_for_absence() {
     let client = server.client(&farm.token());
     assert!(client.put("near.bin", bytes(1, 100_000)).await.unwrap().status.is_success());
     use_cloud(&farm, proxy.address());
-    // A cache would hide the troubles of reading.
+    // A cache would hide failing reads.
     farm.json(&["blobs", "stores", "set", "cloud", "--set", "cache_bytes=0"]);
     assert!(client.put("far.bin", bytes(2, 100_000)).await.unwrap().status.is_success());
     assert_eq!(client.get("far.bin").await.unwrap().body, bytes(2, 100_000));
@@ -89,7 +90,7 @@ async fn troubles_of_a_remote_store_are_told_and_never_taken_for_absence() {
         assert_eq!(answer.status, expected, "{trouble:?}: {}", answer.text());
         assert_eq!(client.get("near.bin").await.unwrap().body, bytes(1, 100_000), "other stores go on");
     }
-    // Other bytes are damage, until a check gets the right ones.
+    // Different bytes count as damage until a check reads the right ones.
     assert_eq!(recorded(&farm, 1).await[0]["state"], "damaged");
     proxy.set([]);
     farm.check_blobs();
@@ -98,11 +99,11 @@ async fn troubles_of_a_remote_store_are_told_and_never_taken_for_absence() {
     let refused = client.put("new.bin", bytes(3, 100_000)).await.unwrap();
     assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{}", refused.text());
     assert_eq!(client.get("new.bin").await.unwrap().status, StatusCode::NOT_FOUND, "nothing half stored");
-    // A reply that was lost is no loss.
+    // A lost response does not mean a lost object.
     proxy.set([Rule::once("PUT", "blobs/", Trouble::LoseReply)]);
     let answer = client.put("new.bin", bytes(3, 100_000)).await.unwrap();
     assert!(answer.status.is_success(), "{}", answer.text());
-    // Neither a check nor a collection takes an error for absence.
+    // Neither a check nor a collection takes an error for a missing object.
     proxy.set([Rule::always("GET", "blobs/", Trouble::Status(500, "InternalError"))]);
     assert!(farm.run(&["blobs", "check"]).is_err());
     assert!(farm.run(&["blobs", "collect", "--immediate"]).is_err());
@@ -117,7 +118,7 @@ async fn troubles_of_a_remote_store_are_told_and_never_taken_for_absence() {
     assert!(wrong.said.contains("refuses the credential"), "{}", wrong.said);
     farm.json(&["blobs", "stores", "rotate-key", "cloud"]);
     assert_eq!(client.get("far.bin").await.unwrap().body, bytes(2, 100_000), "old BLOBs are read with their old key");
-    // The secrets are nowhere in the open.
+    // No secret is stored in plaintext.
     let database = std::fs::read(farm.data.join("configuration.sqlite")).unwrap();
     assert!(!database.windows(8).any(|window| window == b"testtest"), "the credential lies open in the database");
 }
@@ -178,7 +179,7 @@ async fn a_collection_that_does_after_all_what_it_could_not_ends_without_errors(
     proxy.set([]);
     let again = farm.json(&["jobs", "resume", id]);
     assert_eq!((&again["state"], &again["failed"], &again["errors"]), (&json!("finished"), &json!(0), &json!([])));
-    // What is ended for good does not go on, and says so.
+    // An aborted job cannot be resumed, and the error says so.
     farm.json(&[
         "jobs",
         "pause",
@@ -201,7 +202,7 @@ async fn a_lost_bucket_is_filled_again_by_a_restoration_and_what_it_still_has_is
     use_cloud(&farm, &s3.address());
     let client = server.client(&token);
     fill(&client, "kept", 12).await;
-    // Longer than one object.
+    // Too large for a single object, so it is stored as an envelope and a data object.
     let long = bytes(9, 20_000_000);
     assert!(client.put("long.bin", long.clone()).await.unwrap().status.is_success());
     let destination = place.text("backups");
@@ -226,7 +227,7 @@ async fn a_lost_bucket_is_filled_again_by_a_restoration_and_what_it_still_has_is
     let stores = farm.json(&["blobs", "stores", "list"]);
     assert!(stores.as_array().unwrap().iter().any(|store| store["kind"] == "s3"), "{stores:#}");
 
-    // One is lost, another is damaged, and of a third the envelope alone is left.
+    // One BLOB is lost, another is damaged, and of a third only the envelope is left.
     let objects = files_below(&s3.bucket().join("farm/blobs"));
     let of_size =
         |size: usize| objects.iter().find(|path| path.to_str().unwrap().ends_with(&format!(".{size}"))).unwrap();
@@ -241,14 +242,14 @@ async fn a_lost_bucket_is_filled_again_by_a_restoration_and_what_it_still_has_is
     assert_eq!(restored["present_blobs"], blobs - 3, "{restored:#}");
     all_there(&farm).await;
 
-    // Without the flag a restored farm has stores of its own and leaves the bucket alone.
+    // Without the flag, the restored farm has its own stores and leaves the bucket alone.
     let copy = Farm::at(place.path("copy"));
     copy.json(&["restore", &destination]);
     all_there(&copy).await;
     let stores = copy.json(&["blobs", "stores", "list"]);
     assert!(stores.as_array().unwrap().iter().all(|store| store["kind"] != "s3"), "{stores:#}");
 
-    // A bucket that another farm took meanwhile is not written to.
+    // A bucket that another farm has taken meanwhile is not written to.
     empty(&s3.bucket());
     let other = Farm::on(Engine::Sqlite).await;
     let _server = other.start();
@@ -288,7 +289,7 @@ async fn a_bucket_is_one_store_by_whatever_address_it_is_named() {
     }
     assert_eq!(farm.json(&["blobs", "stores", "list"]).as_array().unwrap().len(), 3, "none was added");
     assert_eq!(files_below(&s3.bucket()), before, "nothing is left behind");
-    // Another prefix is another place.
+    // Another prefix is a separate store.
     let endpoint = format!("endpoint=http://{direct}");
     let add = ["blobs", "stores", "add", "second", "--kind", "s3", "--bucket", "blobs/second", "--set", &endpoint];
     farm.json(&[&add[..], &["--secret", "key_id=test", "--secret", "secret=testtest"]].concat());
@@ -311,7 +312,7 @@ async fn a_bucket_that_belongs_to_one_farm_is_refused_to_another() {
     let refused = theirs.run(&[&add[..], &secrets].concat()).unwrap_err();
     assert!(refused.said.contains("belongs to farm"), "{}", refused.said);
     assert_eq!(theirs.json(&["blobs", "stores", "list"]).as_array().unwrap().len(), 2, "it was not added");
-    // Nor is the other farm let in when it means to move its BLOBs there.
+    // The other farm cannot migrate its BLOBs there either.
     assert!(theirs.run(&["blobs", "migrate", "--to", "cloud"]).is_err());
     assert_eq!(files_below(&s3.bucket()), before);
     assert_eq!(client.get("ours.bin").await.unwrap().body, bytes(1, 100_000));

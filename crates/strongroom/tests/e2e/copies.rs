@@ -1,4 +1,5 @@
-//! A farm and its copy on the same store: one of them holds it, and the other can neither write to it nor delete from it.
+//! A farm and its copy on the same store. One of them owns the store, and the other can neither write to it nor delete
+//! from it.
 
 use blobs::testing::s3::S3Server;
 use database::Engine;
@@ -19,7 +20,7 @@ async fn one_holds_the_store(living: &Farm, client: &Client, place: &Place, stor
     let destination = place.text("backups");
     living.json(&["backup", &destination]);
     fill(client, "later", 6).await;
-    // What the copy needs and the living farm does not.
+    // Contents that the copy needs and the original farm does not.
     for number in [2, 3] {
         assert!(client.put(&format!("kept/{number}.bin"), document("new", number)).await.unwrap().status.is_success());
     }
@@ -46,7 +47,7 @@ async fn one_holds_the_store(living: &Farm, client: &Client, place: &Place, stor
     fill(&copied, "mine", 6).await;
     copy.check_blobs();
 
-    // Taken back, it is the copy that can write to it no more.
+    // After the take-over, the copy can no longer write to the store.
     living.json(&["blobs", "stores", "take-over", store]);
     assert!(living.run(&["blobs", "stores", "take-over", store]).unwrap_err().said.contains("nobody else holds"));
     assert!(client.put("more/2.bin", document("more", 4)).await.unwrap().status.is_success());

@@ -1,4 +1,5 @@
-//! Saves that are cut short, and documents that somebody else has locked: rclone, cadaver, davfs2 and gio leave the version that was there.
+//! Interrupted saves, and documents locked by another user. rclone, cadaver, davfs2 and gio leave the previous version
+//! unchanged.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -13,11 +14,11 @@ use crate::mounted::{can_mount, davfs, gio, until};
 use crate::support::{Client, Farm, Server, bytes};
 use crate::webdav::{rclone_command, run, versions};
 
-/// Bytes that a way lets through, and those of a save that does not get through it.
+/// Bytes that the lossy connection forwards. `LARGE` is the size of a save that exceeds them.
 const PASSED: u64 = 1_000_000;
 const LARGE: usize = 3_000_000;
 
-/// A way to the server on which what a client sends is lost from the millionth byte of a connection on.
+/// A TCP proxy in front of the server that drops what a client sends after the first [`PASSED`] bytes of a connection.
 struct Way {
     host: String,
     lossy: Arc<AtomicBool>,
@@ -31,7 +32,7 @@ impl Way {
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let (lossy, server) = (lossy.clone(), server.clone());
-                // A connection that breaks is what these tests are about.
+                // Broken connections are expected in these tests.
                 std::thread::spawn(move || pass(client, &server, &lossy).ok());
             }
         });
@@ -50,13 +51,13 @@ fn pass(mut client: TcpStream, server: &str, lossy: &AtomicBool) -> std::io::Res
     let passed = std::io::copy(&mut (&mut client).take(PASSED), &mut server)?;
     if passed == PASSED {
         lossy.store(true, Ordering::SeqCst);
-        // Until the client is gone.
+        // Reads until the client disconnects.
         std::io::copy(&mut client, &mut std::io::sink())?;
     }
     server.shutdown(Shutdown::Both)
 }
 
-/// A farm with a document of two versions.
+/// A farm with a document that has two versions.
 async fn with_document() -> (Farm, Server, Client) {
     let farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();
@@ -72,7 +73,7 @@ async fn is_as_before(client: &Client) {
     assert_eq!(versions(client, "a.txt").await, ["2.0", "1.0"]);
 }
 
-/// Starts a program, ends it in the middle of what it sends, and finds the document as it was and free.
+/// Starts a program and kills it in the middle of a save. The document must be unchanged and unlocked afterwards.
 async fn ended_half_way(way: &Way, client: &Client, command: &mut Command, words: &str) {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
@@ -132,7 +133,7 @@ async fn gnome_files() {
     let scratch = tempfile::tempdir().unwrap();
     std::fs::write(scratch.path().join("large.bin"), bytes(1, LARGE)).unwrap();
     let way = Way::to(&server);
-    // With the session ends the part of GNOME that sends.
+    // The GNOME process that sends the data ends with its session.
     gio(&way.host, scratch.path(), r#"timeout -s KILL 10 gio save "$U/a.txt" <large.bin || true"#);
     assert!(way.is_lossy(), "nothing was sent");
     is_as_before(&client).await;
@@ -158,7 +159,7 @@ async fn davfs2() {
     drop(open);
     run(Command::new("umount").args(["-i", "-l", &place]));
     is_as_before(&client).await;
-    // Its lock is left, and an administrator ends it.
+    // The lock of the killed client remains until an administrator removes it.
     assert_eq!(client.put("a.txt", b"mine".to_vec()).await.unwrap().status.as_u16(), 423);
     let item = client.send(Method::GET, "/api/v1/items/by-path?path=Documents/a.txt", Vec::new()).await.unwrap();
     let id = serde_json::from_slice::<serde_json::Value>(&item.body).unwrap()["id"].as_str().unwrap().to_owned();

@@ -1,5 +1,5 @@
-//! Content databases that their disk gives badly or not at all: the server finds out by itself, everybody is told what it is and what to do,
-//! and the other databases are looked at all the same.
+//! Content databases that the disk returns damaged or not at all. The server detects this by itself, users and
+//! administrators are informed of the cause and the remedy, and the other databases are still checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::support::{Client, Farm, Injector, bytes, damage};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A farm with a second content database, in a directory of its own, and documents that lie in it.
+/// A farm with a second content database in its own directory, with documents in it.
 async fn farm_with_second(scratch: &Path) -> (Farm, PathBuf) {
     let folder = scratch.join("disk");
     fs::create_dir(&folder).unwrap();
@@ -34,7 +34,7 @@ async fn farm_with_second(scratch: &Path) -> (Farm, PathBuf) {
     (farm, file)
 }
 
-/// A document that stays in the database.
+/// Content small enough to stay in the database.
 fn small(number: u64) -> Vec<u8> {
     bytes(number, 1_500)
 }
@@ -45,7 +45,7 @@ async fn read(client: &Client, path: &str) -> Value {
     answer.json()
 }
 
-/// Asks until an answer has what is looked for.
+/// Repeats a request until `found` accepts the response.
 async fn wait_for(client: &Client, path: &str, found: impl Fn(&str) -> bool) -> String {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -54,7 +54,7 @@ async fn wait_for(client: &Client, path: &str, found: impl Fn(&str) -> bool) -> 
             return text;
         }
         assert!(Instant::now() < deadline, "{path} goes on saying {text}");
-        // sleep: it is found out in the background, nothing tells of it
+        // sleep: polled, since the server finds the damage in the background without a notification
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -93,7 +93,7 @@ async fn a_check_names_the_database_that_its_disk_does_not_give_and_goes_on() {
     let health = read(&client, "/api/v1/farm/health").await.to_string();
     assert!(health.contains("database-damaged") && health.contains("Look at the disk"), "{health}");
     assert!(client.get("kept.bin").await.unwrap().body == bytes(1, 100_000));
-    // Nothing is collected while not all can be read.
+    // Nothing is collected while a database cannot be read.
     let collect = client.send_json(Method::POST, "/api/v1/farm/jobs", &json!({ "kind": "collect" })).await.unwrap();
     let path = format!("/api/v1/farm/jobs/{}", collect.json()["id"].as_str().unwrap());
     let refused = wait_for(&client, &path, |text| text.contains("\"second\\\"")).await;
@@ -102,7 +102,8 @@ async fn a_check_names_the_database_that_its_disk_does_not_give_and_goes_on() {
     assert!(server.stop().success());
 }
 
-/// Writes a database anew without checksums, as an older version had it, and so large that no start adds them.
+/// Python script that rewrites a database without checksums, as older versions did, and makes it so large that no
+/// server start adds them.
 const WITHOUT_CHECKSUMS: &str = "
 import os, sqlite3, sys
 path = sys.argv[1]
@@ -179,7 +180,7 @@ async fn an_older_copy_in_place_of_a_database_is_known_and_everything_else_goes_
 async fn a_damaged_configuration_database_is_named_by_the_server_and_by_a_check() {
     let farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();
-    // In a row that nobody reads but who looks at all of it.
+    // In a row that only a complete check reads.
     let name = "a token whose name is long enough to be found in the file it lies in, again and again";
     farm.token_named(name);
     assert!(server.stop().success());

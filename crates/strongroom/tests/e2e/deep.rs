@@ -1,4 +1,4 @@
-//! Documents below many folders with the longest names: each path is 130 KB long.
+//! Documents below many folders with names of maximum length; each path is 130 KB long.
 
 use database::Engine;
 use futures_util::future::join_all;
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use crate::support::{Client, Farm, Server, processes};
 
 const FOLDERS: usize = 125;
-/// Folders whose names together are as long as a path in an archive can be.
+/// Number of folders whose names together reach the maximum path length in an archive.
 const IN_ARCHIVE: usize = 57;
 const DOCUMENTS: usize = 400;
 
-/// MiB by which the memory of the server rose at most while this was done.
+/// Runs `work`. Returns its result and the peak rise of the server's memory in MiB.
 async fn rise<T>(server: &Server, work: impl Future<Output = T>) -> (T, u64) {
-    // Both figures of the present are one from here on.
+    // Resets the peak memory (`VmHWM`) to the current value.
     std::fs::write(format!("/proc/{}/clear_refs", server.pid()), "5").unwrap();
     let before = processes::memory(server.pid(), "VmHWM");
     let done = work.await;
@@ -27,7 +27,7 @@ async fn made(client: &Client, path: &str, body: &Value) -> String {
     answer.json()["id"].as_str().unwrap().to_owned()
 }
 
-/// A page of what a folder holds: how many there are, and the cursor of the next one.
+/// Fetches a page of a folder's children. Returns their number and the cursor of the next page.
 async fn page(client: &Client, folder: &str, cursor: &str) -> (usize, String) {
     let path = format!("/api/v1/items/{folder}/children?limit=1000{cursor}");
     let answer = client.send(Method::GET, &path, Vec::new()).await.unwrap();
@@ -60,7 +60,7 @@ async fn long_paths_are_not_multiplied() {
     let (pages, memory) = rise(&server, join_all((0..8).map(|_| page(&client, &folder, "")))).await;
     println!("8 pages of {} documents: {memory} MiB", pages[0].0);
     assert!(memory < 96, "{memory} MiB");
-    // All of them are told, page by page.
+    // Paging lists all documents.
     let (mut count, mut cursor) = (0, String::new());
     loop {
         let (more, next) = page(&client, &folder, &cursor).await;

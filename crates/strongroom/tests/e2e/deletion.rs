@@ -1,4 +1,4 @@
-//! Copies that several processes and databases have a say in: none is deleted that a reference leads to.
+//! Copies of BLOBs that several processes and databases share. No referenced copy is deleted.
 
 use database::Engine;
 use reqwest::Method;
@@ -15,7 +15,7 @@ async fn move_to_and_fro(engine: Engine) {
     for seed in 0..150 {
         assert!(client.put(&format!("{seed}.bin"), bytes(seed, size(seed))).await.unwrap().status.is_success());
     }
-    // Each process gives up old copies while the others bring them back.
+    // Each process abandons old copies while the others restore them.
     std::thread::scope(|scope| {
         for target in ["second", "files", "database"] {
             let farm = &farm;
@@ -58,7 +58,7 @@ async fn a_copy_that_another_content_database_needs_stays_and_can_be_used_again(
     let elsewhere = "/api/v1/content/sites/second/Files/shared.bin";
     assert!(client.put("shared.bin", shared()).await.unwrap().status.is_success());
     assert!(client.send(Method::PUT, elsewhere, shared()).await.unwrap().status.is_success());
-    // The first database lets go of it; the second one does not.
+    // The first database drops its reference; the second one keeps its own.
     assert!(client.put("shared.bin", bytes(2, 50_000)).await.unwrap().status.is_success());
     let collected = farm.json(&["blobs", "collect", "--immediate", "--share", "100"]);
     assert_eq!(collected["results"]["deleted_blobs"].as_u64().unwrap_or(0), 0, "{collected:#}");
@@ -66,14 +66,14 @@ async fn a_copy_that_another_content_database_needs_stays_and_can_be_used_again(
     assert_eq!(farm.json(&["blobs", "status"])["pending_reclaim"], json!([]));
     let again = client.put("again.bin", shared()).await.unwrap();
     assert!(again.status.is_success(), "{}", again.text());
-    // Now both let go.
+    // Now both databases drop their references.
     assert!(client.put("again.bin", bytes(3, 50_000)).await.unwrap().status.is_success());
     assert!(client.send(Method::DELETE, elsewhere, Vec::new()).await.unwrap().status.is_success());
     farm.check_blobs();
     assert!(server.stop().success());
 }
 
-/// What another process leaves that has just deleted a copy of the same bytes.
+/// Writes the record that another process leaves after it has deleted a copy of the same bytes.
 fn note_deleted(farm: &Farm, content: &[u8]) {
     let database = database::testing::open_file(&farm.data.join("databases/main.sqlite"));
     database.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
@@ -95,7 +95,7 @@ async fn bytes_whose_like_was_deleted_lately_are_stored_when_they_are_there() {
         let stored = client.put(&format!("{seed}.bin"), content.clone()).await.unwrap();
         assert!(stored.status.is_success(), "{}", stored.text());
         assert!(client.get(&format!("{seed}.bin")).await.unwrap().body == content);
-        // An import makes many documents with one transaction.
+        // An import creates many documents in one transaction.
         let other = bytes(seed + 10, size);
         note_deleted(&farm, &other);
         std::fs::write(source.path().join(format!("{}.bin", seed + 10)), &other).unwrap();
@@ -104,7 +104,7 @@ async fn bytes_whose_like_was_deleted_lately_are_stored_when_they_are_there() {
     for (seed, size) in [(11, 50_000), (12, 2_000_000)] {
         assert!(client.get(&format!("{seed}.bin")).await.unwrap().body == bytes(seed, size));
     }
-    // What is moved looks for its copy afterwards.
+    // A migration checks afterwards that its copies still exist.
     note_deleted(&farm, &bytes(1, 50_000));
     farm.json(&["blobs", "migrate", "--to", "database", "--min-size", "0"]);
     let moved = farm.json(&["blobs", "migrate", "--to", "files", "--min-size", "0"]);
@@ -131,7 +131,7 @@ async fn a_deletion_that_was_cut_short_is_taken_up_by_the_server_and_not_by_the_
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
     while !client.put("again.bin", content.clone()).await.unwrap().status.is_success() {
         assert!(std::time::Instant::now() < deadline, "uploads of these bytes are still refused");
-        // sleep: the server takes it up by itself, nothing tells of it
+        // sleep: polled, since the server recovers by itself without a notification
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     assert!(client.get("again.bin").await.unwrap().body == content);

@@ -1,4 +1,4 @@
-//! How many files the system lets the server open.
+//! The limit on open files, and the server's handling of it.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 
 use crate::support::{Farm, Server};
 
-/// A server for a thousand connections that was started under these limits, soft and hard.
+/// Starts a server for a thousand connections under these soft and hard limits.
 async fn under(limits: &str) -> (Farm, Server) {
     let mut farm = Farm::on(Engine::Sqlite).await;
     std::fs::create_dir_all(&farm.data).unwrap();
@@ -23,14 +23,14 @@ async fn under(limits: &str) -> (Farm, Server) {
     (farm, server)
 }
 
-/// The soft limit of a process.
+/// The soft limit on open files of the server process.
 fn soft(server: &Server) -> u64 {
     let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Whether a connection is served rather than closed at once.
+/// Returns whether a connection is served rather than closed at once.
 fn is_served(stream: &mut TcpStream) -> bool {
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let mut first = [0; 12];
@@ -39,7 +39,7 @@ fn is_served(stream: &mut TcpStream) -> bool {
         && &first == b"HTTP/1.1 200"
 }
 
-/// A request on a connection that lasts, and its answer: a pool of connections would open a second one when it likes.
+/// Sends a request on an existing connection. A connection pool could open a second one at any time.
 async fn on(
     connection: &mut SendRequest<Full<Bytes>>,
     method: &str,
@@ -77,11 +77,11 @@ async fn connections_end_before_files_do() {
     let (mut kept, driver) = handshake(TokioIo::new(stream)).await.unwrap();
     tokio::spawn(driver);
     assert!(on(&mut kept, "PUT", "before.txt", &token, b"before".to_vec()).await.0.is_success());
-    // As many as are let in, and more.
+    // More connections than the server accepts.
     let mut all: Vec<TcpStream> = (0..400).map(|_| TcpStream::connect(server.host()).unwrap()).collect();
     let served = all.iter_mut().filter_map(|stream| is_served(stream).then_some(())).count();
     assert!((100..=128).contains(&served), "{served} connections are served");
-    // On a connection that was there, documents and databases can still be opened.
+    // On an existing connection, documents and databases can still be opened.
     for number in 0..10 {
         let path = format!("{number}.txt");
         assert!(on(&mut kept, "PUT", &path, &token, vec![7; 100_000]).await.0.is_success());

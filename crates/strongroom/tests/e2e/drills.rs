@@ -1,4 +1,5 @@
-//! Restore drills: what one of databases alone compared and what not, and several at once in one place.
+//! Restore drills: the comparisons in a drill of a databases-only backup, and several drills at once in one scratch
+//! directory.
 
 use database::Engine;
 use serde_json::{Value, json};
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::backups::{Place, document, filled};
 use crate::support::{Farm, Refusal, file_with};
 
-/// Drills; the exit status and what was found.
+/// Runs a drill. Returns the exit status and the findings.
 fn drill(farm: &Farm, destination: &str) -> (i32, Value) {
     match farm.run(&["backup", "verify", destination, "--drill", "--json"]) {
         Ok(said) => (0, serde_json::from_str(&said).unwrap()),
@@ -30,7 +31,7 @@ async fn a_drill_of_databases_alone_says_what_it_compared_and_looks_for_the_rest
         assert!(said.contains(words), "{words}: {said}");
     }
 
-    // Without the farm nobody can look.
+    // Without the farm, the BLOBs in its stores cannot be checked.
     let nowhere = Farm::at(place.path("nowhere"));
     let (status, found) = drill(&nowhere, &destination);
     assert_eq!((status, &found["drill"]["in_stores"]["present"]), (3, &json!(0)), "{found:#}");

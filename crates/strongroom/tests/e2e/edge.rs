@@ -1,4 +1,4 @@
-//! What clients may take of the server: bodies, memory, connections, time; and what TLS, metrics and browsers get.
+//! Limits on clients (bodies, memory, connections, time), and TLS, metrics and browsers.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::support::wire::{Http, Pace, Wire, whole};
 use crate::support::{Farm, Server};
 
-/// A farm whose settings file says this.
+/// Starts a farm with this text as its settings file.
 async fn with_settings(text: &str) -> (Farm, Server) {
     let farm = Farm::on(Engine::Sqlite).await;
     std::fs::create_dir_all(&farm.data).unwrap();
@@ -24,14 +24,14 @@ async fn with_settings(text: &str) -> (Farm, Server) {
     (farm, server)
 }
 
-/// Bytes of memory that a process holds for itself, without files that are mapped.
+/// Anonymous memory of a process in bytes, without mapped files.
 fn memory(pid: u32) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
 }
 
-/// Does some work and tells how long it took, and by how many MiB the memory of the server rose in between at most.
+/// Runs `work`. Returns its result, its duration, and the peak rise of the server's memory in MiB.
 async fn watched<T>(server: &Server, work: impl Future<Output = T>) -> (T, Duration, usize) {
     let (pid, before, done) = (server.pid(), memory(server.pid()), Arc::new(AtomicBool::new(false)));
     let sampling = std::thread::spawn({
@@ -40,7 +40,7 @@ async fn watched<T>(server: &Server, work: impl Future<Output = T>) -> (T, Durat
             let mut peak = before;
             while !done.load(Ordering::Relaxed) {
                 peak = peak.max(memory(pid));
-                // sleep: memory is looked at again and again, nothing tells of its peak
+                // sleep: memory is sampled, since nothing reports its peak
                 std::thread::sleep(Duration::from_millis(2));
             }
             peak
@@ -86,7 +86,7 @@ async fn xml_takes_memory_in_proportion_to_what_came() {
         assert_eq!(status, if accepted { 207 } else { 400 }, "{what}");
         assert!(memory < 48, "{what}: {memory} MiB");
     }
-    // A version tree of as many versions repeats the names as often.
+    // A version-tree report repeats the property names for each version.
     for _ in 0..50 {
         assert!(ask(&wire, "PUT", "/api/v1/content/Documents/1.txt", &[], "y").await.0 < 300);
     }
@@ -103,7 +103,7 @@ async fn xml_that_is_written_again_is_bounded_while_it_is_written() {
     let server = farm.start();
     let wire = Wire::with_token(&server, Http::One, &farm.token());
     assert_eq!(ask(&wire, "PUT", "/api/v1/content/Documents/a.txt", &[], "x").await.0, 201);
-    // A namespace that becomes longer when it is written, and as many attributes in it as a body can hold.
+    // A namespace that grows when it is escaped, and as many attributes with it as a body can hold.
     let namespaces = format!("xmlns:D='DAV:' xmlns:p='{}'", ">".repeat(1_024));
     let attributes: String = (0..98).map(|n| format!(" p:a{n}=''")).collect();
     let elements = |count: usize| (0..count).map(|n| format!("<p:e{n}{attributes}/>")).collect::<String>();
@@ -121,7 +121,7 @@ async fn xml_that_is_written_again_is_bounded_while_it_is_written() {
         ("980 properties with 98 attributes", "PROPPATCH", set("", &elements(980)), 507),
         ("a property with 98,000 attributes", "PROPPATCH", set("", &format!("<p:x>{}</p:x>", elements(990))), 507),
         ("a language of 900 KB", "PROPPATCH", set(&format!(" xml:lang='{}'", "l".repeat(900_000)), &many), 507),
-        // As a namespace is declared once, this one is just too long.
+        // Since a namespace is declared only once, this owner is just over the limit.
         ("an owner with 2 attributes", "LOCK", lock("<D:e p:a='' p:b=''/>"), 400),
     ] {
         let request = ask(&wire, method, "/dav/Documents/a.txt", &[], &body);
@@ -130,7 +130,7 @@ async fn xml_that_is_written_again_is_bounded_while_it_is_written() {
         assert_eq!(status, expected, "{what}");
         assert!(memory < 64, "{what}: {memory} MiB");
     }
-    // What clients really say is taken as before.
+    // Ordinary requests of real clients still work.
     assert_eq!(ask(&wire, "PROPPATCH", "/dav/Documents/a.txt", &[], &set("", "<p:x p:a='1'>y</p:x>")).await.0, 207);
     assert_eq!(ask(&wire, "LOCK", "/dav/Documents/a.txt", &[], &lock("<D:href>me</D:href>")).await.0, 200);
 }
@@ -156,7 +156,7 @@ fn raw(server: &Server, request: &str) -> String {
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
-    // A connection that is reset has said all it had to say.
+    // A reset connection has delivered all its data.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
 }
@@ -180,7 +180,7 @@ async fn connections_and_requests_have_limits() {
     let token = farm.token();
     let wire = Wire::with_token(&server, Http::One, &token);
     assert_eq!(ask(&wire, "PUT", "/api/v1/content/Documents/a.bin", &[], &"x".repeat(20_000_000)).await.0, 201);
-    // Two answers that are being sent are two requests under way.
+    // Two responses that are still being sent count as two concurrent requests.
     let mut held = Vec::new();
     for _ in 0..2 {
         let mut answer = wire.send("GET", "/api/v1/content/Documents/a.bin", &[], Wire::nothing()).await.into_body();
@@ -194,7 +194,7 @@ async fn connections_and_requests_have_limits() {
     wire.hang_up();
     let get = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
     let closed = || raw(&server, get).is_empty();
-    // Some of them are closed at once: they are let in side by side, in no order.
+    // Some of them are closed at once. They are accepted concurrently, in no particular order.
     let full: Vec<_> = (0..12).map(|_| TcpStream::connect(server.host()).unwrap()).collect();
     crate::mounted::until("the end of room", async || closed()).await;
     drop(full);
@@ -207,7 +207,7 @@ async fn metrics_are_for_this_machine_or_for_those_with_the_token() {
     let server = farm.start();
     let get = |fields: &str| format!("GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{fields}\r\n");
     assert!(raw(&server, &get("")).starts_with("HTTP/1.1 200"));
-    // A proxy on this machine asks for somebody else.
+    // A proxy on this machine forwards the request of another client.
     let said = raw(&server, &get("x-forwarded-for: 192.0.2.7\r\n"));
     assert!(said.starts_with("HTTP/1.1 401") && said.contains("metrics_token"), "{said}");
     drop(server);
@@ -248,7 +248,7 @@ fn certificate(directory: &Path, name: &str) {
     }
 }
 
-/// The name in the certificate that a server shows.
+/// The subject of the certificate that a server presents.
 fn shown(host: &str) -> String {
     let script = format!("openssl s_client -connect {host} </dev/null 2>/dev/null | openssl x509 -noout -subject");
     let output = Command::new("sh").args(["-c", &script]).output().unwrap();
@@ -274,9 +274,9 @@ async fn certificates_are_read_again_and_browsers_stay_with_tls() {
     let head = String::from_utf8_lossy(&head.stdout).to_lowercase();
     assert!(head.contains("strict-transport-security: max-age="), "{head}");
     certificate(scratch.path(), "second");
-    // By itself within seconds, and at once where somebody says so.
+    // The certificate is reloaded automatically within seconds, and at once on SIGHUP.
     crate::mounted::until("the second certificate", async || shown(&host).contains("second")).await;
-    // A file that is no certificate leaves the one that was read.
+    // A file that is not a certificate leaves the loaded one in use.
     std::fs::write(scratch.path().join("tls.crt"), "nothing").unwrap();
     let pid = Pid::from_raw(server.id() as i32).unwrap();
     kill_process(pid, Signal::HUP).unwrap();

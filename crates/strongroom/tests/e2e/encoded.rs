@@ -1,4 +1,5 @@
-//! A farm whose BLOBs lie compressed and encrypted in a directory: nothing lies open, nothing is lost, and it can be given up again.
+//! A farm whose BLOBs are compressed and encrypted in a directory. No plaintext is on the disk, nothing is lost, and
+//! encryption can be given up again.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +12,11 @@ use serde_json::Value;
 use crate::support::backups::{Place, restored};
 use crate::support::{Client, Farm, Ledger, Random, files_below};
 
-/// In segments and in files of their own.
+/// Sizes for segments and for separate files.
 const SIZES: &[usize] = &[20_000, 150_000, 3_000_000];
 const SECRET: &[u8] = b"the recipe is a secret that nobody may read";
 
-/// What shrinks, and would be found if it lay open.
+/// Compressible text that could be found if it were stored in plaintext.
 fn text(seed: usize, length: usize) -> Vec<u8> {
     let line = |number: usize| [SECRET, format!(", says line {number} of {seed}. ").as_bytes()].concat();
     let mut all: Vec<u8> = (0..length / 60 + 1).flat_map(line).collect();
@@ -91,7 +92,7 @@ async fn work_in_a_vault(engine: Engine) {
     farm.check_blobs();
     assert!(!shows(&vault), "what people wrote lies open");
 
-    // A backup holds the bytes themselves, and a restored farm encrypts them again.
+    // A backup holds the decoded bytes, and a restored farm encrypts them again.
     farm.json(&["backup", &place.text("backups")]);
     let copy = restored(engine, &place, "backups", "copy", &[]).await;
     assert!(files_below(&copy.data.join("vault")).len() > 3 && !shows(&copy.data.join("vault")));

@@ -1,8 +1,8 @@
-//! Reads that fail, one at a time, in whatever the program does with whatever it keeps: its databases, its key, its stores,
-//! its backups. A process never panics, hangs or takes a failed read for absence; it does what it was asked, or ends with an
-//! error that says what could not be read. Afterwards everything is there.
+//! Reads that fail, one at a time, in all that the program keeps: its databases, key, stores and backups. A process
+//! never panics, hangs or takes a failed read for a missing file. It completes, or ends with an error that names what
+//! could not be read. Afterwards all data is intact.
 //!
-//! The n-th call of each thread fails, n growing in steps; `RIG_READ_STEP=1` makes it each n.
+//! The n-th call of each thread fails, with n growing in increasing steps; `RIG_READ_STEP=1` tries every n.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,22 +13,22 @@ use crate::support::backups::{Place, compare, document, fill};
 use crate::support::wire::{Http, Wire};
 use crate::support::{Farm, Injector, bytes, files_below};
 
-/// Calls that read what is there.
+/// System calls that read files.
 const CALLS: &str = "openat,read,pread64,preadv2";
-/// Documents of the farm.
+/// Number of documents in the farm.
 const COUNT: usize = 12;
-/// Half of the bytes of the unfinished upload.
+/// Half the size of the unfinished upload, in bytes.
 const HALF: u64 = 300_000;
 
-/// A farm with documents of all sizes, an unfinished upload, two stores and a backup, closed.
+/// A stopped farm with documents of all sizes, a half-finished upload, two stores and a backup.
 struct Template {
     place: Place,
     token: String,
-    /// Where the unfinished upload is, of which half came.
+    /// Path of the unfinished upload, of which half has arrived.
     upload: String,
 }
 
-/// A copy of it.
+/// A copy of a [`Template`].
 struct Copy {
     place: Place,
     farm: Farm,
@@ -62,7 +62,7 @@ impl Template {
 }
 
 impl Copy {
-    /// Has the n-th read of each thread fail in what comes from now on.
+    /// Makes the n-th read of each thread fail in all following commands.
     fn fail(&mut self, error: &str, nth: usize) {
         let (trace, inject) = (format!("trace={CALLS}"), format!("inject={CALLS}:error={error}:when={nth}"));
         let words = ["strace", "-D", "-f", "-qq", "-e", "signal=none", "-e", &trace, "-e", &inject, "-o"];
@@ -70,7 +70,7 @@ impl Copy {
         self.farm.under.push(self.log().display().to_string());
         let mut paths = files_below(&self.place.path("farm"));
         paths.extend(files_below(&self.place.path("backups")));
-        // Those of databases come and go.
+        // The WAL and shared-memory files of the databases may not exist yet.
         let databases = ["configuration.sqlite", "databases/main.sqlite"].map(|name| self.farm.data.join(name));
         let beside = |path: &PathBuf| ["-wal", "-shm"].map(|end| PathBuf::from(format!("{}{end}", path.display())));
         paths.extend(databases.iter().flat_map(beside));
@@ -83,18 +83,18 @@ impl Copy {
         self.place.path("strace")
     }
 
-    /// Lets reads succeed again; the calls that failed.
+    /// Ends the fault injection. Returns the calls that failed.
     fn heal(&mut self) -> Vec<String> {
         self.farm.under.clear();
         let text = std::fs::read_to_string(self.log()).unwrap();
         text.lines().filter(|line| line.contains("(INJECTED)")).map(str::to_owned).collect()
     }
 
-    /// Runs a command; whether it did what it was asked, and all that it said.
+    /// Runs a command. Returns whether it succeeded, and all its output.
     fn run(&self, words: &[&str]) -> (bool, String) {
         let mut line = self.farm.under.iter();
         let mut command = Command::new("timeout");
-        // Longer than anything here takes on a slow machine; one that hangs fails.
+        // More time than anything here takes on a slow machine. A command that hangs fails.
         command.arg("240").args(&mut line).arg(&self.farm.program).args(words).arg("--data").arg(&self.farm.data);
         let output = command.stdin(Stdio::null()).output().unwrap();
         let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -103,7 +103,7 @@ impl Copy {
         (code == Some(0), said)
     }
 
-    /// Everything is there, and the program finds nothing wrong with it.
+    /// Checks that all documents and the upload are intact and that `strongroom blobs check` finds no fault.
     async fn is_whole(&self, template: &Template) {
         let server = self.farm.start();
         compare(&server.client(&template.token), "kept", COUNT).await;
@@ -114,10 +114,10 @@ impl Copy {
     }
 }
 
-/// Begins an upload in parts of which half comes; where it goes on.
+/// Starts a resumable upload and sends half of it. Returns its path.
 async fn begin_upload(wire: &Wire) -> String {
     let (version, length) = (("tus-resumable", "1.0.0"), (2 * HALF).to_string());
-    // The Base64 of `Documents/half.bin`.
+    // Base64 of `Documents/half.bin`.
     let said = ("upload-metadata", "path RG9jdW1lbnRzL2hhbGYuYmlu");
     let kind = ("content-type", "application/offset+octet-stream");
     let fields = [version, ("upload-length", length.as_str()), said, kind];
@@ -126,19 +126,19 @@ async fn begin_upload(wire: &Wire) -> String {
     begun.headers()["location"].to_str().unwrap().to_owned()
 }
 
-/// How the server answers where an upload is, and how far it is.
+/// Queries an upload. Returns the status of the response and the offset.
 async fn upload_at(wire: &Wire, path: &str) -> (u16, Option<u64>) {
     let answer = wire.send("HEAD", path, &[("tus-resumable", "1.0.0")], Wire::nothing()).await;
     let offset = answer.headers().get("upload-offset").map(|offset| offset.to_str().unwrap().parse().unwrap());
     (answer.status().as_u16(), offset)
 }
 
-/// Whether a refusal says what could not be read: a file, a document, a BLOB or a database.
+/// Returns whether an error names what could not be read: a file, a document, a BLOB or a database.
 fn names_something(said: &str, place: &Path) -> bool {
     said.contains(place.to_str().unwrap()) || ["kept/", "BLOB ", "database"].iter().any(|word| said.contains(word))
 }
 
-/// Has each read fail in a command, on copies of a farm.
+/// Runs a command on copies of a farm, and lets each of its reads fail in turn.
 async fn fail_each_of(
     error: &str,
     template: &Template,
@@ -170,7 +170,7 @@ async fn fail_each_of(
     assert!(fired > 3, "{fired} calls failed: the test does not test");
 }
 
-/// Has each read fail in a command that leaves the farm whole, done or not.
+/// Like [`fail_each_of`], for a command that leaves the farm intact whether it succeeds or not.
 async fn fail_each(error: &str, words: impl Fn(&Copy) -> Vec<String>, after: impl AsyncFn(&Copy, bool, &str)) {
     let template = Template::make().await;
     fail_each_of(error, &template, words, async |copy, done, context| {
@@ -258,7 +258,8 @@ async fn a_repair_loses_nothing() {
     fail_each("EIO", words, async |_, _, _| ()).await;
 }
 
-/// An upload is no reading: whoever sends what lies in a file that the disk cannot give is told to try again.
+/// An upload is not a read. If the uploaded bytes are in a file that the disk cannot return, the client is asked to
+/// retry.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upload_of_what_cannot_be_read_is_taken_or_refused_for_now() {
     let template = Template::make().await;
@@ -297,7 +298,8 @@ async fn a_server_serves_right_bytes_or_says_what_fails_and_makes_no_farm_anew()
                         for method in [Method::GET, Method::PUT] {
                             let body = if method == Method::PUT { content.clone() } else { Vec::new() };
                             let address = format!("/api/v1/content/Documents/{path}");
-                            // An answer may be cut off in the middle; what comes is right, or says what is wrong.
+                            // A response may break off in the middle. A complete response is right, or reports the
+                            // error.
                             let Ok(answer) = client.send(method.clone(), &address, body).await else { continue };
                             let right = answer.status.is_success() && (method == Method::PUT || answer.body == content);
                             let told =

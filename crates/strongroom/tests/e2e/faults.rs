@@ -1,14 +1,14 @@
-//! Failing system calls: EIO and ENOSPC at the n-th call, n growing until none fires. A failed write is never
-//! acknowledged, the server lives on or says why not, and after a restart everything acknowledged is there.
+//! Failing system calls: EIO and ENOSPC at the n-th call, with n growing until no fault fires. A failed write is never
+//! acknowledged, the server keeps running or logs why it ends, and after a restart everything acknowledged is there.
 
 use database::Engine;
 
 use crate::support::{Farm, Injector, Ledger, Random};
 
 const SIZES: &[usize] = &[300, 20_000, 150_000, 3_000_000];
-/// Changes under each fault.
+/// Number of changes made under each fault.
 const CHANGES: usize = 12;
-/// A thread makes fewer calls than this under so few changes.
+/// Upper bound on the calls that a thread makes for so few changes.
 const MOST: usize = 2_000;
 
 async fn fail_each(calls: &str, error: &str) {
@@ -20,7 +20,7 @@ async fn fail_each(calls: &str, error: &str) {
     let log = farm.data.with_file_name("strace");
     let (mut fired, mut nth, mut loads) = (0, 0, 0);
     loop {
-        // Every one of the first calls, then in growing steps.
+        // Each of the first calls, then in growing steps.
         nth += 1 + nth / 4;
         assert!(nth < MOST, "faults fire without an end: the load is not what this test thinks");
         let injector = Injector::attach(&server, calls, error, &nth.to_string(), &[], &log);
@@ -32,12 +32,12 @@ async fn fail_each(calls: &str, error: &str) {
             let expected = refusal.contains(" 503 ") || refusal.contains(" 507 ");
             assert!(expected, "a failing disk is answered with 503 or 507, not with: {refusal}\nafter {failed:#?}");
         }
-        // No answer depends on the thread that prepares segments ahead and seals them behind.
+        // No response depends on the thread that prepares new segments and seals full ones.
         let in_store = failed.iter().filter(|line| line.contains("/blobs/segments/") || line.contains("/blobs/large/"));
         if in_store.filter(|line| !line.contains("<blob-segments>")).count() > 0 {
             assert!(!refused.is_empty(), "the store failed, but every change was acknowledged:\n{failed:#?}");
         }
-        // The oracle reads from the server that saw the fault, and from one that starts on what it left.
+        // The oracle reads from the server that saw the fault, and from a restarted one on the same data.
         if server.is_alive() {
             ledger.verify(&server.client(&token), false).await;
         }
@@ -51,7 +51,7 @@ async fn fail_each(calls: &str, error: &str) {
         if fired > 0 {
             break;
         }
-        // A random load may have made no such call at all, as when nothing large was in it.
+        // A random load may make no such call at all, for example if it has no large document.
         loads += 1;
         assert!(loads < 20, "no call of {calls} is made: the test does not test");
         nth = 0;

@@ -1,5 +1,5 @@
-//! A full disk stops uploads, with an answer that says so; it stops neither reads, deletes, sign-ins nor the start, and
-//! damages nothing. Database and store run full together and apart.
+//! A full disk stops uploads, with a response that says so. Reads, deletes, sign-ins and the start of the server still
+//! work, and nothing is damaged. Database and store are filled together and separately.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::support::{Answer, Client, Disk, Farm, PASSWORD, Server, bytes};
 
-/// Uploads a document. A refusal can come before the whole body was sent, and the connection end before it was read; then
-/// it is asked for again.
+/// Uploads a document. A refusal can arrive before the whole body was sent, and the connection can close before the
+/// response was read; the upload is then retried.
 async fn put(client: &Client, path: &str, body: Vec<u8>) -> Answer {
     for _ in 0..50 {
         if let Ok(answer) = client.put(path, body.clone()).await {
@@ -20,10 +20,10 @@ async fn put(client: &Client, path: &str, body: Vec<u8>) -> Answer {
     panic!("there is no answer to the upload of {path}");
 }
 
-/// Documents of ever smaller sizes, uploaded until none is taken any more.
+/// Documents of decreasing sizes, uploaded until none is accepted any more.
 struct Filled {
     folder: String,
-    /// How many of each size were taken.
+    /// Number of accepted documents of each size.
     taken: Vec<(usize, u64)>,
     deleted: Vec<String>,
 }
@@ -54,7 +54,7 @@ impl Filled {
         format!("{}/{size}/{number}.bin", self.folder)
     }
 
-    /// Deletes the first ones, at most so many of each size.
+    /// Deletes the first documents, at most `most` of each size.
     async fn delete_some(&mut self, client: &Client, most: u64) {
         for (size, count) in self.taken.clone() {
             for number in 0..count.min(most) {
@@ -66,7 +66,7 @@ impl Filled {
         }
     }
 
-    /// Reads all that was taken, and finds nothing under the names that were refused.
+    /// Reads all accepted documents, and checks that the refused and the deleted ones are not found.
     async fn read_all(&self, client: &Client) {
         for &(size, count) in &self.taken {
             for number in 0..count {
@@ -85,7 +85,7 @@ impl Filled {
     }
 }
 
-/// Tries uploads all the time, as programs do that were told of a full disk.
+/// Uploads continuously, as a program does that retries after a full disk.
 async fn insist(client: &Client) {
     let one = |task: usize| async move {
         let mut number = 0;
@@ -99,7 +99,7 @@ async fn insist(client: &Client) {
     tokio::join!(one(0), one(1), one(2), one(3), one(4), one(5), one(6), one(7));
 }
 
-/// Signs in with the password as a browser does, and out again.
+/// Signs in with the password as a browser does, and signs out again.
 async fn sign_in_and_out(server: &Server) {
     let browser = reqwest::Client::builder().cookie_store(true).no_proxy().build().unwrap();
     let token = |page: &str| {
@@ -120,7 +120,7 @@ async fn sign_in_and_out(server: &Server) {
     assert!(out.status().is_success() && out.url().path() == "/sign-in", "{} {}", out.status(), out.url());
 }
 
-/// Empties both stages of the recycle bin, which hold so many entries.
+/// Empties both stages of the recycle bin. Each must hold `entries` entries.
 async fn empty_bins(client: &Client, entries: usize) {
     let listed = client.send(Method::GET, "/api/v1/site-collections", Vec::new()).await.unwrap();
     let listed: Value = serde_json::from_slice(&listed.body).unwrap();
@@ -134,14 +134,14 @@ async fn empty_bins(client: &Client, entries: usize) {
     }
 }
 
-/// `sizes` are those that take room on the disk that runs full.
+/// Fills a disk and checks the server's behaviour. `sizes` are the document sizes that take space on that disk.
 async fn runs_full(farm: &Farm, disk: &Disk, sizes: &[usize]) {
     let server = farm.start();
     let token = farm.token();
     let client = server.client(&token);
     let mut first = Filled::new(&client, "first", sizes).await;
     assert!(first.taken.iter().any(|(_, count)| *count > 0), "some documents were taken");
-    // What is left of the disk goes to others; only what is kept back remains.
+    // Uses up the rest of the disk; only the reserved space remains.
     disk.take_the_rest("filler");
     tokio::select! {
         () = first.delete_some(&client, 20) => {}
@@ -149,12 +149,12 @@ async fn runs_full(farm: &Farm, disk: &Disk, sizes: &[usize]) {
     }
     first.read_all(&client).await;
     sign_in_and_out(&server).await;
-    // Deleting can make room, which is used up as well.
+    // Deleting can free space, which is used up as well.
     let mut second = Filled::new(&client, "second", sizes).await;
     disk.take_the_rest("more");
     second.delete_some(&client, 5).await;
 
-    // A crash on the full disk loses nothing, and neither it nor an orderly end keeps the server from starting.
+    // A crash on the full disk loses nothing. The server starts again after it, and after a graceful stop.
     server.kill();
     let server = farm.start();
     first.read_all(&server.client(&token)).await;

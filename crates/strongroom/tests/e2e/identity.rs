@@ -1,4 +1,5 @@
-//! Who somebody is, through the real server: strangers who guess, tokens that may do less, proofs that are old.
+//! Authentication on the real server: clients that guess passwords, tokens with limited scopes, and expired proofs of a
+//! sign-in.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,14 +13,15 @@ use crate::support::{Browser, Farm, PASSWORD, Server};
 const GUESSES: usize = 10_000;
 const STRANGERS: usize = 1_000;
 
-/// A browser that comes from this address, as the proxy says.
+/// A browser at this address, as reported by the proxy.
 fn browser(server: &Server, address: &str) -> Browser {
     let mut browser = Browser::at(&server.address);
     browser.fields = vec![("x-forwarded-for".to_owned(), address.to_owned())];
     browser
 }
 
-/// Guesses from many addresses until all are done; counts the answers that were neither wrong nor refused.
+/// Sends all password guesses, from many addresses. Counts the guesses that were tried, and the responses that are
+/// neither a wrong password nor a refusal.
 async fn guess(server: &Server, odd: Arc<AtomicUsize>, tried: Arc<AtomicUsize>) {
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let (url, next) = (format!("{}/api/v1/me", server.address), Arc::new(AtomicUsize::new(0)));
@@ -60,7 +62,8 @@ async fn strangers_who_guess_lock_nobody_out() {
     let guessing = guess(&server, odd.clone(), tried.clone());
     let signing = async {
         for n in 0..10 {
-            // The session ends with the browser's evening; the device stays known, wherever it goes.
+            // The session cookie is gone, as when a browser is closed, but the device stays recognised from any
+            // address.
             person.forget("__Host-strongroom_session");
             person.fields[0].1 = format!("203.0.113.{n}");
             let page = person.sign_in("admin", PASSWORD).await;
@@ -70,10 +73,10 @@ async fn strangers_who_guess_lock_nobody_out() {
     tokio::join!(guessing, signing);
     assert_eq!(odd.load(Ordering::Relaxed), 0, "each guess is wrong or refused");
     let tried = tried.load(Ordering::Relaxed);
-    // 100 an hour, and one for each 36 seconds that the test took.
+    // The budget is 100 per hour, plus one for each 36 seconds of the test.
     assert!((50..200).contains(&tried), "{tried} guesses were tried");
 
-    // A restart gives nobody a new budget, and the person is still known.
+    // A restart does not reset the budget, and the known device is still recognised.
     assert!(server.stop().success());
     let server = farm.start();
     let refused = browser(&server, "203.0.113.99").sign_in("admin", PASSWORD).await;
@@ -121,11 +124,11 @@ async fn a_token_does_what_it_is_for_and_nothing_else_by_each_protocol() {
     ] {
         let answer = ask(method, path).await;
         assert_eq!(answer.status.as_u16(), status, "{method} {path}: {}", answer.text());
-        // An error names what was asked for, and nothing else.
+        // An error names the requested path and nothing else.
         let told = answer.text().replace(path.trim_start_matches("/api/v1/content/"), "");
         assert!(!told.contains("b.txt"), "{method} {path} tells of what is outside: {}", answer.text());
     }
-    // Not even a token for everything makes tokens; the password does.
+    // Even a token with all scopes cannot create tokens; a sign-in with the password can.
     let me: Value =
         serde_json::from_slice(&all.send(Method::GET, "/api/v1/me", Vec::new()).await.unwrap().body).unwrap();
     let tokens = format!("/api/v1/users/{}/tokens", me["user"]["id"].as_str().or(me["id"].as_str()).unwrap());
@@ -149,7 +152,7 @@ async fn pages_ask_in_place_for_a_fresh_proof() {
     assert_eq!(person.sign_in("admin", PASSWORD).await.location, "/");
     let form = person.get("/account/tokens").await;
     assert_eq!(form.status, StatusCode::OK);
-    // An hour later; nothing else of the session is old.
+    // Ages the proof of the sign-in by an hour. The rest of the session stays recent.
     let database = rusqlite::Connection::open(farm.data.join("configuration.sqlite")).unwrap();
     database.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
     let age = || database.execute("UPDATE web_session SET proved_at = proved_at - 3600000000", []).unwrap();
@@ -171,7 +174,7 @@ async fn pages_ask_in_place_for_a_fresh_proof() {
     assert!(again.text.contains("action=\"/account/tokens\"") && again.text.contains("robot"), "{}", again.text);
     let made = person.post(&again, "/account/tokens", &fields).await;
     assert!(made.text.contains("srt_"), "{}", made.text);
-    // A page that is only opened leads back to itself.
+    // A page that was opened without a form leads back to itself.
     assert_eq!(age(), 1);
     let asked = person.get("/account/tokens").await;
     let back = person.post(&asked, "/account/confirm", &[("next", "/account/tokens"), ("password", PASSWORD)]).await;

@@ -1,6 +1,6 @@
-//! The kill loop: SIGKILL at random points under load and during recovery; nothing that was acknowledged is lost.
+//! The kill loop: SIGKILL at random points under load and during recovery. No acknowledged change is lost.
 //!
-//! 50 rounds, or as many as RIG_KILL_ROUNDS says.
+//! Runs 50 rounds, or as many as `RIG_KILL_ROUNDS` says.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +10,13 @@ use database::Engine;
 
 use crate::support::{Farm, Ledger, Random};
 
-/// Inline, in segments, and in files of their own.
+/// Document sizes: inline, in segments, and in separate files.
 const SIZES: &[usize] = &[0, 300, 20_000, 150_000, 3_000_000];
-/// The crash comes after a random number of acknowledged changes up to this,
+/// The kill comes after a random number of acknowledged changes, below this limit.
 const CHANGES: u64 = 30;
-/// and a random time later, up to so many microseconds.
+/// The crash is then delayed by a random time, below this many microseconds.
 const MOMENT: u64 = 5_000;
-/// In every fourth round a second crash comes at a random time up to so many microseconds after the restart.
+/// In every fourth round a second kill comes at a random time after the restart, below this many microseconds.
 const RECOVERY: u64 = 120_000;
 
 fn rounds(usual: usize) -> usize {
@@ -34,7 +34,7 @@ async fn kill_again_and_again(engine: Engine, rounds: usize) {
         let stop = Arc::new(AtomicBool::new(false));
         let load = ledger.load(&client, &mut random, &stop);
         ledger.wait_for(random.below(CHANGES)).await;
-        // sleep: the crash must come at a random moment, not right after an answer
+        // sleep: the kill must come at a random moment, not right after a response
         tokio::time::sleep(Duration::from_micros(random.below(MOMENT))).await;
         server.kill();
         load.join_all().await;

@@ -1,4 +1,4 @@
-//! What a restoration leaves behind is named to whoever may remove it.
+//! Files that a restore leaves behind are reported to the administrator, who may remove them.
 
 use database::Engine;
 use serde_json::Value;
@@ -35,7 +35,7 @@ async fn a_forced_restoration_names_what_it_left() {
     assert!(!told.iter().any(|note| note.contains(farm.data.join("blobs").to_str().unwrap())), "{told:#?}");
     assert!(back["copied_blobs"].as_u64() > Some(0), "{back:#}");
 
-    // Where nothing was left, nothing is said.
+    // If nothing was left behind, nothing is reported.
     let again = crate::support::Farm::at(place.path("copy"));
     let told = notes(&again.json(&["restore", &destination, "--use-stores"]));
     assert!(!says(&told, &["left as it was"]) && !says(&told, &["set aside"]), "{told:#?}");

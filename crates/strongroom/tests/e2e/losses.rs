@@ -1,4 +1,5 @@
-//! What is lost, what gives no answer, and what nothing needs: a check tells them apart, and an accepted loss stands in nobody's way.
+//! Lost BLOBs, unresponsive stores and unreferenced BLOBs. A check distinguishes them, and an accepted loss blocks no
+//! other operation.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,10 +11,10 @@ use serde_json::{Value, json};
 use crate::support::backups::Place;
 use crate::support::{Client, Farm, bytes, damage, file_with, files_below, recorded};
 
-/// How long a job may take on a slow and busy machine.
+/// Timeout for a job on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// A check of the farm: its exit status and its report.
+/// Runs a check. Returns the exit status and the report.
 fn check(farm: &Farm, words: &[&str]) -> (i32, Value) {
     let words: Vec<&str> = [&["blobs", "check"], words, &["--json"]].concat();
     let (status, said) = match farm.run(&words) {
@@ -23,7 +24,7 @@ fn check(farm: &Farm, words: &[&str]) -> (i32, Value) {
     (status, serde_json::from_str(&said).unwrap_or_else(|error| panic!("no JSON ({error}): {said}")))
 }
 
-/// The paths of the first document of each fault.
+/// Path of the first document of each fault, sorted.
 fn paths(faults: &Value) -> Vec<String> {
     let mut paths: Vec<String> = faults
         .as_array()
@@ -35,7 +36,7 @@ fn paths(faults: &Value) -> Vec<String> {
     paths
 }
 
-/// Waits for the end of a job.
+/// Waits until a job has ended.
 async fn ended(client: &Client, id: &str) -> Value {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -45,7 +46,7 @@ async fn ended(client: &Client, id: &str) -> Value {
             return job;
         }
         assert!(Instant::now() < deadline, "the job does not end: {job:#}");
-        // sleep: the end of a job is asked for, nothing tells of it
+        // sleep: polled, since a job ends without a notification
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -83,7 +84,7 @@ async fn accept(engine: Engine) {
     let answer: Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!(paths(&answer["items"]), lost, "{answer:#}");
 
-    // A drain before anybody accepted anything leaves them where they are, and says so.
+    // A drain before the losses are accepted leaves the lost BLOBs in their store and reports it.
     let drain = farm.json_whatever(&["blobs", "stores", "drain", "old"]);
     assert_eq!((&drain["state"], &drain["failed"]), (&json!("incomplete"), &json!(2)), "{drain:#}");
     for fault in report["faults"].as_array().unwrap() {
@@ -95,7 +96,7 @@ async fn accept(engine: Engine) {
     let said = farm.run(&["blobs", "check"]).unwrap();
     assert!(said.contains("but for 2 whose loss was accepted") && said.contains(&lost[0]), "{said}");
 
-    // What is lost does not hold its store back, and is lost in the next one too.
+    // An accepted loss does not block the removal of its store, and is recorded for the next store too.
     let drained = farm.json(&["blobs", "stores", "drain", "old"]);
     assert_eq!((&drained["state"], &drained["failed"]), (&json!("finished"), &json!(0)), "{drained:#}");
     assert!(drained["message"].as_str().unwrap().contains("2 more, whose loss was accepted"), "{drained:#}");
@@ -109,7 +110,7 @@ async fn accept(engine: Engine) {
     assert_eq!((status, paths(&report["accepted"])), (0, lost), "{report:#}");
     assert_eq!(report["accepted"][0]["store"], "files", "{report:#}");
 
-    // The same bytes heal it, from a person or a backup.
+    // The same bytes repair the loss, from an upload or from a backup.
     assert!(client.put("again.bin", documents[0].1.clone()).await.unwrap().status.is_success());
     assert_eq!(client.get("a/damaged.bin").await.unwrap().body, documents[0].1);
     let (status, report) = check(&farm, &[]);
@@ -135,7 +136,7 @@ async fn a_check_names_the_store_that_gives_no_answer_and_looks_at_all_others() 
     let farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();
     let client = server.client(&farm.token());
-    // Older than the others, so that it is the first one to be asked.
+    // Added before the others, so that it is queried first.
     farm.json(&["blobs", "stores", "add", "share", "--kind", "directory", "--path", "share"]);
     farm.json(&["blobs", "stores", "add", "other", "--kind", "directory", "--path", "other"]);
     for (seed, (store, count)) in [("share", 3), ("other", 2), ("files", 1)].into_iter().enumerate() {
@@ -145,7 +146,7 @@ async fn a_check_names_the_store_that_gives_no_answer_and_looks_at_all_others() 
             assert!(client.put(&format!("{store}-{number}.bin"), content).await.unwrap().status.is_success());
         }
     }
-    // The share goes away while the server has it open.
+    // The share becomes unavailable while the server has it open.
     let (share, away) = (farm.data.join("share"), farm.data.join("share.away"));
     std::fs::rename(&share, &away).unwrap();
     std::fs::create_dir(&share).unwrap();
@@ -172,7 +173,7 @@ async fn a_check_names_the_store_that_gives_no_answer_and_looks_at_all_others() 
     let refused = farm.run(&["blobs", "check", "--store", "nowhere"]).unwrap_err();
     assert!(refused.said.contains("database, files, share, other"), "{}", refused.said);
 
-    // Damage elsewhere is found all the same, and is what the exit status says.
+    // Damage elsewhere is still found, and determines the exit status.
     std::fs::remove_file(file_with(&farm.data.join("other"), &bytes(100, 3_000_000)).0).unwrap();
     let (lost, _) = file_with(&farm.data.join("blobs"), &bytes(200, 3_000_000));
     let copy = farm.data.join("other").join(lost.strip_prefix(farm.data.join("blobs")).unwrap());
@@ -182,13 +183,13 @@ async fn a_check_names_the_store_that_gives_no_answer_and_looks_at_all_others() 
     let expected = vec!["Documents/files-0.bin".to_owned(), "Documents/other-0.bin".to_owned()];
     assert_eq!((status, paths(&report["faults"])), (1, expected), "{report:#}");
     assert_eq!(report["state"], "incomplete", "{report:#}");
-    // A store without an answer does not keep another one from giving bytes back.
+    // An unresponsive store does not prevent a repair from another store.
     let digest = lost.file_name().unwrap().to_str().unwrap();
     let repaired =
         client.send(Method::POST, &format!("/api/v1/farm/faults/{digest}/repair"), Vec::new()).await.unwrap();
     assert_eq!((repaired.status, repaired.text().contains("other")), (StatusCode::OK, true), "{}", repaired.text());
 
-    // Back again, the same job looks at everything.
+    // Once the share is back, the same job checks everything.
     std::fs::remove_dir(&share).unwrap();
     std::fs::rename(&away, &share).unwrap();
     let id = job["id"].as_str().unwrap();
@@ -247,7 +248,7 @@ async fn a_migration_that_was_killed_counts_what_it_moved_before() {
     migration.kill().unwrap();
     migration.wait().unwrap();
     assert!(moved() < DOCUMENTS, "the migration came to its end before it was killed");
-    // The server takes it up when its runner has given no sign of life for a while.
+    // The server takes the job over once its runner has sent no heartbeat for a while.
     let jobs = farm.json(&["jobs", "list"]);
     let job = ended(&client, jobs[0]["id"].as_str().unwrap()).await;
     assert_eq!((&job["state"], &job["items"]), (&json!("finished"), &json!(DOCUMENTS)), "{job:#}");
@@ -263,7 +264,8 @@ async fn who_reads_or_moves_a_lost_blob_puts_it_on_record_like_a_check() {
     let token = farm.token();
     farm.json(&["blobs", "stores", "add", "old", "--kind", "directory", "--path", "old"]);
     farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "old"]);
-    // One that is read from memory as a whole, one in pieces, one that is a file of its own, and those that nobody reads.
+    // One document is read from memory as a whole, one in pieces, one is a separate file, and the others are never
+    // read.
     let documents =
         [("small", 60_000), ("read", 400_000), ("gone", 3_000_000), ("moved", 300_000), ("away", 3_000_000)];
     let content = |at: usize| bytes(at as u64, documents[at].1);
@@ -313,7 +315,7 @@ async fn who_reads_or_moves_a_lost_blob_puts_it_on_record_like_a_check() {
     let all =
         [("away", "missing"), ("gone", "missing"), ("moved", "damaged"), ("read", "damaged"), ("small", "damaged")];
     assert_eq!(states(), expected(&all));
-    // A check finds the same, and nothing else.
+    // A check finds the same faults and no others.
     let (status, report) = check(&farm, &[]);
     assert_eq!((status, report["faults"].as_array().unwrap().len()), (1, 5), "{report:#}");
     assert_eq!(states(), expected(&all));
@@ -328,7 +330,7 @@ async fn a_check_tells_of_garbled_bytes_where_no_blob_lies() {
     assert!(server.stop().success());
     let (segment, at) = file_with(&farm.data.join("blobs"), &bytes(1, 100_000));
     let mut content = std::fs::read(&segment).unwrap();
-    // In the padding behind what the segment says of itself, before its first record.
+    // In the padding between the segment header and the first record.
     let place = 300;
     assert!(at > place);
     content[place] ^= 1;

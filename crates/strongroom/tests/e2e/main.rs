@@ -1,7 +1,8 @@
-//! End-to-end tests: each drives the real binary as a process of its own on a scratch directory and a free port.
+//! End-to-end tests. Each runs the real binary as a separate process on a scratch directory and a free port.
 //!
-//! One file for each topic, all in one test program, so that they link once and run side by side. Knows the public
-//! surface only: the command line, HTTP, and what an administrator may do to the files of a stopped server.
+//! One file for each topic, all in one test program, so that they are linked once and run in parallel. The tests use
+//! only the public interface: the command line, HTTP, and what an administrator may do to the files of a stopped
+//! server.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must fail, with the reason")]
 

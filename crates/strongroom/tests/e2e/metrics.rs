@@ -1,4 +1,4 @@
-//! What a SQLite file tells of itself, which a server of databases would tell: its cache, its log, its size, waits for its lock.
+//! Metrics of a SQLite database, as a database server would report them: cache, WAL, size, and waits for its lock.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use reqwest::Method;
 
 use crate::support::{Client, Farm};
 
-/// The figure of the content database; all that it has under this name together.
+/// Sum of all values of a metric for the content database `main`.
 async fn figure(client: &Client, name: &str) -> f64 {
     let text = client.send(Method::GET, "/metrics", Vec::new()).await.unwrap().text();
     let lines = text.lines().filter(|line| line.starts_with(&format!("{name}{{database=\"main\"")));
@@ -38,17 +38,17 @@ async fn a_database_file_tells_of_its_cache_log_size_and_lock() {
     assert!(figure(&client, "database_cache_misses_total").await >= misses);
     let file = farm.data.join("databases/main.sqlite");
     let size = figure(&client, "database_size_bytes").await;
-    // What lies in the log only is part of the database, too.
+    // Pages that are only in the WAL count towards the database's size.
     assert!(size >= std::fs::metadata(&file).unwrap().len() as f64, "{size}");
 
-    // Another process writes: an upload waits for it, and that is seen.
+    // Another process holds the write lock. An upload waits for it, and the metric shows the wait.
     let waited = figure(&client, "database_lock_seconds_sum").await;
     let other = database::testing::open_file(&file);
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let begun = Instant::now();
     let upload = client.put("waits.txt", b"text".to_vec());
     let release = async {
-        // sleep: how long the other keeps the database
+        // sleep: the time for which the other connection holds the lock
         tokio::time::sleep(Duration::from_secs(2)).await;
         other.execute_batch("COMMIT").unwrap();
     };

@@ -1,4 +1,5 @@
-//! Databases that are missing, emptied or another's: nothing is made in their place, nothing is deleted meanwhile, and everybody is told.
+//! Databases that are missing, emptied, or replaced by another database. No new database is created in their place,
+//! nothing is deleted meanwhile, and users and administrators are informed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use crate::support::{Client, Farm, Random, bytes, keep_no_versions};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A farm with a second content database in a place of its own, in which the site `archive` is.
+/// A farm with a second content database in its own directory, which holds the site `archive`.
 struct Rig {
     farm: Farm,
     scratch: tempfile::TempDir,
@@ -35,7 +36,7 @@ impl Rig {
     }
 }
 
-/// Adds the content database `second` with the site `archive` and a document, and a document to the first one.
+/// Adds the content database `second` with the site `archive` and documents, and a document to the first database.
 async fn add(farm: &Farm, location: &str) {
     let server = farm.start();
     farm.json(&["site", "database", "add", "second", "--location", location]);
@@ -59,7 +60,7 @@ fn aside(file: &Path) -> PathBuf {
     file.with_extension("aside")
 }
 
-/// Everybody is told that the second database is away, and the rest goes on.
+/// Checks that all interfaces report the second database as unavailable and that everything else works.
 async fn is_told(farm: &Farm, why: &str, places: &Path) {
     let server = farm.start();
     let client = server.client(&farm.token_named("another"));
@@ -97,7 +98,7 @@ async fn is_told(farm: &Farm, why: &str, places: &Path) {
         &["blobs", "collect", "--dry-run"],
     ] {
         let refusal = farm.run(words).unwrap_err();
-        // To a check it is wrong that changes are lost; otherwise it cannot look at everything.
+        // A check reports lost changes as a fault. If the database is merely unavailable, the check is incomplete.
         let is_away = words == ["blobs", "check"] && !refusal.said.contains("lacks");
         let status = if is_away { 3 } else { 1 };
         assert_eq!(refusal.status.code(), Some(status), "{words:?}: {}", refusal.said);
@@ -126,7 +127,7 @@ async fn a_content_database_that_is_missing_is_named_and_comes_back_by_itself() 
     let deadline = Instant::now() + PATIENCE;
     while archived(&client).await != (StatusCode::OK, bytes(2, 100_001)) {
         assert!(Instant::now() < deadline, "it is there again, and is not used");
-        // sleep: the server looks for it by itself, nothing tells of it
+        // sleep: polled, since the server finds the database again by itself without a notification
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     rig.farm.json(&["blobs", "collect"]);
@@ -142,13 +143,13 @@ async fn a_content_database_that_was_emptied_or_is_anothers_is_named_left_alone_
     is_told(&rig.farm, "it is empty", rig.scratch.path()).await;
     assert_eq!(fs::metadata(&rig.file).unwrap().len(), 0);
 
-    // Retention must not take the only set that is whole.
+    // Retention must not remove the only complete set.
     let refusal = rig.farm.run(&["backup", &rig.backups(), "--retain", "last=1"]).unwrap_err();
     assert!(refusal.said.contains("second"), "{}", refusal.said);
     let sets = rig.farm.json(&["backup", "list", &rig.backups()]);
     assert_eq!(sets.to_string().matches("\"second\"").count(), 1, "{sets:#}");
 
-    // The first one of the same farm, and that of a farm of a version that wrote no identity.
+    // Two foreign databases: the first one of the same farm, and one from an older version that wrote no identity.
     let other = Farm::on(Engine::Sqlite).await;
     assert!(other.start().stop().success());
     let old = other.data.join("databases/main.sqlite");
@@ -258,7 +259,7 @@ async fn a_service_that_serves_an_existing_farm_never_makes_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_set_lacks_is_named_and_not_restored_in_silence() {
     let rig = Rig::new().await;
-    // As a version left it that made a missing database anew.
+    // The state left by a version that created a missing database again.
     open_file(&rig.file).execute_batch("PRAGMA foreign_keys = off; DELETE FROM collection").unwrap();
     rig.farm.json(&["backup", &rig.backups()]);
     let copy = Farm::at(rig.scratch.path().join("copy"));
@@ -275,7 +276,7 @@ async fn what_a_set_lacks_is_named_and_not_restored_in_silence() {
     assert_eq!(configuration.query_row(known, [], |row| row.get::<_, i64>(0)).unwrap(), 1, "it was forgotten");
 }
 
-/// A collection that has begun asks a database that is added before it comes to the end.
+/// A running collection takes account of a database that is added before it ends.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_database_that_was_added_during_a_collection_needs_is_kept() {
     const DOCUMENTS: u64 = 700;
@@ -292,7 +293,7 @@ async fn what_a_database_that_was_added_during_a_collection_needs_is_kept() {
         let answer = client.put(&format!("{document}.bin"), b"replaced".to_vec()).await.unwrap();
         assert!(answer.status.is_success(), "{}", answer.text());
     }
-    // It waits for eight seconds between two pages of 256.
+    // At this rate the collection pauses for eight seconds between two pages of 256 BLOBs.
     let rate = (256 * SIZE / 8).to_string();
     let words = ["blobs", "collect", "--immediate", "--share", "100", "--rate", &rate, "--background"];
     let job = farm.json(&words)["id"].as_str().unwrap().to_owned();
@@ -359,7 +360,7 @@ async fn a_damaged_content_database_delivers_nothing_wrong_hides_nothing_and_is_
         let client = server.client(&token);
         let mut refused = 0;
         for document in 0..DOCUMENTS {
-            // One that breaks off is no answer.
+            // A response that breaks off does not count.
             let Ok(answer) = client.send(Method::GET, &path(document), Vec::new()).await else { continue };
             match answer.status {
                 StatusCode::OK => assert!(answer.body == content(document), "round {round}: wrong bytes of {document}"),

@@ -1,7 +1,7 @@
-//! Kills in the middle of all kinds of changes, compared with a model of what was acknowledged. In every third round a
-//! command of an administrator runs beside the changes, in every fourth a second kill comes during recovery.
+//! Kills during all kinds of changes, compared with a model of the acknowledged state. In every third round an
+//! administrator's command runs alongside the changes, in every fourth a second kill comes during recovery.
 //!
-//! 30 rounds, or as many as RIG_KILL_ROUNDS says.
+//! Runs 30 rounds, or as many as `RIG_KILL_ROUNDS` says.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,23 +13,23 @@ use tokio::task::JoinSet;
 
 use crate::support::{Client, Errands, Farm, Ground, Random, Trouble, Worker};
 
-/// Inline, in segments, and in files of their own.
+/// Document sizes: inline, in segments, and in separate files.
 const SIZES: &[usize] = &[0, 300, 20_000, 150_000, 3_000_000];
 const WORKERS: usize = 8;
-/// The crash comes after a random number of acknowledged changes up to this,
+/// The kill comes after a random number of acknowledged changes, below this limit.
 const CHANGES: u64 = 30;
-/// and a random time later, up to so many microseconds.
+/// The crash is then delayed by a random time, below this many microseconds.
 const MOMENT: u64 = 5_000;
-/// A second crash comes at a random time up to so many microseconds after the restart.
+/// The second kill comes at a random time after the restart, below this many microseconds.
 const RECOVERY: u64 = 120_000;
-/// How long the changes of a round may take.
+/// Timeout for the changes of a round.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn rounds(usual: usize) -> usize {
     std::env::var("RIG_KILL_ROUNDS").map_or(usual, |rounds| rounds.parse().unwrap())
 }
 
-/// Has all workers make changes until no answer comes any more.
+/// Lets all workers make changes until the server stops responding.
 fn work(
     workers: &[Arc<Mutex<Worker>>],
     client: &Client,
@@ -74,10 +74,10 @@ async fn kill_again_and_again(engine: Engine, rounds: usize) {
         let (goal, deadline) =
             (acknowledged.load(Ordering::Relaxed) + random.below(CHANGES), Instant::now() + PATIENCE);
         while acknowledged.load(Ordering::Relaxed) < goal && Instant::now() < deadline && !load.is_empty() {
-            // sleep: the count is asked for, nothing tells of it
+            // sleep: polled, since the counter changes without a notification
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // sleep: the crash must come at a random moment, not right after an answer
+        // sleep: the kill must come at a random moment, not right after a response
         tokio::time::sleep(Duration::from_micros(random.below(MOMENT))).await;
         server.kill();
         for outcome in load.join_all().await {

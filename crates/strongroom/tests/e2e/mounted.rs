@@ -1,5 +1,5 @@
-//! WebDAV as file managers and mounted drives use it: davfs2, `rclone mount` and GNOME's gio, each through a story of creating, editing,
-//! renaming, copying, deleting, a conflict, and a save that was cut short.
+//! WebDAV with file managers and mounted drives: davfs2, `rclone mount` and GNOME's gio. Each creates, edits, renames,
+//! copies and deletes documents, meets a conflict, and has a save interrupted.
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -13,10 +13,10 @@ use tempfile::TempDir;
 use crate::support::{Client, Farm, PASSWORD, Server, bytes};
 use crate::webdav::{rclone_command, run, versions};
 
-/// How long a client may take to send what was saved.
+/// Timeout for a client to upload a saved file.
 const SENT: Duration = Duration::from_secs(60);
 
-/// Whether programs can mount drives of their own here; containers often have no `/dev/fuse`.
+/// Returns whether programs can mount drives here. Containers often have no `/dev/fuse`.
 pub fn can_mount() -> bool {
     let can = Path::new("/dev/fuse").exists();
     if !can {
@@ -33,7 +33,7 @@ pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// A drive that is unmounted when it is dropped.
+/// A mounted drive, unmounted when dropped.
 pub struct Drive {
     scratch: TempDir,
     unmount: &'static [&'static str],
@@ -68,7 +68,7 @@ impl Drop for Drive {
     }
 }
 
-/// davfs2 writes to the server when a file is closed.
+/// Mounts the library with davfs2, which uploads a file when it is closed.
 pub fn davfs(server: &Server) -> Drive {
     let drive = Drive::new(&["umount"]);
     let (secrets, settings) = (drive.scratch.path().join("secrets"), drive.scratch.path().join("settings"));
@@ -93,7 +93,7 @@ async fn rclone_mount(server: &Server) -> Drive {
     drive
 }
 
-/// What every drive must be able to do.
+/// The sequence of operations that every drive must support.
 async fn story(client: &Client, drive: &Path) {
     let has = async |path: &str, content: &[u8]| {
         until(path, async || {
@@ -124,7 +124,7 @@ async fn story(client: &Client, drive: &Path) {
     std::fs::remove_dir(drive.join("moved")).unwrap();
     until("the end of a folder", async || client.get("moved/copy.txt").await.unwrap().status.as_u16() == 404).await;
 
-    // As editors save: beside the original, and then over it.
+    // As editors save: to a temporary file, then renamed over the original.
     write("renamed.txt~", b"three");
     has("renamed.txt~", b"three").await;
     std::fs::rename(drive.join("renamed.txt~"), drive.join("renamed.txt")).unwrap();
@@ -144,7 +144,7 @@ async fn davfs2_is_a_drive() {
     let drive = davfs(&server);
     story(&client, &drive.path()).await;
 
-    // While somebody has a document open for writing there, others read it and do not change it.
+    // While a document is open for writing on the drive, other clients can read it but not change it.
     let mut open = std::fs::OpenOptions::new().append(true).open(drive.path().join("renamed.txt")).unwrap();
     open.write_all(b" and four").unwrap();
     assert_eq!(client.put("renamed.txt", b"another".to_vec()).await.unwrap().status.as_u16(), 423);
@@ -168,7 +168,7 @@ async fn rclone_mount_is_a_drive() {
     let mut drive = rclone_mount(&server).await;
     story(&client, &drive.path()).await;
 
-    // A save that ends with its program leaves the version that was there.
+    // If the client is killed during a save, the previous version remains.
     let mut open = std::fs::OpenOptions::new().append(true).open(drive.path().join("renamed.txt")).unwrap();
     open.write_all(b" and four").unwrap();
     let mut program = drive.program.take().unwrap();
@@ -179,7 +179,7 @@ async fn rclone_mount_is_a_drive() {
     assert!(client.put("renamed.txt", b"mine".to_vec()).await.unwrap().status.is_success(), "nothing is locked");
 }
 
-/// Runs a script in a session of its own with the library mounted at `$U`; what it prints.
+/// Runs a script in its own session with the library mounted at `$U`. Returns its output.
 pub fn gio(place: &str, home: &Path, script: &str) -> String {
     let script = format!(
         "U=dav://{place}/dav/Documents\n\
@@ -226,7 +226,7 @@ async fn gnome_files_works_in_a_library() {
     assert_eq!(client.get("folder/gone.txt").await.unwrap().status.as_u16(), 404);
     assert_eq!(versions(&client, "folder/renamed.txt").await, ["2.0", "1.0"]);
 
-    // Somebody else was faster: what was read before is not written over unawares.
+    // Another client saved first. The save based on the old content must not overwrite it silently.
     let said = gio(
         server.host(),
         home,

@@ -1,4 +1,4 @@
-//! Office documents as pages, made by the real LibreOffice in a child of the server.
+//! Previews of Office documents as pages, rendered by the real LibreOffice in a child process of the server.
 
 use std::net::TcpListener;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Client, Farm, SignedIn};
 
-/// Stores a document and returns the address of its pages.
+/// Stores a document and returns the path of its rendered pages.
 async fn stored(client: &Client, name: &str, content: &[u8]) -> String {
     assert!(client.put(name, content.to_vec()).await.unwrap().status.is_success());
     let path = format!("/api/v1/items/by-path?path=Documents/{name}");
@@ -53,7 +53,7 @@ async fn office_documents_are_shown_as_pages_and_fetch_nothing() {
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     elsewhere.set_nonblocking(true).unwrap();
     let address = format!("http://{}/picture.png", elsewhere.local_addr().unwrap());
-    // A page of the web by another name is opened as what it is.
+    // An HTML page with another file extension is opened as HTML.
     let web = format!(
         "<html><head><link rel=stylesheet href=\"{address}\"></head><body>Words <img src=\"{address}\"></body></html>"
     );

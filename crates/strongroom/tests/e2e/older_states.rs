@@ -1,5 +1,5 @@
-//! A database or a store that was put back to an older state behind the server's back: what is missing is named, and no collection deletes
-//! what a document needs.
+//! A database or store that was reset to an older state behind the server's back. Missing data is reported, and no
+//! collection deletes a BLOB that a document needs.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn copy(from: &Path, to: &Path) {
     assert!(status.success());
 }
 
-/// Paths of the documents that a check finds without their bytes.
+/// Paths of the documents whose BLOBs a check reports as missing.
 fn faulty(farm: &Farm) -> Vec<String> {
     let report = farm.json_whatever(&["blobs", "check"]);
     let mut paths: Vec<String> = Vec::new();
@@ -70,7 +70,7 @@ async fn an_older_database_is_told_what_was_collected_since_and_loses_nothing_mo
         }
     }
     assert_eq!(client.get("later/2.bin").await.unwrap().status, StatusCode::NOT_FOUND);
-    // What is uploaded again is the same bytes as those that no document refers to yet.
+    // These uploads contain the same bytes as BLOBs that are unreferenced now.
     fill(&client, "later", 6).await;
     fill(&client, "kept", 12).await;
     collect(&farm);
@@ -94,7 +94,7 @@ async fn what_an_older_store_lacks_is_named_and_comes_back_from_a_backup() {
     std::fs::remove_dir_all(farm.data.join("blobs")).unwrap();
     copy(&place.path("older"), &farm.data.join("blobs"));
 
-    // Small ones lie in the database.
+    // The small documents are in the database.
     let lost = [2, 3, 4, 5].map(|number| format!("Documents/later/{number}.bin"));
     assert_eq!(faulty(&farm), lost);
     let collected = collect(&farm);

@@ -1,4 +1,4 @@
-//! Passwords that nobody may have, through the real program.
+//! Forbidden passwords, with the real program.
 
 use database::Engine;
 use reqwest::StatusCode;
@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::support::{Browser, Farm, PASSWORD};
 
-/// SHA-1 sums of "correct horse battery", which is the password of tests, and of "seven wet umbrellas", sorted, as files
-/// of leaked passwords have them.
+/// SHA-1 hashes of "correct horse battery", the password of the tests, and of "seven wet umbrellas", sorted, in the
+/// format of files of leaked passwords.
 const LEAKED: &str = "98DECC62ECE399A22ED30D490EF333BE7FDE7385:12\nC34C5A0B9C9EF6B03781384AD658F1A94FB504D0:7\n";
 
 const NEW: &str = "nine dry parasols in rain";
@@ -38,7 +38,7 @@ async fn listed_passwords_are_changed(engine: Engine) {
 
     std::fs::write(&file, LEAKED).unwrap();
     assert_eq!(farm.json(&["passwords", "import", file.to_str().unwrap()])["entries"], 2);
-    // The password that was good until now opens nothing but the way to a new one.
+    // The previously valid password now only permits choosing a new one.
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let me = format!("{}/api/v1/me", server.address);
     let by_basic = async |password: &str| {
@@ -66,14 +66,14 @@ async fn listed_passwords_are_changed(engine: Engine) {
     assert_eq!(by_basic(NEW).await.0, StatusCode::OK);
     assert_eq!(by_basic(PASSWORD).await.0, StatusCode::UNAUTHORIZED);
 
-    // A good password is no way to change it without a session.
+    // A valid password that is not on the list cannot be changed through the sign-in form.
     let mut other = Browser::at(&server.address);
     let form = other.get("/sign-in").await;
     let change = [("login", "admin"), ("password", NEW), ("new_password", PASSWORD), ("next", "/")];
     assert_eq!(other.post(&form, "/sign-in", &change).await.status, StatusCode::UNAUTHORIZED);
     assert_eq!(by_basic(NEW).await.0, StatusCode::OK);
 
-    // Nor does an administrator give it to others, while it is listed.
+    // An administrator cannot give a listed password to others either.
     let users = format!("{}/api/v1/users", server.address);
     let anna = json!({ "login": "anna", "password": "seven wet umbrellas" });
     let add_anna = async || {

@@ -1,4 +1,4 @@
-//! Directories of stores: one that is a store already, and one that is not there any more.
+//! Directories of stores: some are a store already, others no longer exist.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -76,7 +76,8 @@ async fn a_store_lies_neither_within_nor_around_anything_else() {
     add("stores/new").unwrap();
     farm.json(&["blobs", "stores", "add", "beside", "--kind", "directory", "--path", &place.text("kept/store")]);
 
-    // Neither does a farm that comes back, nor its backups.
+    // Restores and backups into directories that overlap stores, backup destinations or other farms are refused as
+    // well.
     for (path, other, what) in [
         ("kept/backups/inner", "kept/backups", "a place of backups"),
         ("kept/backups", "kept/backups", "a place of backups"),
@@ -146,7 +147,7 @@ async fn a_store_whose_disk_is_not_mounted_is_never_made_anew_by_itself() {
         farm.json(&["blobs", "policy", "set", "--database", "main", "--active", store]);
         let (place, away) = (farm.data.join(place), farm.data.join("away"));
         std::fs::rename(&place, &away).unwrap();
-        // An empty place of the mount, and then none at all.
+        // First an empty mount point, then a missing one.
         for there in [true, false] {
             if there {
                 std::fs::create_dir(&place).unwrap();
@@ -168,7 +169,7 @@ async fn a_store_whose_disk_is_not_mounted_is_never_made_anew_by_itself() {
         std::fs::rename(&away, &place).unwrap();
         let server = farm.start();
         assert!(server.client(&token).get(&format!("{store}.bin")).await.unwrap().body == bytes(seed, 60_000));
-        // The disk goes while the server runs.
+        // The disk becomes unavailable while the server runs.
         std::fs::rename(&place, &away).unwrap();
         let health = server.client(&token).send(reqwest::Method::GET, "/api/v1/farm/health", Vec::new()).await.unwrap();
         assert!(health.text().contains("does not answer"), "{}", health.text());
@@ -176,7 +177,7 @@ async fn a_store_whose_disk_is_not_mounted_is_never_made_anew_by_itself() {
         assert!(server.stop().success());
     }
     farm.check_blobs();
-    // Lost for good.
+    // The store is permanently lost.
     std::fs::remove_dir_all(farm.data.join("share")).unwrap();
     farm.json(&["blobs", "stores", "make-anew", "share"]);
     assert!(answers(&farm, "share"));
@@ -205,7 +206,7 @@ async fn no_farm_is_made_within_another_one_and_no_backups_where_a_disk_is_away(
     let refused = Farm::at(&inner).try_start().err().expect("a farm was made within another one");
     assert!(refused.said.contains("the data directory of a farm"), "{}", refused.said);
     assert!(!inner.exists());
-    // A drill has its scratch place in the data directory.
+    // A drill may have its scratch directory within the data directory.
     farm.json(&["backup", "verify", &backups, "--drill"]);
     let taken = farm.run(&["blobs", "stores", "add", "one", "--kind", "directory", "--path", &place.text("one")]);
     taken.unwrap();

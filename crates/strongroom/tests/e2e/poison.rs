@@ -1,4 +1,4 @@
-//! Documents that are made to hurt: each costs its own preview and nothing else.
+//! Malicious documents. Each affects its own preview and nothing else.
 
 use std::io::{Cursor, Write};
 use std::process::{Command, Stdio};
@@ -31,7 +31,7 @@ fn workbook(sheet: &str, texts: &str) -> Vec<u8> {
     ])
 }
 
-/// A presentation of 2,000 slides of a megabyte, all of which are this again and again.
+/// A presentation of 2,000 slides of one megabyte each, filled with repetitions of `bit`.
 fn slides(bit: &[u8]) -> Vec<u8> {
     let one: Vec<u8> = bit.iter().copied().cycle().take((1 << 20) / bit.len() * bit.len()).collect();
     let mut one = ZipArchive::new(Cursor::new(package(&[("one", &one)]))).unwrap();
@@ -43,12 +43,12 @@ fn slides(bit: &[u8]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// A document that takes most of the processor time that there is for it, in a build without optimisation.
+/// A document that uses most of the CPU time allowed for it, in a build without optimisation.
 fn slow() -> Vec<u8> {
     slides(b"<a/>")
 }
 
-/// Says of all parts of an archive that they are short.
+/// Falsifies the uncompressed sizes of all entries in an archive to 100 bytes.
 fn with_lying_sizes(mut archive: Vec<u8>) -> Vec<u8> {
     for (mark, at) in [(&b"PK\x03\x04"[..], 22), (b"PK\x01\x02", 24)] {
         let found: Vec<usize> = (0..archive.len() - 30).filter(|from| archive[*from..].starts_with(mark)).collect();
@@ -62,7 +62,7 @@ async fn store(client: &Client, name: &str, content: Vec<u8>) {
     assert!(answer.status.is_success(), "{name}: {}", answer.text());
 }
 
-/// What pages say of documents that are shown, and of those that are not.
+/// Texts on pages of documents that have a preview, and of those that do not.
 const SHOWN: &str = "class=\"card flush preview\"";
 const DAMAGED: &str = "is damaged";
 const LARGE: &str = "is too large";
@@ -124,7 +124,7 @@ async fn a_poison_document_costs_its_own_preview_and_nothing_else() {
         let (status, text) = loop {
             tokio::select! {
                 page = &mut page => break page,
-                // sleep: how much a child takes is looked at now and then
+                // sleep: a child's memory is sampled at intervals
                 () = tokio::time::sleep(Duration::from_millis(20)) => {
                     let taken = processes::readers(server.pid()).into_iter().map(|id| processes::memory(id, "VmHWM")).max();
                     most = most.max(taken.unwrap_or(0));
@@ -139,7 +139,7 @@ async fn a_poison_document_costs_its_own_preview_and_nothing_else() {
         assert!(processes::readers(server.pid()).is_empty(), "{name} has left a child");
     }
     let after = processes::memory(server.pid(), "VmHWM");
-    // Uploads of up to 2 MB and their answers are in it too.
+    // The growth includes uploads of up to 2 MB and their responses.
     assert!(after - before < 100 << 10, "the server went from {before} to {after} KiB");
 }
 
@@ -164,11 +164,12 @@ async fn a_child_that_crashes_or_hangs_is_told_of_and_takes_no_turn_of_others() 
             let reader = processes::wait_for("a child", reader).await;
             processes::send(reader, signal);
             if signal == Signal::SEGV {
-                // The first one only tells that the stack has not overflown.
+                // The first signal only reaches the handler that reports stack overflows; the second one kills the
+                // child.
                 processes::wait_for("its handler", || processes::handles_no_longer(reader, signal).then_some(())).await;
                 processes::send(reader, signal);
             }
-            // Others go on while it hangs.
+            // Other requests are served while the child hangs.
             assert!(other.get(GOOD).await.1.contains("Minutes of the board"));
         };
         let ((status, page), ()) = tokio::join!(browser.get("/browse/Documents/slow.pptx"), hurt);
@@ -186,7 +187,7 @@ async fn a_child_that_crashes_or_hangs_is_told_of_and_takes_no_turn_of_others() 
     }
 }
 
-/// A child that has confined itself; before that it has not asked to end with its parent yet.
+/// A child that has entered its sandbox. Before that it may not have requested to die with its parent yet.
 fn confined(server: &Server) -> Option<u32> {
     let is_confined = |id: &u32| processes::status(*id, "Seccomp").as_deref() == Some("2");
     processes::readers(server.pid()).into_iter().find(is_confined)
@@ -197,7 +198,7 @@ async fn children_end_with_whoever_waits_for_them() {
     let farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();
     store(&server.client(&farm.token()), "slow.pptx", slow()).await;
-    // A client that leaves.
+    // A client that disconnects.
     let browser = SignedIn::sign_in(&server, "admin").await;
     let mut asking = TcpStream::connect(server.host()).await.unwrap();
     asking.write_all(&browser.http2("/browse/Documents/slow.pptx")).await.unwrap();
@@ -205,12 +206,12 @@ async fn children_end_with_whoever_waits_for_them() {
     let child = processes::wait_for("a child", reader).await;
     processes::send(child, Signal::STOP);
     let begun = Instant::now();
-    // It takes its request back; over HTTP/1.1 nobody can, and the deadline ends the child.
+    // The client resets its HTTP/2 stream. HTTP/1.1 has no such message, and there the deadline ends the child.
     asking.write_all(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x08").await.unwrap();
     processes::wait_for("its end", || (!processes::is_there(child)).then_some(())).await;
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     drop(asking);
-    // A server that stops, and one that is killed.
+    // A server that is stopped, and one that is killed.
     let asking = tokio::spawn(browser.request("/browse/Documents/slow.pptx").send());
     let child = processes::wait_for("a child", reader).await;
     processes::send(child, Signal::STOP);
@@ -235,7 +236,8 @@ async fn documents_are_read_after_an_upgrade_has_replaced_the_program() {
     let mut farm = Farm::on(Engine::Sqlite).await;
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("strongroom");
-    // By another process: what this one starts meanwhile would hold the new file open for writing, and it could not run.
+    // Copied by another process. A child started by this process meanwhile would inherit the new file open for writing,
+    // and the file could then not be executed.
     let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_strongroom")).arg(&program).status();
     assert!(copied.unwrap().success());
     farm.program = program.clone();
@@ -254,7 +256,7 @@ async fn a_child_that_reads_has_only_what_it_needs() {
     let browser = SignedIn::sign_in(&server, "admin").await;
     store(&server.client(&farm.token()), "slow.pptx", slow()).await;
     let asking = tokio::spawn(browser.request("/browse/Documents/slow.pptx").send());
-    // It is confined before it reads a byte; what it computes on comes after that.
+    // The child enters its sandbox before it reads a byte; the costly work comes afterwards.
     let reader = || {
         let reader = processes::readers(server.pid()).first().copied()?;
         (processes::status(reader, "Seccomp")? == "2").then_some(reader)

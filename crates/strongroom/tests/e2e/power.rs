@@ -1,5 +1,5 @@
-//! The power cut: file systems on loop devices are cut off under load without a last flush, unmounted, mounted and
-//! checked. It undoes all that was not flushed, a rename without a flush of its directory included.
+//! Power cuts: file systems on loop devices are shut down under load without a final flush, unmounted, mounted again
+//! and checked. Everything not flushed is undone, including a rename without an fsync of its directory.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,9 +9,9 @@ use crate::support::{Disk, Farm, Ledger, Random};
 
 const SIZES: &[usize] = &[300, 20_000, 150_000, 3_000_000];
 const ROUNDS: usize = 4;
-/// The cut comes after a random number of acknowledged changes up to this,
+/// The power cut comes after a random number of acknowledged changes, below this limit.
 const CHANGES: u64 = 30;
-/// and a random time later, up to so many microseconds.
+/// The crash is then delayed by a random time, below this many microseconds.
 const MOMENT: u64 = 5_000;
 
 async fn cut_again_and_again(kind: &str, options: &'static str) {
@@ -25,13 +25,13 @@ async fn cut_again_and_again(kind: &str, options: &'static str) {
         let stop = Arc::new(AtomicBool::new(false));
         let load = ledger.load(&server.client(&token), &mut random, &stop);
         ledger.wait_for(random.below(CHANGES)).await;
-        // sleep: the cut must come at a random moment, not right after an answer
+        // sleep: the power cut must come at a random moment, not right after a response
         tokio::time::sleep(Duration::from_micros(random.below(MOMENT))).await;
         ledger.distrust();
         disk.cut_power();
         server.kill();
         load.join_all().await;
-        // What was refused after the cut is refused rightly; the oracle holds it for possible.
+        // Changes refused after the cut are refused rightly. The oracle treats them as possibly applied.
         ledger.refused();
         disk.unmount();
         disk.mount();

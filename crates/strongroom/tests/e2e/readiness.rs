@@ -1,4 +1,4 @@
-//! Whether a server says that it can work, while PostgreSQL comes and goes.
+//! Readiness of a server while PostgreSQL becomes unavailable and returns.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -15,18 +15,18 @@ use tokio::sync::watch;
 
 use crate::support::{Client, Farm, Injector, bytes};
 
-/// How long a server may take to notice on a slow and busy machine.
+/// Timeout for the server to notice a change on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Clone, Copy, PartialEq)]
 enum Gate {
     Open,
-    /// Takes connections and bytes, and answers nothing.
+    /// Accepts connections and data, but never responds.
     Silent,
     Closed,
 }
 
-/// Stands before PostgreSQL in this directory.
+/// Starts a proxy for PostgreSQL with its socket in this directory.
 fn stand_before_postgres(directory: &Path) -> watch::Sender<Gate> {
     let (sender, gate) = watch::channel(Gate::Open);
     let listener = UnixListener::bind(directory.join(".s.PGSQL.5432")).unwrap();
@@ -50,7 +50,7 @@ async fn pass(mut client: UnixStream, mut gate: watch::Receiver<Gate>) {
     let _ = gate.wait_for(|gate| *gate != Gate::Silent).await;
 }
 
-/// What `/readyz` says, and that `/healthz` says that the process lives.
+/// Queries `/readyz`. Also checks that `/healthz` reports a live process.
 async fn ready(client: &Client) -> (StatusCode, String) {
     let alive = client.send(Method::GET, "/healthz", Vec::new()).await.unwrap();
     assert_eq!(alive.status, StatusCode::OK);
@@ -68,7 +68,7 @@ async fn wait_for(client: &Client, status: StatusCode) -> String {
             return text;
         }
         assert!(Instant::now() < deadline, "{said} and not {status}: {text}");
-        // sleep: readiness is asked for, nothing tells of it
+        // sleep: polled, since readiness changes without a notification
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -80,7 +80,7 @@ async fn a_server_is_not_ready_while_postgres_gives_no_answer_and_ready_when_it_
     let word = |path: &Path| path.display().to_string().replace('/', "%2F");
     let through = |address: String| address.replace(&word(postgres().socket().parent().unwrap()), &word(place.path()));
     let (content, configuration) = (through(fresh_postgres().await), through(fresh_postgres().await));
-    // One farm that has everything there, and one that has only its content there.
+    // One farm has all its databases on PostgreSQL, the other only its content.
     for farm in [Farm::with_databases(&content, &configuration), Farm::with_content(&through(fresh_postgres().await))] {
         let server = farm.start();
         let client = server.client("");
@@ -91,7 +91,7 @@ async fn a_server_is_not_ready_while_postgres_gives_no_answer_and_ready_when_it_
             let text = wait_for(&client, StatusCode::SERVICE_UNAVAILABLE).await;
             assert!(text.starts_with("not ready\nthe con") && text.ends_with(": it does not answer\n"), "{text}");
             assert_eq!(ready(&client).await.0, StatusCode::SERVICE_UNAVAILABLE);
-            // Neither does anybody wait without end, nor learn where the databases are.
+            // Requests fail within a bounded time, and the error does not reveal the databases' locations.
             let begun = Instant::now();
             let answer = signed_in.get("never.bin").await.unwrap();
             assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{}", answer.text());
@@ -104,7 +104,7 @@ async fn a_server_is_not_ready_while_postgres_gives_no_answer_and_ready_when_it_
     }
 }
 
-/// A PostgreSQL server of a test's own, all of whose processes can be stopped in the middle of whatever they do.
+/// A private PostgreSQL server whose processes can all be stopped by a signal at any moment.
 struct Freezer {
     cluster: Cluster,
     directory: std::path::PathBuf,
@@ -116,7 +116,7 @@ impl Freezer {
         let scratch = tempfile::tempdir().unwrap();
         std::fs::set_permissions(scratch.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let directory = scratch.path().join("cluster");
-        // What this process's own server runs as makes and runs this one too.
+        // Created and run as the same user as the shared PostgreSQL server.
         let owner = std::fs::metadata(postgres().socket()).unwrap();
         std::fs::create_dir(&directory).unwrap();
         std::os::unix::fs::chown(&directory, Some(owner.uid()), Some(owner.gid())).unwrap();
@@ -129,7 +129,7 @@ impl Freezer {
         Self { cluster: Cluster::start(&directory, &[]), directory, _scratch: scratch }
     }
 
-    /// The address of a new database.
+    /// Creates a database and returns its URL.
     fn database(&self, name: &str) -> String {
         let address = self.cluster.address("postgres");
         let made = Command::new("psql").args(["-X", "-q", "-c", &format!("CREATE DATABASE {name}"), &address]).output();
@@ -143,7 +143,7 @@ impl Freezer {
         let first: i32 = text.lines().next().unwrap().parse().unwrap();
         let children = std::fs::read_to_string(format!("/proc/{first}/task/{first}/children")).unwrap();
         for pid in std::iter::once(first).chain(children.split_whitespace().map(|pid| pid.parse().unwrap())) {
-            // A child may have ended since.
+            // A child process may have exited in the meantime.
             let _ = kill_process(Pid::from_raw(pid).unwrap(), signal);
         }
     }
@@ -236,6 +236,6 @@ async fn a_server_whose_database_the_disk_cannot_read_says_so_while_it_does() {
     for number in 0..300 {
         assert!(signed_in.get(&format!("f{number}/d.txt")).await.unwrap().body == bytes(number, 3_000), "{number}");
     }
-    // It is told for a minute, and no longer.
+    // Readiness reports the failure for a minute and no longer.
     wait_for(&client, StatusCode::OK).await;
 }

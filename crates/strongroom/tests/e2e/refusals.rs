@@ -1,5 +1,5 @@
-//! What the server must refuse, clearly and without harm: a data directory that is in use, read-only or too new, damaged
-//! bytes, and uploads that are cut short.
+//! Conditions that the server must refuse clearly and without harm: a data directory that is in use, read-only or too
+//! new, damaged bytes, and interrupted uploads.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use reqwest::StatusCode;
 
 use crate::support::{Disk, Farm, bytes, files_below};
 
-/// Asserts that the start was refused with a message that contains all the words.
+/// Asserts that the server refuses to start, with a message that contains all the words.
 fn refused(farm: &Farm, words: &[&str]) {
     let Err(refusal) = farm.try_start() else { panic!("the server starts, but must refuse to") };
     assert_eq!(refusal.status.code(), Some(2), "{}", refusal.said);
@@ -94,7 +94,7 @@ async fn a_schema_of_a_newer_version_is_refused_and_left_alone() {
     }
 }
 
-/// Flips one bit in the middle of these bytes, wherever below the directory a file holds them.
+/// Flips one bit in the middle of `content`, in the file of the BLOB store that holds it.
 fn damage(farm: &Farm, content: &[u8]) {
     let middle = &content[content.len() / 2..content.len() / 2 + 64];
     for path in files_below(&farm.data.join("blobs")) {
@@ -125,7 +125,8 @@ async fn damaged_bytes_are_never_delivered_as_good() {
     let server = farm.start();
     let client = server.client(&token);
     for (path, size) in [documents[0], documents[2]] {
-        // Either an error answer, or a body that breaks off: never a complete answer with other bytes.
+        // The result is either an error response or a body that breaks off, never a complete response with different
+        // bytes.
         if let Ok(answer) = client.get(path).await {
             assert!(!answer.status.is_success(), "{path} of {size} bytes was delivered as good");
             assert!(answer.status.is_server_error(), "{path}: {} {}", answer.status, answer.text());
@@ -170,7 +171,7 @@ async fn an_upload_that_is_cut_short_leaves_nothing() {
     assert!(incoming.is_empty(), "left behind: {incoming:?}");
 }
 
-/// Sends this on a connection and reads the head of the answer.
+/// Sends `sent` on a connection and reads the head of the response.
 fn head_of_answer(stream: &mut TcpStream, sent: &str) -> String {
     stream.write_all(sent.as_bytes()).unwrap();
     let (mut head, mut byte) = (Vec::new(), [0]);
@@ -195,13 +196,13 @@ async fn a_refusal_before_the_body_says_that_the_connection_ends() {
         };
         let mut stream = TcpStream::connect(server.host()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        // Nothing is asked for that nobody wants, and nothing more is sent on this connection.
+        // The server does not request an unwanted body, and closes the connection.
         let head = head_of_answer(&mut stream, &put(50_000_000, "Expect: 100-continue\r\n"));
         assert!(head.starts_with("http/1.1 4"), "{head}");
         assert!(head.contains("connection: close"), "{head}");
         let mut rest = Vec::new();
         stream.read_to_end(&mut rest).unwrap();
-        // A body that was sent leaves the connection as it is.
+        // If the body was already sent, the connection stays open.
         let mut stream = TcpStream::connect(server.host()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let head = head_of_answer(&mut stream, &format!("{}body", put(4, "")));

@@ -1,4 +1,5 @@
-//! Stores that are removed while somebody else wants them, and references into stores that the farm has forgotten.
+//! Removal of stores that another process uses meanwhile, and references into stores that are no longer registered in
+//! the farm.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,10 +12,11 @@ use serde_json::{Value, json};
 
 use crate::support::{Farm, bytes, file_with};
 
-/// Longest time of a command on a slow and busy machine.
+/// Timeout for a command on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Begins to remove the store "cloud", and waits until the removal asks the store what is in it, which does not answer.
+/// Starts to remove the store "cloud", and waits until the removal lists the store's contents. The store does not
+/// respond.
 async fn begin_to_remove(farm: &Farm, proxy: &FaultProxy) -> Child {
     proxy.set([Rule::always("GET", "list-type=2", Trouble::Silence)]);
     let before = proxy.spoilt();
@@ -24,7 +26,7 @@ async fn begin_to_remove(farm: &Farm, proxy: &FaultProxy) -> Child {
     let deadline = Instant::now() + PATIENCE;
     while proxy.spoilt() == before {
         assert!(child.try_wait().unwrap().is_none() && Instant::now() < deadline, "the removal does not ask the store");
-        // sleep: the proxy counts, nothing tells of it
+        // sleep: polled, since the proxy's counter changes without a notification
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     child
@@ -44,7 +46,7 @@ async fn remove_and_activate(engine: Engine) {
     );
     farm.json(&["blobs", "stores", "read-only", "cloud"]);
 
-    // Nobody gets the store back, or removes it a second time, while a removal waits for its answer.
+    // While a removal waits for the response, the store can neither be activated nor removed a second time.
     let mut removal = begin_to_remove(&farm, &proxy).await;
     for words in [&["activate", "cloud"], &["remove", "cloud"]] {
         let refused = farm.run(&[&["blobs", "stores"], &words[..]].concat()).unwrap_err();
@@ -53,7 +55,7 @@ async fn remove_and_activate(engine: Engine) {
     let policy = ["blobs", "policy", "set", "--database", "main", "--active", "cloud"];
     assert!(farm.run(&policy).is_err(), "no policy leads there meanwhile");
 
-    // One that was killed is called off.
+    // After the removal was killed, the store can be activated again.
     removal.kill().unwrap();
     removal.wait().unwrap();
     proxy.set([]);
@@ -68,7 +70,7 @@ async fn remove_and_activate(engine: Engine) {
     assert_eq!(client.get("there.bin").await.unwrap().body, bytes(1, 100_000));
     farm.json(&["blobs", "stores", "drain", "cloud"]);
 
-    // And another one is taken up again.
+    // After another removal was killed, a new one completes it.
     let mut removal = begin_to_remove(&farm, &proxy).await;
     removal.kill().unwrap();
     removal.wait().unwrap();
@@ -88,7 +90,8 @@ async fn a_store_that_is_being_removed_is_not_activated_meanwhile_on_postgres() 
     remove_and_activate(Engine::Postgres).await;
 }
 
-/// Makes a file of one BLOB say that it was stored long ago: in its last 128 bytes, with their checksum.
+/// Changes the time of storage in the file of a single BLOB to the distant past: in the footer of 128 bytes, with a new
+/// checksum.
 fn age(file: &Path) {
     let mut bytes = std::fs::read(file).unwrap();
     let at = bytes.len() - 128;
@@ -138,7 +141,7 @@ async fn what_lies_in_a_store_that_the_farm_forgot_is_missed_and_kept() {
     let [found] = &told()[..] else { panic!("it is told once: {:#?}", told()) };
     assert!(found["message"].as_str().unwrap().contains("accept the loss"), "{found:#}");
 
-    // The directory comes back as another store: what is in it is needed, however long it lies there.
+    // The directory returns as another store. Its BLOB is needed, so it is kept regardless of its age.
     farm.json(&["blobs", "stores", "add", "found", "--kind", "directory", "--path", "lost"]);
     age(&file_with(&farm.data.join("lost"), &content).0);
     let collect = || {
@@ -149,10 +152,10 @@ async fn what_lies_in_a_store_that_the_farm_forgot_is_missed_and_kept() {
     assert_eq!(collect(), (0, 0));
     file_with(&farm.data.join("lost"), &content);
 
-    // Whoever accepted the loss hears of it no more.
+    // Once the loss is accepted, it is no longer reported.
     farm.json(&["blobs", "accept-loss", fault["digest"].as_str().unwrap()]);
     assert!(told().is_empty(), "{:#?}", told());
-    // The same file goes as soon as no document needs its bytes.
+    // The same file is deleted as soon as no document needs its bytes.
     let main = database::testing::open_file(&farm.data.join("databases/main.sqlite"));
     let digest = blobs::digest_of(&content);
     let other = "UPDATE blob SET digest = zeroblob(32) WHERE digest = ?1";

@@ -1,4 +1,4 @@
-//! Missing and damaged BLOBs come back from backups, each in its own store; what no backup has is told.
+//! Repair of missing and damaged BLOBs from backups, each in its own store. BLOBs that no backup has are reported.
 
 use database::Engine;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::support::backups::{Place, document, filled};
 use crate::support::{Farm, bytes, damage, file_with};
 
-/// Digests of the BLOBs that have a fault, with the names of their documents.
+/// Digests of the BLOBs with faults, with the name of each one's first document.
 fn faults(farm: &Farm) -> Vec<(String, String)> {
     let listed = farm.json_whatever(&["blobs", "faults"]);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -50,7 +50,7 @@ async fn what_is_missing_or_damaged_comes_back_from_a_backup_and_the_rest_is_nam
     let check = farm.json_whatever(&["blobs", "check"]);
     assert_eq!(check["faults"].as_array().unwrap().len(), 1, "{check:#}");
 
-    // Which set it came from is on record.
+    // The audit log records the backup set that was used.
     let audit = client.send(reqwest::Method::GET, "/api/v1/farm/audit-log", Vec::new()).await.unwrap();
     let audit: Value = serde_json::from_slice(&audit.body).unwrap();
     let repairs = audit["items"].as_array().unwrap().iter().filter(|event| event["action"] == "blob.repair");
@@ -59,7 +59,7 @@ async fn what_is_missing_or_damaged_comes_back_from_a_backup_and_the_rest_is_nam
     assert_eq!(details.len(), 4, "{audit:#}");
     assert!(details.iter().all(|detail| detail.contains(newest)), "{details:?} {}", first["id"]);
 
-    // Bytes that come again end the last fault, and then there is nothing to do.
+    // Uploading the same bytes again ends the last fault, and nothing is left to repair.
     assert!(client.put("again.bin", late.clone()).await.unwrap().status.is_success());
     farm.check_blobs();
     let nothing = farm.json(&["blobs", "repair", "--from-backup", &destination]);
@@ -79,7 +79,7 @@ async fn one_blob_comes_back_from_an_encrypted_backup_that_is_damaged_elsewhere(
     let store = farm.data.join("blobs");
     damage(&store, &document("kept", 4));
     damage(&store, &document("kept", 5));
-    // The longest file of the backup holds the longest document.
+    // The largest file of the backup holds the largest document.
     let mut stored = crate::support::files_below(&place.path("backups/data/large"));
     stored.sort_by_key(|file| std::fs::metadata(file).unwrap().len());
     let longest = stored.pop().unwrap();
@@ -110,7 +110,8 @@ async fn same_bytes_again(engine: Engine) {
     let farm = Farm::on(engine).await;
     let server = farm.start();
     let client = server.client(&farm.token());
-    // All of them files of their own in the store; the second one fits the database as a whole.
+    // All of them are separate files in the store; the second one is small enough to be kept in the database as a
+    // whole.
     let documents = [("large", bytes(1, 3_000_000)), ("small", bytes(2, 400_000)), ("whole", bytes(3, 300_000))];
     for (name, content) in &documents {
         assert!(client.put(&format!("{name}.bin"), content.clone()).await.unwrap().status.is_success());
@@ -129,7 +130,7 @@ async fn same_bytes_again(engine: Engine) {
             assert!(answer.status.is_success() && answer.body == *content, "{name}: {}", answer.status);
         }
     };
-    // One whose loss nobody knew of, one that a check found, and one that is not lost at all.
+    // A loss that was not detected, one that a check found, and a BLOB that is not lost.
     again(documents[0].0, &documents[0].1).await;
     assert!(farm.run(&["blobs", "check"]).is_err());
     assert_eq!(faults(&farm).len(), 1, "{:?}", faults(&farm));
@@ -137,7 +138,7 @@ async fn same_bytes_again(engine: Engine) {
     again(documents[1].0, &documents[1].1).await;
     again(documents[2].0, &documents[2].1).await;
     assert_eq!(faults(&farm), [], "it is whole again");
-    // An import shares what lies elsewhere too.
+    // An import also reuses BLOBs that are in another store.
     let tree = tempfile::tempdir().unwrap();
     std::fs::write(tree.path().join("imported.bin"), &documents[2].1).unwrap();
     farm.json(&["import", tree.path().to_str().unwrap(), "Documents"]);

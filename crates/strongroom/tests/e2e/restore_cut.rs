@@ -1,5 +1,5 @@
-//! Restorations that are cut short, and directories that are no place for one: nothing takes half a farm for a whole one, nothing of
-//! other people or of an earlier farm is lost, and the restoration begun again comes to its end.
+//! Interrupted restores, and directories that are unsuitable for one. A partial farm is never taken for a complete one,
+//! no files of other users or of an earlier farm are lost, and a repeated restore completes.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use crate::support::{Farm, file_with, files_below};
 
 const NOTE: &str = "restore-unfinished.json";
 
-/// Begins a restoration into a directory and kills it once something shows there; false when it ended before that.
+/// Starts a restore into a directory and kills it once `shows` returns true. Returns false if the restore ended before.
 fn cut(words: &[&str], data: &Path, shows: impl Fn() -> bool) -> bool {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "--", env!("CARGO_BIN_EXE_strongroom"), "restore"]).args(words);
@@ -29,7 +29,7 @@ fn cut(words: &[&str], data: &Path, shows: impl Fn() -> bool) -> bool {
     data.join(NOTE).exists()
 }
 
-/// Requires that everything but a restoration refuses a directory, and says what to do.
+/// Asserts that everything but a restore refuses the directory and says what to do.
 fn refuses(farm: &Farm, source: &str, more: &str) {
     let server = farm.try_start().map(|_| "it serves").unwrap_err().said;
     let others: [&[&str]; 4] = [
@@ -105,7 +105,7 @@ async fn a_farm_that_is_replaced_is_whole_or_named_and_its_databases_are_kept() 
         files.filter(|file| file.to_str().unwrap().contains("main.sqlite.before-restore-")).collect::<Vec<_>>()
     };
     let words = [destination.as_str(), "--force"];
-    // Before anything is replaced the farm is as it was.
+    // As long as nothing has been replaced, the farm is unchanged.
     assert!(!cut(&words, &farm.data, || farm.data.join("restore-incoming").exists()));
     farm.json(&["blobs", "status"]);
     let stored = place.path("backups/data/large");
@@ -117,7 +117,7 @@ async fn a_farm_that_is_replaced_is_whole_or_named_and_its_databases_are_kept() 
     farm.json(&["blobs", "status"]);
     std::fs::rename(place.path("lost"), &lost).unwrap();
 
-    // A server that ended, and commands since, may have left a log beside the database; the two belong together.
+    // The stopped server and later commands may have left a WAL next to the database. The two belong together.
     let with_log = |file: &Path| {
         let log = std::fs::read(format!("{}-wal", file.display())).unwrap_or_default();
         (std::fs::read(file).unwrap(), log)
@@ -176,7 +176,7 @@ async fn what_others_have_in_a_directory_stays_alone() {
         );
     }
     assert_eq!(files_below(&full.data), [full.data.join("letter.txt")], "nothing else came");
-    // Stores that outlived their farm are no such thing.
+    // Stores that outlived their farm do not count as foreign content.
     assert!(server.stop().success());
     let moved = Farm::at(place.path("moved"));
     std::fs::create_dir(&moved.data).unwrap();

@@ -1,4 +1,4 @@
-//! Bringing back a document, a library, a site and a content database into a farm that goes on living.
+//! Restores of a document, a library, a site and a content database into an existing farm.
 
 use database::Engine;
 use reqwest::{Method, StatusCode};
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::support::{Client, Farm, Server, bytes, damage, file_with, files_below};
 
-/// A farm with a site, a library with columns, a document with three versions, and a backup of all that.
+/// A farm with a site, a library with columns and a document with three versions, and a backup of it.
 struct Rig {
     farm: Farm,
     server: Server,
@@ -64,7 +64,7 @@ impl Rig {
         assert!(answer.status.is_success(), "{path}: {} {}", answer.status, answer.text());
     }
 
-    /// Restores a part; of PostgreSQL, with new databases to look into.
+    /// Restores a part of the farm. With PostgreSQL, supplies new databases for reading the backup.
     async fn restore(&self, words: &[&str]) -> Value {
         let backups = self.backups();
         let mut all: Vec<String> = ["restore", &backups].iter().chain(words).map(|word| (*word).to_owned()).collect();
@@ -77,7 +77,7 @@ impl Rig {
         self.farm.json(&all.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Numbers of a document's versions, newest first.
+    /// Version numbers of a document, newest first.
     async fn versions(&self, path: &str) -> Vec<String> {
         let item = self.call(Method::GET, &format!("/api/v1/items/by-path?path={path}"), Value::Null).await;
         let id = item["id"].as_str().unwrap();
@@ -127,7 +127,7 @@ async fn documents_and_libraries_come_back_into_a_running_farm_on_postgres() {
     parts_come_back(Engine::Postgres).await;
 }
 
-/// The item at a path.
+/// Returns the item at a path.
 async fn item(rig: &Rig, path: &str) -> Value {
     rig.call(Method::GET, &format!("/api/v1/items/by-path?path={}", path.replace(' ', "%20")), Value::Null).await
 }
@@ -137,7 +137,7 @@ async fn of_item(rig: &Rig, path: &str, what: &str) -> Value {
     rig.call(Method::GET, &format!("/api/v1/items/{id}/{what}"), Value::Null).await
 }
 
-/// What a document has in its columns, by their names.
+/// Column values of a document, sorted by column name.
 async fn values(rig: &Rig, library: &str, path: &str) -> Vec<(String, Value)> {
     let columns = of_item(rig, library, "columns").await;
     let values = of_item(rig, path, "values").await;
@@ -152,7 +152,7 @@ async fn values(rig: &Rig, library: &str, path: &str) -> Vec<(String, Value)> {
     found
 }
 
-/// Whether an item has permissions of its own, and who has which role.
+/// Returns whether an item has its own permissions, and all grants as pairs of principal and role.
 async fn permissions(rig: &Rig, path: &str) -> (bool, Vec<(String, String)>) {
     let table = of_item(rig, path, "permissions").await;
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -163,7 +163,7 @@ async fn permissions(rig: &Rig, path: &str) -> (bool, Vec<(String, String)>) {
     (table["own"].as_bool().unwrap(), grants)
 }
 
-/// A site below the one at `parent` (by identifier), with a library of columns and permissions, and documents.
+/// Adds a library with columns, permissions and documents to the site `site`, whose identifier is `site_id`.
 async fn furnish(rig: &Rig, site: &str, site_id: &str, otto: &str) {
     let new = json!({ "name": "Plans", "settings": { "versioning": "major-minor" } });
     let library = rig.call(Method::POST, &format!("/api/v1/items/{site_id}/libraries"), new).await;
@@ -223,7 +223,7 @@ async fn sites_come_back(engine: Engine) {
     assert!(beside.starts_with("Projects (backup of "), "{beside}");
     assert_eq!(picture(&beside.replace(' ', "%20")).await, before);
 
-    // A whole site collection: what is there stays, what is gone comes back.
+    // A whole site collection: existing documents stay, and deleted ones are restored.
     let before = picture("departments/sales").await;
     rig.delete("departments/sales/Plans/2026/tower.txt").await;
     let back = rig.restore(&["--site", "departments/sales"]).await;
@@ -261,7 +261,8 @@ async fn what_a_restoration_that_was_cut_short_left_is_finished_before_content_c
     std::fs::create_dir(&stale).unwrap();
     std::fs::write(stale.join("main.sqlite"), "all secrets").unwrap();
 
-    // Made, and open to everybody who may see the site; then with some of its permissions.
+    // The library was just created: first without permissions of its own, so that all users of the site can see it,
+    // then with some of its permissions.
     for has_some in [false, true] {
         let there = item(&rig, "Contracts").await["id"].as_str().unwrap().to_owned();
         rig.call(Method::DELETE, &format!("/api/v1/items/{there}"), Value::Null).await;
@@ -279,7 +280,7 @@ async fn what_a_restoration_that_was_cut_short_left_is_finished_before_content_c
     }
     assert!(!stale.exists(), "what a killed restoration left is removed");
 
-    // One that people use has the permissions that they gave it.
+    // A library in use keeps the permissions that its users gave it.
     let there = item(&rig, "Contracts").await["id"].as_str().unwrap().to_owned();
     rig.call(Method::POST, &format!("/api/v1/items/{there}/permissions/restore"), Value::Null).await;
     rig.restore(&["--library", "Contracts"]).await;
@@ -289,7 +290,7 @@ async fn what_a_restoration_that_was_cut_short_left_is_finished_before_content_c
 #[tokio::test(flavor = "multi_thread")]
 async fn a_document_comes_back_without_the_versions_whose_loss_was_accepted() {
     let rig = Rig::new(Engine::Sqlite).await;
-    // A version whose bytes are a file of their own, so that they can be lost alone.
+    // Large enough for a separate file, so that this version can be lost alone.
     for round in 0..2 {
         rig.put("Contracts/plan.bin", bytes(round, 3_000_000)).await;
     }
@@ -308,7 +309,7 @@ async fn a_document_comes_back_without_the_versions_whose_loss_was_accepted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_farm_has_whole_is_not_written_again_and_what_it_has_damaged_is() {
     let rig = Rig::new(Engine::Sqlite).await;
-    // Since the backup, new bytes go elsewhere.
+    // Bytes uploaded after the backup go to another store.
     rig.farm.json(&["blobs", "stores", "add", "second", "--kind", "directory", "--path", "second"]);
     rig.farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "second"]);
     let second = rig.farm.data.join("second");
@@ -334,7 +335,7 @@ async fn what_the_farm_has_whole_is_not_written_again_and_what_it_has_damaged_is
     }
     rig.farm.check_blobs();
 
-    // What is named is what came back, also when an earlier one has its name.
+    // The reported path is the restored document, even if an earlier one has the same name.
     rig.put("Contracts/2026/small.txt", b"changed".to_vec()).await;
     let mut places = Vec::new();
     for content in ["first", "second"] {

@@ -1,5 +1,5 @@
-//! Resumable uploads on a server that is killed again and again: what was acknowledged of an upload is still there, and the
-//! document is whole in the end.
+//! Resumable uploads to a server that is killed repeatedly. Acknowledged parts of an upload survive, and the document
+//! is complete in the end.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use reqwest::{Method, StatusCode};
 
 use crate::support::{Farm, Random, bytes};
 
-/// Bytes of the document.
+/// Size of the document in bytes.
 const SIZE: usize = 6_000_000;
-/// Bytes of one part, at most.
+/// Maximum size of a part in bytes.
 const PART: u64 = 700_000;
-/// The crash comes so many microseconds after a part was begun, at most.
+/// The kill comes a random time after a part was started, below this many microseconds.
 const MOMENT: u64 = 20_000;
 
-/// Speaks tus to one server.
+/// A client of the tus protocol for one server.
 struct Tus {
     http: reqwest::Client,
     address: String,
@@ -29,7 +29,7 @@ impl Tus {
     }
 
     async fn begin(&self, length: usize) -> String {
-        // The Base64 of `Documents/big.bin`.
+        // Base64 of `Documents/big.bin`.
         let begun = self
             .request(Method::POST, "/api/v1/uploads")
             .header("upload-length", length)
@@ -45,7 +45,7 @@ impl Tus {
         state.headers()["upload-offset"].to_str().unwrap().parse().unwrap()
     }
 
-    /// Sends a part; none when no complete answer came.
+    /// Sends a part. Returns `None` if no complete response arrived.
     async fn append(&self, path: &str, offset: usize, part: Vec<u8>) -> Option<StatusCode> {
         let part = self
             .request(Method::PATCH, path)
@@ -71,7 +71,7 @@ async fn an_upload_goes_on_after_every_kill() {
         if random.below(2) == 0 {
             let moment = Duration::from_micros(random.below(MOMENT));
             let (status, ()) = tokio::join!(sending, async {
-                // sleep: the crash must come at a random moment
+                // sleep: the kill must come at a random moment
                 tokio::time::sleep(moment).await;
                 server.kill();
             });

@@ -1,4 +1,5 @@
-//! Children that open documents: what they may do, and that they end, with stand-ins for LibreOffice.
+//! Sandboxed child processes that open documents, tested with substitutes for LibreOffice: their rights, and their
+//! termination.
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +16,7 @@ fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_strongroom"))
 }
 
-/// A program of a few lines of shell with a place of its own.
+/// A shell script with its own directory as the program to run.
 fn script(place: &Path, text: &str, time: u64) -> Program {
     let path = place.join("program");
     std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
@@ -88,13 +89,14 @@ async fn a_program_has_its_place_and_nothing_else() {
 async fn a_program_ends_with_all_that_it_started() {
     let hangs = "(trap '' HUP TERM; sleep 1000) & echo $! > child; echo $$ > own; wait";
     let started = |place: &Path| id_in(&place.join("child")).zip(id_in(&place.join("own")));
-    // At its deadline.
+    // The program is killed at its deadline.
     let place = tempfile::tempdir().unwrap();
     let (in_time, ()) = sandbox().run(script(place.path(), hangs, 2), ()).await.unwrap();
     assert!(!in_time);
     let ids = started(place.path()).unwrap();
     assert!(!processes::is_there(ids.0) && !processes::is_there(ids.1));
-    // When nobody waits for it any more, and when the server stops. What is kept for it is let go of when it is gone.
+    // The program is killed when the caller no longer waits for it, and when the server stops. Its resources are
+    // released once it has exited.
     for stops in [false, true] {
         let (sandbox, place) = (sandbox(), tempfile::tempdir().unwrap());
         let turn = sandbox.turn_to_run(Id::new(1)).await.unwrap();
@@ -111,13 +113,13 @@ async fn a_program_ends_with_all_that_it_started() {
         let answer = waits.await;
         assert!(answer.map_or_else(|error| error.is_cancelled(), |answer| answer.is_err()));
         match stops {
-            // It has waited for the child.
+            // The turn became free only after the child had exited.
             true => drop(sandbox.turn_to_run(Id::new(1)).await.unwrap_err()),
             false => drop(sandbox.turn_to_run(Id::new(1)).await.unwrap()),
         }
         assert!(!processes::is_there(ids.0) && !processes::is_there(ids.1), "a turn is free before its child is gone");
     }
-    // When it has ended itself and left something behind.
+    // The program has exited and left another process behind.
     let place = tempfile::tempdir().unwrap();
     let leaves = "(sleep 1000 &>/dev/null) & echo $! > child";
     sandbox().run(script(place.path(), leaves, 100), ()).await.unwrap();

@@ -1,4 +1,5 @@
-//! The list of the servers of a farm: who runs is in it, who has ended in order is not, and a restored farm begins with its own.
+//! The list of a farm's servers. Running servers are listed, gracefully stopped ones are not, and a restored farm
+//! starts with its own list.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use serde_json::Value;
 use crate::support::Client;
 use crate::support::backups::{Place, filled, restored};
 
-/// All servers of the list, as soon as the one that is asked is among them.
+/// All listed servers, once the queried server is among them.
 async fn servers(client: &Client) -> Vec<Value> {
     loop {
         let answer = client.send(Method::GET, "/api/v1/farm/servers", Vec::new()).await.unwrap();
@@ -19,7 +20,7 @@ async fn servers(client: &Client) -> Vec<Value> {
         if servers.iter().any(|server| server["here"] == true) {
             return servers;
         }
-        // sleep: a server tells the farm of itself when it listens already
+        // sleep: polled, since a server registers itself only after it has started to listen
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -1,5 +1,5 @@
-//! A remote store that takes connections and says nothing, and a disk that takes long to read: whoever does not need
-//! them does not notice, and whoever needs the store is told soon.
+//! A remote store that accepts connections but never responds, and a disk with slow reads. Requests that do not need
+//! them are not delayed, and requests that need the store fail soon.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 
 use crate::support::{Farm, Injector, bytes, empty, files_below};
 
-/// Longer than the patience with one silent store, shorter than that with two questions one after the other.
+/// Longer than the timeout for one silent store, shorter than two such timeouts in sequence.
 const SOON: Duration = Duration::from_secs(45);
 
 fn silent() -> [Rule; 5] {
@@ -47,7 +47,7 @@ async fn a_silent_store_holds_up_nobody_who_does_not_need_it() {
     let client = server.client(&token);
     assert_eq!(client.get("near.bin").await.unwrap().body, bytes(1, 100_000));
 
-    // Who looks at all stores is told of it after a moment.
+    // Views of all stores report the failure quickly.
     for path in ["/api/v1/farm/stores", "/api/v1/farm/health"] {
         let start = Instant::now();
         let shown = client.send(Method::GET, path, Vec::new()).await.unwrap();
@@ -57,7 +57,7 @@ async fn a_silent_store_holds_up_nobody_who_does_not_need_it() {
     let status = farm.run(&["blobs", "status"]).unwrap();
     assert!(status.contains("does not answer") && status.contains("gave no answer within"), "{status}");
 
-    // Who needs it is told within a bound, and nothing of it is taken for absence.
+    // Requests that need the store fail within a bounded time, and none takes the BLOB for missing.
     for _ in 0..2 {
         let start = Instant::now();
         let unreachable = client.get("far.bin").await.unwrap();
@@ -66,7 +66,7 @@ async fn a_silent_store_holds_up_nobody_who_does_not_need_it() {
         assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{}", refused.text());
         assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     }
-    // A collection goes to its end without it and says so, of its listing and of its compaction.
+    // A collection completes without the store, and reports its failed listing and compaction.
     let collected = farm.json_whatever(&["blobs", "collect"]);
     assert_eq!(
         (collected["state"].as_str(), collected["failed"].as_u64()),
@@ -78,7 +78,7 @@ async fn a_silent_store_holds_up_nobody_who_does_not_need_it() {
     let start = Instant::now();
     while !back().await {
         assert!(start.elapsed() < SOON, "it is asked again when it may be back");
-        // sleep: a store that gave no answer is left in peace for some seconds
+        // sleep: after a missing response the store is not retried for some seconds
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     farm.check_blobs();
@@ -126,12 +126,12 @@ async fn an_emptied_bucket_is_not_taken_for_a_new_store() {
     assert_eq!(client.get("far.bin").await.unwrap().status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(farm.run(&["blobs", "status"]).unwrap().contains("holds no BLOB store"));
     assert!(std::fs::read_dir(s3.bucket()).unwrap().next().is_none(), "nothing is made there");
-    // Lost for good.
+    // The store is permanently lost.
     farm.json(&["blobs", "stores", "make-anew", "cloud"]);
     let start = Instant::now();
     while !client.put("new.bin", bytes(3, 100_000)).await.unwrap().status.is_success() {
         assert!(start.elapsed() < SOON, "it is a store again");
-        // sleep: a place that was none is left in peace for some seconds
+        // sleep: after a location was found not to be a store it is not retried for some seconds
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     assert!(farm.run(&["blobs", "stores", "make-anew", "cloud"]).unwrap_err().said.contains("is there"));
@@ -155,7 +155,7 @@ async fn several_silent_stores_are_asked_at_once() {
     let health = farm.run(&["blobs", "health"]).unwrap_err().said;
     let took = start.elapsed();
     assert!(["first", "second", "third"].iter().all(|name| health.contains(&format!("BLOB store {name}"))), "{health}");
-    // Each takes ten seconds.
+    // Each store takes ten seconds to time out.
     assert!(took < Duration::from_secs(20), "{took:?}");
 }
 
@@ -170,7 +170,7 @@ async fn reads_that_wait_for_the_disk_of_a_database_hold_up_nobody_else() {
     }
     let databases = files_below(&farm.data.join("databases"));
     let scratch = tempfile::tempdir().unwrap();
-    // Nobody has read since the last change, so that each connection asks the disk, and waits longer than anybody
+    // Nothing was read since the last change, so each connection reads from the disk and waits longer than any request
     // below.
     let wait = Duration::from_secs(20);
     let injector = Injector::delay(&server, "pread64", wait, &databases, &scratch.path().join("log"));

@@ -1,5 +1,6 @@
-//! Streams to and from clients that really stop, ranges in every way, tables, copies and backups of all sizes, and what is too
-//! long for each run: `RIG_LONG_STREAMS=1` adds archives of more than 4 GB and 3 GB in other ways.
+//! Streams to and from clients that stop reading or sending, ranges of all kinds, tables, copies and backups of all
+//! sizes. Tests that take too long for each run need `RIG_LONG_STREAMS=1`: archives of more than 4 GB, and streams of 3
+//! GB.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -89,7 +90,7 @@ async fn uploads_that_are_cut_leave_nothing_and_those_of_tus_go_on() {
         assert_eq!(gone.status().as_u16(), 404, "half a body is no document, {http:?}");
 
         let (version, length) = (("tus-resumable", "1.0.0"), content.len().to_string());
-        // The Base64 of `Documents/big.bin` and of `replace`.
+        // Base64 of `Documents/big.bin` and of `replace`.
         let said = ("upload-metadata", "path RG9jdW1lbnRzL2JpZy5iaW4=,on_conflict cmVwbGFjZQ==");
         let fields = [version, ("upload-length", length.as_str()), said];
         let begun = wire.send("POST", "/api/v1/uploads", &fields, Wire::nothing()).await;
@@ -110,7 +111,7 @@ async fn uploads_that_are_cut_leave_nothing_and_those_of_tus_go_on() {
             if at + 1 >= content.len() || rounds > 3 {
                 break;
             }
-            // The server may still be at what came before the connection ended.
+            // The server may still be processing data that arrived before the connection ended.
             let (mut asked, deadline) = (at, Instant::now() + std::time::Duration::from_secs(60));
             while asked == at {
                 let answer = wire.send("HEAD", &path, &[version], Wire::nothing()).await;
@@ -118,7 +119,7 @@ async fn uploads_that_are_cut_leave_nothing_and_those_of_tus_go_on() {
                     asked = answer.headers()["upload-offset"].to_str().unwrap().parse().unwrap();
                 }
                 assert!(Instant::now() < deadline, "nothing of what came is kept");
-                // sleep: how far an upload is is asked for, nothing tells of it
+                // sleep: polled, since an upload progresses without a notification
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             }
             at = asked;
@@ -128,7 +129,7 @@ async fn uploads_that_are_cut_leave_nothing_and_those_of_tus_go_on() {
     farm.check_blobs();
 }
 
-/// What `gzip` makes of compressed bytes.
+/// Decompresses bytes with `gzip`.
 fn unzipped(packed: Vec<u8>) -> Vec<u8> {
     let mut gzip = Command::new("gzip").arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = gzip.stdin.take().unwrap();
@@ -241,15 +242,15 @@ async fn copies_and_backups_in_buckets_are_whole_at_every_size() {
     assert!(server.stop().success());
 }
 
-/// Whether streams that take minutes are tested too.
+/// Returns whether tests with streams that take minutes are enabled.
 fn are_long_streams_wanted() -> bool {
     std::env::var_os("RIG_LONG_STREAMS").is_some()
 }
 
-/// A document of so many mebibytes of the same bytes, by tus in parts.
+/// Uploads a document of this many mebibytes, all with the same bytes, in parts by tus.
 async fn long_by_tus(wire: &Wire, piece: &Bytes, mebibytes: u64) {
     let (version, length) = (("tus-resumable", "1.0.0"), (mebibytes << 20).to_string());
-    // The Base64 of `Documents/long.bin`.
+    // Base64 of `Documents/long.bin`.
     let said = ("upload-metadata", "path RG9jdW1lbnRzL2xvbmcuYmlu");
     let begun =
         wire.send("POST", "/api/v1/uploads", &[version, ("upload-length", &length), said], Wire::nothing()).await;
@@ -303,7 +304,7 @@ async fn three_gigabytes_pass_by_tus_in_ranges_and_to_a_slow_client() {
         taken += data.len() as u64;
         if taken >= next_stop {
             next_stop += 256 << 20;
-            // sleep: this client stops until the server can send no more
+            // sleep: this client stops reading until the server can send no more
             tokio::time::sleep(std::time::Duration::from_secs(5)).await;
         }
     }

@@ -1,5 +1,5 @@
-//! Moving and collecting BLOBs while people work, with crashes in between: nothing acknowledged is lost, no reader notices, and
-//! what is dead goes.
+//! Migration and collection of BLOBs during use, with crashes in between. Nothing acknowledged is lost, no reader
+//! notices, and unreferenced BLOBs are deleted.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use serde_json::Value;
 
 use crate::support::{Farm, Ledger, Random, bytes, damage, keep_no_versions};
 
-/// Inline, in segments, and in files of their own.
+/// Document sizes: inline, in segments, and in separate files.
 const SIZES: &[usize] = &[300, 20_000, 150_000, 3_000_000];
-/// How long something may stand still on a slow and busy machine.
+/// Timeout without progress on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// A command that runs beside the test; ended with SIGKILL when it is dropped.
+/// A command that runs in parallel with the test. It is killed when dropped.
 struct Running(Child);
 
 impl Running {
@@ -36,10 +36,10 @@ impl Drop for Running {
     }
 }
 
-/// Numbers of BLOBs by the name of a store.
+/// Number of BLOBs by store name.
 type Counts = Vec<(String, u64)>;
 
-/// References and BLOBs by store, as `blobs status` counts them.
+/// References and BLOBs by store, as counted by `blobs status`.
 fn counts(farm: &Farm) -> (Counts, Counts) {
     let status = farm.json(&["blobs", "status"]);
     let count = |list: &Value, name: &str| -> Counts {
@@ -53,7 +53,7 @@ fn count_of(counts: &[(String, u64)], name: &str) -> u64 {
     counts.iter().find(|(store, _)| store == name).map_or(0, |(_, count)| *count)
 }
 
-/// Waits until no job runs or waits, and fails when one failed, or when none goes on.
+/// Waits until no job is running or waiting. Panics if a job failed or none makes progress.
 fn settle(farm: &Farm) {
     let (mut deadline, mut before) = (Instant::now() + PATIENCE, Value::Null);
     loop {
@@ -70,12 +70,13 @@ fn settle(farm: &Farm) {
             return;
         }
         assert!(Instant::now() < deadline, "jobs do not end: {jobs:#}");
-        // sleep: the end of a job is asked for, nothing tells of it
+        // sleep: polled, since a job ends without a notification
         std::thread::sleep(Duration::from_millis(200));
     }
 }
 
-/// A copy of the same bytes may be on its way out just then, and the client is told to try again; nothing else is refused.
+/// Asserts that uploads were refused only because a copy of the same bytes was just being deleted, in which case the
+/// client is asked to retry.
 fn require_only_retries(ledger: &Ledger) {
     let refused = ledger.refused();
     let other: Vec<&String> = refused.iter().filter(|refusal| !refusal.contains("blob_being_deleted")).collect();
@@ -95,7 +96,7 @@ async fn migrate_with_crashes(engine: Engine) {
     for (round, target) in ["database", "second", "files", "database", "files"].iter().cycle().take(10).enumerate() {
         let words = ["blobs", "migrate", "--database", "main", "--to", target];
         match round % 3 {
-            // A server may still be moving BLOBs the other way: single ones are then left where they are.
+            // A server may still be moving BLOBs in the other direction, so single BLOBs may stay in their store.
             0 => drop(farm.json_whatever(&words)),
             1 => {
                 let running = Running::start(&farm, &words);
@@ -121,7 +122,7 @@ async fn migrate_with_crashes(engine: Engine) {
     ledger.verify(&server.client(&token), false).await;
     farm.json(&["blobs", "migrate", "--to", "second", "--min-size", "0"]);
     ledger.verify(&server.client(&token), false).await;
-    // Copies that a crash left before anything referred to them are orphans; they are young, and stay for now.
+    // Copies that a crash left unreferenced are orphans. They are recent and stay for now.
     let (references, _) = counts(&farm);
     assert_eq!(references.iter().map(|(store, _)| store.as_str()).collect::<Vec<_>>(), ["second"]);
     farm.check_blobs();
@@ -180,7 +181,7 @@ async fn collect_with_crashes(engine: Engine) {
     let deleted: u64 = jobs.as_array().unwrap().iter().filter_map(|job| job["results"]["deleted_blobs"].as_u64()).sum();
     assert!(deleted > 0, "what was replaced is dead, and goes: {jobs:#}");
     let (references, stores) = counts(&farm);
-    // Contents that were uploaded and refused, or cut off by a crash, are orphans; they are young, and stay for now.
+    // Contents of refused or interrupted uploads are orphans. They are recent and stay for now.
     assert!(count_of(&references, "files") <= count_of(&stores, "files"), "{references:?} {stores:?}");
     assert_eq!(count_of(&references, "database"), count_of(&stores, "database"), "{references:?} {stores:?}");
     assert!(server.stop().success());
@@ -220,7 +221,7 @@ async fn what_is_dead_goes_after_its_window_and_not_before() {
     let status = farm.json(&["blobs", "status"]);
     assert_eq!(status["pending_reclaim"][0]["blobs"], 10, "{status:#}");
     assert_eq!(count_of(&counts(&farm).1, "files"), 50, "the window keeps them");
-    // Bytes that are needed again before their window is over stay.
+    // Bytes that are needed again before their window has ended are kept.
     assert!(client.put("again.bin", bytes(3, 50_000)).await.unwrap().status.is_success());
     let dry = farm.json(&["blobs", "collect", "--immediate", "--dry-run"]);
     let gone = farm.json(&["blobs", "collect", "--immediate"]);
@@ -228,7 +229,7 @@ async fn what_is_dead_goes_after_its_window_and_not_before() {
     assert_eq!(dry["results"]["would_delete_blobs"], 9, "a dry run foretells what is deleted: {dry:#}");
     assert_eq!(count_of(&counts(&farm).1, "files"), 41);
     assert_eq!(client.get("again.bin").await.unwrap().body, bytes(3, 50_000));
-    // In a recycle bin nothing is dead.
+    // Documents in a recycle bin still reference their BLOBs.
     assert!(client.delete("20.bin").await.unwrap().status.is_success());
     assert_eq!(farm.json(&["blobs", "collect", "--immediate"])["results"]["deleted_blobs"], Value::Null);
     farm.check_blobs();
@@ -262,7 +263,7 @@ async fn policies_decide_where_the_next_upload_goes() {
     let set = |words: &[&str]| farm.json(&[&["blobs", "policy", "set"], words].concat());
     let policy = set(&["--library", "Documents", "--active", "scans", "--types", "PDF,tiff", "--minimum-size", "100"]);
     assert_eq!((policy["active_store"].as_str(), policy["types"][0].as_str()), (Some("scans"), Some("pdf")));
-    // Which store each went to shows in the counts of references.
+    // The counts of references show the store of each upload.
     let put = async |name: &str, seed: u64, size: usize| {
         let before = counts(&farm).0;
         assert!(client.put(name, bytes(seed, size)).await.unwrap().status.is_success());
@@ -337,7 +338,7 @@ async fn a_store_that_is_away_stops_nothing_else_and_is_not_taken_for_empty() {
     farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "share"]);
     assert!(client.put("there.bin", bytes(2, 100_000)).await.unwrap().status.is_success());
     assert!(server.stop().success());
-    // Something else is mounted where the store was.
+    // Something else is mounted in the place of the store.
     let (place, away) = (farm.data.join("share"), farm.data.join("share.away"));
     std::fs::rename(&place, &away).unwrap();
     std::fs::write(&place, b"not a directory").unwrap();
@@ -356,7 +357,7 @@ async fn a_store_that_is_away_stops_nothing_else_and_is_not_taken_for_empty() {
     assert_eq!(farm.json(&["blobs", "faults"]), serde_json::json!([]));
     assert!(farm.run(&["blobs", "stores", "remove", "share"]).is_err());
     assert!(farm.run(&["blobs", "migrate", "--from", "share", "--to", "files"]).is_err());
-    // No policy is led there that was not; what it says besides can still be changed.
+    // No further policy can be pointed at the store, but other settings of its existing policies can still be changed.
     farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "share", "--minimum-size", "20k"]);
     for words in [&["--active", "share"][..], &["--tier", "age:30:share"]] {
         let refusal = farm.run(&[&["blobs", "policy", "set", "--library", "Documents"], words].concat()).unwrap_err();
@@ -420,7 +421,7 @@ async fn damage_is_found_kept_on_record_and_resolved() {
     let repaired = farm.run(&["blobs", "repair", &digest]).unwrap_err();
     assert!(repaired.said.contains("no other store"), "{}", repaired.said);
     farm.json(&["blobs", "accept-loss", &digest]);
-    // The same bytes, uploaded anew, mend the first.
+    // Uploading the same bytes again repairs the first document.
     assert!(client.put("copy.bin", content[0].clone()).await.unwrap().status.is_success());
     assert_eq!(client.get("0.bin").await.unwrap().body, content[0]);
     let check = farm.json(&["blobs", "check"]);
@@ -454,7 +455,7 @@ async fn what_a_later_tier_has_taken_no_earlier_one_fetches_back() {
     farm.json(&[&["blobs", "policy", "set", "--database", "main"], &tiers[..]].concat());
     assert!(client.put("old.bin", bytes(1, 100_000)).await.unwrap().status.is_success());
     assert!(server.stop().success());
-    // A store without an answer keeps nobody from moving what lies in the others.
+    // An unresponsive store does not prevent moves between the others.
     std::fs::rename(farm.data.join("gone"), farm.data.join("gone.away")).unwrap();
     let mut known = 0;
     for moved in [1, 0] {

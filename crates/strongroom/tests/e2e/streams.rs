@@ -1,5 +1,5 @@
-//! Everything that is streamed is whole: around each bound that the program has inside, for clients that are fast, slow
-//! or stop, on HTTP/1.1 and HTTP/2.
+//! All streams are complete: at sizes around each internal limit, for clients that are fast, slow or stop, on HTTP/1.1
+//! and HTTP/2.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use hyper::body::Incoming;
 use crate::support::wire::{Http, Pace, Wire, whole};
 use crate::support::{Farm, Server, bytes};
 
-/// Sizes around the bounds between one way of storing or sending and the next.
+/// Sizes around the limits between the ways of storing and sending content.
 pub const SIZES: [usize; 20] = [
     0, 1, 4_095, 4_096, 16_383, 16_385, 65_535, 65_536, 65_537, 262_143, 262_144, 262_145, 524_287, 524_288, 524_289,
     786_433, 1_048_575, 1_048_577, 1_500_000, 20_000_000,
 ];
 
-/// A server with a document of each size in Documents/sizes, and what they hold.
+/// A server with a document of each size in Documents/sizes, and the documents' contents.
 pub async fn with_documents() -> (Farm, Server, BTreeMap<String, Bytes>) {
     let farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();
@@ -43,7 +43,7 @@ fn number(bytes: &[u8], at: usize, count: usize) -> usize {
     bytes[at..at + count].iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-/// The files of an archive, by the directory at its end; each has the checksum that it names.
+/// The files of an archive, read by its central directory. Asserts that each file has the recorded checksum.
 pub fn unpacked(archive: &[u8]) -> BTreeMap<String, Bytes> {
     let end = archive.len().checked_sub(22).expect("a directory");
     assert_eq!(&archive[end..end + 4], b"PK\x05\x06", "the archive has no end");
@@ -166,11 +166,11 @@ async fn uploads(http: Http) {
     farm.check_blobs();
 }
 
-/// Replaces Documents/big.bin in two parts.
+/// Replaces Documents/big.bin by a tus upload in two parts.
 async fn by_tus(wire: &Wire, content: &Bytes, pace: Pace) {
     let version = ("tus-resumable", "1.0.0");
     let length = content.len().to_string();
-    // The Base64 of `Documents/big.bin` and of `replace`.
+    // Base64 of `Documents/big.bin` and of `replace`.
     let said = ("upload-metadata", "path RG9jdW1lbnRzL2JpZy5iaW4=,on_conflict cmVwbGFjZQ==");
     let fields = [version, ("upload-length", length.as_str()), said];
     let begun = wire.send("POST", "/api/v1/uploads", &fields, Wire::nothing()).await;
@@ -189,7 +189,7 @@ async fn by_tus(wire: &Wire, content: &Bytes, pace: Pace) {
     }
 }
 
-/// Uploads by the form of a page.
+/// Uploads through the form of a page.
 async fn by_form(browser: &Wire, library: &str, name: &str, content: &Bytes, pace: Pace) {
     let token = browser.form_token().await;
     let head = format!(
@@ -227,7 +227,7 @@ async fn clients_that_stop_leave_nothing_behind_and_harm_nobody() {
         ] {
             let mut answer = wire.send("GET", &path, &[], Wire::nothing()).await.into_body();
             assert!(answer.frame().await.unwrap().is_ok(), "{path}");
-            // The client goes away in the middle.
+            // The client disconnects in the middle.
             drop(answer);
             wire.hang_up();
         }
@@ -236,11 +236,11 @@ async fn clients_that_stop_leave_nothing_behind_and_harm_nobody() {
         assert_eq!(gone.status().as_u16(), 404, "half a body is no document");
         same(&wire.get("/api/v1/content/Documents/sizes/1500000.bin").await, &all["1500000.bin"], "afterwards");
     }
-    // Neither is a fault of the server.
+    // Neither counts as an error of the server.
     assert!(!server.said().contains("broken off"), "{}", server.said());
 }
 
-/// The checksum of so many bytes of an answer from `start` on, its whole length, and its last 64 KiB.
+/// The checksum of `count` bytes of a response from `start`, the total length, and the last 64 KiB.
 pub async fn summed(answer: Response<Incoming>, start: u64, count: u64) -> (u32, u64, Vec<u8>) {
     let (mut body, mut sum, mut at, mut last) = (answer.into_body(), crc32fast::Hasher::new(), 0_u64, Vec::new());
     while let Some(frame) = body.frame().await {

@@ -1,5 +1,6 @@
-//! A disk that cannot give the bytes of some documents: the server starts and says which, nobody gets wrong bytes or
-//! hears that there are none, and everything else goes on: uploads of the same bytes, checks, moves, backups, repairs.
+//! A disk that cannot return the bytes of some documents. The server starts and names them, and never serves wrong
+//! bytes or reports the documents as missing. Everything else works: uploads of the same bytes, checks, migrations,
+//! backups and repairs.
 
 use std::path::PathBuf;
 
@@ -9,11 +10,11 @@ use reqwest::StatusCode;
 use crate::support::backups::Place;
 use crate::support::{Client, Farm, bytes, file_with, recorded};
 
-/// Runs what comes from now on so that reads of these files fail.
+/// Makes reads of these files fail in all following commands.
 fn fail_reads(farm: &mut Farm, files: &[PathBuf], error: &str) {
     let calls = "openat,read,pread64,preadv2";
     let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:error={error}"));
-    // The program stays the child of whoever starts it.
+    // With `-D` the program stays a direct child of the process that starts it.
     let words = ["strace", "-D", "-f", "-qq", "-e", "signal=none", "-e", &trace, "-e", &inject, "-o", "/dev/null"];
     farm.under = words.map(str::to_owned).into();
     for file in files {
@@ -21,7 +22,7 @@ fn fail_reads(farm: &mut Farm, files: &[PathBuf], error: &str) {
     }
 }
 
-/// The documents of the test: three that share a file of the store, and two with files of their own.
+/// The documents of the test: three that share a segment of the store, and two in separate files.
 fn documents() -> Vec<(String, Vec<u8>)> {
     let sizes = [40_000, 50_000, 60_000, 1_500_000, 2_000_000];
     sizes.iter().enumerate().map(|(at, size)| (format!("d{at}.bin"), bytes(at as u64, *size))).collect()
@@ -46,7 +47,7 @@ async fn a_disk_that_fails(error: &str) {
     farm.json(&["backup", &destination]);
     assert!(server.stop().success());
 
-    // What the small ones share, and the first of the large files.
+    // The segment that the small documents share, and the first of the large files.
     let store = farm.data.join("blobs");
     let (bad, good) = (&all[..4], &all[4]);
     let failing: Vec<PathBuf> = bad.iter().map(|(_, content)| file_with(&store, content).0).collect();
@@ -57,19 +58,19 @@ async fn a_disk_that_fails(error: &str) {
         expect_damage(&client, name).await;
     }
     assert!(client.get(&good.0).await.unwrap().body == good.1);
-    // Who could not read put it on record.
+    // The failed reads recorded the faults.
     assert_eq!(recorded(&farm, 4).await.as_array().unwrap().len(), 4);
     assert!(farm.run(&["blobs", "check"]).is_err(), "a check finds the same");
     assert_eq!(recorded(&farm, 4).await.as_array().unwrap().len(), 4);
 
-    // A backup goes on to the end and names what it cannot have.
+    // A backup continues to the end and names the documents that it cannot read.
     let refused = farm.run(&["backup", &place.text("others")]).unwrap_err();
     for (name, _) in bad {
         assert!(refused.said.contains(name.as_str()), "{name} is not named: {}", refused.said);
     }
     assert!(!refused.said.contains(good.0.as_str()), "{}", refused.said);
 
-    // A move passes them and takes the rest along.
+    // A migration skips these documents and moves the rest.
     farm.json(&["blobs", "stores", "add", "second", "--kind", "directory", "--path", "second"]);
     let moved = farm.json_whatever(&["blobs", "migrate", "--from", "files", "--to", "second"]);
     assert!(client.get(&good.0).await.unwrap().body == good.1, "{moved:#}");
@@ -78,7 +79,7 @@ async fn a_disk_that_fails(error: &str) {
         expect_damage(&client, name).await;
     }
 
-    // The same bytes are stored again, and read from there.
+    // An upload stores the same bytes again, and they are read from there.
     let (_, content) = &bad[0];
     let answer = client.put("again.bin", content.clone()).await.unwrap();
     assert!(answer.status.is_success(), "{}", answer.text());
@@ -86,7 +87,7 @@ async fn a_disk_that_fails(error: &str) {
         let answer = client.get(name).await.unwrap();
         assert!(answer.status.is_success() && answer.body == *content, "{name}: {}", answer.status);
     }
-    // The others come back from the backup; what has a file of its own, as soon as the disk takes it.
+    // The others are repaired from the backup; documents in separate files, once the disk can write them.
     let told = farm.run(&["blobs", "repair", "--from-backup", &destination]);
     for (name, content) in &bad[1..3] {
         let answer = client.get(name).await.unwrap();
@@ -94,7 +95,7 @@ async fn a_disk_that_fails(error: &str) {
     }
     assert!(server.stop().success());
 
-    // Another disk: nothing was lost meanwhile.
+    // With a working disk, nothing turns out to be lost.
     farm.under.clear();
     farm.json(&["blobs", "repair", "--from-backup", &destination]);
     farm.check_blobs();

@@ -1,4 +1,4 @@
-//! WebDAV by the clients that people have: litmus, rclone and cadaver against the real server, and bodies that stop half way.
+//! WebDAV with common clients (litmus, rclone and cadaver) against the real server, and bodies that break off.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{Client, Farm, PASSWORD, Server, bytes, processes};
 
-/// What litmus has: basic, copymove, props, locks and http.
+/// Number of tests in litmus: basic, copymove, props, locks and http.
 const LITMUS: u32 = 104;
 
 pub fn run(command: &mut Command) -> Output {
@@ -25,7 +25,7 @@ async fn litmus(engine: Engine) {
     let url = format!("{}/dav/Documents/", server.address);
     let output = run(Command::new("litmus").arg("-k").args([&url, "admin", PASSWORD]).current_dir(scratch.path()));
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    // Such as: <- summary for `basic': of 16 tests run: 16 passed, 0 failed. 100.0%
+    // Example: <- summary for `basic': of 16 tests run: 16 passed, 0 failed. 100.0%
     let counts = said.lines().filter_map(|line| line.split_once("summary for").map(|(_, rest)| rest)).map(|rest| {
         let words: Vec<&str> = rest.split_whitespace().collect();
         let at = words.iter().position(|word| word.starts_with("passed")).unwrap();
@@ -45,7 +45,7 @@ async fn litmus_passes_on_postgres() {
     litmus(Engine::Postgres).await;
 }
 
-/// Numbers of the versions of a document in the library Documents, newest first.
+/// Version numbers of a document in the library Documents, newest first.
 pub async fn versions(client: &Client, path: &str) -> Vec<String> {
     let get = async |path: String| {
         let answer = client.send(reqwest::Method::GET, &path, Vec::new()).await.unwrap();
@@ -58,7 +58,7 @@ pub async fn versions(client: &Client, path: &str) -> Vec<String> {
     items.map(|version| version["number"].as_str().unwrap().to_owned()).collect()
 }
 
-/// rclone on the library Documents.
+/// An rclone command for the library Documents.
 pub fn rclone_command(server: &Server) -> Command {
     let obscured = run(Command::new("rclone").args(["obscure", PASSWORD]));
     let password = String::from_utf8(obscured.stdout).unwrap();
@@ -136,7 +136,7 @@ async fn cadaver_edits_under_a_lock() {
     assert!(said.contains("a.txt") && !said.contains("failed"), "{said}");
     assert_eq!(client.get("folder/a.txt").await.unwrap().text(), "two");
     assert_eq!(versions(&client, "folder/a.txt").await, ["2.0", "1.0"]);
-    // What cadaver left locked, REST does not change.
+    // REST refuses to change a document that cadaver left locked.
     let refused = client.put("folder/a.txt", b"three".to_vec()).await.unwrap();
     assert_eq!(
         (refused.status.as_u16(), refused.text().contains("open for edit by")),
@@ -151,7 +151,7 @@ async fn cadaver_edits_under_a_lock() {
     assert_eq!(client.get("folder/b.txt").await.unwrap().status.as_u16(), 404);
 }
 
-/// Sends the head of a request and a part of its body, and returns what comes back once the sending side is closed.
+/// Sends the head of a request and a part of its body, closes the sending side, and returns the response.
 fn cut_off(server: &Server, token: &str, head: &str, body: &[u8]) -> String {
     let mut stream = TcpStream::connect(server.host()).unwrap();
     let head = format!("{head} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n", server.host());
@@ -196,7 +196,7 @@ async fn bodies_that_stop_half_way_change_nothing() {
     assert!(client.put("a.txt", b"two".to_vec()).await.unwrap().status.is_success(), "nothing is locked");
 }
 
-/// The most memory that a process has had so far, in KiB.
+/// Peak memory of a process in KiB.
 fn peak_memory(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -227,7 +227,7 @@ async fn a_hundred_megabytes_of_xml_are_refused_and_not_kept() {
                 let mut start = [0; 12];
                 reading.read_exact(&mut start).map(|()| String::from_utf8_lossy(&start).into_owned())
             });
-            // The server may hang up before it has all.
+            // The server may close the connection before it has received everything.
             let piece = vec![b' '; 1 << 20];
             for _ in 0..SIZE >> 20 {
                 let sent = if announced { stream.write_all(&piece) } else { chunk(&mut stream, &piece) };
@@ -238,7 +238,7 @@ async fn a_hundred_megabytes_of_xml_are_refused_and_not_kept() {
             assert_eq!(answer.join().unwrap().unwrap(), "HTTP/1.1 413", "{verb}, announced: {announced}");
         }
     }
-    // Pages of the program that it came to use are no memory of requests.
+    // Pages of the executable do not count as memory of requests.
     let grown =
         (peak_memory(server.pid()) - before).saturating_sub(program(server.pid()).saturating_sub(program_before));
     assert!(grown < 60_000, "it took {grown} KiB");
@@ -252,7 +252,7 @@ fn chunk(stream: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()> {
     stream.write_all(b"\r\n")
 }
 
-/// How often a BLOB store was asked for something.
+/// Number of calls to BLOB stores so far.
 async fn store_calls(client: &Client) -> u64 {
     let text = client.send(reqwest::Method::GET, "/metrics", Vec::new()).await.unwrap().text();
     let counts = text.lines().filter(|line| line.starts_with("strongroom_blob_") && line.contains("_seconds_count"));

@@ -1,12 +1,12 @@
-//! Words of refusals: the scope that would help, the place that was asked for, and what to do, in words that fit the
-//! person who asked.
+//! Texts of refusals: the missing scope, the requested path, and what to do, worded for the person who made the
+//! request.
 
 use database::Engine;
 use reqwest::{Method, StatusCode};
 
 use crate::support::{Browser, Farm, PASSWORD, Server};
 
-/// Asks with a token of a login that has these limits; what the answer says.
+/// Sends a request with a token that has these limits. Returns the status and text of the response.
 async fn said(farm: &Farm, server: &Server, of: (&str, &[&str]), method: Method, path: &str) -> (StatusCode, String) {
     let (login, limits) = of;
     let name = format!("for {} {method} {path}", limits.join(" "));

@@ -1,17 +1,18 @@
-//! The arrow test: which room may depend on which, complete, and which room alone owns an outside library.
+//! The dependency test: the complete table of permitted dependencies between the workspace's crates, and the crates
+//! that alone may use certain libraries.
 
 use std::collections::BTreeMap;
 
 use crate::metadata;
 
-/// A room, the rooms it may depend on, and why it must not know more.
+/// A crate, the crates it may depend on, and the reason why it must not know more.
 struct Room {
     package: &'static str,
     may_use: &'static [&'static str],
     because: &'static str,
 }
 
-/// The complete table. A room that is not here may not exist; an arrow that is not here may not exist.
+/// The complete table. Crates and dependencies that are not in it are not permitted.
 const ROOMS: &[Room] = &[
     Room {
         package: "strongroom",
@@ -76,14 +77,14 @@ const ROOMS: &[Room] = &[
     },
 ];
 
-/// Arrows that only tests may have: package, the rooms its tests may use besides, and why.
+/// Dependencies permitted in tests only: the package, the additional crates its tests may use, and the reason.
 const ONLY_IN_TESTS: &[Room] = &[Room {
     package: "http-edge",
     may_use: &["database", "blobs"],
     because: "tests of a protocol open a real repository on scratch databases and stores",
 }];
 
-/// Outside libraries with one owner: name prefix, the rooms that may depend on it, and why.
+/// Libraries with designated owners: the name prefix, the crates that may depend on them, and the reason.
 const OWNED: &[(&str, &[&str], &str)] = &[
     ("rusqlite", &["database"], "`database` is the sole owner of SQL"),
     ("tokio-postgres", &["database"], "`database` is the sole owner of SQL"),
@@ -98,10 +99,10 @@ const OWNED: &[(&str, &[&str], &str)] = &[
     ("utoipa", &["rest"], "`rest` is the sole owner of the wire types"),
 ];
 
-/// What `model` must stay free of: it is rules, so it neither waits, nor reads, nor knows a wire format.
+/// Libraries that `model` must not use. It contains rules only: no waiting, no I/O and no wire format.
 const NEVER_IN_MODEL: &[&str] = &["tokio", "futures", "serde", "tracing", "metrics"];
 
-/// One dependency of a package: its name and whether only tests have it.
+/// A dependency of a package, and whether only tests use it.
 struct Dependency {
     name: String,
     only_in_tests: bool,

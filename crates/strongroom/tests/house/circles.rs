@@ -1,5 +1,5 @@
-//! The circle test: no file refers to one that refers back to it, by whatever way. A reader can then begin at the bottom of a crate
-//! and never meets what was not met before.
+//! The cycle test: no file refers, directly or indirectly, to a file that refers back to it. A crate can then be read
+//! from the bottom up without meeting anything that was not introduced before.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! The house rules as tests: which room may know which, what may be built in, and how tidy the text is.
+//! The house rules as tests: permitted dependencies between crates, licences of libraries, and tidiness of the source.
 //!
-//! They read the source tree only and start nothing, so that they answer within seconds.
+//! They only read the source tree and start nothing but `cargo metadata`, so they finish within seconds.
 
 mod arrows;
 mod circles;
@@ -11,13 +11,13 @@ mod tidy;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The top of the repository.
+/// The root directory of the repository.
 fn root() -> PathBuf {
     let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     manifest.ancestors().nth(2).expect("the crate lies in crates/strongroom").to_path_buf()
 }
 
-/// What `cargo metadata` says, with the given further arguments.
+/// The output of `cargo metadata` with additional arguments.
 fn metadata(arguments: &[&str]) -> serde_json::Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--offline", "--format-version", "1"])

@@ -1,7 +1,7 @@
-//! Which file of a crate refers to what is defined in which other one, read from the source.
+//! References between the files of a crate, read from the source.
 //!
-//! A re-export leads to the file that defines the item. Code for tests and benchmarks does not count; macros count as far as their
-//! arguments name paths.
+//! A re-export leads to the file that defines the item. Code for tests and benchmarks does not count. Macros count as
+//! far as their arguments name paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
-/// Re-exports of re-exports that are followed.
+/// Maximum depth of nested re-exports that are followed.
 const MOST_STEPS: usize = 12;
 
-/// The files of a crate below its `src`, and the references between them by index.
+/// The files below a crate's `src`, and the references between them by index.
 pub struct References {
     pub files: Vec<PathBuf>,
     pub arrows: BTreeSet<(usize, usize)>,
 }
 
 impl References {
-    /// Reads the crate whose source is in this folder.
+    /// Reads the crate with its source in this directory.
     pub fn read(source: &Path) -> Self {
         let mut tree = ModuleTree { source: source.to_path_buf(), files: Vec::new(), modules: Vec::new() };
         let tops = ["lib.rs", "main.rs"].map(|name| source.join(name));
@@ -35,7 +35,7 @@ impl References {
         Self { files: tree.files, arrows }
     }
 
-    /// Sets of files each of which leads to all others of the set.
+    /// Sets of files that all refer to each other, directly or indirectly.
     pub fn circles(&self) -> Vec<Vec<&Path>> {
         let reached: Vec<BTreeSet<usize>> = (0..self.files.len()).map(|file| self.reached_from(file)).collect();
         let mut sorted = BTreeSet::new();
@@ -79,10 +79,10 @@ struct Module {
     names: ModuleNames,
 }
 
-/// What the code of a module calls by name.
+/// Names that the code of a module refers to.
 #[derive(Default)]
 struct ModuleNames {
-    /// Imported names and the paths that they stand for.
+    /// Imported names, and their full paths.
     aliases: BTreeMap<String, Vec<String>>,
     globs: Vec<Vec<String>>,
     /// Paths in the code itself.
@@ -122,7 +122,7 @@ impl ModuleTree {
         index
     }
 
-    /// The file that defines what a path leads to from a module; none for modules themselves and for other crates.
+    /// The file that defines the target of a path used in a module. `None` for modules themselves and for other crates.
     fn defining_file(&self, from: usize, path: &[String], steps: usize) -> Option<usize> {
         match path.first()?.as_str() {
             "crate" => self.follow(0, &path[1..], steps),
@@ -176,7 +176,7 @@ impl ModuleNames {
         names
     }
 
-    /// Notes paths among the arguments of a macro.
+    /// Records the paths in the arguments of a macro.
     fn note_tokens(&mut self, tokens: TokenStream) {
         let (mut path, mut colons) = (Vec::new(), 0);
         for token in tokens {
@@ -264,7 +264,7 @@ fn item_name(item: &syn::Item) -> Option<String> {
     })
 }
 
-/// Takes an import apart into names with their paths, and globs.
+/// Splits an import into names with their paths, and globs.
 fn flatten(
     tree: &syn::UseTree,
     before: &mut Vec<String>,

@@ -1,6 +1,7 @@
-//! What may be built in: the licences and the banned crates of `deny.toml`, enforced without a network.
+//! The permitted dependencies: the licences and banned crates of `deny.toml`, enforced without a network.
 //!
-//! `deny.toml` stays readable by cargo-deny, for whoever has it; this test makes its two lists binding everywhere.
+//! `deny.toml` stays in the format of cargo-deny, for developers who have it. This test enforces its two lists
+//! everywhere.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -21,7 +22,7 @@ fn rules() -> Rules {
     Rules { licences, banned }
 }
 
-/// Whether the SPDX expression can be met with the allowed licences alone.
+/// Returns whether the allowed licences alone satisfy the SPDX expression.
 fn allowed(expression: &str, licences: &BTreeSet<String>) -> bool {
     let text = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = text.split_whitespace().collect();

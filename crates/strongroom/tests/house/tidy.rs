@@ -1,15 +1,15 @@
-//! The tidy test: length of files, a heading on each module, and words that must not be left behind.
+//! The tidiness test: length of files, a heading for each module, and left-over words.
 
 use std::path::{Path, PathBuf};
 
 use crate::root;
 
-/// No source file is longer than this many lines.
+/// Maximum number of lines in a source file.
 const LONGEST_FILE: usize = 500;
-/// Half of the source files are at most this long.
+/// Maximum median of the source files' lengths, in lines.
 const MEDIAN_FILE: usize = 200;
 
-/// Left-overs, each with the reason. They are put together here so that this file does not contain them.
+/// Left-overs, each with the advice to show. They are put together here so that this file does not contain them.
 const LEFT_OVERS: &[(&str, &str)] = &[
     (concat!("TO", "DO"), "finish it or write an issue"),
     (concat!("FIX", "ME"), "fix it or write an issue"),
@@ -22,7 +22,7 @@ const LEFT_OVERS: &[(&str, &str)] = &[
     (concat!("registry.", "npmjs"), "the address of a registry: leave it to the user's configuration"),
 ];
 
-/// Every file of the project that a person wrote, with its text.
+/// All hand-written files of the project, with their text.
 fn sources() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let mut folders = vec![root()];
@@ -36,7 +36,7 @@ fn sources() -> Vec<(PathBuf, String)> {
                     folders.push(path);
                 }
             } else if !["Cargo.lock", ".git"].contains(&name.as_str()) {
-                // A file that is not text (an icon, a golden store) has no lines to judge.
+                // A file that is not text, such as an icon or a golden store, is skipped.
                 if let Ok(text) = std::fs::read_to_string(&path) {
                     found.push((path.strip_prefix(root()).expect("below the root").to_path_buf(), text));
                 }

@@ -1,4 +1,4 @@
-//! Runs and papers that somebody ends before their end: what was counted is said, and nothing stays behind.
+//! Runs and papers that are interrupted. The measurements so far are shown, and nothing is left behind.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use crate::{PASSWORD, PROGRAM, Server, plan_of};
 
-/// How often is asked until something has come, 50 ms apart.
+/// Maximum number of polls, 50 ms apart.
 const ASKED: u32 = 1_200;
 
-/// A command of the lab that goes on.
+/// A running lab command.
 struct Going {
     process: Child,
-    /// What it said on standard error so far.
+    /// Lines on standard error so far.
     said: Vec<String>,
     lines: std::io::Lines<BufReader<std::process::ChildStderr>>,
 }
@@ -29,7 +29,7 @@ impl Going {
         Self { process, said: Vec::new(), lines }
     }
 
-    /// The first line with a word.
+    /// Reads lines until one contains `word`, and returns it.
     fn line(&mut self, word: &str) -> String {
         loop {
             let line = self.lines.next().unwrap_or_else(|| panic!("it ended after {:?}", self.said)).unwrap();
@@ -45,7 +45,7 @@ impl Going {
         assert!(sent.success());
     }
 
-    /// Exit status, and what it printed.
+    /// Waits for the end. Returns the exit status, standard output and standard error.
     fn end(mut self) -> (Option<i32>, String, String) {
         let mut printed = String::new();
         self.process.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
@@ -59,7 +59,7 @@ fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
         if is_there() {
             return;
         }
-        // sleep: between two questions whether it has come
+        // sleep: the interval between two polls
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     panic!("{what} did not come");

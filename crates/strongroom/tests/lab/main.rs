@@ -1,4 +1,4 @@
-//! Drives `strongroom lab` as a person would, against a running server of the same program.
+//! Runs `strongroom lab` as a user would, against a running server of the same program.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_strongroom");
 const PASSWORD: &str = "the-admin-password";
 
-/// All operations on a corpus that is loaded in a second.
+/// A plan with all operations and a corpus that is loaded in a second.
 const PLAN: &str = r#"
 name = "small"
 thresholds = ["errors < 0.01%"]
@@ -27,7 +27,7 @@ users = 4
 duration = "9s"
 "#;
 
-/// A server that is stopped when the test ends, however it ends.
+/// A server that is stopped when the test ends, even if it panics.
 struct Server {
     process: Child,
     address: String,
@@ -44,7 +44,7 @@ impl Server {
             .arg(data)
             .args(words)
             .env("STRONGROOM_ADMIN_PASSWORD", PASSWORD)
-            // Those of the lab are no settings of a server.
+            // Variables of the lab must not be taken for settings of the server.
             .env("STRONGROOM_LAB_PASSWORD", "another")
             .env("STRONGROOM_LAB_TOKEN", "a word")
             .stdout(Stdio::piped())
@@ -119,7 +119,7 @@ fn every_operation_succeeds_on_a_running_server() {
         assert!(operation["done"].as_u64() > Some(0), "{}", operation["label"]);
     }
     assert_eq!(result["thresholds"][0]["passed"], true);
-    // A machine that is busy with other tests may spoil the figures, and then says so.
+    // On a machine that is busy with other tests the figures may be invalid, and the result then says so.
     assert_eq!(output.status.code(), Some(i32::from(said["passed"] == false)));
     for ending in ["json", "md", "html"] {
         assert!(directory.path().join(format!("out/small.{ending}")).exists());
@@ -134,7 +134,7 @@ fn every_operation_succeeds_on_a_running_server() {
 fn more_users_of_pages_than_one_account_holds_have_accounts_for_the_time_of_a_run() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start(&directory.path().join("farm"));
-    // With one account for all, the sessions of the first would end as the last sign in.
+    // With a single account for all users, the first sessions would end as the last users sign in.
     let load = "users = 120\nthink = \"3s\"\nramp = \"6s\"\nwarmup = \"6s\"";
     let plan = plan_of(&["home-page".to_owned(), "library-page".to_owned(), "sign-in".to_owned()]);
     let plan = plan.replace("users = 4", load);
@@ -219,7 +219,8 @@ fn a_paper_is_run_on_both_configurations() {
     assert!(text.contains("**rbs-2010 is partial:** 6.0 % of its mix"), "{text}");
     let sizes = text.lines().find(|line| line.starts_with("| external data, GB")).unwrap();
     let cells: Vec<f64> = sizes.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
-    // In the paper 0 and 96.2; here nothing outside in the first configuration, and the documents in the second.
+    // The paper has 0 and 96.2. Here the first configuration has nothing outside the database, and the second has the
+    // documents there.
     assert!(cells[2] < 0.001 && cells[3] > 0.001, "{sizes}");
     let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["out"], "the scratch farms are gone");
@@ -248,7 +249,7 @@ fn a_corpus_that_was_imported_is_what_a_run_expects() {
     assert_eq!(said["result"]["corpus"]["loaded"]["documents"], 0, "the import brought all of it");
     assert_eq!(said["result"]["faults"].as_array().map(Vec::len), Some(0), "{:#}", said["result"]["faults"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("can be followed at http://127.0.0.1:"));
-    // Where a file of the result should be, there is a directory: the result is not lost for it.
+    // A directory in the place of a result file: the result is still shown.
     std::fs::create_dir_all(path.join("out/small.json")).unwrap();
     let output = lab(path, &[&words[..], &["--root", "Documents", "--out", "out", "--json"]].concat());
     assert_eq!(output.status.code(), Some(2));
@@ -278,7 +279,7 @@ async fn a_paper_is_run_on_postgresql() {
     assert!(text.contains("databases on PostgreSQL"), "{text}");
     let sizes = text.lines().find(|line| line.starts_with("| database with its log, GB")).unwrap_or_default();
     let cells: Vec<f64> = sizes.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
-    // What lies in the database makes it larger than the one whose documents lie outside.
+    // Documents in the database make it larger than the database whose documents are external.
     assert!(cells[3] > cells[4] && cells[4] > 0.001, "{sizes}");
     assert!(fault(directory.path(), &["paper", "rbs-2010", "--postgresql", "postgres://a"]).contains("two databases"));
     assert_eq!(databases.each_ref().map(|database| tables(database, count)), ["0", "0"], "both are empty again");

@@ -1,6 +1,7 @@
-//! What browsers call themselves, in words for people.
+//! Readable names for browser user-agent strings.
 
-/// Words in the name of a browser and what it is, the more particular ones first: each imitates those behind it.
+/// Substrings of user agents with the browser's name. The order matters: specific ones come first, because each browser
+/// imitates those after it.
 const BROWSERS: [(&str, &str); 9] = [
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -22,7 +23,7 @@ const SYSTEMS: [(&str, &str); 7] = [
     ("Linux", "Linux"),
 ];
 
-/// The browser and the system, as far as the text tells them.
+/// Returns the browser and the operating system, if the user agent reveals them.
 pub fn parts(agent: &str) -> (Option<&'static str>, Option<&'static str>) {
     let find =
         |words: &[(&str, &'static str)]| words.iter().find(|(word, _)| agent.contains(word)).map(|(_, name)| *name);

@@ -1,4 +1,4 @@
-//! Proving anew that it is really the one who signed in, in the place where that is asked for.
+//! Re-authentication with the password, on the page that requires it.
 
 use axum::response::{IntoResponse, Redirect};
 use model::{Code, Error, ErrorKind};
@@ -12,7 +12,7 @@ use crate::frame::{navigation, refuse};
 
 use super::sign_in;
 
-/// Checks the password, and goes on where it was asked for.
+/// Checks the password and continues with the interrupted request.
 pub async fn confirm(sent: Sent) -> Shown {
     let Sent { mut visit, fields } = sent;
     let next = fields.next("/account");

@@ -1,4 +1,4 @@
-//! Signing in and out, and what people set for themselves.
+//! Sign-in, sign-out and personal settings.
 
 mod agent;
 mod confirm;

@@ -1,4 +1,4 @@
-//! One's own account: password, language and theme, tokens, sessions.
+//! The user's own account: password, language and theme, tokens, sessions.
 
 use std::time::Duration;
 
@@ -29,11 +29,11 @@ struct AccountPage<'a> {
     tokens: Vec<TokenRow>,
     sessions: Vec<SessionRow>,
     current: Id,
-    /// A token that was just made, which is shown this once.
+    /// Secret of a newly created token, shown only once.
     secret: Option<String>,
 }
 
-/// A token, with its scopes and places in words.
+/// A token with readable scopes and places.
 struct TokenRow {
     token: Token,
     scopes: String,
@@ -41,7 +41,7 @@ struct TokenRow {
     networks: String,
 }
 
-/// A session, with its browser in words.
+/// A session with a readable browser name.
 struct SessionRow {
     session: WebSession,
     browser: String,
@@ -138,7 +138,7 @@ fn password_form(page: &Page) -> Form<'_> {
     }
 }
 
-/// The form for another password.
+/// Shows the form for a new password.
 pub async fn password(mut visit: Visit) -> Shown {
     furnish_account(&mut visit.page);
     Ok(html(&password_form(&visit.page)))
@@ -162,7 +162,7 @@ pub async fn do_password(sent: Sent) -> Shown {
     }
 }
 
-/// What was typed into the form of a token.
+/// Input of the token form.
 #[derive(Default)]
 struct Typed {
     name: String,
@@ -192,7 +192,7 @@ impl Typed {
         let scopes = self.scopes.iter().map(|word| TokenScope::parse(word)).collect::<Result<_>>()?;
         let mut places = Vec::new();
         let paths = self.places.lines().map(str::trim).filter(|path| !path.is_empty());
-        // One more than there may be is enough to say so.
+        // One more than the limit is enough for the limit to be reported.
         for path in paths.take(21) {
             places.push(session.item(&Target::path(path)?).await?.id);
         }
@@ -236,7 +236,7 @@ async fn token_form<'a>(page: &'a Page, session: &Session, typed: &Typed) -> Res
     })
 }
 
-/// The form for a token.
+/// Shows the form for a new token.
 pub async fn token(mut visit: Visit) -> Shown {
     visit.session.require_fresh("make a token")?;
     furnish_account(&mut visit.page);
@@ -244,7 +244,7 @@ pub async fn token(mut visit: Visit) -> Shown {
     Ok(html(&token_form(&visit.page, &visit.session, &typed).await?))
 }
 
-/// Makes a token and shows its secret, this once.
+/// Creates a token and shows its secret, only once.
 pub async fn do_token(sent: Sent) -> Shown {
     let Sent { mut visit, fields } = sent;
     let (me, typed) = (visit.session.principal().id, Typed::read(&fields));
@@ -256,7 +256,7 @@ pub async fn do_token(sent: Sent) -> Shown {
         Ok(made) => draw(&mut visit, Some(made.secret)).await,
         Err(error) => {
             furnish_account(&mut visit.page);
-            // A place that is not there was typed, and can be mended like all else.
+            // A missing place is an input error of the form, so the user can correct it there.
             let error = match error.kind() {
                 ErrorKind::NotFound => Error::invalid(error.message().to_owned()).with_code(Code::NoSuchTokenPlace),
                 _ => error,
@@ -273,7 +273,7 @@ pub async fn revoke_token(Path(id): Path<String>, sent: Sent) -> Shown {
     Ok(done("/account", &Flash::new("toast.removed", "")))
 }
 
-/// Ends a session; one's own means signing out here.
+/// Ends a session. Ending the current session signs the browser out.
 pub async fn end_session(Path(id): Path<String>, sent: Sent) -> Shown {
     let session = &sent.visit.session;
     session.end_web_session(session.principal().id, id.parse()?).await?;

@@ -1,4 +1,4 @@
-//! Signing in and out.
+//! Sign-in and sign-out.
 
 use askama::Template;
 use axum::extract::{FromRequest, Query, Request, State};
@@ -20,25 +20,25 @@ use http_core::identity::{self, csrf};
 use http_core::server::state::AppState;
 use http_core::server::{error, intake};
 
-/// What somebody sent when their session had ended, once they are back.
+/// Page that offers to send a form again after its user's session had ended.
 #[derive(Template)]
 #[template(path = "resend.html")]
 pub struct Resend<'a> {
     page: &'a Page,
-    /// Key of the title.
+    /// Text key of the title.
     title: &'static str,
     action: String,
     fields: Vec<(String, String)>,
 }
 
 impl<'a> Resend<'a> {
-    /// Sends these fields, as a form sends them, to `action` when the button is pressed.
+    /// Creates a page whose button posts these form-encoded fields to `action`.
     pub fn new(page: &'a Page, title: &'static str, action: String, fields: &str) -> Self {
         Self { page, title, action, fields: form_urlencoded::parse(fields.as_bytes()).into_owned().collect() }
     }
 }
 
-/// Where somebody goes on who has signed in.
+/// Continues after a successful sign-in: to the next page, or to the form to send again.
 async fn go_on(state: &AppState, mut page: Page, secret: &str, next: &str, fields: &Fields) -> Result<Response, Error> {
     let resend = fields.text("resend");
     if resend.is_empty() {
@@ -53,13 +53,13 @@ async fn go_on(state: &AppState, mut page: Page, secret: &str, next: &str, field
     Ok(html(&Resend::new(&page, "sign.again", action, &resend)))
 }
 
-/// Where to go after signing in.
+/// Target after sign-in.
 #[derive(Deserialize)]
 pub struct Next {
     next: Option<String>,
 }
 
-/// The form that signs in; somebody who is signed in already goes on at once.
+/// Shows the sign-in form, or redirects a user who is already signed in.
 pub async fn form(State(state): State<AppState>, Query(next): Query<Next>, request: Request) -> Shown {
     let (parts, _) = request.into_parts();
     let next = safe_next(next.next.as_deref(), "/");
@@ -85,7 +85,7 @@ pub async fn form(State(state): State<AppState>, Query(next): Query<Next>, reque
     Ok(response)
 }
 
-/// Begins a session. The secret of the cookie is always a new one, so nobody can have planted it.
+/// Begins a session. The cookie always gets a new secret, which prevents session fixation.
 pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
     let (parts, body) = request.into_parts();
     let client = identity::client_of(&state, &parts);
@@ -98,13 +98,14 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
     let (login, next) = (fields.trimmed("login"), fields.next("/"));
     match enter(&state, &login, &fields, &client).await {
         Ok(signed_in) => {
-            // The session that the browser had goes with its cookie; nobody could end it afterwards.
+            // The browser's previous session ends with its cookie; otherwise it could not be ended from this browser
+            // any more.
             if let Some(before) = before {
                 state.repository().sign_out(&before).await?;
             }
             let seconds = (signed_in.expires_at.seconds() - Timestamp::now().seconds()).max(0).unsigned_abs();
             let mut response = match signed_in.outdated_password && fields.text("resend").is_empty() {
-                // The password still works; its owner is told each time.
+                // The outdated password still works, but its owner is warned at every sign-in.
                 true => done("/account/password", &Flash::new("toast.easy-password", "")),
                 false => go_on(&state, page, &signed_in.secret, &next, &fields).await?,
             };
@@ -120,7 +121,7 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
         Err(error) if matches!(error.kind(), ErrorKind::Forbidden | ErrorKind::Exhausted | ErrorKind::Invalid) => {
             page.form_token = csrf::token(&key);
             let fault = match error.code() {
-                // The field for another one is right here.
+                // The field for a new password is on this form.
                 Code::LeakedPassword => page.s("sign.leaked").to_owned(),
                 _ => refuse::explain(&page, &error),
             };
@@ -135,7 +136,7 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
     }
 }
 
-/// Signs in, after giving a password that nobody may have any more a successor when the form brings one.
+/// Signs in. When the form contains a new password, it first replaces the leaked one.
 async fn enter(state: &AppState, login: &str, fields: &Fields, client: &Client) -> Result<SignedIn> {
     let (password, new) = (fields.text("password"), fields.text("new_password"));
     if new.is_empty() {
@@ -145,10 +146,10 @@ async fn enter(state: &AppState, login: &str, fields: &Fields, client: &Client) 
     state.repository().sign_in(login, &new, client).await
 }
 
-/// Ends the session.
+/// Ends the session and removes its cookie.
 pub async fn sign_out(State(state): State<AppState>, request: Request) -> Response {
     let secret = identity::session_secret(&state, request.headers());
-    // Whoever is signed out already gets the same answer; the form token is checked for all others.
+    // A caller without a session gets the same response. For all others the form token is checked.
     match (Sent::from_request(request, &state).await, secret) {
         (Ok(_), Some(secret)) => {
             if let Err(error) = state.repository().sign_out(&secret).await {
@@ -162,7 +163,7 @@ pub async fn sign_out(State(state): State<AppState>, request: Request) -> Respon
     let mut response = Redirect::to("/sign-in").into_response();
     let (name, secure) = (identity::session_cookie(state.is_secure()), state.is_secure());
     Cookie { name, value: "", seconds: Some(0), secure }.set(&mut response);
-    // What the browser kept of private pages goes too.
+    // The browser's cache of private pages is cleared, too.
     if secure {
         response.headers_mut().insert("clear-site-data", header::HeaderValue::from_static("\"cache\""));
     }

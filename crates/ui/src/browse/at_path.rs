@@ -1,4 +1,4 @@
-//! Whatever is at a path: sites, libraries, folders and documents.
+//! Pages by path: sites, libraries, folders and documents.
 
 use askama::Template;
 use axum::extract::Path;
@@ -30,13 +30,13 @@ struct SitePage<'a> {
     may_add_site: bool,
 }
 
-/// Whatever is at the path of the address.
+/// Shows the item at the path of the URL.
 pub async fn browse(visit: Visit, uri: Uri) -> Shown {
     let target = address::target(&uri)?;
     show(visit, &target, View::parse(uri.query().unwrap_or_default())).await
 }
 
-/// From an identifier to the page of the item, wherever it is now.
+/// Redirects from an identifier to the current page of the item.
 pub async fn by_id(visit: Visit, Path(id): Path<String>) -> Shown {
     let item = visit.session.item(&Target::Id(id.parse()?)).await?;
     Ok(Redirect::to(&address::browse(&item.path)).into_response())

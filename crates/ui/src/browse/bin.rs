@@ -1,4 +1,4 @@
-//! The recycle bin: one's own deletions, and those of the whole site.
+//! Recycle bins: the personal one, and that of the site collection.
 
 use askama::Template;
 use axum::extract::{Path, Query};
@@ -14,10 +14,10 @@ use crate::frame::page::{Page, html};
 use crate::frame::visit::{Sent, Visit};
 use crate::wording::names;
 
-/// Entries of one page.
+/// Entries per page.
 const PAGE: usize = 100;
 
-/// Which bin, and from where on.
+/// Selected bin and page start.
 #[derive(Deserialize)]
 pub struct View {
     #[serde(default)]
@@ -85,7 +85,7 @@ fn icon_of(item: &RecycledItem) -> Icon {
     }
 }
 
-/// Puts the entry back whose own button was pressed, or all that are ticked.
+/// Restores the entry whose button was pressed, or all selected ones.
 pub async fn restore(Path(collection): Path<String>, sent: Sent) -> Shown {
     let collection: Id = collection.parse()?;
     let one = !sent.fields.text("one").is_empty();
@@ -94,7 +94,7 @@ pub async fn restore(Path(collection): Path<String>, sent: Sent) -> Shown {
     Ok(done(&back(&sent, collection), &flash))
 }
 
-/// Takes the ticked entries out of the bin.
+/// Removes the selected entries from the bin.
 pub async fn purge(Path(collection): Path<String>, sent: Sent) -> Shown {
     let collection: Id = collection.parse()?;
     let entries = sent.fields.ids("ids")?;
@@ -123,7 +123,7 @@ fn back(sent: &Sent, collection: Id) -> String {
     format!("/bin/{collection}{of}")
 }
 
-/// Puts entries of a recycle bin back where they were; returns the note that says so.
+/// Restores entries of a recycle bin to their original locations. Returns the confirmation message.
 pub async fn restore_all(visit: &Visit, collection: Id, entries: &[Id]) -> Result<Flash> {
     let mut name = String::new();
     for entry in entries {

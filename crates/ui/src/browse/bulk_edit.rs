@@ -1,4 +1,5 @@
-//! The columns of several documents and folders at once: what is filled in goes to all of them, the rest stays.
+//! Column values of several documents and folders at once. Filled-in values are stored in all of them; empty fields
+//! change nothing.
 
 use axum::extract::Query;
 use axum::response::{IntoResponse, Redirect};
@@ -19,21 +20,21 @@ use crate::wording::cells;
 
 use super::selection;
 
-/// What was ticked.
+/// Selected items.
 #[derive(Deserialize)]
 pub struct Ticked {
     ids: String,
 }
 
-/// What the form is about.
+/// Subject of the form.
 struct Subject {
     ids: Vec<Id>,
-    /// The first that the caller may change: its library has the columns.
+    /// First item that the caller may change. The form shows the columns of its library.
     first: Item,
     columns: Vec<Column>,
 }
 
-/// From the ticked rows to the form.
+/// Redirects from the selected rows to the form.
 pub async fn selected(sent: Sent) -> Shown {
     let ids = selection::join(&sent.fields.ids("ids")?);
     Ok(Redirect::to(&format!("/values?ids={ids}")).into_response())
@@ -108,7 +109,7 @@ pub async fn ask(visit: Visit, Query(ticked): Query<Ticked>) -> Shown {
     Ok(html(&form(&visit, &subject, None).await?))
 }
 
-/// Stores what was filled in, in each of them; those that it cannot be stored in are counted.
+/// Stores the filled-in values in each item. Failures are counted and reported.
 pub async fn save(sent: Sent) -> Shown {
     let subject = subject(&sent.visit, sent.fields.ids("ids")?).await?;
     let change = match read(&sent, &subject).await {

@@ -1,4 +1,4 @@
-//! Small changes of one item: its name, its end, and new things inside of it.
+//! Small changes to one item: renaming, deletion, and creation of items in it.
 
 use axum::extract::{Path, Query};
 use model::{Code, Error, LibrarySettings, Name, NodeKind, Right, Versioning};
@@ -16,7 +16,7 @@ use crate::site::library::versionings;
 
 use super::bin::restore_all;
 
-/// The right without which an item is neither renamed nor deleted, where that is not `usual`.
+/// Returns the right required to rename or delete an item: a managing right for sites and libraries, otherwise `usual`.
 fn right_over(item: &Item, usual: Right) -> Right {
     match item.kind {
         NodeKind::Site => Right::ManageSite,
@@ -43,7 +43,7 @@ fn rename_form<'a>(page: &'a Page, item: &Item, name: &str, next: String) -> For
     }
 }
 
-/// The form that renames.
+/// Shows the form for renaming.
 pub async fn rename(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> Shown {
     let item = find(&visit, &id).await?;
     require(&item, right_over(&item, Right::Edit))?;
@@ -51,7 +51,7 @@ pub async fn rename(visit: Visit, Path(id): Path<String>, Query(back): Query<Bac
     Ok(html(&rename_form(&visit.page, &item, &item.name, next)))
 }
 
-/// Renames.
+/// Renames an item.
 pub async fn do_rename(Path(id): Path<String>, sent: Sent) -> Shown {
     let Sent { visit, fields } = sent;
     let (name, next) = (fields.text("name"), fields.next(&format!("/items/{id}/open")));
@@ -75,12 +75,12 @@ pub async fn do_rename(Path(id): Path<String>, sent: Sent) -> Shown {
     }
 }
 
-/// The question before deleting.
+/// Asks for confirmation of a deletion.
 pub async fn delete(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> Shown {
     let item = find(&visit, &id).await?;
     require(&item, right_over(&item, Right::Delete))?;
     let page = &visit.page;
-    // The item's own page is gone afterwards.
+    // The item's own page no longer exists afterwards.
     let next = safe_next(back.next.as_deref(), &parent_page(&item));
     Ok(html(&Form {
         page,
@@ -104,7 +104,7 @@ pub async fn do_delete(Path(id): Path<String>, sent: Sent) -> Shown {
     Ok(done(&sent.fields.next(&parent_page(&item)), &flash))
 }
 
-/// Takes a deletion back: the site collection and then its recycle bin's entries.
+/// Undoes a deletion. The `ids` are the site collection followed by its recycle-bin entries.
 pub async fn undo_delete(sent: Sent) -> Shown {
     let ids = sent.fields.ids("ids")?;
     let Some((collection, entries)) = ids.split_first() else {
@@ -114,7 +114,7 @@ pub async fn undo_delete(sent: Sent) -> Shown {
     Ok(done(&sent.fields.next("/"), &flash))
 }
 
-/// What can be made inside of an item.
+/// Kind of item to create inside another one.
 #[derive(Clone, Copy)]
 enum New {
     Folder,
@@ -186,32 +186,32 @@ async fn make_new(id: &str, sent: Sent, what: New) -> Shown {
     }
 }
 
-/// The form for a folder.
+/// Shows the form for a new folder.
 pub async fn new_folder(visit: Visit, Path(id): Path<String>) -> Shown {
     ask_new(visit, &id, New::Folder).await
 }
 
-/// Makes a folder.
+/// Creates a folder.
 pub async fn do_new_folder(Path(id): Path<String>, sent: Sent) -> Shown {
     make_new(&id, sent, New::Folder).await
 }
 
-/// The form for a library.
+/// Shows the form for a new library.
 pub async fn new_library(visit: Visit, Path(id): Path<String>) -> Shown {
     ask_new(visit, &id, New::Library).await
 }
 
-/// Makes a library.
+/// Creates a library.
 pub async fn do_new_library(Path(id): Path<String>, sent: Sent) -> Shown {
     make_new(&id, sent, New::Library).await
 }
 
-/// The form for a site.
+/// Shows the form for a new site.
 pub async fn new_site(visit: Visit, Path(id): Path<String>) -> Shown {
     ask_new(visit, &id, New::Site).await
 }
 
-/// Makes a site.
+/// Creates a site.
 pub async fn do_new_site(Path(id): Path<String>, sent: Sent) -> Shown {
     make_new(&id, sent, New::Site).await
 }

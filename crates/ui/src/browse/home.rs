@@ -1,4 +1,4 @@
-//! The page that everybody comes to first: the search, what changed last, one's own work, the sites.
+//! The start page: search, recent changes, the user's own work, and sites.
 
 use askama::Template;
 use model::{Id, NodeKind, Timestamp};
@@ -12,11 +12,11 @@ use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
 use crate::wording::{away, events, names};
 
-/// Entries of each kind.
+/// Limit on entries of each kind.
 const MOST: usize = 24;
-/// Entries of one's own work.
+/// Limit on entries of the user's own work.
 const MOST_OWN: usize = 8;
-/// Sites of the page that lists all.
+/// Limit on sites on the page of all sites.
 const MOST_SITES: usize = 1_000;
 
 struct Entry {
@@ -30,7 +30,7 @@ struct Entry {
     held: bool,
 }
 
-/// Something that happened.
+/// A recent event.
 struct RecentEvent {
     href: String,
     icon: Icon,
@@ -53,7 +53,8 @@ struct HomePage<'a> {
     more_sites: bool,
     libraries: Vec<Crumb>,
     welcome: bool,
-    /// Content databases whose part of the farm is missing here; empty when nothing is.
+    /// Message about content databases that are unavailable, so that their part of the farm is missing here. Empty when
+    /// there are none.
     away: String,
 }
 
@@ -81,7 +82,7 @@ pub async fn show(mut visit: Visit) -> Shown {
     };
     let libraries = match home.sites.as_slice() {
         [only] => match libraries(&visit, only.id).await {
-            // The rest of the page is there all the same.
+            // The rest of the page is still shown.
             Err(error) => {
                 visit.session.leave_out(only.id, error, &mut home.missing).await?;
                 Vec::new()
@@ -107,7 +108,7 @@ pub async fn show(mut visit: Visit) -> Shown {
     }))
 }
 
-/// What happened last, in the reader's words.
+/// Returns the latest events, in the user's language.
 async fn told(visit: &Visit) -> model::Result<Vec<RecentEvent>> {
     let happenings = visit.session.happenings(MOST_OWN).await?;
     let actors: Vec<Id> = happenings.iter().map(|happening| happening.actor).collect();
@@ -123,14 +124,14 @@ async fn told(visit: &Visit) -> model::Result<Vec<RecentEvent>> {
     Ok(happenings.into_iter().map(tell).collect())
 }
 
-/// All sites that the caller knows of.
+/// Shows all sites that the caller knows of.
 pub async fn sites(visit: Visit) -> Shown {
     let home = visit.session.home_of_sites(MOST_SITES).await?;
     let links = home.sites.iter().map(link).collect();
     Ok(html(&Collections { page: &visit.page, links, away: away::on_page(&visit.page, &home.missing) }))
 }
 
-/// Who knows one site only is led to what is in it.
+/// Returns the libraries of the site when the caller knows only one site.
 async fn libraries(visit: &Visit, site: Id) -> model::Result<Vec<Crumb>> {
     let (_, listed) = visit.session.list(&Target::Id(site), Sort::Name, false, None, MOST).await?;
     let libraries = listed.items.into_iter().filter(|item| item.kind == NodeKind::Library);

@@ -1,4 +1,4 @@
-//! The page of a library or folder: what it holds, in the order, groups and columns that the reader wants.
+//! The page of a library or folder: its items in the order, groups and columns that the user has chosen.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,23 +19,25 @@ use crate::wording::cells::{self, Cell};
 use crate::wording::names::{icon_of, known_as, name_of, names};
 use http_core::transfer::listing_cursor;
 
-/// Entries of one page: two screens, so that the first is there at once. Scripts bring the next page when its end comes into sight.
+/// Entries per page: two screens, so that the first is there at once. Scripts load the next page when its end scrolls
+/// into view.
 const PAGE: usize = 50;
-/// Width of a column beside others of which somebody chose the width, and least width of the name with what stands around it, in CSS pixels.
+/// Default width of a column when the width of another one is set (`USUAL_WIDTH`), and minimum width of the name column
+/// with its surroundings (`NAME_WIDTH`), in CSS pixels.
 const USUAL_WIDTH: u16 = 140;
 pub const NAME_WIDTH: u32 = 340;
-/// Columns of a library whose values are read.
+/// Limit on library columns whose values are read.
 const MOST_COLUMNS: usize = 200;
 
-/// What stands in one column of a row.
+/// Content of one cell of a row.
 pub enum Part<'a> {
-    /// A time.
+    /// A timestamp.
     When(Timestamp),
-    /// Words.
+    /// Plain text.
     Text(Cow<'a, str>),
-    /// Bytes, for documents.
+    /// Size in bytes; documents only.
     Size(Option<u64>),
-    /// A value that may be edited in its place.
+    /// Value of a library column, which may be editable in place.
     Own(Box<Cell<'a>>),
 }
 
@@ -43,36 +45,36 @@ pub enum Part<'a> {
 pub struct Row<'a> {
     /// The item.
     pub id: Id,
-    /// What may be done with it, as words that the scripts compare.
+    /// Permitted operations, as words for the scripts.
     pub can: &'static str,
-    /// Its columns.
+    /// Cells of the row.
     pub parts: Vec<Part<'a>>,
-    /// The title of the group that begins with it; empty for none.
+    /// Title of the group that begins with this row, or empty.
     pub heading: String,
-    /// What it is.
+    /// Its kind.
     pub kind: &'static str,
     /// Its icon.
     pub icon: Icon,
-    /// Its name.
+    /// Name.
     pub name: &'a str,
-    /// Its page.
+    /// URL of the item's page.
     pub href: String,
-    /// Who has it checked out.
+    /// User who has it checked out, if any.
     pub held_by: Option<&'a str>,
-    /// Who has it open for edit.
+    /// User who has the item open for editing.
     pub open_by: Option<&'a str>,
-    /// Whether its latest version is a draft.
+    /// True if the latest version is a draft.
     pub draft: bool,
-    /// Whether it has permissions of its own.
+    /// True for a library or folder with unique permissions.
     pub own_permissions: bool,
 }
 
-/// The title of a column.
+/// Header of a column.
 struct Head {
     label: String,
-    /// Where a click on it leads; empty when there is no order by it.
+    /// URL that sorts by this column; empty when it cannot be sorted.
     href: String,
-    /// `ascending` or `descending`, when this is the order.
+    /// `ascending` or `descending` when the listing is sorted by this column.
     order: Option<&'static str>,
     end: bool,
     word: String,
@@ -85,11 +87,11 @@ struct Tab {
     href: String,
     label: String,
     current: bool,
-    /// Whether what is shown is not what was saved.
+    /// True if the listing differs from the saved view.
     changed: bool,
 }
 
-/// A part of the filter, and where it leads without that part.
+/// A condition of the filter, with the URL without that condition.
 struct Chip {
     label: String,
     href: String,
@@ -105,33 +107,34 @@ struct Listing<'a> {
     rows: Vec<Row<'a>>,
     name_head: Head,
     heads: Vec<Head>,
-    /// Least width of the table in CSS pixels, when somebody chose widths of columns.
+    /// Minimum width of the table in CSS pixels, when column widths were chosen.
     sized: Option<u32>,
     has_own: bool,
     next: Option<String>,
     first: bool,
     tabs: Vec<Tab>,
-    /// The saved view that is shown, when the reader may delete it.
+    /// The current saved view, when the user may delete it.
     deletable: Option<Id>,
     chips: Vec<Chip>,
     faults: Vec<String>,
     filtered: bool,
     filter_name: String,
-    /// What the box that filters by name sends along.
+    /// Hidden fields of the name filter's form.
     hidden: Vec<(String, String)>,
     short: bool,
     here: String,
     query: String,
     may_add: bool,
     may_delete: bool,
-    /// Who has the folder, or what it lies in, open for edit, and whether the reader may end that.
+    /// User who has the folder or one of its parents open for editing, and whether the caller may end that
+    /// (`may_unlock`).
     open_by: Option<String>,
     may_unlock: bool,
-    /// Whether the columns of several rows can be edited at once.
+    /// True if the column values of several rows can be edited at once.
     may_tag: bool,
 }
 
-/// The page, for a place that has been found already.
+/// Shows the page of an item that has already been found.
 pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> Shown {
     let session = &visit.session;
     let target = Target::Id(item.id);
@@ -148,7 +151,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
         _ => None,
     };
     let chosen = chosen.map(|chosen| chosen.id);
-    // Only conditions on own columns need to know them before the rows are read.
+    // The library's columns are needed before the rows only when there are conditions on them.
     let asks_own = readable && !view.values.is_empty();
     let (columns, _) = if asks_own { session.columns(&target).await? } else { Default::default() };
     let (filter, faults) = view.filter(&visit.page, session, &columns).await?;
@@ -243,7 +246,7 @@ fn part<'a>(
 ) -> Part<'a> {
     let document = item.kind == NodeKind::Document;
     match key {
-        // Of an item on the way to another one, only the name is told.
+        // An item shown only because it leads to another one reveals its name and nothing more.
         Key::Modified | Key::By | Key::Created if !item.rights.has(Right::View) => Part::Text(Cow::default()),
         Key::Type if document => Part::Text(format::media(page.language, &item.media_type, &item.name)),
         Key::Type => Part::Text(page.kind(item.kind.as_str()).into()),
@@ -261,7 +264,7 @@ fn part<'a>(
     }
 }
 
-/// The title of the group that an item is in.
+/// Returns the title of an item's group.
 fn heading(page: &Page, sort: Sort, found: &Listed, item: &Item, people: &HashMap<Id, PrincipalName>) -> String {
     if item.kind != NodeKind::Document {
         return page.s("view.folders").to_owned();
@@ -306,7 +309,7 @@ fn name_head(page: &Page, here: &str, view: &View) -> Head {
     }
 }
 
-/// The titles of the columns. As soon as one has a width, all have: only then a browser keeps to them.
+/// Returns the column headers. When one column has a width, all get one, because browsers respect widths only then.
 fn heads(page: &Page, here: &str, view: &View, own: &[Column], shown: &[Wide]) -> (Vec<Head>, Option<u32>) {
     let mut heads: Vec<Head> = shown.iter().map(|wide| head(page, here, view, own, wide)).collect();
     if heads.iter().all(|head| head.width.is_none()) {
@@ -341,7 +344,7 @@ fn head(page: &Page, here: &str, view: &View, own: &[Column], wide: &Wide) -> He
     }
 }
 
-/// What a column that every library has is called.
+/// Returns the label of a built-in column.
 pub fn label(page: &Page, key: Key) -> &'static str {
     match key {
         Key::Type => page.s("column.type"),
@@ -404,7 +407,7 @@ fn chips(page: &Page, here: &str, view: &View, own: &[Column]) -> Vec<Chip> {
     chips
 }
 
-/// A row without columns, of what the place with the page `here` holds.
+/// Returns a row without cells, for an item inside the place whose page is `here`.
 pub fn row<'a>(item: &'a Item, here: &str, names: &'a HashMap<Id, PrincipalName>) -> Row<'a> {
     let document = item.kind == NodeKind::Document;
     Row {

@@ -1,4 +1,4 @@
-//! Looking through sites, libraries and folders, and changing what is in them.
+//! Browsing sites, libraries and folders, and changing their content.
 
 mod at_path;
 mod bin;
@@ -52,12 +52,12 @@ pub fn routes() -> Router<AppState> {
         .route("/bin/{collection}/empty", post(bin::empty))
 }
 
-/// Routes whose bodies are documents: those that send them are not compressed, and those that take them are streamed.
+/// Returns the routes with documents in their bodies. Responses are not compressed, and request bodies are streamed.
 pub fn content() -> Router<AppState> {
     let uploads = Router::new()
         .route("/items/{id}/upload", get(upload::form).post(upload::upload))
         .route("/items/{id}/replace", get(upload::replace_form).post(upload::replace))
-        // The reader of such forms has a limit of its own, which is for those who hold them in memory.
+        // axum's default limit is meant for bodies held in memory; these are streamed.
         .layer(DefaultBodyLimit::disable());
     uploads.route("/selection/archive", post(selection::selected_archive))
 }

@@ -1,4 +1,4 @@
-//! Names that are taken: what an upload does then, and the question that the queue of uploads asks before it sends.
+//! Name conflicts: the reaction of an upload, and the check that the upload queue makes before it sends a file.
 
 use axum::Json;
 use axum::extract::{Path, Query};
@@ -13,19 +13,19 @@ use crate::frame::item;
 use crate::frame::visit::Visit;
 use http_core::server::error::Answer;
 
-/// What to do with a file whose name is taken.
+/// Reaction to a file whose name is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameConflict {
-    /// Make it the next version.
+    /// Store the file as the next version.
     Replace,
-    /// Keep both, the new one under a free name.
+    /// Keep both, the new file under a free name.
     Both,
-    /// Leave the file out.
+    /// Skip the file.
     Skip,
 }
 
 impl NameConflict {
-    /// Reads the word of a form.
+    /// Parses the form value.
     pub fn parse(word: &str) -> Result<Self> {
         match word {
             "replace" => Ok(Self::Replace),
@@ -35,7 +35,7 @@ impl NameConflict {
         }
     }
 
-    /// The same for the repository, which refuses where a file is to be skipped.
+    /// Converts to the repository's type. `Skip` becomes `Fail`, and the caller treats that failure as skipped.
     pub fn on_conflict(self) -> OnConflict {
         match self {
             Self::Replace => OnConflict::Replace,
@@ -45,17 +45,17 @@ impl NameConflict {
     }
 }
 
-/// Whether the library of a place keeps versions.
+/// Returns whether the library of an item keeps versions.
 async fn keeps_versions(visit: &Visit, place: Id) -> Result<bool> {
     Ok(visit.session.library_settings(&Target::Id(place)).await?.versioning != Versioning::None)
 }
 
-/// What happens when nobody says: another version where versions are kept, otherwise both stay.
+/// Returns the default reaction: a new version where versions are kept, otherwise both files stay.
 pub async fn usual(visit: &Visit, place: &Item) -> Result<NameConflict> {
     Ok(if keeps_versions(visit, place.id).await? { NameConflict::Replace } else { NameConflict::Both })
 }
 
-/// The choice on the form for uploads.
+/// Returns the radio buttons for the upload form.
 pub async fn field(visit: &Visit, place: &Item) -> Result<Field> {
     let (page, usual) = (&visit.page, usual(visit, place).await?);
     let replace = if usual == NameConflict::Replace { page.s("upload.replace") } else { page.s("upload.overwrite") };
@@ -67,7 +67,7 @@ pub async fn field(visit: &Visit, place: &Item) -> Result<Field> {
     Ok(Field::of("taken", page.s("upload.when-taken"), Input::Radio(choices.into())))
 }
 
-/// Where a file goes: into the place itself, or into folders below it.
+/// Returns the destination of a file: in `place` itself, or in folders below it.
 pub fn destination(place: &Item, folder: &NodePath, name: Name) -> Result<Destination> {
     if folder.is_empty() {
         return Ok(Destination::Child { parent: place.id, name });
@@ -78,16 +78,16 @@ pub fn destination(place: &Item, folder: &NodePath, name: Name) -> Result<Destin
     Ok(Destination::Path(NodePath::from(names)))
 }
 
-/// Which file is asked about.
+/// Query parameters: the name to check.
 #[derive(Deserialize)]
 pub struct Question {
-    /// Folders below the place; empty for none.
+    /// Path of folders below the place; empty for the place itself.
     #[serde(default)]
     path: String,
     name: String,
 }
 
-/// Whether a document or folder has the name already, for the script that uploads.
+/// Answers whether a document already has the name, and whether the library keeps versions. Used by the upload script.
 pub async fn show(visit: Visit, Path(id): Path<String>, Query(question): Query<Question>) -> Answer {
     let place = item::find(&visit, &id).await?;
     let (name, folder) = (Name::new(question.name)?, NodePath::parse(&question.path)?);
@@ -99,7 +99,7 @@ pub async fn show(visit: Visit, Path(id): Path<String>, Query(question): Query<Q
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error.into()),
     };
-    // A folder of that name cannot be replaced: the upload itself says so.
+    // A folder cannot be replaced. In that case the upload itself reports the conflict.
     let found = found.filter(|item| item.kind == NodeKind::Document);
     let versions = keeps_versions(&visit, place.id).await?;
     Ok(Json(json!({"taken": found.is_some(), "versions": versions})).into_response())

@@ -1,4 +1,4 @@
-//! The page of what a search by name has found. The command palette asks for its list alone.
+//! The results page of the search by name. The command palette requests only its list.
 
 use askama::Template;
 use axum::extract::Query;
@@ -14,19 +14,19 @@ use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
 use crate::wording::{away, names};
 
-/// Entries that the palette shows.
+/// Limit on entries in the palette.
 const MOST_IN_PALETTE: usize = 12;
 
-/// What is looked for.
+/// A search query.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct Wish {
     q: String,
-    /// Whether only the list is wanted.
+    /// Not empty when only the list is requested.
     part: String,
 }
 
-/// A piece of a name, and whether it is what was looked for.
+/// A part of a name, and whether it matches the search.
 #[derive(Debug, PartialEq)]
 struct Piece {
     text: String,
@@ -37,7 +37,7 @@ struct Row {
     href: String,
     icon: Icon,
     pieces: Vec<Piece>,
-    /// Where it is, as people read it; and the page of that place.
+    /// Readable path of the parent (`path`) and the URL of its page (`place`).
     path: String,
     place: String,
     modified_at: Timestamp,
@@ -54,7 +54,7 @@ struct SearchPage<'a> {
     rows: Vec<Row>,
     more: bool,
     whole: bool,
-    /// Says that not all was looked through; empty when all was.
+    /// Message that some content could not be searched, or empty.
     away: String,
 }
 
@@ -62,13 +62,13 @@ struct SearchPage<'a> {
 #[template(path = "search-part.html")]
 struct Part {
     rows: Vec<Row>,
-    /// As on the page of all.
+    /// See [`SearchPage::away`].
     away: String,
 }
 
-/// The page, or for the palette its list.
+/// Shows the results page, or only the list for the palette.
 pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> Shown {
-    // Whoever pastes more than a name is long is helped best by the beginning of it.
+    // A pasted text longer than any name is truncated, because its beginning is the most useful query.
     let asked: String = wish.q.trim().chars().take(MAX_NAME_CHARS).collect();
     let part = !wish.part.is_empty();
     let found = visit.session.search(&asked, if part { MOST_IN_PALETTE } else { MOST_FOUND }).await?;
@@ -109,7 +109,7 @@ fn row(item: &Item, asked: &str, modified_by: String) -> Row {
     }
 }
 
-/// Cuts a name where it has what was looked for. A name that folds to more or fewer characters stays whole.
+/// Splits a name at the matches. A name whose folded form has another length stays in one piece.
 fn pieces(name: &str, asked: &str) -> Vec<Piece> {
     let characters: Vec<char> = name.chars().collect();
     let folded: Vec<char> = fold(name).chars().collect();
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(marked("Übersicht.txt", "ÜBER über"), "[Über]sicht.txt");
         assert_eq!(marked("aaab", "ab"), "aa[ab]");
         assert_eq!(marked("abc", "ab bc"), "[abc]");
-        // One letter folds to two.
+        // `ß` folds to two letters.
         assert_eq!(marked("Straße", "strasse"), "Straße");
         assert_eq!(marked("x", ""), "x");
         assert_eq!(marked("x", "longer than the name"), "x");

@@ -1,5 +1,5 @@
-//! Moving, copying and deleting what was selected. The destination is found by walking through folders, so that it
-//! needs no script.
+//! Moving, copying and deleting selected items. The user picks the destination by walking through folders, so no script
+//! is needed.
 
 use askama::Template;
 use axum::extract::Query;
@@ -16,7 +16,7 @@ use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{Sent, Visit};
 
-/// What shall go where.
+/// Query parameters of the destination page: action, items and current location.
 #[derive(Deserialize)]
 pub struct Plan {
     action: String,
@@ -46,7 +46,7 @@ struct PlacePage<'a> {
     back: String,
 }
 
-/// The page that asks for the destination.
+/// Shows the page on which the user picks the destination.
 pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> Shown {
     let moves = plan.action == "move";
     let ids = Fields::parse(format!("ids={}", plan.ids).as_bytes())?.ids("ids")?;
@@ -87,7 +87,7 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> Shown {
     }))
 }
 
-/// Refuses when nothing of the selection may leave its place.
+/// Refuses when the caller may not move any of the selected items.
 async fn require_movable(visit: &Visit, first: &Item, ids: &[Id]) -> Result<()> {
     if first.rights.has(Right::Delete) {
         return Ok(());
@@ -100,7 +100,7 @@ async fn require_movable(visit: &Visit, first: &Item, ids: &[Id]) -> Result<()> 
     Err(Error::lacking(Right::Delete, &first.name))
 }
 
-/// Moves or copies to the chosen place.
+/// Moves or copies the items to the chosen destination.
 pub async fn carry_out(sent: Sent) -> Shown {
     let (session, fields) = (&sent.visit.session, &sent.fields);
     let (ids, to) = (fields.ids("ids")?, Target::Id(fields.id("at")?));
@@ -112,12 +112,12 @@ pub async fn carry_out(sent: Sent) -> Shown {
     finish(&sent, failed, &address::browse(&place.path), Flash::new(key, place.name))
 }
 
-/// From the ticked rows to the page that asks for the destination.
+/// Redirects from the selected rows to the choice of a destination for moving.
 pub async fn selected_move(sent: Sent) -> Shown {
     to_choice(&sent, "move")
 }
 
-/// The same for copies.
+/// Redirects from the selected rows to the choice of a destination for copying.
 pub async fn selected_copy(sent: Sent) -> Shown {
     to_choice(&sent, "copy")
 }
@@ -127,12 +127,12 @@ fn to_choice(sent: &Sent, action: &str) -> Shown {
     Ok(Redirect::to(&format!("/place?action={action}&ids={ids}")).into_response())
 }
 
-/// The ticked rows as an archive.
+/// Sends the selected rows as an archive.
 pub async fn selected_archive(sent: Sent) -> Shown {
     Ok(http_core::transfer::bundle::send(&sent.visit.session, &sent.fields.ids("ids")?).await?)
 }
 
-/// Checks the ticked documents out to the caller.
+/// Checks out the selected documents for the caller.
 pub async fn selected_check_out(sent: Sent) -> Shown {
     let ids = sent.fields.ids("ids")?;
     let mut failed = Vec::new();
@@ -145,7 +145,7 @@ pub async fn selected_check_out(sent: Sent) -> Shown {
     finish(&sent, failed.into_iter(), &next, Flash::new("toast.checked-out", ""))
 }
 
-/// Deletes the ticked rows; all of them come back by one undo.
+/// Deletes the selected rows. One undo restores all of them, if their identifiers fit into the message cookie.
 pub async fn selected_delete(sent: Sent) -> Shown {
     let ids = sent.fields.ids("ids")?;
     let (mut undo, mut failed, mut name) = (Vec::new(), Vec::new(), String::new());
@@ -175,7 +175,8 @@ async fn delete_one(sent: &Sent, id: Id) -> Result<(Item, Id)> {
     Ok((item, entry))
 }
 
-/// When nothing was done, the reason is the answer; when something was, the note says how many failed.
+/// Ends an operation on several items. If all failed, the response is the first error; otherwise the message says how
+/// many failed.
 pub fn finish(sent: &Sent, failed: impl Iterator<Item = Error>, next: &str, flash: Flash) -> Shown {
     let failed: Vec<Error> = failed.collect();
     let all = sent.fields.ids("ids")?.len();

@@ -1,4 +1,4 @@
-//! Uploads from pages: a plain form with one or more files, or the queue of the scripts, file by file.
+//! Uploads from web pages: a plain form with one or more files, or the scripted queue, one file per request.
 
 use axum::extract::multipart::{Field as Part, MultipartError};
 use axum::extract::{FromRequest, Multipart, Path, Query, Request, State};
@@ -21,7 +21,7 @@ use http_core::server::state::AppState;
 
 use super::name_conflict::{self, NameConflict};
 
-/// The form that uploads into a library or folder.
+/// Shows the form for uploading into a library or folder.
 pub async fn form(visit: Visit, Path(id): Path<String>) -> Shown {
     let place = item::find_for(&visit, &id, Right::Add).await?;
     let page = &visit.page;
@@ -31,7 +31,7 @@ pub async fn form(visit: Visit, Path(id): Path<String>) -> Shown {
         icon: icon("upload"),
         action: format!("/items/{}/upload", place.id),
         fields: vec![
-            // Before the files: what comes first is known when a file begins.
+            // This field precedes the files, because only fields before a file are known when the file begins.
             Field::line("comment", page.s("column.comment"), ""),
             name_conflict::field(&visit, &place).await?,
             Field::of("file", page.s("upload.files"), Input::Files),
@@ -43,7 +43,7 @@ pub async fn form(visit: Visit, Path(id): Path<String>) -> Shown {
     }))
 }
 
-/// The form that replaces a document's content.
+/// Shows the form for replacing a document's content.
 pub async fn replace_form(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> Shown {
     let item = item::find_for(&visit, &id, Right::Edit).await?;
     let page = &visit.page;
@@ -66,12 +66,12 @@ pub async fn replace_form(visit: Visit, Path(id): Path<String>, Query(back): Que
     }))
 }
 
-/// Takes files into a library or folder.
+/// Stores uploaded files in a library or folder.
 pub async fn upload(State(state): State<AppState>, Path(id): Path<String>, visit: Visit, request: Request) -> Response {
     receive(&state, &id, &visit, request, false).await
 }
 
-/// Takes a document's next version.
+/// Stores the next version of a document.
 pub async fn replace(
     State(state): State<AppState>,
     Path(id): Path<String>,
@@ -96,13 +96,13 @@ async fn receive(state: &AppState, id: &str, visit: &Visit, request: Request, re
     }
 }
 
-/// What an upload has done, and where to go on.
+/// Result of an upload, and the next page.
 struct Stored {
     next: String,
     saved: Vec<Saved>,
 }
 
-/// Stores the files of the form one after the other. Fields count when they stand before the file.
+/// Stores the files of the form one after the other. Only fields before a file apply to it.
 async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, replaces: bool) -> Result<Stored> {
     let item = item::find(visit, id).await?;
     let ahead = Ahead::default();
@@ -144,7 +144,8 @@ async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, repl
             }
             _ => {}
         }
-        // What nobody wanted of it, so that the reader has not to look for the end itself.
+        // The unread rest of the part is consumed here. Otherwise the multipart reader would search for the end of the
+        // part itself, without giving anything out that `ahead` could count.
         while part.chunk().await.map_err(broken)?.is_some() {
             ahead.caught_up();
         }
@@ -159,7 +160,7 @@ fn destination(item: &Item, folder: &NodePath, part: &Part<'_>, replaces: bool) 
     if replaces {
         return Ok(Destination::Document(item.id));
     }
-    // Some browsers send a whole path; only its end is the name.
+    // Some browsers send a whole path; only its last segment is the name.
     let sent = part.file_name().unwrap_or_default();
     let name = Name::new(sent.rsplit(['/', '\\']).next().unwrap_or_default().trim())?;
     name_conflict::destination(item, folder, name)
@@ -180,7 +181,7 @@ async fn stream(
     upload.finish().await
 }
 
-/// A field that is held in memory.
+/// Reads a field into memory.
 pub async fn short(part: &mut Part<'_>, ahead: &Ahead, most: usize) -> Result<String> {
     let mut bytes = Vec::new();
     while let Some(chunk) = part.chunk().await.map_err(broken)? {
@@ -193,7 +194,7 @@ pub async fn short(part: &mut Part<'_>, ahead: &Ahead, most: usize) -> Result<St
     String::from_utf8(bytes).map_err(|e| Error::invalid("a field of the form is not UTF-8").with_source(e))
 }
 
-/// A body that was cut or is malformed: nothing of the file under way was stored.
+/// Returns the error for a truncated or malformed body. Nothing of the current file was stored.
 fn broken(error: MultipartError) -> Error {
     intake::refused(&error).unwrap_or_else(|| {
         Error::invalid("the upload did not arrive whole; nothing of this file was stored, send it again")

@@ -1,4 +1,4 @@
-//! How a listing is wanted: order, groups, columns and filter, as the query of its address and as saved views write them.
+//! View of a listing: order, groups, columns and filter, in the form used by URL queries and saved views.
 
 use model::Code;
 use model::{ColumnKind, ColumnValue, Error, Id, Result, Timestamp};
@@ -9,34 +9,34 @@ use crate::frame::value_format;
 use crate::wording::people;
 use http_core::protocol::segments::encode_query;
 
-/// Own columns that a listing shows when nobody chose.
+/// Number of library columns shown by default.
 const FIRST_COLUMNS: usize = 20;
-/// Most columns of one view.
+/// Limit on columns in one view.
 const MOST_COLUMNS: usize = 60;
-/// Widths that a column can have, in CSS pixels.
+/// Allowed column widths, in CSS pixels.
 const WIDTHS: std::ops::RangeInclusive<u16> = 40..=900;
 
-/// A column of a listing, beside the name.
+/// A column of a listing other than the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// What kind of document it is.
+    /// Kind of document.
     Type,
-    /// When it was last changed.
+    /// Time of the last change.
     Modified,
-    /// By whom.
+    /// User who did so.
     By,
-    /// Bytes.
+    /// Size in bytes.
     Size,
-    /// When it was created.
+    /// Creation time.
     Created,
-    /// Its version.
+    /// Version number.
     Version,
     /// A column of the library.
     Own(Id),
 }
 
 impl Key {
-    /// Those that every library has, with their words.
+    /// Built-in columns with their names in URLs.
     pub const COMMON: [(Key, &'static str); 6] = [
         (Key::Type, "type"),
         (Key::Modified, "modified"),
@@ -51,7 +51,7 @@ impl Key {
         common.or_else(|| word.parse().ok().map(Key::Own))
     }
 
-    /// The word in addresses.
+    /// Returns the column's name in URLs.
     pub fn word(self) -> String {
         match (self, Self::COMMON.iter().find(|(key, _)| *key == self)) {
             (Self::Own(id), _) => id.to_string(),
@@ -60,7 +60,7 @@ impl Key {
         }
     }
 
-    /// The order by this column, if there is one.
+    /// Returns the sort order for this column, if it can be sorted.
     pub fn sort(self) -> Option<Sort> {
         match self {
             Self::Type => Some(Sort::Type),
@@ -72,50 +72,50 @@ impl Key {
         }
     }
 
-    /// Whether one looks for the greatest first.
+    /// Returns whether the first click sorts in descending order.
     pub fn falls(self) -> bool {
         matches!(self, Self::Modified | Self::Size)
     }
 }
 
-/// A column with its width in CSS pixels, if somebody chose one.
+/// A column with its width in CSS pixels, if one was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wide {
     /// The column.
     pub key: Key,
-    /// Its width.
+    /// Chosen width.
     pub width: Option<u16>,
 }
 
-/// How a listing is wanted.
+/// Order, groups, columns and filter of a listing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
-    /// The order.
+    /// Sort order.
     pub sort: Sort,
-    /// Whether it is turned round.
+    /// True for the reverse order.
     pub descending: bool,
-    /// Whether rows that are alike in it stand under a title.
+    /// True if rows with equal sort values are grouped under a heading.
     pub grouped: bool,
-    /// Words of the name.
+    /// Filter by words in the name.
     pub name: String,
     /// Media type.
     pub kind: String,
-    /// Who changed it, as typed.
+    /// Filter by author of the last change, as typed.
     pub who: String,
-    /// First and last day of the change, as typed.
+    /// Filter by first and last day of the change, as typed.
     pub days: [String; 2],
-    /// What must stand in columns, as typed.
+    /// Filters on library columns, as typed.
     pub values: Vec<(Id, String)>,
-    /// The columns that somebody chose; empty for the usual ones.
+    /// Chosen columns; empty for the default.
     pub columns: Vec<Wide>,
-    /// The saved view that this is; `none` when somebody wants no saved view.
+    /// Identifier of the saved view; `none` for explicitly no saved view.
     pub saved: String,
-    /// The place where the page begins.
+    /// Cursor of the page.
     pub after: String,
 }
 
 impl View {
-    /// Reads the query of an address; what cannot be read is left out.
+    /// Parses the query of a URL. Invalid parts are ignored.
     pub fn parse(query: &str) -> Self {
         let mut view = Self::default();
         for (key, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -124,7 +124,7 @@ impl View {
         view
     }
 
-    /// Sets one part, from an address or a form.
+    /// Sets one part, from a URL or a form.
     pub fn set(&mut self, key: &str, value: &str) {
         let text = || value.chars().take(300).collect::<String>();
         match key {
@@ -141,7 +141,7 @@ impl View {
             "to" => self.days[1] = text(),
             "cols" => self.columns = value.split(',').filter_map(read_column).take(MOST_COLUMNS).collect(),
             "view" => self.saved = text(),
-            // A cursor is as long as a name.
+            // A cursor may be longer than the limit for other texts.
             "after" => self.after = value.to_owned(),
             _ => {
                 let column = key.strip_prefix("f-").and_then(|id| id.parse().ok());
@@ -152,24 +152,25 @@ impl View {
         }
     }
 
-    /// Whether only a saved view is named, or nothing at all, so that the rest comes from there.
+    /// Returns whether the query contains at most a saved view and a cursor, so that everything else comes from the
+    /// saved view.
     pub fn says_nothing(&self) -> bool {
         self.shows_the_same(&Self::default())
     }
 
-    /// Whether another shows the same, from whatever page on and under whatever name.
+    /// Returns whether both views are equal apart from the cursor and the saved view's identifier.
     pub fn shows_the_same(&self, other: &Self) -> bool {
         let bare = |view: &Self| Self { saved: String::new(), after: String::new(), ..view.clone() };
         bare(self) == bare(other)
     }
 
-    /// Whether anything is left out.
+    /// Returns whether there is any filter.
     pub fn filters(&self) -> bool {
         let texts = [&self.name, &self.kind, &self.who, &self.days[0], &self.days[1]];
         texts.iter().any(|text| !text.is_empty()) || !self.values.is_empty()
     }
 
-    /// The order as a word.
+    /// Returns the name of the sort order in URLs.
     pub fn sort_word(&self) -> String {
         match self.sort {
             Sort::Name => "name".to_owned(),
@@ -181,7 +182,7 @@ impl View {
         }
     }
 
-    /// All of it but the place, as a query; never empty.
+    /// Returns the view as a URL query, without the cursor. Never empty.
     pub fn query(&self) -> String {
         let mut query = format!("sort={}", self.sort_word());
         let mut add = |key: &str, value: &str| {
@@ -204,7 +205,7 @@ impl View {
         query
     }
 
-    /// Columns as one word.
+    /// Returns columns as the value of the `cols` parameter.
     pub fn columns_word(&self, columns: &[Wide]) -> String {
         let one = |column: &Wide| match column.width {
             Some(width) => format!("{}:{width}", column.key.word()),
@@ -213,12 +214,12 @@ impl View {
         columns.iter().map(one).collect::<Vec<_>>().join(",")
     }
 
-    /// The same with another order, as a column's title links to it.
+    /// Returns the query with another order, for links in column headers.
     pub fn sorted_by(&self, sort: Sort, descending: bool) -> String {
         Self { sort, descending, ..self.clone() }.query()
     }
 
-    /// The columns to show: those that were chosen and still are there, else the usual ones.
+    /// Returns the columns to show: the chosen ones that still exist, or the default.
     pub fn shown(&self, own: &[Column]) -> Vec<Wide> {
         let known = |wide: &Wide| !matches!(wide.key, Key::Own(id) if !own.iter().any(|column| column.id == id));
         let chosen: Vec<Wide> = self.columns.iter().copied().filter(known).collect();
@@ -229,7 +230,7 @@ impl View {
         first.chain([Key::Modified, Key::By, Key::Size]).map(|key| Wide { key, width: None }).collect()
     }
 
-    /// What the filter means. The reasons why parts of it cannot be understood come beside it; those parts leave nothing out.
+    /// Parses the filter. Also returns messages about the parts that could not be parsed; those parts are not applied.
     pub async fn filter(&self, page: &Page, session: &Session, own: &[Column]) -> Result<(Filter, Vec<String>)> {
         let mut faults = Vec::new();
         let mut filter = Filter { name: self.name.clone(), ..Filter::default() };
@@ -289,7 +290,7 @@ fn next_day(day: Timestamp) -> Timestamp {
     day.after(std::time::Duration::from_secs(24 * 60 * 60))
 }
 
-/// What was typed for a column: `10..20` and `2026-01-01..2026-01-31` are ranges, one end may be missing.
+/// Parses the condition for a column. `10..20` and `2026-01-01..2026-01-31` are ranges; one end may be missing.
 fn value_test(page: &Page, column: &Column, text: &str) -> Option<ValueTest> {
     let (low, high) = text.split_once("..").map_or((text, text), |(low, high)| (low.trim(), high.trim()));
     match column.kind {
@@ -315,7 +316,11 @@ fn value_test(page: &Page, column: &Column, text: &str) -> Option<ValueTest> {
     }
 }
 
-/// The saved view that the word of an address means; none when none is wanted or there is none.
+/// Returns the saved view selected by the `view` parameter. An empty word selects the standard view, if there is one;
+/// `none` selects no view.
+///
+/// # Errors
+/// Invalid for a malformed identifier; NotFound for an unknown one.
 pub fn find<'a>(views: &'a [repository::SavedView], word: &str) -> Result<Option<&'a repository::SavedView>> {
     match word {
         "none" => Ok(None),

@@ -1,4 +1,4 @@
-//! The form of order, filter and columns of a listing, and saved views.
+//! The form for order, filter and columns of a listing, and saved views.
 
 use axum::extract::{Path, RawQuery};
 use axum::response::{IntoResponse, Redirect};
@@ -17,7 +17,7 @@ use crate::frame::visit::{Sent, Visit};
 use crate::frame::{address, item, refuse};
 use crate::wording::people;
 
-/// The form of order, filter and columns.
+/// Shows the form for order, filter and columns.
 pub async fn ask(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery) -> Shown {
     let place = item::find(&visit, &id).await?;
     let view = View::parse(&query.unwrap_or_default());
@@ -141,7 +141,7 @@ fn picks(page: &Page, view: &View, columns: &[Column]) -> Vec<ColumnPick> {
     picks.into_iter().map(|(_, pick)| pick).collect()
 }
 
-/// From the form to the listing.
+/// Redirects from the form to the listing.
 pub async fn apply(Path(id): Path<String>, sent: Sent) -> Shown {
     let place = item::find(&sent.visit, &id).await?;
     let view = read(&sent.fields);
@@ -169,10 +169,10 @@ fn read(fields: &Fields) -> View {
     view
 }
 
-/// What is known of the place whose view is saved.
+/// Context for saving a view.
 struct Saving {
     place: Item,
-    /// Whether the caller may save views for everybody.
+    /// True if the caller may save views for all users.
     for_all: bool,
 }
 
@@ -207,7 +207,7 @@ fn save_form<'a>(page: &'a Page, saving: &Saving, view: &View, typed: Option<&Fi
     }
 }
 
-/// The form that saves what is shown as a view.
+/// Shows the form for saving the current view.
 pub async fn ask_save(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery) -> Shown {
     let saving = Saving::of(&visit, &id).await?;
     let view = View::parse(&query.unwrap_or_default());
@@ -239,7 +239,7 @@ pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
     }
 }
 
-/// Removes a view.
+/// Deletes a view.
 pub async fn delete(Path((id, view)): Path<(String, String)>, sent: Sent) -> Shown {
     let place = item::find(&sent.visit, &id).await?;
     sent.visit.session.delete_view(&Target::Id(place.id), view.parse()?).await?;

@@ -1,4 +1,4 @@
-//! Checking a document in, and throwing a check-out away.
+//! Check-in of a document, and discarding of a check-out.
 
 use axum::extract::Path;
 use model::Right;
@@ -33,14 +33,14 @@ fn check_in_form<'a>(page: &'a Page, item: &Item, drafts: bool, comment: &str) -
     }
 }
 
-/// The form that checks in.
+/// Shows the check-in form.
 pub async fn check_in(visit: Visit, Path(id): Path<String>) -> Shown {
     let item = item::find_for(&visit, &id, Right::Edit).await?;
     let drafts = visit.session.keeps_drafts(&Target::Id(item.id)).await?;
     Ok(html(&check_in_form(&visit.page, &item, drafts, "")))
 }
 
-/// Checks in.
+/// Checks a document in.
 pub async fn do_check_in(Path(id): Path<String>, sent: Sent) -> Shown {
     let Sent { visit, fields } = sent;
     let item = item::find(&visit, &id).await?;
@@ -55,7 +55,7 @@ pub async fn do_check_in(Path(id): Path<String>, sent: Sent) -> Shown {
     }
 }
 
-/// The question before a check-out is thrown away.
+/// Asks for confirmation before a check-out is discarded.
 pub async fn discard(visit: Visit, Path(id): Path<String>) -> Shown {
     let item = item::find(&visit, &id).await?;
     let me = visit.session.principal().id;
@@ -75,11 +75,11 @@ pub async fn discard(visit: Visit, Path(id): Path<String>) -> Shown {
     }))
 }
 
-/// Throws a check-out away.
+/// Discards a check-out.
 pub async fn do_discard(Path(id): Path<String>, sent: Sent) -> Shown {
     let item = item::find(&sent.visit, &id).await?;
     sent.visit.session.discard_check_out(&Target::Id(item.id)).await?;
-    // A document that was never checked in is gone with its check-out.
+    // A document that was never checked in disappears with its check-out.
     let left = sent.visit.session.item(&Target::Id(item.id)).await.is_ok();
     let next = if left { address::browse(&item.path) } else { item::parent_page(&item) };
     Ok(done(&next, &Flash::new("toast.discarded", item.name)))

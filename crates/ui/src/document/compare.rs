@@ -1,4 +1,4 @@
-//! Two versions of a text side by side: which lines went and which came.
+//! Line-based comparison of two versions of a text.
 
 use askama::Template;
 use axum::extract::{Path, Query};
@@ -15,14 +15,14 @@ use http_core::server::{intake, request};
 
 use super::preview::decode;
 
-/// Bytes of each version that are compared.
+/// Limit on compared bytes of each version.
 const MOST_BYTES: usize = 512 << 10;
-/// Pairs of lines that are looked at; what differs more is shown as replaced.
+/// Limit on pairs of lines to compare. A larger differing region is shown as replaced.
 const MOST_PAIRS: usize = 4_000_000;
-/// Lines around a difference that are shown too.
+/// Context lines around each difference.
 const AROUND: usize = 3;
 
-/// What became of a line.
+/// Outcome for a line: kept, removed or added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Same,
@@ -51,7 +51,7 @@ impl Fate {
 struct Line<'a> {
     fate: Fate,
     text: &'a str,
-    /// Lines that are alike and were left out before it.
+    /// Number of equal lines omitted before this one.
     left_out: usize,
 }
 
@@ -67,7 +67,7 @@ struct ComparePage<'a> {
     cut: bool,
 }
 
-/// Which versions; without the second, the present one.
+/// Query parameters: the versions to compare. Without `to`, the current version is used.
 #[derive(Deserialize)]
 pub struct Pair {
     from: String,
@@ -112,7 +112,7 @@ async fn read(session: &Session, target: &Target, number: &str) -> Result<(Strin
     Ok((text, cut))
 }
 
-/// All lines of both in order: those that are alike once, others with what became of them.
+/// Returns all lines of both texts in order. Equal lines appear once, the others with their outcome.
 fn differ<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(Fate, &'a str)> {
     let first = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old_rest, new_rest) = (&old[first..], &new[first..]);
@@ -129,7 +129,7 @@ fn differ<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(Fate, &'a str)> {
     all
 }
 
-/// The longest common sequence of lines stays; the table holds its length from each pair of places on.
+/// Keeps the longest common subsequence of lines. The table holds its length for each pair of suffixes.
 fn middle<'a>(a: &[&'a str], b: &[&'a str], all: &mut Vec<(Fate, &'a str)>) {
     let width = b.len() + 1;
     let mut longest = vec![0_u32; (a.len() + 1) * width];
@@ -157,7 +157,7 @@ fn middle<'a>(a: &[&'a str], b: &[&'a str], all: &mut Vec<(Fate, &'a str)>) {
     }
 }
 
-/// Only differences and what is near them.
+/// Returns only the differences with their context.
 fn shorten<'a>(all: &[(Fate, &'a str)]) -> Vec<Line<'a>> {
     let mut near = vec![false; all.len()];
     for (i, _) in all.iter().enumerate().filter(|(_, (fate, _))| *fate != Fate::Same) {

@@ -1,4 +1,4 @@
-//! The page of what can be done with an item: for readers without script, and for libraries and folders.
+//! The page of an item's actions: for browsers without scripts, and for libraries and folders.
 
 use askama::Template;
 use axum::extract::Path;
@@ -27,7 +27,8 @@ struct Details<'a> {
     modified_by: String,
     document: bool,
     site: bool,
-    /// Of an item on the way to another one, only the name is told.
+    /// True if the caller may open the item. An item that is only on the path to a viewable one shows nothing but its
+    /// name.
     opens: bool,
     may_edit: bool,
     may_delete: bool,

@@ -1,4 +1,4 @@
-//! Sending a document's bytes to a browser.
+//! Downloads of documents by browsers.
 
 use axum::extract::{Path, Query};
 use axum::http::{HeaderMap, Method};
@@ -9,14 +9,14 @@ use crate::frame::fault::Shown;
 use crate::frame::visit::Visit;
 use http_core::transfer::send;
 
-/// What of the document is wanted, and how.
+/// Query parameters: the version, and whether to show it inline.
 #[derive(Deserialize)]
 pub struct Wish {
     version: Option<String>,
     show: Option<String>,
 }
 
-/// The document with this identifier; the name in the address is for people and programs that look at it.
+/// Sends the document with this identifier. The name in the URL only serves people and programs that read the URL.
 pub async fn download(
     visit: Visit,
     Path((id, _)): Path<(String, String)>,

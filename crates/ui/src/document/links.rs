@@ -1,5 +1,5 @@
-//! Following a document, and links by which anybody can download it: the forms of those who send them, and the page of those
-//! who get them.
+//! Following of documents, and sharing links for anonymous downloads: the forms for the creators of links, and the page
+//! for the recipients.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -22,26 +22,27 @@ use http_core::server::state::AppState;
 use http_core::server::{error, intake};
 use http_core::transfer::send;
 
-/// Days that a new link lives when nobody says otherwise.
+/// Default lifetime of a new link in days.
 const USUAL_DAYS: u32 = 7;
 
-/// A link on the page of its document.
+/// A sharing link on the page of its document.
 pub struct LinkRow {
     /// Identifier.
     pub id: Id,
-    /// Who made it.
+    /// Creator of the link.
     pub by: String,
-    /// When it ends.
+    /// End of its life.
     pub ends: Timestamp,
-    /// Whether it gives nothing any more.
+    /// Returns whether the link has expired or has no downloads left.
     pub ended: bool,
-    /// Whether it asks for a password.
+    /// Set when a password is needed.
     pub password: bool,
-    /// How often it was used, and how often it can be.
+    /// Number of downloads, and their limit if there is one.
     pub uses: String,
 }
 
-/// The links of a document that somebody may edit; none where the site allows no links and there are none.
+/// Returns the links of a document that the caller may edit. `None` when there are none and the site does not allow
+/// any.
 pub async fn of(visit: &Visit, item: &Item) -> Result<Option<Vec<LinkRow>>> {
     let target = Target::Id(item.id);
     let links = visit.session.links(&target).await?;
@@ -67,7 +68,7 @@ pub async fn of(visit: &Visit, item: &Item) -> Result<Option<Vec<LinkRow>>> {
     Ok(Some(links.into_iter().map(row).collect()))
 }
 
-/// Follows a document, or no more.
+/// Follows or unfollows a document.
 pub async fn follow(Path(id): Path<String>, sent: Sent) -> Shown {
     let item = item::find(&sent.visit, &id).await?;
     let follow = sent.fields.yes("follow");
@@ -109,7 +110,7 @@ async fn most_days(visit: &Visit, item: &Item) -> Result<u32> {
     })
 }
 
-/// The form of a new link.
+/// Shows the form for a new link.
 pub async fn ask(visit: Visit, Path(id): Path<String>) -> Shown {
     let item = item::find(&visit, &id).await?;
     visit.session.links(&Target::Id(item.id)).await?;
@@ -127,7 +128,7 @@ struct Made<'a> {
     ends: Timestamp,
 }
 
-/// Makes a link and shows its address, once.
+/// Creates a link and shows its URL, only once.
 pub async fn make(Path(id): Path<String>, sent: Sent) -> Shown {
     let Sent { visit, fields } = sent;
     let item = item::find(&visit, &id).await?;
@@ -158,7 +159,7 @@ pub fn read(fields: &Fields) -> Result<NewLink> {
     Ok(NewLink { days: number("days")?, password, most_downloads })
 }
 
-/// Takes a link back.
+/// Revokes a link.
 pub async fn revoke(Path((id, link)): Path<(String, String)>, sent: Sent) -> Shown {
     let item = item::find(&sent.visit, &id).await?;
     sent.visit.session.revoke_link(&Target::Id(item.id), link.parse()?).await?;
@@ -184,7 +185,7 @@ fn rule_form<'a>(page: &'a Page, site: &Item, rule: Option<LinkRule>) -> Form<'a
     }
 }
 
-/// The form of what a site collection allows.
+/// Shows the form for the link rule of a site collection.
 pub async fn ask_rule(visit: Visit, Path(id): Path<String>) -> Shown {
     let site = item::find_for(&visit, &id, Right::ManageSite).await?;
     if site.id != site.collection_id {
@@ -194,7 +195,7 @@ pub async fn ask_rule(visit: Visit, Path(id): Path<String>) -> Shown {
     Ok(html(&rule_form(&visit.page, &site, rule)))
 }
 
-/// Sets what a site collection allows.
+/// Sets the link rule of a site collection.
 pub async fn set_rule(Path(id): Path<String>, sent: Sent) -> Shown {
     let Sent { visit, fields } = sent;
     let site = item::find(&visit, &id).await?;
@@ -218,7 +219,7 @@ struct SharedPage<'a> {
     fault: String,
 }
 
-/// What somebody sees who follows a link.
+/// Shows the page for the recipient of a link.
 pub async fn open(State(state): State<AppState>, Path((link, secret)): Path<(String, String)>, page: Page) -> Shown {
     shared(&state, &page, link.parse().map_err(|_| ended())?, &secret, String::new()).await
 }
@@ -236,7 +237,7 @@ async fn shared(state: &AppState, page: &Page, link: Id, secret: &str, fault: St
     }))
 }
 
-/// Sends the document of a link.
+/// Sends the document of a link to its recipient.
 pub async fn download(
     State(state): State<AppState>,
     Path((link, secret)): Path<(String, String)>,

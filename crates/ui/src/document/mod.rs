@@ -1,4 +1,4 @@
-//! One document: its page, versions, values and previews, and how it is shared.
+//! One document: its page, versions, values, previews and sharing.
 
 mod checkout;
 mod compare;

@@ -1,4 +1,4 @@
-//! The page of a document: what it is, its versions, its columns, and what can be done with it.
+//! The page of a document: its content, versions, columns and actions.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -20,12 +20,12 @@ use crate::wording::{cells, events, names};
 use http_core::protocol::content_type;
 use http_core::server::state::AppState;
 
-/// Versions that the page lists.
+/// Limit on listed versions.
 const MOST_VERSIONS: usize = 20;
-/// Events that the page lists.
+/// Limit on listed events.
 const MOST_DEEDS: usize = 8;
 
-/// Something that happened to the document.
+/// An event in the document's history.
 struct Deed {
     at: Timestamp,
     who: String,
@@ -62,19 +62,19 @@ struct DocumentPage<'a> {
     may_publish: bool,
     may_override: bool,
     may_permit: bool,
-    /// `missing` or `damaged`, when the content of the visible version is.
+    /// `missing` or `damaged`, when the content of the visible version has a known fault.
     fault: Option<String>,
     administers: bool,
     preview: Preview,
     pages: Option<String>,
     follows: bool,
-    /// Whether versions can be compared: they are text.
+    /// True if the versions are text and can be compared.
     comparable: bool,
     deeds: Vec<Deed>,
     links: Option<Vec<LinkRow>>,
 }
 
-/// The page, for an item that has been found already.
+/// Shows the page of an item that has already been found.
 pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
     let target = Target::Id(item.id);
     let session = &visit.session;
@@ -122,7 +122,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
     }))
 }
 
-/// What happened last.
+/// Returns the latest events.
 async fn deeds(visit: &Visit, target: &Target) -> model::Result<Vec<Deed>> {
     let events = visit.session.activity(target, None, MOST_DEEDS).await?.items;
     let actors: Vec<Id> = events.iter().map(|event| event.actor).collect();
@@ -150,7 +150,7 @@ async fn facts(visit: &Visit, item: &Item, target: &Target) -> model::Result<Vec
     Ok(facts.collect())
 }
 
-/// Makes an earlier version the newest.
+/// Restores an earlier version as the newest one.
 pub async fn restore_version(Path((id, number)): Path<(String, String)>, sent: Sent) -> Shown {
     let target = Target::Id(id.parse()?);
     let number: VersionNumber = number.parse()?;
@@ -159,7 +159,7 @@ pub async fn restore_version(Path((id, number)): Path<(String, String)>, sent: S
     stay(&sent, &target, Flash::new("toast.version-restored", restored.to_string())).await
 }
 
-/// Removes an earlier version for good.
+/// Deletes an earlier version permanently.
 pub async fn delete_version(Path((id, number)): Path<(String, String)>, sent: Sent) -> Shown {
     let target = Target::Id(id.parse()?);
     let number: VersionNumber = number.parse()?;
@@ -167,19 +167,19 @@ pub async fn delete_version(Path((id, number)): Path<(String, String)>, sent: Se
     stay(&sent, &target, Flash::new("toast.version-deleted", number.to_string())).await
 }
 
-/// Checks the document out to the caller.
+/// Checks the document out for the caller.
 pub async fn check_out(State(_): State<AppState>, Path(id): Path<String>, sent: Sent) -> Shown {
     let target = Target::Id(id.parse()?);
     sent.visit.session.check_out(&target).await?;
     finish(&sent, &target, Flash::new("toast.checked-out", "")).await
 }
 
-/// Whether somebody may end the locks under which programs have an item open.
+/// Returns whether the caller may end the locks that client programs hold on an item.
 pub fn may_unlock(session: &Session, item: &Item) -> bool {
     item.locked_by == Some(session.principal().id) || item.rights.has(Right::Override)
 }
 
-/// Ends the locks under which programs have the item open: those on it, and those on what it lies in.
+/// Ends the locks that client programs hold on the item or its parents.
 pub async fn unlock(Path(id): Path<String>, sent: Sent) -> Shown {
     let target = Target::Id(id.parse()?);
     let session = &sent.visit.session;
@@ -199,7 +199,7 @@ pub async fn publish(Path(id): Path<String>, sent: Sent) -> Shown {
     finish(&sent, &target, Flash::new("toast.published", number.to_string())).await
 }
 
-/// Back to where the button was, the page of the document or of its versions.
+/// Redirects to the page with the button: that of the document or of its versions.
 async fn stay(sent: &Sent, target: &Target, flash: Flash) -> Shown<Response> {
     let item = sent.visit.session.item(target).await?;
     Ok(done(&sent.fields.next(&address::browse(&item.path)), &flash))

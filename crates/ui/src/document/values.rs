@@ -1,4 +1,4 @@
-//! What a document has in the columns of its library: the form of all of them, and of one that is edited in its row.
+//! Column values of a document: the form for all columns, and the one for a single column edited in a listing.
 
 use axum::extract::Path;
 use axum::http::{HeaderMap, header};
@@ -18,17 +18,18 @@ use crate::frame::{address, item, refuse, value_format};
 use crate::wording::{cells, people};
 use http_core::server::error;
 
-/// Names of the fields; there can be 200 columns, and a form's field names are constants elsewhere.
+/// Returns the form field's name for a column. Other forms have constant field names, but a library can have 200
+/// columns.
 pub fn field_name(column: Id) -> String {
     format!("column-{column}")
 }
 
-/// What the form is about.
+/// Subject of the form.
 struct Subject {
     item: Item,
     columns: Vec<Column>,
     types: Vec<ContentType>,
-    /// Whether one column is edited, not all.
+    /// True if only one column is edited.
     single: bool,
 }
 
@@ -45,7 +46,7 @@ async fn subject(visit: &Visit, id: &str, column: Option<&str>) -> Result<Subjec
     Ok(Subject { item, columns, types: Vec::new(), single: true })
 }
 
-/// The form; with what was typed, when it was refused.
+/// Returns the form. After a refusal, it contains the user's input.
 async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -> Result<Form<'a>> {
     let (page, item) = (&visit.page, &subject.item);
     let values = visit.session.values(&Target::Id(item.id)).await?;
@@ -86,12 +87,12 @@ async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -
     })
 }
 
-/// The row that was edited stands in the item's place.
+/// Returns the page to go back to. A single value is edited in a listing, so that is the page of the parent.
 fn back(subject: &Subject) -> String {
     if subject.single { item::parent_page(&subject.item) } else { address::browse(&subject.item.path) }
 }
 
-/// A value as it stands in a field.
+/// Formats a value for its form field.
 async fn edited(page: &Page, session: &Session, value: Option<&ColumnValue>) -> Result<String> {
     Ok(match value {
         Some(ColumnValue::Text(text)) => text.clone(),
@@ -129,21 +130,21 @@ pub async fn field(page: &Page, session: &Session, column: &Column, text: String
     Ok(field)
 }
 
-/// The form of all columns.
+/// Shows the form for all columns.
 pub async fn show(visit: Visit, Path(id): Path<String>) -> Shown {
     let subject = subject(&visit, &id, None).await?;
     item::require(&subject.item, Right::Edit)?;
     Ok(html(&form(&visit, &subject, None).await?))
 }
 
-/// The form of one column.
+/// Shows the form for one column.
 pub async fn show_one(visit: Visit, Path((id, column)): Path<(String, String)>) -> Shown {
     let subject = subject(&visit, &id, Some(&column)).await?;
     item::require(&subject.item, Right::Edit)?;
     Ok(html(&form(&visit, &subject, None).await?))
 }
 
-/// Stores what was filled in.
+/// Stores the values of all columns.
 pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
     let subject = subject(&sent.visit, &id, None).await?;
     match store(&sent, &subject).await {
@@ -152,7 +153,7 @@ pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
     }
 }
 
-/// Stores one column. Scripts get the cell as it is now, or the reason in the reader's language.
+/// Stores the value of one column. Scripts receive the new cell, or the error in the user's language.
 pub async fn save_one(Path((id, column)): Path<(String, String)>, headers: HeaderMap, sent: Sent) -> Shown {
     let script = headers.get(header::ACCEPT).is_some_and(|kind| kind == "application/problem+json");
     let visit = &sent.visit;
@@ -203,8 +204,9 @@ async fn store(sent: &Sent, subject: &Subject) -> Result<()> {
     visit.session.set_values(&Target::Id(subject.item.id), ValuesChange { values, expected, content_type }).await
 }
 
-/// Refuses when somebody else changed the value since the form was opened to something else than what was typed; the form
-/// that says so knows the new value, so that saving it again replaces that. Tells whether the form said what it was.
+/// Refuses when another user has changed the value since the form was opened, unless to the same value as typed. The
+/// form with the error contains the new value, so saving it again overwrites that. Returns whether the form included
+/// the old value.
 async fn refuse_overtaken(
     visit: &Visit,
     fields: &Fields,
@@ -223,7 +225,7 @@ async fn refuse_overtaken(
     Err(Error::conflict(page.f2("column.overtaken", &column.name, shown)).with_code(Code::Overtaken))
 }
 
-/// Reads what was typed; a refusal names the column, in the reader's language.
+/// Parses the input for a column. An error names the column in the user's language.
 pub async fn read(visit: &Visit, column: &Column, text: String) -> Result<ColumnValue> {
     let page = &visit.page;
     let misfit = || {

@@ -1,4 +1,4 @@
-//! The versions of a document, page by page.
+//! Paged list of a document's versions.
 
 use askama::Template;
 use axum::extract::{Path, Query};
@@ -13,10 +13,10 @@ use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
 use crate::wording::names;
 
-/// Most versions of a page.
+/// Versions per page.
 const LIMIT: usize = 50;
 
-/// A version in a table.
+/// A row of the version table.
 pub struct VersionRow {
     pub number: VersionNumber,
     pub at: Timestamp,
@@ -24,7 +24,7 @@ pub struct VersionRow {
     pub size: u64,
     pub comment: String,
     pub current: bool,
-    /// `missing` or `damaged`, when its content is.
+    /// `missing` or `damaged`, when the content of the version has a known fault.
     pub fault: Option<String>,
 }
 
@@ -42,7 +42,7 @@ struct VersionsPage<'a> {
     comparable: bool,
 }
 
-/// Where a page begins.
+/// Query parameters: the start of the page.
 #[derive(Deserialize)]
 pub struct Part {
     before: Option<String>,
@@ -70,7 +70,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(part): Query<P
     }))
 }
 
-/// Versions that the reader may see, newest first, and what the next page begins before.
+/// Returns the versions that the caller may see, newest first, and the start of the next page.
 pub async fn rows(
     visit: &Visit,
     item: &Item,
@@ -94,7 +94,7 @@ pub async fn rows(
     Ok((rows.collect(), found.next))
 }
 
-/// What is wrong with the content of a version, among all that is known to be wrong.
+/// Returns the known fault of a version's content.
 pub fn fault_of(faults: &[(Id, String)], id: Id) -> Option<String> {
     faults.iter().find(|(version, _)| *version == id).map(|(_, state)| state.clone())
 }

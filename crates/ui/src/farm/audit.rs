@@ -1,4 +1,4 @@
-//! What happened in the farm outside of content: its audit log, filtered, and as a file for spreadsheets.
+//! Audit log of the farm (events outside of content): a filtered page, and an export for spreadsheets.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,12 +18,12 @@ use http_core::protocol::segments::encode_query;
 
 use super::storage;
 
-/// Address of the page.
+/// URL of the page.
 const HERE: &str = "/farm/audit";
-/// Events of one page.
+/// Events per page.
 const PAGE: usize = 100;
 
-/// Which events, and from where on.
+/// Query parameters: the filter and the start of the page.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct View {
@@ -35,10 +35,10 @@ pub struct View {
     before: Option<i64>,
 }
 
-/// What an event was about.
+/// Subject of an event.
 struct About {
     label: String,
-    /// Where it is shown; empty when nowhere.
+    /// URL of the subject's page, or empty.
     href: String,
 }
 
@@ -59,14 +59,14 @@ struct FarmAuditPage<'a> {
     suggestions: Vec<String>,
     query: String,
     older: Option<i64>,
-    /// What cannot be meant by who.
+    /// Error about the `who` filter, or empty.
     stranger: String,
-    /// What cannot be meant by the days.
+    /// Error about the days, or empty.
     misfit: String,
     view: View,
 }
 
-/// The user or group that is meant; also users who may not sign in any more, who are found by their login.
+/// Finds a user or group. Disabled users are found by their login.
 async fn find(session: &Session, text: &str) -> Result<Id> {
     match people::find(session, text).await {
         Ok(id) => Ok(id),
@@ -110,14 +110,14 @@ impl View {
     }
 }
 
-/// What events refer to, by name.
+/// Names of everything that the events refer to.
 struct Names {
     people: HashMap<Id, PrincipalName>,
     roles: HashMap<Id, String>,
     stores: HashSet<String>,
 }
 
-/// The kind of what was recorded, and its identifier.
+/// Returns the kind and identifier of an event's subject.
 fn subject(event: &FarmEvent) -> Option<(&str, Id)> {
     let (kind, id) = event.subject.split_once(' ')?;
     Some((kind, id.parse().ok()?))
@@ -142,7 +142,7 @@ impl Names {
         if id.is_none() { page.s("audit.nobody").to_owned() } else { names::name_of(&self.people, id) }
     }
 
-    /// What an event was about, with the address of its page while it has one.
+    /// Returns the subject of an event, with the URL of its page while it has one.
     fn about(&self, page: &Page, event: &FarmEvent) -> About {
         let plain = |label: &str| About { label: label.to_owned(), href: String::new() };
         let linked = |label: &str, href: String| About { label: label.to_owned(), href };
@@ -173,7 +173,7 @@ impl Names {
     }
 }
 
-/// The particulars of an event; of a job that was started, what it is to do.
+/// Returns the details of an event. For a started job, these are its parameters in words.
 fn detail(page: &Page, event: &FarmEvent) -> String {
     let work =
         Some(event).filter(|event| event.action == "job.start").and_then(|event| Work::from_text(&event.detail).ok());
@@ -218,7 +218,7 @@ pub async fn show(mut visit: Visit, Query(view): Query<View>) -> Shown {
     }))
 }
 
-/// What is still to be sent of an export.
+/// State of an export in progress.
 struct Rest {
     visit: Visit,
     filter: FarmFilter,
@@ -226,7 +226,7 @@ struct Rest {
     ended: bool,
 }
 
-/// All events that match, as a CSV file.
+/// Sends all matching events as a CSV file.
 pub async fn export(mut visit: Visit, Query(view): Query<View>) -> Shown {
     navigation::furnish_farm(&mut visit.page, HERE)?;
     let filter = view.filter(&visit.session).await?;

@@ -1,4 +1,4 @@
-//! The figures of this server as charts and as a table, which is the same without scripts.
+//! The figures of this server as charts, and as a table with the same content that works without scripts.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::frame::visit::Visit;
 use http_core::figures::{FIGURES, Figures, Span, Summary, Unit, position};
 use http_core::server::state::AppState;
 
-/// Address of the page.
+/// URL of the page.
 pub const HERE: &str = "/farm/figures";
 
-/// The charts: what each is called, and the figures in it, which have one unit, with their colours.
+/// Charts: each key with its figures, which share one unit, and their colours.
 const CHARTS: [(&str, &[(&str, &str)]); 12] = [
     ("requests", &[("requests", ONE)]),
     ("answers", &[("answer_p50", ONE), ("answer_p99", OTHER)]),
@@ -35,13 +35,13 @@ const CHARTS: [(&str, &[(&str, &str)]); 12] = [
 ];
 const ONE: &str = "tone-accent";
 const OTHER: &str = "tone-violet";
-/// How many of them the overview of the farm shows.
+/// Number of charts on the farm overview.
 const FIRST: usize = 4;
 
-/// What stands for no value.
+/// Text for a missing value.
 const NOTHING: &str = "–";
 
-/// How far back a page looks.
+/// Time range of a page.
 #[derive(Clone, Copy)]
 struct Range {
     word: &'static str,
@@ -55,53 +55,53 @@ const RANGES: [Range; 3] = [
     Range { word: "24h", span: Span::Coarse, seconds: 24 * 60 * 60 },
 ];
 
-/// Charts with what the script needs to draw them.
+/// Charts with the data that the script needs to draw them.
 pub struct Charts {
-    /// Seconds from the left to the right of a chart.
+    /// Width of a chart in seconds.
     pub seconds: u64,
-    /// Seconds between two samples.
+    /// Seconds between samples.
     pub step: u64,
-    /// Each chart.
+    /// The charts.
     pub charts: Vec<Chart>,
 }
 
 /// One chart.
 pub struct Chart {
-    /// Its place in the texts.
+    /// Text key of the chart.
     pub key: &'static str,
-    /// What it is called.
+    /// Title.
     pub title: &'static str,
-    /// The unit of all its lines.
+    /// Unit of all lines.
     pub unit: &'static str,
-    /// Its lines.
+    /// Lines of the chart.
     pub lines: Vec<Line>,
 }
 
-/// One line of a chart, and of the table.
+/// A line of a chart, and a row of the table.
 pub struct Line {
-    /// The public word of the figure.
+    /// Public name of the figure.
     pub name: &'static str,
-    /// What it is called in its chart; empty when the title says it all.
+    /// Label within the chart; empty when the chart has only one line.
     pub label: &'static str,
-    /// What it is called by itself.
+    /// Full title of the figure.
     pub title: &'static str,
-    /// Class of its colour.
+    /// CSS class of the colour.
     pub tone: &'static str,
-    /// The newest value.
+    /// Newest value.
     pub last: String,
-    /// The mean.
+    /// Mean value.
     pub mean: String,
-    /// The highest.
+    /// Highest value.
     pub highest: String,
 }
 
 impl Charts {
-    /// The charts of the overview.
+    /// Returns the charts of the farm overview.
     pub fn first(page: &Page, figures: &Figures) -> Self {
         Self::of(page, figures, RANGES[0], FIRST)
     }
 
-    /// Whether nothing was measured yet.
+    /// Returns whether nothing has been measured yet.
     pub fn is_empty(&self) -> bool {
         self.charts.iter().flat_map(|chart| &chart.lines).all(|line| line.highest == NOTHING)
     }
@@ -131,7 +131,7 @@ impl Charts {
     }
 }
 
-/// A value with its unit, as the script writes it too.
+/// Formats a value with its unit, in the same way as the script.
 fn text(language: Language, unit: Unit, value: Option<f64>) -> String {
     let Some(value) = value else { return NOTHING.to_owned() };
     let scaled = |value: f64, by: f64, units: &[&str]| {
@@ -150,7 +150,7 @@ fn text(language: Language, unit: Unit, value: Option<f64>) -> String {
     }
 }
 
-/// Three digits, and all before the point.
+/// Formats a number with three significant digits, but never rounds before the decimal point.
 fn number(language: Language, value: f64) -> String {
     let digits = match value {
         0.0 | 99.95.. => return language.number(value.round() as u64),
@@ -160,7 +160,7 @@ fn number(language: Language, value: f64) -> String {
     language.decimal(format!("{value:.digits$}"))
 }
 
-/// What is wanted.
+/// Query parameters: the time range.
 #[derive(Deserialize)]
 pub struct Wanted {
     #[serde(default)]
@@ -172,12 +172,12 @@ pub struct Wanted {
 struct FiguresPage<'a> {
     page: &'a Page,
     figures: Charts,
-    /// Address, words, and whether it is this one.
+    /// URL, label, and whether this range is selected.
     ranges: Vec<(String, &'static str, bool)>,
     started_at: Timestamp,
 }
 
-/// All figures.
+/// Shows all figures.
 pub async fn show(State(state): State<AppState>, mut visit: Visit, Query(wanted): Query<Wanted>) -> Shown {
     visit.session.may_see_figures()?;
     navigation::furnish_farm(&mut visit.page, HERE)?;

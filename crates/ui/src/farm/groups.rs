@@ -15,7 +15,7 @@ use crate::frame::visit::{Sent, Visit};
 use crate::frame::{navigation, refuse};
 use crate::wording::people;
 
-/// Groups or members of one page.
+/// Groups or members per page.
 const PAGE: usize = 200;
 
 #[derive(Template)]
@@ -36,7 +36,7 @@ struct GroupPage<'a> {
     suggestions: Vec<String>,
 }
 
-/// The list of groups.
+/// Shows the list of groups.
 pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
     navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
     let mut groups = visit.session.groups(&from.after, PAGE + 1).await?;
@@ -63,13 +63,13 @@ fn group_form<'a>(page: &'a Page, group: Option<&Group>, name: &str, description
     }
 }
 
-/// The form of a new group.
+/// Shows the form for a new group.
 pub async fn ask_new(mut visit: Visit) -> Shown {
     navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
     Ok(html(&group_form(&visit.page, None, "", "")))
 }
 
-/// Makes a group.
+/// Creates a group.
 pub async fn make(sent: Sent) -> Shown {
     let Sent { mut visit, fields } = sent;
     let (name, description) = (fields.trimmed("name"), fields.trimmed("description"));
@@ -82,7 +82,7 @@ pub async fn make(sent: Sent) -> Shown {
     }
 }
 
-/// A group and its members.
+/// Shows a group and its members.
 pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<After>) -> Shown {
     navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
     let id: Id = id.parse()?;
@@ -95,7 +95,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<A
     Ok(html(&GroupPage { page: &visit.page, group: &group, members, next, suggestions }))
 }
 
-/// The form of a group.
+/// Shows the form for changing a group.
 pub async fn ask_change(mut visit: Visit, Path(id): Path<String>) -> Shown {
     navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
     let group = visit.session.group(id.parse()?).await?;

@@ -1,4 +1,4 @@
-//! The administration of the farm.
+//! Farm administration.
 
 mod audit;
 mod figures;

@@ -1,4 +1,5 @@
-//! The farm at a glance: servers, site collections, content databases, stores; and the making of site collections.
+//! The farm overview: servers, site collections, content databases, stores. Also the creation of site collections and
+//! their quotas.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -33,14 +34,14 @@ struct FarmPage<'a> {
 
 struct Finding {
     title: &'static str,
-    /// Class of its note.
+    /// CSS class of the note.
     tone: &'static str,
     subject: String,
     message: String,
 }
 
 impl Finding {
-    /// A finding in the reader's language.
+    /// Converts a finding to the user's language.
     fn of(page: &Page, found: HealthFinding) -> Self {
         let (saying, values) = &found.saying;
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
@@ -64,9 +65,9 @@ struct SiteRow {
     percent: Option<u64>,
 }
 
-/// The overview.
+/// Shows the overview.
 pub async fn show(State(state): State<AppState>, mut visit: Visit) -> Shown {
-    // Asked first, because it is what refuses those who do not administer the farm.
+    // This call comes first, because it refuses callers who do not administer the farm.
     let (databases, mut stores) = visit.session.storage_status().await?;
     navigation::furnish_farm(&mut visit.page, "/farm")?;
     let servers = visit.session.servers().await?;
@@ -115,13 +116,13 @@ async fn site_form<'a>(visit: &'a Visit, fields: Option<&Fields>) -> Result<Form
     })
 }
 
-/// The form of a new site collection.
+/// Shows the form for a new site collection.
 pub async fn ask_site(mut visit: Visit) -> Shown {
     navigation::furnish_farm(&mut visit.page, "/farm")?;
     Ok(html(&site_form(&visit, None).await?))
 }
 
-/// Makes a site collection.
+/// Creates a site collection.
 pub async fn make_site(sent: Sent) -> Shown {
     let Sent { mut visit, fields } = sent;
     match create(&visit, &fields).await {
@@ -158,7 +159,7 @@ fn quota_form<'a>(page: &'a Page, site: &SiteCollection, text: &str) -> Form<'a>
     }
 }
 
-/// The form of a quota.
+/// Shows the form for a quota.
 pub async fn ask_quota(mut visit: Visit, Path(id): Path<String>) -> Shown {
     navigation::furnish_farm(&mut visit.page, "/farm")?;
     let site = visit.session.site_collection(id.parse()?).await?;

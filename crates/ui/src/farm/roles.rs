@@ -20,7 +20,7 @@ use crate::wording::{away, rights};
 #[template(path = "roles.html")]
 struct RolesPage<'a> {
     page: &'a Page,
-    /// Content databases of which nothing is known here; empty when there are none.
+    /// Names of unavailable content databases, or empty.
     away: String,
     rows: Vec<Row>,
 }
@@ -30,11 +30,11 @@ struct Row {
     name: String,
     built_in: bool,
     rights: Vec<&'static str>,
-    /// None when it cannot be told.
+    /// Number of uses. `None` when it cannot be determined.
     uses: Option<u64>,
 }
 
-/// The list of roles.
+/// Shows the list of roles.
 pub async fn list(mut visit: Visit) -> Shown {
     navigation::furnish_farm(&mut visit.page, "/farm/roles")?;
     let uses: Option<HashMap<Id, u64>> = match visit.session.role_uses().await {
@@ -83,13 +83,13 @@ async fn find(visit: &Visit, id: &str) -> Result<Role> {
     found.ok_or_else(|| Error::not_found("there is no such role"))
 }
 
-/// The form of a new role.
+/// Shows the form for a new role.
 pub async fn ask_new(mut visit: Visit) -> Shown {
     navigation::furnish_farm(&mut visit.page, "/farm/roles")?;
     Ok(html(&form(&visit.page, None, "", Rights::NONE.with(Right::View))))
 }
 
-/// Makes a role.
+/// Creates a role.
 pub async fn make(sent: Sent) -> Shown {
     let Sent { mut visit, fields } = sent;
     navigation::furnish_farm(&mut visit.page, "/farm/roles")?;
@@ -100,7 +100,7 @@ pub async fn make(sent: Sent) -> Shown {
     }
 }
 
-/// The form of a role.
+/// Shows the form for changing a role.
 pub async fn ask_change(mut visit: Visit, Path(id): Path<String>) -> Shown {
     navigation::furnish_farm(&mut visit.page, "/farm/roles")?;
     let role = find(&visit, &id).await?;
@@ -133,14 +133,14 @@ fn delete_form<'a>(page: &'a Page, role: &Role) -> Form<'a> {
     }
 }
 
-/// The question before deleting.
+/// Asks for confirmation of a deletion.
 pub async fn ask_delete(mut visit: Visit, Path(id): Path<String>) -> Shown {
     navigation::furnish_farm(&mut visit.page, "/farm/roles")?;
     let role = find(&visit, &id).await?;
     Ok(html(&delete_form(&visit.page, &role)))
 }
 
-/// Deletes a role, or says why it stays.
+/// Deletes a role, or shows why that is not possible.
 pub async fn delete(Path(id): Path<String>, sent: Sent) -> Shown {
     let mut visit = sent.visit;
     navigation::furnish_farm(&mut visit.page, "/farm/roles")?;

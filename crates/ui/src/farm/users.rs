@@ -15,13 +15,13 @@ use crate::frame::page::{Page, html};
 use crate::frame::visit::{Sent, Visit};
 use crate::frame::{navigation, refuse};
 
-/// Users of one page.
+/// Users per page.
 const PAGE: usize = 100;
 
-/// From where on a list is wanted.
+/// Query parameters: the start of a page.
 #[derive(Default, Deserialize)]
 pub struct After {
-    /// The last name of the page before.
+    /// Last name of the previous page.
     #[serde(default)]
     pub after: String,
 }
@@ -35,7 +35,7 @@ struct UsersPage<'a> {
     me: Id,
 }
 
-/// The list of users.
+/// Shows the list of users.
 pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
     navigation::furnish_farm(&mut visit.page, "/farm/users")?;
     let mut users = visit.session.accounts(&from.after, PAGE + 1).await?;
@@ -45,7 +45,7 @@ pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
     Ok(html(&UsersPage { page: &visit.page, users, next, me: visit.session.principal().id }))
 }
 
-/// What was typed, or what is there now.
+/// Content of the form: the user's input, or the current values.
 struct Typed {
     login: String,
     name: String,
@@ -92,14 +92,14 @@ fn user_form<'a>(page: &'a Page, user: Option<&Account>, typed: &Typed) -> Form<
     }
 }
 
-/// The form of a new user.
+/// Shows the form for a new user.
 pub async fn ask_new(mut visit: Visit) -> Shown {
     navigation::furnish_farm(&mut visit.page, "/farm/users")?;
     let empty = Typed { login: String::new(), name: String::new(), email: String::new(), administrator: false };
     Ok(html(&user_form(&visit.page, None, &empty)))
 }
 
-/// Makes a user.
+/// Creates a user.
 pub async fn make(sent: Sent) -> Shown {
     let Sent { mut visit, fields } = sent;
     let typed = Typed::of(&fields);
@@ -119,7 +119,7 @@ pub async fn make(sent: Sent) -> Shown {
     }
 }
 
-/// The form of a user.
+/// Shows the form for changing a user.
 pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
     let user = visit.session.account(id.parse()?).await?;
     navigation::furnish_farm(&mut visit.page, "/farm/users")?;
@@ -172,7 +172,7 @@ fn password_form<'a>(page: &'a Page, user: &Account) -> Form<'a> {
     }
 }
 
-/// The form that sets a user's password.
+/// Shows the form for setting a user's password.
 pub async fn ask_password(mut visit: Visit, Path(id): Path<String>) -> Shown {
     let user = visit.session.account(id.parse()?).await?;
     navigation::furnish_farm(&mut visit.page, "/farm/users")?;
@@ -192,7 +192,7 @@ pub async fn set_password(Path(id): Path<String>, sent: Sent) -> Shown {
     }
 }
 
-/// Disables, enables or deletes a user, as the button says.
+/// Disables, enables or deletes a user, depending on the button.
 pub async fn switch(Path(id): Path<String>, sent: Sent) -> Shown {
     let id: Id = id.parse()?;
     let session = &sent.visit.session;

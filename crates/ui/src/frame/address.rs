@@ -1,4 +1,4 @@
-//! Addresses of pages, and what their paths name.
+//! URLs of pages, and parsing of their paths.
 
 use axum::http::Uri;
 use model::{Id, Name, NodePath, Result};
@@ -6,28 +6,28 @@ use repository::Target;
 
 use http_core::protocol::segments;
 
-/// The page of the item at a path of the farm.
+/// Returns the URL of the item at a path of the farm.
 pub fn browse(path: &str) -> String {
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
     if names.is_empty() { "/browse".to_owned() } else { format!("/browse{}", segments::encode_path(names)) }
 }
 
-/// The page of what a place holds, by the page of the place and the name.
+/// Returns the URL of an item, given the URL of its parent and its name.
 pub fn below(place: &str, name: &str) -> String {
     format!("{place}/{}", segments::encode(name))
 }
 
-/// The page of the place that holds the item at a path.
+/// Returns the URL of the parent of the item at a path.
 pub fn browse_parent(path: &str) -> String {
     browse(path.rsplit_once('/').map_or("", |(parent, _)| parent))
 }
 
-/// The page of what can be done with an item.
+/// Returns the URL of the page with an item's actions.
 pub fn item(id: Id) -> String {
     format!("/items/{id}")
 }
 
-/// The item that the path of a browse address names.
+/// Parses the path of a browse URL.
 pub fn target(uri: &Uri) -> Result<Target> {
     let raw = uri.path().strip_prefix("/browse").unwrap_or_default();
     let names = segments::decode(raw)?.into_iter().map(Name::new).collect::<Result<Vec<_>>>()?;

@@ -1,4 +1,4 @@
-//! Style sheet, scripts and icons: inside of the binary, under one address that changes with their content.
+//! Style sheet, scripts and icons. They are embedded in the binary, under URLs that change with their content.
 
 use std::sync::OnceLock;
 
@@ -13,8 +13,8 @@ use http_core::protocol::content_type;
 #[folder = "assets/"]
 struct Assets;
 
-/// The address of an asset: `/assets/<hash of all assets>/<name>`. One hash for all lets them name each other by
-/// relative addresses.
+/// Returns the URL of an asset: `/assets/<hash of all assets>/<name>`. Because all assets share one hash, they can
+/// refer to each other by relative URLs.
 pub fn url(name: &str) -> String {
     format!("/assets/{}/{name}", fingerprint())
 }
@@ -32,12 +32,12 @@ fn fingerprint() -> &'static str {
     })
 }
 
-/// The text of an asset that is one.
+/// Returns the content of a text asset.
 pub fn text(name: &str) -> String {
     Assets::get(name).map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default()
 }
 
-/// The names of all icons.
+/// Returns the names of all icons.
 pub fn icons() -> &'static [String] {
     static ICONS: OnceLock<Vec<String>> = OnceLock::new();
     ICONS.get_or_init(|| {
@@ -47,7 +47,7 @@ pub fn icons() -> &'static [String] {
     })
 }
 
-/// Serves one asset. Under another hash, as an older page asks during an upgrade, it may not be kept.
+/// Serves one asset. Under another hash, which an older page uses during an upgrade, the response must not be cached.
 pub async fn serve(Path((hash, name)): Path<(String, String)>) -> Response {
     let Some(file) = Assets::get(&name) else { return StatusCode::NOT_FOUND.into_response() };
     let keep = if hash == fingerprint() { "public, max-age=31536000, immutable" } else { "no-cache" };
@@ -64,7 +64,7 @@ pub async fn serve(Path((hash, name)): Path<(String, String)>) -> Response {
     (fields, file.data).into_response()
 }
 
-/// The icon, where browsers look for it unasked.
+/// Serves the icon at the URL that browsers request by default.
 pub async fn favicon() -> Response {
     serve(Path((String::new(), "favicon.svg".to_owned()))).await
 }

@@ -1,25 +1,25 @@
-//! Characters that turn the direction of the text behind them, as in `invoice\u{202e}fdp.exe`, which then reads as
-//! `invoiceexe.pdf`: pages show that they are there. What is stored keeps them, and forms send them back.
+//! Bidirectional control characters, as in `invoice\u{202e}fdp.exe`, which is displayed as `invoiceexe.pdf`. Pages make
+//! these characters visible. Stored names keep them, and forms send them back unchanged.
 
-/// Shown in place of such a character.
+/// Replacement for such a character on pages.
 const SHOWN: char = '\u{fffd}';
 
-/// Whether a character embeds, overrides or isolates a direction. The marks U+200E, U+200F and U+061C are none of them: they turn
-/// nothing, and names in Hebrew and Arabic have them.
+/// Returns whether a character embeds, overrides or isolates a direction. The marks U+200E, U+200F and U+061C are
+/// excluded: they do not reorder text, and Hebrew and Arabic names contain them.
 fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A drawn page in which such characters are seen. In the value of an attribute and in a field of several lines, where the exact
-/// text counts, they become references.
+/// Makes these characters visible in a rendered page. In attribute values and text areas, where the exact text counts,
+/// they become character references.
 pub fn visible(html: String) -> String {
-    // All of them begin with the same byte, which a page has in its dashes and quotes only.
+    // All of these characters begin with this byte. Otherwise it only occurs in the dashes and quotes of a page.
     let mut firsts = memchr::memchr_iter(0xe2, html.as_bytes());
     if !firsts.any(|at| html[at..].starts_with(turns)) {
         return html;
     }
     let mut shown = String::with_capacity(html.len() + 64);
-    // What comes from people has its angle brackets escaped: those that are left are the page's own.
+    // Angle brackets in user content are escaped. The remaining ones belong to the page's own markup.
     let (mut in_tag, mut in_field) = (false, false);
     for (at, c) in html.char_indices() {
         match c {

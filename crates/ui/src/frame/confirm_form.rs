@@ -1,11 +1,11 @@
-//! The form in which somebody proves anew that it is really the one who signed in.
+//! The re-authentication form.
 
 use super::form::{Field, Form};
 use super::format::icon;
 use super::page::Page;
 use super::reader::Kept;
 
-/// The form that asks for the password before something sensitive.
+/// Returns the form that asks for the password before a sensitive action.
 pub fn form<'a>(page: &'a Page, next: &str, kept: &Kept, fault: String) -> Form<'a> {
     Form {
         page,

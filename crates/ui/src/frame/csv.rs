@@ -1,4 +1,4 @@
-//! Files for spreadsheets, read from the database while they are sent.
+//! CSV files for spreadsheets, streamed from the database.
 
 use axum::body::{Body, Bytes};
 use axum::http::header;
@@ -9,16 +9,16 @@ use model::Result;
 use super::fault::Shown;
 use http_core::server::request;
 
-/// What the lines of a file come from.
+/// Source of the lines of a file.
 pub trait Source: Send + Sized + 'static {
-    /// The next lines, which may be none; nothing after the last ones.
+    /// Returns the next lines, which may be empty, or `None` at the end.
     fn next(&mut self) -> impl Future<Output = Result<Option<String>>> + Send;
 }
 
-/// Sends a file: the line of headings, then what the source gives.
+/// Sends a file: the headings, then the lines of the source.
 pub async fn send(name: &str, headings: &str, mut source: impl Source) -> Shown {
     let place = request::costly()?;
-    // The first part before the answer begins: it is what is refused to those who may not see the file.
+    // The first part is read before the response begins, because this read refuses callers who may not see the file.
     let first = source.next().await?.map(|lines| format!("{headings}\r\n{lines}"));
     let parts = stream::unfold((first, Some((source, place))), |(first, rest)| async move {
         let (mut source, place) = rest?;
@@ -29,7 +29,7 @@ pub async fn send(name: &str, headings: &str, mut source: impl Source) -> Shown 
         let rest = part.is_ok().then_some((source, place));
         Some((part.map(Bytes::from), (None, rest)))
     });
-    // Compression asks again after the end.
+    // The compression layer polls again after the end.
     let parts = parts.fuse();
     let fields = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
@@ -38,12 +38,13 @@ pub async fn send(name: &str, headings: &str, mut source: impl Source) -> Shown 
     Ok((fields, Body::from_stream(parts)).into_response())
 }
 
-/// A line of fields.
+/// Formats one line.
 pub fn line<const N: usize>(fields: [&str; N]) -> String {
     fields.map(quoted).join(",") + "\r\n"
 }
 
-/// A field. Spreadsheets run what begins like a formula, so that gets an apostrophe before it.
+/// Quotes a field. A field that begins like a formula gets an apostrophe in front, because spreadsheets would execute
+/// it.
 fn quoted(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     format!("\"{}{}\"", if formula { "'" } else { "" }, text.replace('"', "\"\""))

@@ -1,14 +1,15 @@
-//! Forms that stand in a dialog: the script that sends them stays on the page until it knows whether they were taken.
+//! Forms in a dialog. The script stays on the page until it knows whether the form was accepted.
 
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
 
-/// The field by which the script says so.
+/// Request header field by which the script identifies a dialog.
 const FIELD: &str = "x-strongroom-dialog";
 
-/// A script cannot see where a redirect leads before the browser has gone there: it is told the address in an answer without a body.
+/// Turns a redirect into an empty response with the same `Location`, because a script cannot see the target of a
+/// redirect before the browser follows it.
 pub async fn answer(request: Request, next: Next) -> Response {
     let asked = request.headers().contains_key(FIELD);
     let mut response = next.run(request).await;

@@ -1,4 +1,4 @@
-//! The pages of errors: the layer of all pages draws each [`Fault`] of a handler in the reader's language.
+//! Error pages. A layer around all pages renders each [`Fault`] of a handler in the user's language.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::reader::{Kept, Reader};
 use super::visit::Visit;
 use super::{confirm_form, fields, navigation, refuse};
 
-/// Media type of the framework's own refusals.
+/// Media type of rejections by the framework.
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 #[derive(Template)]
@@ -34,10 +34,10 @@ struct FaultPage<'a> {
     request_id: String,
 }
 
-/// The page of an error outside of all routes, in the frame of whoever is signed in.
+/// Returns the error page for a request without a route, with the frame of the signed-in user.
 pub async fn page_of(state: &AppState, request: Request, error: &Error) -> Response {
     let (mut parts, _) = request.into_parts();
-    // When nobody is signed in, or it cannot be told who, the error is still the answer.
+    // The error page is also shown without a session, or when the session cannot be determined.
     let page = match Visit::from_request_parts(&mut parts, state).await {
         Ok(visit) => visit.page,
         Err(_) => Page::of_request(&parts),
@@ -45,7 +45,7 @@ pub async fn page_of(state: &AppState, request: Request, error: &Error) -> Respo
     draw(&page, error)
 }
 
-/// The layer that draws errors.
+/// Middleware that renders errors.
 pub async fn show(request: Request, next: Next) -> Response {
     let here = request.uri().path_and_query().map_or("/", |here| here.as_str()).to_owned();
     let mut page = Page::of(request.headers(), here);
@@ -76,7 +76,8 @@ pub async fn show(request: Request, next: Next) -> Response {
     }
 }
 
-/// The error behind an answer of the framework, which has refused a query, a path or a body in words for programmers.
+/// Returns the error behind a response of the framework, which rejects a query, path or body with a message for
+/// programmers.
 fn unreadable(response: &Response) -> Option<Error> {
     let plain = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == PLAIN);
     if !response.status().is_client_error() || !plain {
@@ -90,7 +91,7 @@ fn unreadable(response: &Response) -> Option<Error> {
     })
 }
 
-/// Asks for the password in place of what needs a fresh proof.
+/// Asks for the password instead of an action that needs re-authentication.
 fn ask(mut page: Page, kept: Option<&Kept>, error: &Error) -> Response {
     let (next, kept) = (page.here.clone(), kept.cloned().unwrap_or_default());
     navigation::furnish_account(&mut page);

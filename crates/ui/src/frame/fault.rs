@@ -1,4 +1,4 @@
-//! Errors of pages: a handler returns a [`Fault`], which the layer of all pages draws.
+//! Errors of pages. A handler returns a [`Fault`], which the layer around all pages renders.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use http_core::server::error::{self, Problem};
 #[derive(Clone)]
 pub struct Fault(Arc<Error>);
 
-/// What handlers of pages return.
+/// Return type of page handlers.
 pub type Shown<T = Response> = Result<T, Fault>;
 
 impl From<Error> for Fault {
@@ -21,7 +21,7 @@ impl From<Error> for Fault {
 }
 
 impl Fault {
-    /// The error itself.
+    /// Returns the error.
     pub fn into_error(self) -> Arc<Error> {
         self.0
     }
@@ -35,7 +35,7 @@ impl IntoResponse for Fault {
     }
 }
 
-/// An error for a script of a page, or for a person, as the request asks.
+/// Returns the error as a problem document for scripts, or as a fault for people.
 pub fn fail(wants_problem: bool, error: Error) -> Response {
     if wants_problem { Problem::from(error).into_response() } else { Fault::from(error).into_response() }
 }

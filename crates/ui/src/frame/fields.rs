@@ -1,4 +1,4 @@
-//! The fields that a form has sent.
+//! Submitted form fields.
 
 use axum::body::Body;
 use model::{Code, Error, Id, Result};
@@ -7,16 +7,16 @@ use http_core::server::intake;
 
 use super::page::safe_next;
 
-/// Most fields of a form: a selection of as many items as there may be in one, and what goes with each.
+/// Limit on fields of a form: enough for the largest selection of items with some fields for each.
 const MOST_FIELDS: usize = 4 * model::MAX_PAGE;
 
 /// The fields of a form.
 pub struct Fields(Vec<(String, String)>);
 
 impl Fields {
-    /// Reads `application/x-www-form-urlencoded` text.
+    /// Parses `application/x-www-form-urlencoded` text.
     pub fn parse(body: &[u8]) -> Result<Self> {
-        // No more than that are kept, whatever comes.
+        // Bounds memory: no more fields than the limit and one are kept.
         let fields: Vec<_> = form_urlencoded::parse(body).take(MOST_FIELDS + 1).collect();
         if fields.len() > MOST_FIELDS {
             return Err(too_large());
@@ -24,37 +24,37 @@ impl Fields {
         Ok(Self(fields.into_iter().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()))
     }
 
-    /// The value of a field; empty when it is not there. Line ends are those of Unix.
+    /// Returns the value of a field with Unix line ends, or an empty string.
     pub fn text(&self, name: &str) -> String {
         self.find(name).unwrap_or_default().replace("\r\n", "\n")
     }
 
-    /// The value without space around it.
+    /// Returns the value without surrounding white space.
     pub fn trimmed(&self, name: &str) -> String {
         self.text(name).trim().to_owned()
     }
 
-    /// Whether a box was ticked.
+    /// Returns whether a box was ticked.
     pub fn yes(&self, name: &str) -> bool {
         self.find(name) == Some("yes")
     }
 
-    /// An identifier.
+    /// Returns the value as an identifier.
     pub fn id(&self, name: &str) -> Result<Id> {
         self.find(name).unwrap_or_default().parse()
     }
 
-    /// All values of a field.
+    /// Returns all values of a field.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// All fields, in the order in which they were sent.
+    /// Returns all fields in the order in which they were sent.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// All identifiers of a field, also when several stand in one value, at most 1,000.
+    /// Returns all identifiers of a field, including comma-separated ones in a single value. At most 1,000.
     pub fn ids(&self, name: &str) -> Result<Vec<Id>> {
         let texts: Vec<&str> = self.all(name).flat_map(|value| value.split(',')).filter(|t| !t.is_empty()).collect();
         if texts.is_empty() {
@@ -66,12 +66,12 @@ impl Fields {
         texts.into_iter().map(str::parse).collect()
     }
 
-    /// Where to go afterwards.
+    /// Page to show next.
     pub fn next(&self, fallback: &str) -> String {
         safe_next(self.find("next"), fallback)
     }
 
-    /// All but the form token, as a form sends them.
+    /// Returns all fields but the form token, form-encoded.
     pub fn encoded(&self) -> String {
         let fields = self.pairs().filter(|(key, _)| *key != "form_token");
         form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
@@ -82,12 +82,12 @@ impl Fields {
     }
 }
 
-/// Reads the fields of a form of at most so many bytes, whose token is not checked here.
+/// Reads the fields of a form of at most `most` bytes. The form token is not checked here.
 pub async fn read(body: Body, most: usize) -> Result<Fields> {
     intake::apart(intake::whole(body, most).await?, Fields::parse).await
 }
 
-/// The answer to more text than any form needs.
+/// Returns the error for input larger than any form needs.
 pub fn too_large() -> Error {
     Error::invalid("what was sent is larger than this page takes: go back and shorten it").with_code(Code::TooLarge)
 }

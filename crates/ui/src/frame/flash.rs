@@ -1,13 +1,13 @@
-//! The note after something was done, carried over one redirect by a cookie.
+//! The confirmation message after an action, carried over one redirect by a cookie.
 
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 
 use http_core::identity::cookies::{self, Cookie};
 
-/// The cookie's name.
+/// Name of the cookie.
 const FLASH: &str = "strongroom_flash";
-/// What a note may say: keys below `toast.` in the texts. The cookie can only choose among them.
+/// Allowed text keys. The cookie can only select one of them.
 const KNOWN: &[&str] = &[
     "toast.saved",
     "toast.created",
@@ -47,31 +47,31 @@ const KNOWN: &[&str] = &[
     "toast.left",
 ];
 
-/// Back to a page, with a note.
+/// Redirects to a page with a message.
 pub fn done(next: &str, flash: &Flash) -> Response {
     let mut response = Redirect::to(next).into_response();
     flash.set(&mut response);
     response
 }
 
-/// What was just done, and how to undo it.
+/// A confirmation message, with the data for an undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flash {
-    /// Key of the text.
+    /// Text key.
     pub key: &'static str,
-    /// The name in the text; may be empty.
+    /// Name inserted into the text; may be empty.
     pub name: String,
-    /// The site collection and the entries of its recycle bin, separated by commas; empty when there is nothing to undo.
+    /// Site collection and its recycle-bin entries, separated by commas. Empty when there is nothing to undo.
     pub undo: String,
 }
 
 impl Flash {
-    /// A note without undo.
+    /// Creates a message without undo.
     pub fn new(key: &'static str, name: impl Into<String>) -> Self {
         Self { key, name: name.into(), undo: String::new() }
     }
 
-    /// The note that the request's cookie holds.
+    /// Reads the message from the request's cookie.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let text = cookies::get(headers, FLASH)?;
         let mut parts = text.splitn(3, '\n');
@@ -86,7 +86,7 @@ impl Flash {
         })
     }
 
-    /// Lets the next page show the note.
+    /// Sets the cookie, so that the next page shows the message. An undo list of more than 1,500 bytes is left out.
     pub fn set(&self, response: &mut Response) {
         let name: String = self.name.chars().take(80).collect();
         let undo = if self.undo.len() <= 1_500 { self.undo.as_str() } else { "" };
@@ -94,7 +94,7 @@ impl Flash {
         Cookie { name: FLASH, value: &value, seconds: Some(30), secure: false }.set(response);
     }
 
-    /// Forgets the note, once a page has shown it.
+    /// Removes the cookie after a page has shown the message.
     pub fn clear(response: &mut Response) {
         Cookie { name: FLASH, value: "", seconds: Some(0), secure: false }.set(response);
     }

@@ -1,5 +1,5 @@
-//! One shape for all forms: a card with fields, a main button and a way back. Shown as a page of its own, or by the
-//! scripts as a dialog over the page that led to it.
+//! Common structure of all forms: a card with fields, a main button and a cancel link. A form is either a page of its
+//! own, or a dialog that scripts open over the previous page.
 
 use std::borrow::Cow;
 
@@ -10,23 +10,23 @@ use super::page::Page;
 
 /// A choice of a list.
 pub struct Choice {
-    /// What is sent.
+    /// Submitted value.
     pub value: String,
-    /// What is shown.
+    /// Displayed label.
     pub label: String,
-    /// A line of explanation; may be empty.
+    /// Explanation; may be empty.
     pub hint: String,
-    /// Whether it is chosen.
+    /// True if the choice is selected.
     pub chosen: bool,
 }
 
 impl Choice {
-    /// A choice without explanation.
+    /// Creates a choice without an explanation.
     pub fn new(value: impl Into<String>, label: impl Into<String>, chosen: bool) -> Self {
         Self { value: value.into(), label: label.into(), hint: String::new(), chosen }
     }
 
-    /// Adds the explanation.
+    /// Adds an explanation.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
@@ -34,75 +34,75 @@ impl Choice {
     }
 }
 
-/// A rule by which BLOBs move as they age.
+/// A storage tier: a rule that moves BLOBs by age.
 pub struct TierRow {
-    /// Whether the age is counted from the last access.
+    /// True if the age counts from the last access.
     pub by_access: bool,
     /// Days, as typed.
     pub days: String,
-    /// The stores that they may move to.
+    /// Possible target stores.
     pub stores: Vec<Choice>,
 }
 
-/// A column that a view may show.
+/// A column that a view can show.
 pub struct ColumnPick {
-    /// The word that is sent.
+    /// Submitted name.
     pub word: String,
-    /// Its name.
+    /// Name.
     pub label: String,
-    /// Whether it is shown.
+    /// True if the column is shown.
     pub shown: bool,
-    /// Its place, from 1 on; empty for none.
+    /// Position, starting at 1; empty for none.
     pub position: String,
-    /// Its width in CSS pixels; empty for none.
+    /// Width in CSS pixels; empty for none.
     pub width: String,
 }
 
-/// How a field is filled in.
+/// Kind of input element.
 pub enum Input {
-    /// One line; the word is the `type` of the input element.
+    /// A single line, with the `type` of the input element.
     Line(&'static str),
     /// Several lines.
     Lines,
-    /// A box to tick.
+    /// A check box.
     Tick(bool),
-    /// One of a drop-down list.
+    /// A drop-down list.
     Select(Vec<Choice>),
-    /// One of a few, all visible.
+    /// Radio buttons.
     Radio(Vec<Choice>),
-    /// Any number of a few.
+    /// A group of check boxes.
     Ticks(Vec<Choice>),
-    /// One line, with a list of what one may mean.
+    /// A single line with suggestions.
     Suggest(Vec<String>),
-    /// A file.
+    /// A single file.
     File,
     /// Any number of files.
     Files,
-    /// Rules by which BLOBs move as they age; each is sent as `tier-basis`, `tier-days` and `tier-store`.
+    /// Storage tiers. Each is submitted as `tier-basis`, `tier-days` and `tier-store`.
     Tiers(Vec<TierRow>),
-    /// Columns of a view; each is sent as `column`, `position-WORD` and `width-WORD`.
+    /// Columns of a view. Each is submitted as `column`, `position-WORD` and `width-WORD`.
     Columns(Vec<ColumnPick>),
-    /// Not shown.
+    /// A hidden field.
     Hidden,
-    /// A paragraph between fields, with the label as its text.
+    /// A paragraph between fields. Its text is the label.
     Text,
 }
 
 /// A field of a form.
 pub struct Field {
-    /// The name under which it is sent.
+    /// Submitted name.
     pub name: Cow<'static, str>,
-    /// Its label.
+    /// Label.
     pub label: String,
-    /// What stands in it.
+    /// Value.
     pub value: String,
-    /// How it is filled in.
+    /// Kind of input element.
     pub input: Input,
-    /// Help below it; may be empty.
+    /// Help text below the field; may be empty.
     pub hint: String,
-    /// Whether it may not stay empty.
+    /// True if the field is mandatory.
     pub required: bool,
-    /// The `autocomplete` word.
+    /// Value of the `autocomplete` attribute.
     pub complete: &'static str,
 }
 
@@ -112,29 +112,29 @@ impl Field {
         Self { name: Cow::Borrowed(name), label, value, input, hint: String::new(), required: false, complete: "off" }
     }
 
-    /// One line of text.
+    /// Creates a single-line text field.
     pub fn line(name: &'static str, label: impl Into<String>, value: impl Into<String>) -> Self {
         Self::new(name, label, value, Input::Line("text"))
     }
 
-    /// A password; `complete` tells password managers which.
+    /// Creates a password field. `complete` tells password managers which password is expected.
     pub fn password(name: &'static str, label: impl Into<String>, complete: &'static str) -> Self {
         let mut field = Self::new(name, label, "", Input::Line("password"));
         field.complete = complete;
         field.required()
     }
 
-    /// A value that is sent along.
+    /// Creates a hidden field.
     pub fn hidden(name: &'static str, value: impl Into<String>) -> Self {
         Self::new(name, "", value, Input::Hidden)
     }
 
-    /// Any other kind.
+    /// Creates a field with any kind of input.
     pub fn of(name: &'static str, label: impl Into<String>, input: Input) -> Self {
         Self::new(name, label, "", input)
     }
 
-    /// A paragraph.
+    /// Creates a paragraph.
     pub fn paragraph(text: impl Into<String>) -> Self {
         Self::new("", text, "", Input::Text)
     }
@@ -143,14 +143,14 @@ impl Field {
         matches!(self.input, Input::Files)
     }
 
-    /// Adds help.
+    /// Adds a help text.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
     }
 
-    /// Must be filled in.
+    /// Makes the field mandatory.
     #[must_use]
     pub fn required(mut self) -> Self {
         self.required = true;
@@ -158,27 +158,27 @@ impl Field {
     }
 }
 
-/// A form on a page.
+/// A form, shown on a page.
 #[derive(Template)]
 #[template(path = "form.html")]
 pub struct Form<'a> {
-    /// The page around it.
+    /// Surrounding page.
     pub page: &'a Page,
-    /// Title of page and card.
+    /// Title of the page and the card.
     pub title: String,
     /// Icon beside the title.
     pub icon: Icon,
-    /// Where it is sent.
+    /// URL to submit to.
     pub action: String,
-    /// Its fields.
+    /// Fields of the form.
     pub fields: Vec<Field>,
-    /// What the main button says.
+    /// Label of the main button.
     pub submit: String,
-    /// Whether the main button destroys something.
+    /// True if the main button is destructive.
     pub danger: bool,
-    /// Where "Cancel" leads.
+    /// Target of "Cancel".
     pub back: String,
-    /// What was wrong with the last attempt; may be empty.
+    /// Error of the last attempt; may be empty.
     pub fault: String,
 }
 

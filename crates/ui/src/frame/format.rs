@@ -1,4 +1,4 @@
-//! Sizes and times as people read them, and the small pieces of markup that templates share.
+//! Formatting of sizes and times for people, and small pieces of HTML that templates share.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,8 +12,8 @@ use super::texts::Language;
 use super::{assets, value_format};
 use http_core::protocol::content_type;
 
-/// A size with three digits of precision and the unit in which it has at most three digits before the point. Units
-/// are those of file managers: 1 KB is 1,024 bytes.
+/// Formats a size with three significant digits, in the unit that leaves at most three digits before the decimal point.
+/// Units are as in file managers: 1 KB is 1,024 bytes.
 pub fn size(language: Language, bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KB", "MB", "GB", "TB", "PB", "EB"];
     if bytes < 1024 {
@@ -38,7 +38,7 @@ pub fn size(language: Language, bytes: u64) -> String {
     format!("{}\u{a0}{}", language.decimal(text), UNITS[unit])
 }
 
-/// How long ago something was: seconds up to weeks, then the date.
+/// Formats a time relative to now, from minutes to weeks; older times as a date.
 pub fn ago(language: Language, then: Timestamp, now: Timestamp) -> String {
     let seconds = now.seconds() - then.seconds();
     let count = |key: &str, n: i64| language.count(key, n.unsigned_abs());
@@ -52,27 +52,28 @@ pub fn ago(language: Language, then: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// The day, as in `2026-11-21`: as fields for days have it.
+/// Formats a day as `2026-11-21`, the format of date fields.
 pub fn date(time: Timestamp) -> String {
     Written::of(time).day().to_owned()
 }
 
-/// To the minute, in UTC, as in "29 Nov 2026, 07:53 UTC".
+/// Formats a time to the minute in UTC, as in "29 Nov 2026, 07:53 UTC".
 pub fn minute(language: Language, time: Timestamp) -> String {
     format!("{}, {} UTC", value_format::day(language, time), &Written::of(time).clock()[..5])
 }
 
-/// To the second, in UTC.
+/// Formats a time to the second in UTC.
 pub fn exact(time: Timestamp) -> String {
     let written = Written::of(time);
     if written.is_known() { format!("{} {} UTC", written.day(), written.clock()) } else { written.day().to_owned() }
 }
 
-/// A time to the second in UTC, as digits. A listing has two hundred of them: they are written without a parser of forms.
+/// A UTC time to the second, as digits. Listings contain many of them, so they are written without parsing a format
+/// description.
 struct Written([u8; 19]);
 
 impl Written {
-    /// Times outside of the years 0 to 9999, which nobody stores, are a question mark.
+    /// Formats a time. Times outside of the years 0 to 9999, which are never stored, become a question mark.
     fn of(time: Timestamp) -> Self {
         let mut text = *b"?..................";
         let Ok(moment) = OffsetDateTime::from_unix_timestamp(time.seconds()) else { return Self(text) };
@@ -85,7 +86,7 @@ impl Written {
             text[at] += n / 10;
             text[at + 1] += n % 10;
         };
-        // Both halves of a year have two digits.
+        // A year consists of two pairs of digits.
         two(&mut text, 0, (year / 100) as u8);
         two(&mut text, 2, (year % 100) as u8);
         two(&mut text, 5, moment.month().into());
@@ -101,7 +102,7 @@ impl Written {
     }
 
     fn part(&self, from: usize, to: usize) -> &str {
-        // Only ASCII was written.
+        // The bytes are always ASCII.
         std::str::from_utf8(&self.0[from..to]).unwrap_or("?")
     }
 
@@ -114,13 +115,13 @@ impl Written {
     }
 }
 
-/// A time as markup: relative to now, exact when pointed at.
+/// A time as HTML: relative to now, with the exact time as a tooltip.
 pub struct When {
     language: Language,
     time: Timestamp,
 }
 
-/// A time for a template.
+/// Returns a time for a template.
 pub fn when(language: Language, time: Timestamp) -> When {
     When { language, time }
 }
@@ -142,10 +143,10 @@ impl fmt::Display for When {
     }
 }
 
-// Digits, and texts of our own: nothing in it comes from people.
+// Contains only digits and our own texts, no user input.
 impl HtmlSafe for When {}
 
-/// A path as markup, which may go on in the next line behind each slash.
+/// A path as HTML that may wrap after each slash.
 pub struct Steps<'a>(pub &'a str);
 
 impl fmt::Display for Steps<'_> {
@@ -163,15 +164,15 @@ impl fmt::Display for Steps<'_> {
 // The names are escaped above.
 impl HtmlSafe for Steps<'_> {}
 
-/// An icon of the sprite as markup; it says nothing to screen readers, so there must be words beside it.
+/// An icon of the sprite as HTML. Screen readers ignore it, so text is needed beside it.
 pub struct Icon(&'static str, &'static str);
 
-/// An icon for a template.
+/// Returns an icon for a template.
 pub fn icon(name: &'static str) -> Icon {
     Icon(name, "")
 }
 
-/// An icon in one of the tones of the style sheet.
+/// Returns an icon in one of the style sheet's colours.
 pub fn toned(name: &'static str, tone: &'static str) -> Icon {
     Icon(name, tone)
 }
@@ -190,10 +191,10 @@ impl fmt::Display for Icon {
     }
 }
 
-// Only names that stand in our own sources.
+// Contains only names from our own sources.
 impl HtmlSafe for Icon {}
 
-/// The icon of a document by the extension of its name.
+/// Returns the icon of a document by its file extension.
 pub fn file_icon(extension: &str) -> Icon {
     match extension {
         "pdf" => toned("file-text", "tone-red"),
@@ -214,7 +215,7 @@ pub fn file_icon(extension: &str) -> Icon {
     }
 }
 
-/// What a document is in people's words, as in "PDF document"; the type itself when there are no words for it.
+/// Returns a readable name for the kind of a document, as in "PDF document", or the media type itself if there is none.
 pub fn media(language: Language, media_type: &str, name: &str) -> Cow<'static, str> {
     let key = match content_type::essence(media_type).as_str() {
         "application/pdf" => "media.pdf",
@@ -270,7 +271,7 @@ pub fn media(language: Language, media_type: &str, name: &str) -> Cow<'static, s
     }
 }
 
-/// One or two letters that stand for a person.
+/// Returns one or two initials of a person.
 pub fn initials(name: &str) -> String {
     let mut words = name.split_whitespace().filter_map(|word| word.chars().next());
     let first = words.next().unwrap_or('?');

@@ -1,4 +1,4 @@
-//! The item that a page or form is about.
+//! Lookup of the item that a page or form is about.
 
 use model::{Error, Result, Right};
 use repository::{Item, Target};
@@ -7,31 +7,32 @@ use serde::Deserialize;
 use super::address;
 use super::visit::Visit;
 
-/// Where to go after a form.
+/// Query parameters: the target after a form.
 #[derive(Default, Deserialize)]
 pub struct Back {
     /// A path on this server.
     pub next: Option<String>,
 }
 
-/// The item of an address.
+/// Finds the item by the identifier in a URL.
 pub async fn find(visit: &Visit, id: &str) -> Result<Item> {
     visit.session.item(&Target::Id(id.parse()?)).await
 }
 
-/// The item of an address, for a form that would be refused without this right.
+/// Finds the item by the identifier in a URL. Refuses early when the caller lacks the right that the form's action
+/// needs.
 pub async fn find_for(visit: &Visit, id: &str, right: Right) -> Result<Item> {
     let item = find(visit, id).await?;
     require(&item, right)?;
     Ok(item)
 }
 
-/// Refuses a form that would be refused without this right.
+/// Refuses to show a form whose action would fail for lack of this right.
 pub fn require(item: &Item, right: Right) -> Result<()> {
     if item.rights.has(right) { Ok(()) } else { Err(Error::lacking(right, &item.name)) }
 }
 
-/// The place that holds an item.
+/// Returns the URL of the item's parent.
 pub fn parent_page(item: &Item) -> String {
     address::browse_parent(&item.path)
 }

@@ -1,5 +1,5 @@
-//! What all pages are made of: the frame around the content, who looks at it, forms and what they send, notes, errors,
-//! texts and formats. Must not know what any page is about.
+//! Parts that all pages share: the frame around the content, the signed-in user, forms and their input, messages,
+//! errors, texts and formats. This module must not depend on the subject of any page.
 
 pub mod address;
 pub mod assets;

@@ -1,4 +1,4 @@
-//! The side bar and the path of breadcrumbs around what is shown.
+//! Side bar and breadcrumbs.
 
 use model::{Code, Error, NodeKind, Result, Right};
 use repository::{Item, Session, Sort, Target};
@@ -8,24 +8,24 @@ use super::format::icon;
 use super::page::{NavGroup, NavLink, Page};
 use super::visit::Visit;
 
-/// Most libraries and sites that the side bar lists.
+/// Limit on libraries and sites in the side bar.
 const MOST_LISTED: usize = 50;
 
-/// A step of the breadcrumbs.
+/// A link of the breadcrumbs.
 pub struct Crumb {
-    /// Where it leads.
+    /// Target URL.
     pub href: String,
-    /// What it says.
+    /// Label of the link.
     pub label: String,
 }
 
-/// The way from the root site down to, and without, the last item.
+/// Returns the breadcrumbs from the root site down to the parent of the last item.
 pub fn crumbs(way: &[Item]) -> Vec<Crumb> {
     let above = way.len().saturating_sub(1);
     way[..above].iter().map(|item| Crumb { href: address::browse(&item.path), label: item.name.clone() }).collect()
 }
 
-/// Fills the side bar for a place: the site that it is in, its libraries and sites, the recycle bin.
+/// Fills the side bar: the site of the current item, its libraries and subsites, the recycle bin.
 pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
     let Some(site) = way.iter().rev().find(|item| item.kind == NodeKind::Site) else { return Ok(()) };
     let here = way.last().map_or(site.id, |item| if item.library_id.is_none() { item.id } else { item.library_id });
@@ -41,7 +41,7 @@ pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
         current: here == site.id,
     };
     let mut first = vec![home, here_is_site];
-    // What is the whole site collection's says so in the sites below its root.
+    // In a subsite, links that concern the whole site collection carry the root site's name.
     let root = way.first().filter(|root| root.id != site.id);
     let (bin, log) = match root {
         Some(root) => (page.f1("nav.bin-of", &root.name), page.f1("nav.audit-of", &root.name)),
@@ -106,14 +106,14 @@ async fn inside(session: &Session, site: &Item, here: model::Id) -> Result<(Vec<
     Ok((libraries.into_iter().map(link).collect(), sites))
 }
 
-/// Marks the place in the side bar that has this address.
+/// Highlights the link with this URL in the side bar.
 pub fn mark_current(page: &mut Page, here: &str) {
     for link in page.nav.iter_mut().flat_map(|group| group.links.iter_mut()) {
         link.current = link.href == here;
     }
 }
 
-/// The side bar of the administration, whose pages are for administrators of the farm.
+/// Fills the side bar of the farm administration. Refuses callers who are not farm administrators.
 pub fn furnish_farm(page: &mut Page, current: &str) -> Result<()> {
     if !page.who.as_ref().is_some_and(|who| who.administrator) {
         let error = Error::forbidden("these pages are for administrators of the farm");
@@ -149,7 +149,7 @@ pub fn furnish_farm(page: &mut Page, current: &str) -> Result<()> {
     Ok(())
 }
 
-/// The side bar of the account's pages.
+/// Fills the side bar of the account pages.
 pub fn furnish_account(page: &mut Page) {
     let link = |href: &str, picture: &'static str, label: &'static str, current| NavLink {
         href: href.into(),

@@ -1,4 +1,4 @@
-//! What every page needs: language, theme, who is signed in, the form token and the note about what was just done.
+//! Data that every page needs: language, theme, signed-in user, form token, and the message about the last action.
 
 use std::convert::Infallible;
 
@@ -18,24 +18,24 @@ use super::flash::Flash;
 use super::texts::Language;
 use super::{assets, bidi, format};
 
-/// Cookie that holds a language tag for people who are not signed in.
+/// Cookie with the language tag for visitors who are not signed in.
 pub const LANGUAGE: &str = "strongroom_language";
 /// Cookie that holds the theme.
 pub const THEME: &str = "strongroom_theme";
 
 /// A link of the side bar.
 pub struct NavLink {
-    /// Where it leads.
+    /// Target URL.
     pub href: String,
     /// Its icon.
     pub icon: format::Icon,
-    /// What it says.
+    /// Label of the link.
     pub label: String,
-    /// Whether this is where we are.
+    /// True if this is the current page.
     pub current: bool,
 }
 
-/// A titled part of the side bar.
+/// A titled group of links in the side bar.
 pub struct NavGroup {
     /// Its title; may be empty.
     pub title: String,
@@ -43,33 +43,33 @@ pub struct NavGroup {
     pub links: Vec<NavLink>,
 }
 
-/// Who is signed in, as the top bar shows it.
+/// The signed-in user, as shown in the top bar.
 #[derive(Clone)]
 pub struct Who {
     /// The login name.
     pub login: String,
-    /// The name that people see.
+    /// The display name.
     pub name: String,
-    /// Whether the farm's administration is offered.
+    /// True if the user administers the farm and sees the link to its administration.
     pub administrator: bool,
 }
 
-/// The bars above and beside the content. What all pages share is templates of its own, since what a page extends is compiled once more
-/// for it.
+/// The bars above and beside the content. Shared parts are separate templates, because a base template is compiled
+/// again for every page that extends it.
 #[derive(Template)]
 #[template(path = "head.html")]
 pub struct Head<'a> {
     page: &'a Page,
 }
 
-/// What stands behind the content.
+/// Markup after the content.
 #[derive(Template)]
 #[template(path = "foot.html")]
 pub struct Foot<'a> {
     page: &'a Page,
 }
 
-/// The notes about what was just done.
+/// Messages about the last action.
 #[derive(Template)]
 #[template(path = "toasts.html")]
 pub struct Toasts<'a> {
@@ -80,32 +80,32 @@ impl HtmlSafe for Head<'_> {}
 impl HtmlSafe for Foot<'_> {}
 impl HtmlSafe for Toasts<'_> {}
 
-/// The common part of all pages; templates call its short methods for every text.
+/// Common data of all pages. Templates call its short methods for every text.
 pub struct Page {
     /// Language of all texts.
     pub language: Language,
-    /// Colours.
+    /// Colour theme.
     pub theme: Theme,
-    /// The colour of the site that it is about.
+    /// Colour of the current site.
     pub accent: Accent,
-    /// Who is signed in.
+    /// The signed-in user.
     pub who: Option<Who>,
-    /// Token that each form carries.
+    /// Token for the page's forms.
     pub form_token: String,
-    /// What was just done.
+    /// Message about the last action.
     pub flash: Option<Flash>,
     /// Path and query of this page.
     pub here: String,
-    /// The side bar; empty for none.
+    /// Side bar; may be empty.
     pub nav: Vec<NavGroup>,
-    /// What the search box says.
+    /// Content of the search box.
     pub query: String,
-    /// Whether the page has a search box of its own, so that its head has none.
+    /// True if the page has its own search box, so that the header has none.
     pub own_search: bool,
 }
 
 impl Page {
-    /// The page of a request, before it is known who asks.
+    /// Returns the page for a request whose caller is not known yet.
     pub fn of(headers: &HeaderMap, here: String) -> Self {
         let accepted =
             || headers.get(header::ACCEPT_LANGUAGE).and_then(|field| field.to_str().ok()).map(Language::accepted);
@@ -124,49 +124,49 @@ impl Page {
         }
     }
 
-    /// The page of a request that has been taken apart.
+    /// Returns the page for the parts of a request.
     pub fn of_request(parts: &Parts) -> Self {
         let here = parts.uri.path_and_query().map_or("/", |here| here.as_str()).to_owned();
         Self::of(&parts.headers, here)
     }
 
-    /// The text with this key.
+    /// Returns the text for a key.
     pub fn s(&self, key: &str) -> &'static str {
         self.language.text(key)
     }
 
-    /// What a kind of column or item is called.
+    /// Returns the name of a kind of column or item.
     pub fn kind(&self, word: &str) -> &'static str {
         self.language.text(&format!("kind.{word}"))
     }
 
-    /// The text with this key and one value.
+    /// Returns the text for a key with one value inserted.
     pub fn f1(&self, key: &str, value: impl ToString) -> String {
         self.language.fill(key, &[&value.to_string()])
     }
 
-    /// The text with this key and two values.
+    /// Returns the text for a key with two values inserted.
     pub fn f2(&self, key: &str, first: impl ToString, second: impl ToString) -> String {
         self.language.fill(key, &[&first.to_string(), &second.to_string()])
     }
 
-    /// What a colour of sites is called.
+    /// Returns the name of a site colour.
     pub fn colour(&self, accent: &Accent) -> &'static str {
         self.language.text(&format!("colour.{}", accent.as_str()))
     }
 
-    /// What stands before and behind the value of the text with this key, for what is written a hundred times.
+    /// Returns the text before and after the inserted value, for texts that a page repeats a hundred times.
     pub fn around(&self, key: &str) -> (&'static str, &'static str) {
         let text = self.language.text(key);
         text.split_once("{0}").unwrap_or((text, ""))
     }
 
-    /// The text for a number of things.
+    /// Returns the text for a number of things.
     pub fn n(&self, key: &str, n: impl ToString) -> String {
         self.language.count(key, n.to_string().parse().unwrap_or(u64::MAX))
     }
 
-    /// A size.
+    /// Formats a size.
     pub fn size(&self, bytes: &u64) -> String {
         format::size(self.language, *bytes)
     }
@@ -176,57 +176,57 @@ impl Page {
         self.language.number(*n)
     }
 
-    /// A time, relative to now.
+    /// Formats a time relative to now.
     pub fn when(&self, time: &model::Timestamp) -> format::When {
         format::when(self.language, *time)
     }
 
-    /// A time to the minute, in people's words and in UTC.
+    /// Formats a time to the minute in UTC.
     pub fn minute(&self, time: &model::Timestamp) -> String {
         format::minute(self.language, *time)
     }
 
-    /// A path that is broken into lines between its names.
+    /// Formats a path that may wrap between its names.
     pub fn path<'p>(&self, path: &'p str) -> format::Steps<'p> {
         format::Steps(path)
     }
 
-    /// The bars above and beside the content.
+    /// Returns the bars above and beside the content.
     pub fn head(&self) -> Head<'_> {
         Head { page: self }
     }
 
-    /// What stands behind the content.
+    /// Markup after the content.
     pub fn foot(&self) -> Foot<'_> {
         Foot { page: self }
     }
 
-    /// The notes about what was just done.
+    /// Messages about the last action.
     pub fn toasts(&self) -> Toasts<'_> {
         Toasts { page: self }
     }
 
-    /// An icon.
+    /// Returns an icon.
     pub fn icon(&self, name: &'static str) -> format::Icon {
         format::icon(name)
     }
 
-    /// The icon of a document.
+    /// Returns the icon of a document.
     pub fn file_icon(&self, extension: &str) -> format::Icon {
         format::file_icon(extension)
     }
 
-    /// Letters that stand for a person.
+    /// Returns the initials of a person.
     pub fn initials(&self, name: &str) -> String {
         format::initials(name)
     }
 
-    /// The address of an asset.
+    /// Returns the URL of an asset.
     pub fn asset(&self, name: &str) -> String {
         assets::url(name)
     }
 
-    /// The address of this page as a value in a query string.
+    /// Returns this page's URL, encoded for a query string.
     pub fn here_coded(&self) -> String {
         http_core::protocol::segments::encode_query(&self.here)
     }
@@ -240,9 +240,9 @@ impl FromRequestParts<AppState> for Page {
     }
 }
 
-/// Where to go after something was done: only a path on this server, else `fallback`.
+/// Returns the target after an action: only a path on this server, otherwise `fallback`.
 ///
-/// Browsers read `//host` and `/\host` as another host, and drop tabs and line ends before they look.
+/// Browsers treat `//host` and `/\host` as another host, and remove tabs and line ends first.
 pub fn safe_next(next: Option<&str>, fallback: &str) -> String {
     let is_local = |next: &&str| {
         next.starts_with('/')
@@ -256,10 +256,10 @@ pub fn safe_next(next: Option<&str>, fallback: &str) -> String {
 /// Media type of pages.
 pub const HTML: &str = "text/html; charset=utf-8";
 
-/// Room that a page is given to begin with: a listing of one screen fits.
+/// Initial capacity of a page's buffer: enough for a listing of one screen.
 const USUAL_BYTES: usize = 64 << 10;
 
-/// A rendered template as an answer.
+/// Renders a template as a response.
 pub fn html(template: &impl Template) -> Response {
     let mut text = String::with_capacity(USUAL_BYTES);
     match template.render_into(&mut text) {

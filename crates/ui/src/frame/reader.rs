@@ -1,4 +1,4 @@
-//! Who reads a page and what they sent, noted for the layer that draws errors.
+//! The page's user and form data, recorded for the layer that renders errors.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,18 +7,18 @@ use model::Theme;
 use super::page::{Page, Who};
 use super::texts::Language;
 
-/// Who reads the page, once a handler has found out; so that an error looks like all other pages.
+/// Records the user once a handler has authenticated the request, so that error pages look like all other pages.
 #[derive(Clone, Default)]
 pub struct Reader {
     known: Arc<OnceLock<Known>>,
     kept: Arc<OnceLock<Kept>>,
 }
 
-/// What is known of a reader.
+/// Data of an authenticated user.
 pub struct Known {
     /// Name and login.
     pub who: Who,
-    /// Token for the forms of the page.
+    /// Token for the page's forms.
     pub form_token: String,
     /// Language of the account or browser.
     pub language: Language,
@@ -27,29 +27,29 @@ pub struct Known {
 }
 
 impl Reader {
-    /// Notes the reader; the first note counts.
+    /// Records the user. Only the first call counts.
     pub fn note(&self, known: Known) {
         let _ = self.known.set(known);
     }
 
-    /// Who reads, as far as that is known.
+    /// Returns the user, if known.
     pub fn known(&self) -> Option<&Known> {
         self.known.get()
     }
 
-    /// What a form brought, if it was one.
+    /// Returns the submitted form, if there was one.
     pub fn kept(&self) -> Option<&Kept> {
         self.kept.get()
     }
 
-    /// Keeps what a form brought, to be sent again after a fresh proof.
+    /// Keeps the submitted form, to be sent again after re-authentication.
     pub fn keep(&self, kept: Kept) {
         let _ = self.kept.set(kept);
     }
 }
 
 impl Known {
-    /// Puts it into the page.
+    /// Copies the data into the page.
     pub fn apply(&self, page: &mut Page) {
         page.who = Some(self.who.clone());
         page.form_token.clone_from(&self.form_token);
@@ -58,11 +58,11 @@ impl Known {
     }
 }
 
-/// What a form brought that needs a fresh proof first: where it was sent, and its fields.
+/// A submitted form that needs re-authentication first.
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
-    /// The path that it was sent to; empty when a page was asked for.
+    /// Path of the request; empty when no form was submitted.
     pub to: String,
-    /// The fields, as a form sends them.
+    /// Form-encoded fields.
     pub fields: String,
 }

@@ -1,4 +1,4 @@
-//! What was refused and why, in the reader's language: forms shown again with what was typed, and problems told to programs.
+//! Refusals in the user's language: forms shown again with their input, and problem documents for programs.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -12,7 +12,7 @@ use super::page::{Page, html};
 use super::texts::Language;
 use http_core::server::error::{self, ToldError};
 
-/// Shows the form again when its sender can mend the error; everything else is an error page.
+/// Shows the form again when the user can correct the error or retry. All other errors lead to an error page.
 pub fn again(mut form: Form<'_>, error: Error) -> Shown {
     let mendable = matches!(
         error.kind(),
@@ -29,18 +29,18 @@ pub fn again(mut form: Form<'_>, error: Error) -> Shown {
     Ok(response)
 }
 
-/// Returns the page in whose language the client reads problems, if that is another language than English.
+/// Returns the page in whose language the client reads problems, unless that is English.
 pub fn reader(headers: &HeaderMap) -> Option<Page> {
     let may_choose = [header::ACCEPT_LANGUAGE, header::COOKIE].iter().any(|field| headers.contains_key(field));
     may_choose.then(|| Page::of(headers, String::new())).filter(|page| page.language != Language::ENGLISH)
 }
 
-/// Gives programs, and the scripts of pages, the words of a problem in the language that they ask for.
+/// Translates a problem document into the language that the program or script requests.
 pub fn in_language(reader: Option<Page>, response: &mut Response) {
     if let Some(page) = reader
         && let Some(ToldError(error)) = response.extensions_mut().remove::<ToldError>()
     {
-        // The new body has its own length and is not compressed.
+        // The new body has another length and is not compressed.
         for field in [header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
             response.headers_mut().remove(field);
         }
@@ -50,8 +50,8 @@ pub fn in_language(reader: Option<Page>, response: &mut Response) {
     }
 }
 
-/// What went wrong, as the reader understands it: the error's own English message, or a text for its code. Rights have the
-/// names that they have on the pages of permissions.
+/// Explains an error to the user: the error's own English message, or the translation for its code. Rights have the
+/// same names as on the permission pages.
 pub fn explain(page: &Page, error: &Error) -> String {
     if let Some(lack) = error.lack() {
         let right = page.language.text(&format!("right.{}", lack.right.as_str()));
@@ -74,7 +74,7 @@ pub fn explain(page: &Page, error: &Error) -> String {
     page.language.find(&key).map_or_else(own, ToOwned::to_owned)
 }
 
-/// With a capital at the beginning and a full stop at the end, as text on a page has.
+/// Capitalises a message and adds a full stop.
 fn sentence(message: &str) -> String {
     let mut chars = message.chars();
     let mut text: String = chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect();

@@ -1,4 +1,4 @@
-//! The form that signs in, also in the place of what came when a session had ended.
+//! The sign-in form, also shown when a form arrives after its session has ended.
 
 use askama::Template;
 use axum::body::Body;
@@ -16,8 +16,8 @@ use http_core::identity::csrf;
 use http_core::server::intake;
 use http_core::server::state::AppState;
 
-/// Most bytes of what was typed before, as the form that signs in brings it along: written for a form a second time,
-/// with room for the other fields.
+/// Limit on bytes of earlier input that the sign-in form carries along. The input is form-encoded a second time, and
+/// the other fields need room, too.
 const MOST_KEPT: usize = intake::UNKNOWN - (16 << 10);
 /// Cookie with the random value behind the token of the sign-in form.
 pub const VISITOR: &str = "strongroom_visitor";
@@ -28,21 +28,22 @@ pub const VISITOR: &str = "strongroom_visitor";
 pub struct SignIn<'a> {
     /// The page.
     pub page: &'a Page,
-    /// Where to go afterwards.
+    /// Page to show next.
     pub next: String,
-    /// What was typed.
+    /// Login as typed.
     pub login: String,
-    /// Why it was refused; empty at first.
+    /// Error of the last attempt, or empty.
     pub fault: String,
-    /// Whether the password must be changed first.
+    /// True if the password has leaked and must be changed first.
     pub leaked: bool,
-    /// What was sent when the session had ended, to be sent again; empty for nothing.
+    /// Form fields submitted after the session had ended, to be sent again; may be empty.
     pub resend: String,
-    /// The path that it was sent to.
+    /// Path to which those fields were submitted.
     pub resend_to: String,
 }
 
-/// The answer to a form that came when its session had ended: signing in keeps what was typed. Scripts get a problem.
+/// Answers a form that arrived after its session had ended. The sign-in form keeps the input. Scripts receive a problem
+/// document.
 pub async fn ended(state: &AppState, parts: Parts, body: Body) -> Response {
     let mut page = Page::of_request(&parts);
     let status = StatusCode::UNAUTHORIZED;
@@ -81,7 +82,7 @@ pub async fn ended(state: &AppState, parts: Parts, body: Body) -> Response {
     response
 }
 
-/// The visitor's random value, and whether it is new.
+/// Returns the visitor's random value, and whether it is new.
 pub fn visitor(headers: &HeaderMap) -> Result<(String, bool)> {
     if let Some(known) = cookies::get(headers, VISITOR).filter(|value| (16..=64).contains(&value.len())) {
         return Ok((known, false));

@@ -1,6 +1,6 @@
-//! Column values as people write and read them: numbers and days in the reader's language.
+//! Formatting and parsing of column values: numbers and days in the user's language.
 //!
-//! Knows no repository: what it reads is checked against the column by others.
+//! This module does not depend on the repository. Its callers check the values against the column.
 
 use model::Timestamp;
 use time::macros::format_description;
@@ -8,7 +8,7 @@ use time::{Date, OffsetDateTime, Time};
 
 use super::texts::Language;
 
-/// A number with thousands apart from five digits on, as in `12,345.5`: a year has none.
+/// Formats a number as in `12,345.5`. Thousands are separated only from five digits on, so that years stay whole.
 pub fn number(language: Language, value: f64) -> String {
     let plain = value.to_string();
     let (group, decimal) = language.marks();
@@ -28,13 +28,13 @@ pub fn number(language: Language, value: f64) -> String {
     text
 }
 
-/// A number as it stands in a field: without thousands apart.
+/// Formats a number for a form field, without thousands separators.
 pub fn number_to_edit(language: Language, value: f64) -> String {
     value.to_string().replace('.', &language.marks().1.to_string())
 }
 
-/// Reads a number. Marks between thousands count only where thousands are; else the other mark is one before decimals,
-/// since keyboards differ from languages.
+/// Parses a number. Thousands separators are accepted only in their proper positions. A single misplaced one is taken
+/// as the decimal separator, because keyboards and languages differ.
 pub fn read_number(language: Language, text: &str) -> Option<f64> {
     let (group, decimal) = language.marks();
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -57,19 +57,20 @@ fn is_grouped(whole: &str, group: char) -> bool {
     (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3)
 }
 
-/// Only digits, a sign, a point and an exponent: `inf` and `nan` are words here.
+/// Accepts only digits, signs, a point and an exponent, so that `inf` and `nan` are not numbers.
 fn finite(text: &str) -> Option<f64> {
     let plain = text.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E'));
     text.parse::<f64>().ok().filter(|value| plain && value.is_finite())
 }
 
-/// A day, as in `21 Nov 2026` or `21.11.2026`.
+/// Formats a day, as in `21 Nov 2026` or `21.11.2026`.
 pub fn day(language: Language, time: Timestamp) -> String {
     let date = OffsetDateTime::from_unix_timestamp(time.seconds()).ok();
     date.map_or_else(|| "?".to_owned(), |date| language.day(date.year(), u8::from(date.month()), date.day()))
 }
 
-/// The beginning of a day in UTC, from `2026-11-21` as browsers send it, or as [`day`] writes it in German.
+/// Parses a day and returns its beginning in UTC. Accepts `2026-11-21`, as browsers send it, and `21.11.2026`, as
+/// [`day`] writes it in German.
 pub fn read_day(text: &str) -> Option<Timestamp> {
     let date = Date::parse(text, format_description!("[year]-[month]-[day]"))
         .or_else(|_| Date::parse(text, format_description!("[day padding:none].[month padding:none].[year]")))

@@ -1,4 +1,4 @@
-//! The caller of a page, and what a form has sent.
+//! The signed-in caller of a page, and submitted forms.
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -19,33 +19,33 @@ use http_core::server::client::Arrival;
 use http_core::server::intake;
 use http_core::server::state::AppState;
 
-/// Somebody who is signed in looks at a page.
+/// A page request by a signed-in user.
 pub struct Visit {
-    /// The page to be.
+    /// Frame data of the page to render.
     pub page: Page,
-    /// What the caller may do.
+    /// Session with the caller's rights.
     pub session: Session,
     /// Key of the caller's form tokens.
     pub form_key: [u8; 32],
-    /// The caller's session.
+    /// Identifier of the caller's web session.
     pub session_id: Id,
     /// Language and theme of the account.
     pub preferences: Preferences,
     /// Scheme and host under which browsers know this server.
     pub origin: String,
-    /// Where the request comes from.
+    /// Address and user agent of the client.
     pub client: Client,
-    /// Whether this server makes pages of office documents.
+    /// True if this server converts office documents to pages.
     pub converts: bool,
 }
 
-/// Why there is no [`Visit`]: nobody is signed in, or who it is cannot be told at the moment.
+/// Reason why there is no [`Visit`]: the caller is not signed in, or could not be authenticated at the moment.
 pub enum Away {
-    /// To the page that signs in, and back.
+    /// Redirect to the sign-in page, with the URL to return to.
     SignIn(String),
-    /// An error.
+    /// An error page.
     Fault(Fault),
-    /// The page that keeps what was sent until its sender is signed in again.
+    /// The sign-in form that keeps the submitted input.
     Ended(Response),
 }
 
@@ -102,11 +102,11 @@ impl FromRequestParts<AppState> for Visit {
     }
 }
 
-/// A form that somebody who is signed in has sent from one of our pages.
+/// A form that a signed-in user submitted from one of our pages.
 pub struct Sent {
-    /// Who.
+    /// Acting user.
     pub visit: Visit,
-    /// What.
+    /// Submitted fields.
     pub fields: Fields,
 }
 

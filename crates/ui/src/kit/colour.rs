@@ -1,16 +1,16 @@
-//! Which colour stands on which, and how well the one can be told from the other: read from the style sheet itself.
+//! Colour pairs of the interface and their contrast, computed from the style sheet itself.
 
 use crate::frame::assets;
 
-/// Two colours that meet.
+/// A foreground colour on a background colour.
 pub struct Pair {
-    /// Token of the text, edge or icon.
+    /// Style-sheet token of the text, edge or icon.
     pub front: &'static str,
-    /// Token of what is behind it.
+    /// Style-sheet token of the background.
     pub back: &'static str,
-    /// What it is used for.
+    /// Use of the pair.
     pub used: &'static str,
-    /// Whether it is for text, which needs a contrast of 4.5; edges and icons need 3.
+    /// True if the pair is for text, which needs a contrast of 4.5. Edges and icons need 3.
     pub is_text: bool,
     /// Contrast in the light theme, as in "12.3".
     pub light: String,
@@ -41,7 +41,7 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("tone-yellow", "surface", "Icons: folders, archives"),
 ];
 
-/// All pairs with their figures.
+/// Returns all pairs with their contrast.
 pub fn pairs() -> Vec<Pair> {
     let sheet = assets::text("app.css");
     let figure = |front, back, theme| format!("{:.1}", contrast(&sheet, front, back, theme).unwrap_or(f64::NAN));
@@ -56,7 +56,7 @@ pub fn pairs() -> Vec<Pair> {
     PAIRS.iter().map(pair).collect()
 }
 
-/// The contrast of two tokens by the rule of WCAG 2; the theme is 0 for light, 1 for dark.
+/// Computes the contrast of two tokens according to WCAG 2. The theme is 0 for light, 1 for dark.
 fn contrast(sheet: &str, front: &str, back: &str, theme: usize) -> Option<f64> {
     let (a, b) = (luminance(sheet, front, theme)?, luminance(sheet, back, theme)?);
     Some((a.max(b) + 0.05) / (a.min(b) + 0.05))

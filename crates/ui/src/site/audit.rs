@@ -1,4 +1,4 @@
-//! What happened in a site collection: the audit log, filtered, and as a file for spreadsheets.
+//! Audit log of a site collection: a filtered page, and an export for spreadsheets.
 
 use askama::Template;
 use axum::extract::{Path, Query};
@@ -16,10 +16,10 @@ use crate::wording::events::{choices, who, words};
 use crate::wording::people;
 use http_core::protocol::segments::encode_query;
 
-/// Events of one page.
+/// Events per page.
 const PAGE: usize = 100;
 
-/// Which events, and from where on.
+/// Query parameters: the filter and the start of the page.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct View {
@@ -71,7 +71,7 @@ pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view):
     };
     let mut listed = visit.session.audit_log(collection, filter, view.before, PAGE).await?;
     if !fault.is_empty() {
-        // Whose deeds are asked for is not known: those of all others are no answer.
+        // The requested user is unknown, and the events of all others would be a wrong answer.
         (listed.items, listed.next) = (Vec::new(), None);
     }
     let site = visit.session.site_collection(collection).await?;
@@ -103,14 +103,14 @@ pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view):
     }))
 }
 
-/// Sets whether opening documents is written down.
+/// Sets whether reads of documents are logged.
 pub async fn set_reads(Path(collection): Path<String>, sent: Sent) -> Shown {
     let collection: Id = collection.parse()?;
     sent.visit.session.set_audit_reads(collection, sent.fields.yes("reads")).await?;
     Ok(done(&format!("/audit/{collection}"), &Flash::new("toast.saved", sent.visit.page.s("nav.audit"))))
 }
 
-/// What is still to be sent of an export.
+/// State of an export in progress.
 struct Rest {
     session: Session,
     collection: Id,
@@ -119,7 +119,7 @@ struct Rest {
     ended: bool,
 }
 
-/// All events that match, as a CSV file.
+/// Sends all matching events as a CSV file.
 pub async fn export(visit: Visit, Path(collection): Path<String>, Query(view): Query<View>) -> Shown {
     let collection: Id = collection.parse()?;
     let filter = view.filter(&visit.session).await?;

@@ -32,11 +32,11 @@ struct LibraryPage<'a> {
 
 struct ColumnRow {
     column: Column,
-    /// The content type that it belongs to; empty for all documents.
+    /// Content type of the column; empty for all documents.
     of: String,
 }
 
-/// The page of settings.
+/// Shows the page of settings.
 pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
     let target = Target::Id(id.parse()?);
     let way = visit.session.item_with_ancestors(&target).await?;
@@ -125,7 +125,7 @@ fn column_form<'a>(
     }
 }
 
-/// The column of an address, none for `new`, and the content types that it may belong to.
+/// Finds the column in a URL (`None` for `new`), and the content types to which it may belong.
 async fn find_column(visit: &Visit, library: &Item, id: &str) -> Result<(Option<Column>, Vec<ContentType>)> {
     let (columns, types) = visit.session.columns(&Target::Id(library.id)).await?;
     if id == "new" {
@@ -137,7 +137,7 @@ async fn find_column(visit: &Visit, library: &Item, id: &str) -> Result<(Option<
     Ok((Some(column), types))
 }
 
-/// The form of a column; `new` for one that is not there yet.
+/// Shows the form for a column; `new` stands for a new one.
 pub async fn column(visit: Visit, Path((id, column)): Path<(String, String)>) -> Shown {
     let library = item::find_for(&visit, &id, Right::ManageLibraries).await?;
     let (column, types) = find_column(&visit, &library, &column).await?;
@@ -145,7 +145,7 @@ pub async fn column(visit: Visit, Path((id, column)): Path<(String, String)>) ->
     Ok(html(&column_form(&visit.page, &library, column.as_ref(), &types, name)))
 }
 
-/// Makes or changes a column.
+/// Creates or changes a column.
 pub async fn save_column(Path((id, column)): Path<(String, String)>, sent: Sent) -> Shown {
     let Sent { visit, fields } = sent;
     let library = item::find(&visit, &id).await?;
@@ -182,27 +182,27 @@ fn read_column(fields: &Fields, present: Option<&Column>) -> Result<ColumnChange
     })
 }
 
-/// Removes a column with all that documents have in it.
+/// Removes a column together with the values that documents have in it.
 pub async fn delete_column(Path((id, column)): Path<(String, String)>, sent: Sent) -> Shown {
     let library = item::find(&sent.visit, &id).await?;
     sent.visit.session.delete_column(&Target::Id(library.id), column.parse()?).await?;
     Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.removed", "")))
 }
 
-/// Makes a content type.
+/// Creates a content type.
 pub async fn make_type(Path(id): Path<String>, sent: Sent) -> Shown {
     let name = Name::new(sent.fields.trimmed("name"))?;
     sent.visit.session.create_content_type(&Target::Id(id.parse()?), &name).await?;
     Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.created", name.as_str())))
 }
 
-/// Removes a content type with its own columns.
+/// Removes a content type together with the columns that belong to it.
 pub async fn delete_type(Path((id, kind)): Path<(String, String)>, sent: Sent) -> Shown {
     sent.visit.session.delete_content_type(&Target::Id(id.parse()?), kind.parse()?).await?;
     Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.removed", "")))
 }
 
-/// The ways in which a library keeps versions, to choose from.
+/// Returns the versioning modes of a library as choices.
 pub fn versionings(page: &Page, chosen: Versioning) -> Vec<Choice> {
     let choice = |value: Versioning, label: &'static str, hint: &'static str| {
         Choice::new(value.as_str(), label, value == chosen).hint(hint)

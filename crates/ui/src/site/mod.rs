@@ -1,4 +1,4 @@
-//! What is set for a site or library: its columns, who may do what, and what happened in it.
+//! Administration of sites and libraries: settings, columns, permissions and audit log.
 
 mod audit;
 pub mod library;

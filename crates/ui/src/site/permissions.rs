@@ -1,4 +1,4 @@
-//! Who may do what with an item, and why.
+//! Permissions of an item, and explanations of a user's rights.
 
 use askama::Template;
 use axum::extract::{Path, Query};
@@ -17,7 +17,7 @@ use crate::frame::{address, item, refuse};
 use crate::wording::rights::{role_name, words};
 use crate::wording::{names, people};
 
-/// About whom an explanation is wanted.
+/// Query parameters: the user or group to explain.
 #[derive(Deserialize)]
 pub struct View {
     #[serde(default)]
@@ -35,7 +35,7 @@ struct Row {
     by: String,
 }
 
-/// Why somebody may do what they may.
+/// Explanation of a user's rights.
 struct Why {
     person: String,
     rights: Vec<&'static str>,
@@ -107,7 +107,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(view): Query<V
     }))
 }
 
-/// What stands for an item of the way: its path, or the name of the root site, whose path is empty.
+/// Returns the label of an item on the path: its own path, or the name of the root site, whose path is empty.
 fn place_name<'a>(way: &'a [Item], path: &'a str) -> &'a str {
     if path.is_empty() { way.first().map_or("", |root| root.name.as_str()) } else { path }
 }
@@ -170,13 +170,13 @@ async fn grant_form<'a>(visit: &'a Visit, item: &Item, who: &str, chosen: Id) ->
     })
 }
 
-/// The form that grants a role.
+/// Shows the form for granting a role.
 pub async fn ask_grant(visit: Visit, Path(id): Path<String>) -> Shown {
     let item = item::find_for(&visit, &id, Right::ManagePermissions).await?;
     Ok(html(&grant_form(&visit, &item, "", model::Role::READ).await?))
 }
 
-/// Grants a role. An item that inherits gets its own permissions first, as a copy of what it inherited.
+/// Grants a role. An item that inherits first gets unique permissions, copied from the inherited ones.
 pub async fn grant(Path(id): Path<String>, sent: Sent) -> Shown {
     let Sent { visit, fields } = sent;
     let item = item::find(&visit, &id).await?;
@@ -199,20 +199,20 @@ async fn give(visit: &Visit, item: &Item, who: &str, role: Id) -> Result<()> {
     }
 }
 
-/// Takes a role away.
+/// Revokes a role.
 pub async fn revoke(Path(id): Path<String>, sent: Sent) -> Shown {
     let target = Target::Id(id.parse()?);
     sent.visit.session.revoke(&target, sent.fields.id("principal")?, sent.fields.id("role")?).await?;
     Ok(done(&format!("/items/{id}/permissions"), &Flash::new("toast.revoked", "")))
 }
 
-/// Gives an item its own permissions, as a copy of what it inherits.
+/// Gives an item unique permissions, copied from the inherited ones.
 pub async fn stop_inheriting(Path(id): Path<String>, sent: Sent) -> Shown {
     sent.visit.session.break_inheritance(&Target::Id(id.parse()?), true).await?;
     Ok(done(&format!("/items/{id}/permissions"), &Flash::new("toast.permissions", "")))
 }
 
-/// Lets an item inherit again.
+/// Restores inheritance for an item.
 pub async fn inherit(Path(id): Path<String>, sent: Sent) -> Shown {
     sent.visit.session.restore_inheritance(&Target::Id(id.parse()?)).await?;
     Ok(done(&format!("/items/{id}/permissions"), &Flash::new("toast.permissions", "")))

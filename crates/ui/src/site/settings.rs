@@ -1,4 +1,5 @@
-//! Settings of a site: its title and colour, its libraries, what it holds and may hold, and where its other rules are.
+//! Settings of a site: its title and colour, its libraries and subsites, its usage and quota, and links to its other
+//! rules.
 
 use askama::Template;
 use axum::extract::Path;
@@ -12,7 +13,7 @@ use crate::frame::page::{Page, html};
 use crate::frame::visit::{Sent, Visit};
 use crate::frame::{address, item};
 
-/// Most libraries whose settings are told.
+/// Limit on libraries and subsites listed with their settings.
 const MOST: usize = 100;
 
 struct Library {
@@ -29,7 +30,7 @@ struct Settings<'a> {
     page: &'a Page,
     item: &'a Item,
     crumbs: Vec<Crumb>,
-    /// Of a root site only: the others share its look and quota.
+    /// The site collection. Set on the root site only: the subsites share its look and quota.
     collection: Option<SiteCollection>,
     title: String,
     accents: [Accent; 8],
@@ -37,7 +38,7 @@ struct Settings<'a> {
     sites: Vec<Crumb>,
     percent: Option<u64>,
     links: String,
-    /// The root site, where what is the whole site collection's is set; none on its own page.
+    /// The root site, which has the settings of the whole site collection. `None` on its own page.
     whole: Option<Crumb>,
     administers: bool,
 }
@@ -105,7 +106,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
     }))
 }
 
-/// Changes title and colour.
+/// Changes the title and the colour.
 pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
     let accent = Accent::parse(&sent.fields.text("accent"))?;
     let title = sent.fields.trimmed("title");

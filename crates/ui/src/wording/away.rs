@@ -1,20 +1,20 @@
-//! Says on a page that something is missing because a content database is away or cannot be read.
+//! Messages about content that is missing from a page because a content database is unavailable or unreadable.
 
 use repository::Missing;
 
 use crate::frame::page::Page;
 
-/// The sentence of a page; empty when nothing is missing.
+/// Returns the message for a page, or an empty string when nothing is missing.
 pub fn on_page(page: &Page, missing: &Missing) -> String {
     told(page, missing, "away.missing", "away.missing-something")
 }
 
-/// The sentence of the palette; empty when nothing is missing.
+/// Returns the message for the palette, or an empty string when nothing is missing.
 pub fn in_palette(page: &Page, missing: &Missing) -> String {
     told(page, missing, "away.palette", "away.palette-something")
 }
 
-/// The sentence of a page for who administers the farm, with the names of the databases; empty without any.
+/// Returns the message for farm administrators with the names of the databases, or an empty string.
 pub fn named(page: &Page, databases: &[String]) -> String {
     if databases.is_empty() { String::new() } else { page.f1("away.missing", databases.join(", ")) }
 }

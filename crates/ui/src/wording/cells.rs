@@ -1,4 +1,4 @@
-//! What stands in a column, in words of the reader: cells of listings, and facts of a document's page.
+//! Column values in the user's language: cells of listings, and facts on a document's page.
 
 use std::collections::HashMap;
 
@@ -10,31 +10,31 @@ use super::names;
 use crate::frame::page::Page;
 use crate::frame::value_format;
 
-/// The value of one column of one item.
+/// Value of one column of one item.
 #[derive(Template)]
 #[template(path = "cell.html")]
 pub struct Cell<'a> {
-    /// The page around it.
+    /// Surrounding page.
     pub page: &'a Page,
     /// The item.
     pub item: Id,
     /// The column.
     pub column: Id,
-    /// The column's name.
+    /// Name of the column.
     pub label: String,
-    /// The value in words; empty for none.
+    /// Formatted value, or empty.
     pub text: String,
-    /// Where a link leads; empty for other kinds.
+    /// Target of a link; empty for other kinds.
     pub href: String,
-    /// Whether it is a number, which stands at the right.
+    /// True if the value is a number and therefore right-aligned.
     pub number: bool,
-    /// Whether the reader may change it.
+    /// True if the user may change the value.
     pub editable: bool,
-    /// Whether the item's content type has the column.
+    /// True if the item's content type has the column.
     pub applies: bool,
 }
 
-/// The cell of an item in a column.
+/// Returns the cell of an item in a column.
 pub fn cell<'a>(
     page: &'a Page,
     me: Id,
@@ -58,12 +58,12 @@ pub fn cell<'a>(
     }
 }
 
-/// Whether the column is one of the item's content type, or of all.
+/// Returns whether the column belongs to all items or to the item's content type.
 pub fn applies(item: &Item, column: &Column) -> bool {
     column.content_type_id.is_none() || column.content_type_id == item.content_type_id
 }
 
-/// A value in words.
+/// Formats a value.
 pub fn text(page: &Page, value: &ColumnValue, names: &HashMap<Id, PrincipalName>) -> String {
     match value {
         ColumnValue::Text(text) => text.clone(),
@@ -74,12 +74,12 @@ pub fn text(page: &Page, value: &ColumnValue, names: &HashMap<Id, PrincipalName>
     }
 }
 
-/// The users and groups that values name.
+/// Returns the users and groups in the values.
 pub fn people<'a>(values: impl Iterator<Item = &'a ColumnValue>) -> Vec<Id> {
     values.filter_map(|value| if let ColumnValue::Person(id) = value { Some(*id) } else { None }).collect()
 }
 
-/// A link without what all of them begin with.
+/// Returns a link without its scheme.
 fn short(link: &str) -> String {
     let rest = ["https://", "http://", "mailto:"].iter().find_map(|scheme| link.strip_prefix(scheme));
     rest.unwrap_or(link).trim_end_matches('/').to_owned()

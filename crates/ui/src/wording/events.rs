@@ -1,4 +1,4 @@
-//! What happened, in the reader's words.
+//! Names of events in the user's language.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use super::names;
 use crate::frame::form::Choice;
 use crate::frame::page::Page;
 
-/// What an action is called.
+/// Returns the name of an action.
 pub fn words(page: &Page, action: &str) -> &'static str {
     page.language.text(&key(action))
 }
 
-/// Names who did it, in the reader's words.
+/// Returns the name of the event's user. An event without a user came through a sharing link.
 pub fn who(page: &Page, names: &HashMap<Id, PrincipalName>, actor: Id) -> String {
     if actor.is_none() { page.s("audit.by-link").to_owned() } else { names::name_of(names, actor) }
 }
@@ -23,7 +23,7 @@ fn key(action: &str) -> String {
     format!("did.{}", action.replace(['.', '_'], "-"))
 }
 
-/// All actions of a log as choices, by their words.
+/// Returns all actions of a log as choices, ordered by name.
 pub fn choices(page: &Page, actions: &[&str], chosen: &str) -> Vec<Choice> {
     let choice = |action: &&str| Choice::new(*action, words(page, action), chosen == *action);
     let mut choices: Vec<Choice> = actions.iter().map(choice).collect();

@@ -1,4 +1,4 @@
-//! How pages say what the farm tells: names of people, values of columns, events, rights, and what is missing.
+//! Wording of the farm's data on pages: names of people, values of columns, events, rights, and missing content.
 
 pub mod away;
 pub mod cells;

@@ -1,29 +1,29 @@
-//! Finding users and groups by what somebody typed.
+//! Lookup of users and groups by typed names.
 
 use model::{Code, Error, Id, Result, fold};
 use repository::{PrincipalName, Session};
 
-/// Suggestions offered with a field for a user or group.
+/// Number of suggestions for a user or group field.
 const SUGGESTED: usize = 50;
 
-/// Names to suggest in a field.
+/// Returns suggestions for a field.
 pub async fn suggestions(session: &Session) -> Result<Vec<String>> {
     let found = session.search_principals("", SUGGESTED).await?;
     Ok(found.into_iter().map(|name| typed(&name)).collect())
 }
 
-/// What one types for a user or group: the login, or the name of a group.
+/// Returns the text to type for a user or group: a login, or a group's name.
 fn typed(name: &PrincipalName) -> String {
     name.login.clone().unwrap_or_else(|| name.name.clone())
 }
 
-/// What one would have typed for this user or group.
+/// Returns the text to type for this user or group.
 pub async fn login_or_name(session: &Session, id: Id) -> Result<String> {
     let names = session.principal_names(&[id]).await?;
     Ok(names.get(&id).map(typed).unwrap_or_default())
 }
 
-/// The user or group with this login or name, compared without case. A login wins over a name.
+/// Finds the user or group with this login or name, ignoring case. A login takes precedence over a name.
 pub async fn find(session: &Session, text: &str) -> Result<Id> {
     let wanted = fold(text.trim());
     let found = session.search_principals(text.trim(), SUGGESTED).await?;

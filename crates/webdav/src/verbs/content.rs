@@ -16,17 +16,17 @@ use http_core::server::intake;
 use http_core::transfer::query::query;
 use http_core::transfer::{receive, send};
 
-/// How to send a document.
+/// Query parameters of a download.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ReadQuery {
-    /// Number of the version; the one that the caller sees when absent.
+    /// Version number. Without it, the version visible to the caller is sent.
     version: Option<String>,
-    /// Whether types that are safe to be shown in place are not sent as an attachment.
+    /// True if types that are safe to display are sent inline instead of as an attachment.
     inline: bool,
 }
 
-/// A document's bytes. A browser that asks for a collection goes to its page.
+/// Sends a document. A browser that requests a collection is redirected to its page.
 pub async fn read(ask: Ask) -> Outcome {
     let query = query::<ReadQuery>(&ask.parts.uri)?;
     let target = ask.target();
@@ -51,7 +51,7 @@ fn page_of(ask: &Ask, item: &Item) -> Response {
     (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response()
 }
 
-/// Stores a document, new or as the next version.
+/// Stores a new document or the next version of an existing one.
 pub async fn store(ask: Ask, body: Body) -> Outcome {
     let options =
         UploadOptions { one_save: true, preconditions: ask.preconditions().await?, ..UploadOptions::default() };
@@ -70,7 +70,7 @@ pub async fn store(ask: Ask, body: Body) -> Outcome {
     Ok(response)
 }
 
-/// Sends a document or folder to the recycle bin.
+/// Moves a document or folder to the recycle bin.
 pub async fn remove(ask: Ask) -> Outcome {
     let item = ask.session.item(&ask.target()).await?;
     refuse_place(&item)?;
@@ -82,7 +82,7 @@ pub async fn remove(ask: Ask) -> Outcome {
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Makes a folder.
+/// Creates a folder.
 pub async fn make_collection(ask: Ask, mut body: Body) -> Outcome {
     if let Some(frame) = body.frame().await
         && frame.map_err(intake::broken)?.data_ref().is_some_and(|data| !data.is_empty())
@@ -96,7 +96,7 @@ pub async fn make_collection(ask: Ask, mut body: Body) -> Outcome {
     Ok(StatusCode::CREATED.into_response())
 }
 
-/// Sites and libraries are made and removed elsewhere, with more thought.
+/// Refuses changes to sites and libraries, which are managed in their settings and not by file managers.
 pub fn refuse_place(item: &Item) -> Result<(), Error> {
     if matches!(item.kind, NodeKind::Document | NodeKind::Folder) {
         return Ok(());

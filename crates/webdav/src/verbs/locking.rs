@@ -14,7 +14,7 @@ use crate::wire::bodies::{self, LockInfo};
 use crate::wire::headers::{self, Depth};
 use crate::wire::multistatus::HEAD;
 
-/// Gives a lock, or more time to one that the field `If` names.
+/// Creates a lock, or refreshes the one named in the `If` field.
 pub async fn lock(ask: Ask, body: Body) -> Outcome {
     ask.require_preconditions().await?;
     let seconds = headers::timeout(&ask.parts.headers)?;
@@ -37,7 +37,7 @@ pub async fn lock(ask: Ask, body: Body) -> Outcome {
     Ok(response)
 }
 
-/// The item at the address; where nothing is, an empty document that is made for the lock.
+/// Returns the item at the URL. If there is none, creates an empty document to be locked.
 async fn present_or_new(ask: &Ask) -> Outcome<(Target, bool)> {
     match ask.session.item(&ask.target()).await {
         Ok(item) => return Ok((item.id.into(), false)),
@@ -51,14 +51,15 @@ async fn present_or_new(ask: &Ask) -> Outcome<(Target, bool)> {
     Ok((made.id.into(), true))
 }
 
-/// Refuses before anything is made when its maker could not lock it: a new document has the permissions of its place.
+/// Refuses before the document is created when its creator could not lock it. A new document inherits the permissions
+/// of its parent.
 async fn require_use(ask: &Ask) -> Outcome<()> {
     let Some((parent, _)) = ask.path.split_last() else { return Ok(()) };
     match ask.session.item(&parent.into()).await {
         Ok(place) if place.rights.has(Right::Add) && !place.rights.has(Right::Edit) => {
             Err(Error::lacking(Right::Edit, &place.name).into())
         }
-        // What else is in the way, making the document tells.
+        // Any other obstacle is reported when the document is created.
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error.into()),
@@ -86,7 +87,7 @@ fn discovered(status: StatusCode, locks: &[Lock]) -> Response {
     xml_response(status, body)
 }
 
-/// Ends a lock.
+/// Removes a lock.
 pub async fn unlock(ask: Ask) -> Outcome {
     ask.require_preconditions().await?;
     let token = headers::lock_token(&ask.parts.headers)?;

@@ -1,4 +1,4 @@
-//! One file for each family of verbs.
+//! WebDAV verbs, one file per family.
 
 pub mod content;
 pub mod locking;

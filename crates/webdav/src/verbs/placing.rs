@@ -12,7 +12,7 @@ use crate::wire::href;
 
 use super::content::refuse_place;
 
-/// Copies or moves the item to the address in the field `Destination`.
+/// Copies or moves the item to the URL in the `Destination` field.
 pub async fn place(ask: Ask) -> Outcome {
     let fields = &ask.parts.headers;
     let to = href::parse(&headers::destination(fields)?)?;
@@ -39,8 +39,8 @@ pub async fn place(ask: Ask) -> Outcome {
     let placed = match placed {
         Ok(placed) => placed,
         Err(error) => {
-            // What is in the way is with what is taken away, or else with the place for it; another error says nothing
-            // new.
+            // The lock is either on the moved item or at the destination. An error of the lookup is ignored, because it
+            // adds nothing.
             let is_moved = !copies && error.kind() == ErrorKind::Locked;
             let is_source = is_moved && ask.session.is_held_in_place(&source).await.unwrap_or(false);
             let href = if is_source { ask.href } else { href::write(&to.to_string(), false) };

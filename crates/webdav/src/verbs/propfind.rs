@@ -1,4 +1,4 @@
-//! PROPFIND: what is there, with properties. The answer is written page by page while it is sent.
+//! PROPFIND: items with their properties. The response is streamed page by page.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::wire::multistatus::{BEGIN, END, Properties};
 use http_core::server::crowd::CrowdPlace;
 use http_core::server::request;
 
-/// Bytes of a piece of the answer, about.
+/// Approximate size of a chunk of the response in bytes.
 const PIECE: usize = 64 << 10;
-/// Items of a page whose clients' properties are read along: these can be long.
+/// Items per page when dead properties are read, too: these can be long.
 const FEW: usize = 100;
 
-/// Answers with the item, and with what it holds: with all that is below it only where `trees` says so.
+/// Answers with the item and its children. A whole tree is listed only if `trees` allows it.
 pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
     let depth = headers::depth(&ask.parts.headers)?.unwrap_or(Depth::Infinity);
     let asked = ask.xml(body, bodies::propfind).await?;
@@ -66,7 +66,7 @@ pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
     Ok(xml_response(StatusCode::MULTI_STATUS, listing.body(&top, &beyond).await?))
 }
 
-/// An answer about an address on the way to site collections, which is no item of its own: an empty one that exists.
+/// Answers for a path that leads to site collections without being an item itself: an existing, empty collection.
 async fn passage(ask: &Ask, asked: &Asked, wanted: Wanted, depth: Depth, error: Error) -> Outcome {
     let names = ask.session.passages(&ask.path).await?;
     if names.is_empty() && !ask.path.is_empty() {
@@ -81,7 +81,8 @@ async fn passage(ask: &Ask, asked: &Asked, wanted: Wanted, depth: Depth, error: 
     Ok(xml_response(StatusCode::MULTI_STATUS, out))
 }
 
-/// Site collections below an address, and what lies on the way to others; what the address holds itself is listed with the rest.
+/// Lists the site collections directly below a path, and path segments that lead to others. Children of the item itself
+/// are listed separately.
 async fn beyond(ask: &Ask, asked: &Asked, wanted: Wanted, names: Vec<String>) -> Outcome<String> {
     let mut out = String::new();
     for name in names {
@@ -103,7 +104,7 @@ fn virtual_collection(out: &mut String, path: &NodePath) {
     properties.response(out, &crate::wire::href::write(&path.to_string(), true));
 }
 
-/// The root of the server, which holds nothing but `/dav/`: clients come by on their way down.
+/// Answers for the server's root, which contains only `/dav/`. Clients visit it on their way down.
 pub fn root(headers: &HeaderMap) -> Outcome {
     let mut out = BEGIN.to_owned();
     let mut properties = Properties::default();
@@ -116,25 +117,25 @@ pub fn root(headers: &HeaderMap) -> Outcome {
     Ok(xml_response(StatusCode::MULTI_STATUS, out))
 }
 
-/// What is left to be written.
+/// State of a listing in progress.
 struct Listing {
     session: Session,
     target: Target,
     asked: Arc<Asked>,
     wanted: Wanted,
     space: Option<Space>,
-    /// What was read and not told.
+    /// Entries read but not yet written.
     waiting: VecDeque<Details>,
-    /// Where the next page begins; none when there is no more.
+    /// Start of the next page; `None` at the end.
     next: Option<Option<SortKey>>,
-    /// What was listed and holds others, to be listed in turn; none when only one level is wanted.
+    /// Listed collections still to be expanded. `None` when only one level is listed.
     below: Option<Vec<Id>>,
-    /// Among the costly requests of the person, while a tree is listed.
+    /// Permit for expensive requests of the user, held while a tree is listed.
     _place: Option<CrowdPlace<String>>,
 }
 
 impl Listing {
-    /// The first page is read before the status is sent; what goes wrong later breaks the answer off.
+    /// Returns the response body. The first page is read before the status is sent; later errors abort the response.
     async fn body(mut self, top: &Details, beyond: &str) -> Result<Body> {
         let mut first = BEGIN.to_owned();
         live::response(&mut first, top, &self.asked, self.space);
@@ -160,7 +161,7 @@ impl Listing {
         Ok(Body::from_stream(pieces))
     }
 
-    /// Tells of what comes next, until there is enough for a piece; false when nothing is left.
+    /// Writes items until a chunk is full. Returns false at the end.
     async fn piece(&mut self, out: &mut String) -> Result<bool> {
         loop {
             while let Some(details) = self.waiting.pop_front() {
@@ -188,7 +189,7 @@ impl Listing {
                 self.waiting.extend(page.items);
                 self.next = page.next.map(Some);
             }
-            // What went away since its name was sent holds nothing any more.
+            // A collection that was deleted after it was listed has no children any more.
             Err(error) if self.below.is_some() && error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }

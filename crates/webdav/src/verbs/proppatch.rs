@@ -1,4 +1,4 @@
-//! PROPPATCH: sets and removes what clients keep with items, all or nothing.
+//! PROPPATCH: sets and removes dead properties, all or none.
 
 use axum::body::Body;
 use axum::http::StatusCode;
@@ -12,7 +12,7 @@ use crate::wire::bodies::{self, Patch, PropertyName};
 use crate::wire::multistatus::{self, BEGIN, END};
 use crate::wire::xml;
 
-/// Makes the change and tells what became of each property.
+/// Applies the change and reports the status of each property.
 pub async fn answer(ask: Ask, body: Body) -> Outcome {
     ask.require_preconditions().await?;
     let patches = ask.xml(body, bodies::proppatch).await?;
@@ -37,7 +37,7 @@ pub async fn answer(ask: Ask, body: Body) -> Outcome {
             Err(error) => return Err(error.into()),
         }
     } else {
-        // Whether the item is there comes before what may be done with it.
+        // A missing item must be reported before protected properties.
         ask.session.item(&ask.target()).await?;
         let reason = "<D:error><D:cannot-modify-protected-property/></D:error>";
         multistatus::propstat(&mut out, &written(&refused), StatusCode::FORBIDDEN, reason);

@@ -1,4 +1,4 @@
-//! REPORT: the versions of a document (DAV:version-tree of RFC 3253, 3.7).
+//! REPORT: the versions of a document (`DAV:version-tree` of RFC 3253, 3.7).
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,10 +15,10 @@ use crate::wire::multistatus::{BEGIN, END, Properties};
 use crate::wire::xml;
 use http_core::protocol::{conditional, time};
 
-/// Bytes of a piece of the answer, about.
+/// Approximate size of a chunk of the response in bytes.
 const PIECE: usize = 64 << 10;
 
-/// Tells the versions of a document, newest first, page by page while the answer is sent.
+/// Lists the versions of a document, newest first. The response is streamed page by page.
 pub async fn answer(ask: Ask, body: Body) -> Outcome {
     let report = ask.xml(body, bodies::report).await?;
     if report.name.namespace != xml::DAV || report.name.name != "version-tree" {
@@ -37,7 +37,7 @@ pub async fn answer(ask: Ask, body: Body) -> Outcome {
         newer: None,
         next: Some(None),
     };
-    // What is refused is refused before the status is sent.
+    // Refusals must come before the status is sent.
     telling.read_page().await?;
     let pieces = stream::unfold(Some((telling, BEGIN)), |state| async {
         let (mut telling, begin) = state?;
@@ -50,18 +50,18 @@ pub async fn answer(ask: Ask, body: Body) -> Outcome {
     Ok(xml_response(StatusCode::MULTI_STATUS, Body::from_stream(pieces)))
 }
 
-/// What is still to be told of a document.
+/// State of a version list in progress.
 struct Telling {
     session: Session,
     target: Target,
     href: String,
     properties: Vec<PropertyName>,
-    /// What was read and not told.
+    /// Entries read but not yet written.
     versions: VecDeque<Version>,
     people: HashMap<Id, PrincipalName>,
-    /// The version before the next one.
+    /// Number of the previously written version, which is the successor of the next one.
     newer: Option<VersionNumber>,
-    /// Where the next page begins; none when there is no more.
+    /// Start of the next page; `None` at the end.
     next: Option<Option<Id>>,
 }
 
@@ -76,11 +76,11 @@ impl Telling {
         Ok(())
     }
 
-    /// The next piece of the answer, and whether it is the last one.
+    /// Returns the next chunk of the response, and whether it is the last one.
     async fn piece(&mut self, begin: &str) -> Result<(Bytes, bool)> {
         let mut out = begin.to_owned();
         while out.len() < PIECE {
-            // The one after it is told with each.
+            // Each version also names its predecessor, so that must have been read.
             while self.versions.len() < 2 && self.next.is_some() {
                 self.read_page().await?;
             }

@@ -1,4 +1,4 @@
-//! SEARCH: items below an address for which a condition holds (RFC 5323). What the caller may not see is not found.
+//! SEARCH: items below a URL that meet a condition (RFC 5323). Items that the caller may not see are not found.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -21,17 +21,18 @@ use crate::wire::query::{self, Query};
 use crate::wire::{href, xml};
 use http_core::server::{intake, request};
 
-/// Most items that one search looks at, most that it finds, most bytes of what it tells of them, and longest time that it takes.
+/// Limits of one search: visited items (`MOST_SEEN`), matches (`MOST_FOUND`), bytes of the response (`MOST_BYTES`), and
+/// duration (`TIME`).
 const MOST_SEEN: usize = 20_000;
 const MOST_FOUND: usize = 5_000;
 const MOST_BYTES: usize = 16 << 20;
 const TIME: Duration = Duration::from_secs(5);
-/// How long it looks at items before others have their turn.
+/// Time slice for evaluating items before other tasks run.
 const TURN: Duration = Duration::from_millis(50);
-/// Longest property of a client that is compared; what is longer cannot be.
+/// Maximum length of a dead property that is compared. A longer one counts as not comparable.
 const LONGEST_VALUE: usize = 10_000;
 
-/// Answers with what was found; when there is or may be more, with 507 for the address that was asked.
+/// Answers with the matches. When there are or may be more, the response contains a 507 for the request URL.
 pub async fn answer(ask: Ask, body: Body) -> Outcome {
     let _place = request::costly()?;
     let query = ask.xml(body, query::read).await?;
@@ -60,7 +61,7 @@ pub async fn answer(ask: Ask, body: Body) -> Outcome {
     Ok(xml_response(StatusCode::MULTI_STATUS, out))
 }
 
-/// The item at the address that a query names as its scope, which may be relative to the address that was asked.
+/// Returns the item at the scope's URL, which may be relative to the request URL.
 async fn scope(ask: &Ask, named: &str, wanted: Wanted) -> Outcome<Details> {
     let address = if named.starts_with('/') || named.contains("://") {
         named.to_owned()
@@ -76,7 +77,7 @@ async fn scope(ask: &Ask, named: &str, wanted: Wanted) -> Outcome<Details> {
     found.map_err(|error| Failure::from(error).invalid_scope(&address))
 }
 
-/// Looks through the item and what is below it, until all was seen or enough was done.
+/// Evaluates the item and everything below it, until all items were visited or a limit was reached.
 async fn look(session: &Session, mut hits: Hits, wanted: Wanted, top: Details) -> Result<Hits> {
     let depth = hits.query.scope.1;
     let mut below: Vec<Id> = Vec::new();
@@ -92,7 +93,7 @@ async fn look(session: &Session, mut hits: Hits, wanted: Wanted, top: Details) -
             }
             let page = match session.details_below(&id.into(), wanted, after, MAX_PAGE).await {
                 Ok(page) => page,
-                // It went away since it was seen.
+                // The collection was deleted after it was listed.
                 Err(error) if error.kind() == ErrorKind::NotFound => break,
                 Err(error) => return Err(error),
             };
@@ -110,24 +111,24 @@ async fn look(session: &Session, mut hits: Hits, wanted: Wanted, top: Details) -
     Ok(hits)
 }
 
-/// An item for which the condition holds.
+/// A matching item.
 struct Hit {
-    /// What is sorted by.
+    /// Sort keys.
     keys: Vec<Option<Value<'static>>>,
-    /// What the answer says about it.
+    /// Its response element.
     told: String,
 }
 
-/// What was found so far.
+/// Matches so far.
 struct Hits {
     query: Arc<Query>,
     space: Option<Space>,
     end: Instant,
     kept: Vec<Hit>,
-    /// How many items were looked at, and bytes of what was told of those that are kept.
+    /// Number of visited items (`seen`), and total size of the kept response elements (`bytes`).
     seen: usize,
     bytes: usize,
-    /// Whether there is more than is kept, or may be.
+    /// True if there are, or may be, more matches than those kept.
     more: bool,
 }
 
@@ -137,12 +138,12 @@ impl Hits {
         Self { query, space, end, kept: Vec::new(), seen: 0, bytes: 0, more: false }
     }
 
-    /// How many are wanted.
+    /// Returns the maximum number of matches.
     fn most(&self) -> usize {
         self.query.limit.map_or(MOST_FOUND, |limit| limit.min(MOST_FOUND))
     }
 
-    /// Whether enough was done although something is left; then there may be more.
+    /// Returns whether a limit was reached although items remain. In that case there may be more matches.
     fn stop(&mut self) -> bool {
         let enough = self.query.orders.is_empty() && self.kept.len() > self.most();
         let stop = enough || self.seen >= MOST_SEEN || self.bytes >= MOST_BYTES || Instant::now() > self.end;
@@ -150,7 +151,7 @@ impl Hits {
         stop
     }
 
-    /// Adds those of a page for which the condition holds. Not where requests are answered: comparing takes a while.
+    /// Adds the matches of a page. The comparison can take a while and does not run on the request threads.
     async fn judged(mut self, page: Vec<Details>) -> Result<Self> {
         let mut page = VecDeque::from(page);
         while !page.is_empty() {
@@ -175,7 +176,7 @@ impl Hits {
 
     fn judge(&mut self, details: &Details) {
         self.seen += 1;
-        // What programs keep for themselves beside documents is found only where it is the scope.
+        // Helper files of programs are found only when they are the scope themselves.
         if self.seen > 1 && model::is_litter(&details.item.name) && !live::is_collection(details.item.kind) {
             return;
         }
@@ -199,7 +200,7 @@ impl Hits {
         }
     }
 
-    /// Sorts, and leaves out what comes behind those that are wanted.
+    /// Sorts the matches and drops those beyond the limit.
     fn prune(&mut self) {
         let query = self.query.clone();
         self.kept.sort_by(|a, b| by(&query, a, b));
@@ -211,14 +212,14 @@ impl Hits {
     }
 }
 
-/// By the properties in turn. What lacks one is less than what has it (RFC 5323, 5.6).
+/// Compares two matches by the sort keys in turn. A missing property sorts before any value (RFC 5323, 5.6).
 fn by(query: &Query, a: &Hit, b: &Hit) -> Ordering {
     let turned = query.orders.iter().zip(a.keys.iter().zip(&b.keys));
     let mut turned = turned.map(|(order, (a, b))| if order.descending { b.cmp(a) } else { a.cmp(b) });
     turned.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-/// An item as conditions see it.
+/// An item as the subject of conditions.
 struct Seen<'a> {
     details: &'a Details,
     space: Option<Space>,
@@ -237,7 +238,7 @@ impl Subject for Seen<'_> {
         }
         match name.name.as_str() {
             "displayname" => Some(Value::Text(item.name.as_str().into())),
-            // Of an item on the way to another one, only the name is told.
+            // An item shown only because it leads to another one reveals its name and nothing more.
             _ if !item.rights.has(Right::View) => None,
             "creationdate" => Some(Value::Time(item.created_at.seconds())),
             "getlastmodified" => Some(Value::Time(item.modified_at.seconds())),

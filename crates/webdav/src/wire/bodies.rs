@@ -1,4 +1,4 @@
-//! What the XML bodies of requests ask for.
+//! Parsing of the XML bodies of requests.
 
 use model::{Code, Error, Result};
 use repository::{MAX_LOCK_OWNER, MAX_PROPERTY_CHARS};
@@ -10,57 +10,57 @@ use super::xml::{self, Element};
 pub struct PropertyName {
     /// Its namespace; empty for none.
     pub namespace: String,
-    /// Its local name.
+    /// Local name.
     pub name: String,
 }
 
-/// Which properties a PROPFIND asks for.
+/// Properties that a PROPFIND requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// All that are not costly, and these too.
+    /// `allprop`: all inexpensive properties, and the listed ones.
     All(Vec<PropertyName>),
-    /// Only which there are.
+    /// `propname`: only the names of the properties.
     Names,
-    /// These.
+    /// `prop`: the listed properties.
     These(Vec<PropertyName>),
 }
 
 /// One step of a PROPPATCH.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Patch {
-    /// Set a property to this element, which is XML.
+    /// Sets a property to this XML element.
     Set(PropertyName, String),
-    /// Remove it.
+    /// Removes a property.
     Remove(PropertyName),
 }
 
-/// What a LOCK asks for.
+/// Body of a LOCK.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockInfo {
-    /// Whether nobody else may have one too.
+    /// True for an exclusive lock, which admits no other lock beside it.
     pub exclusive: bool,
-    /// What the client says about the owner: XML.
+    /// Owner as described by the client: XML.
     pub owner: String,
 }
 
-/// What a REPORT asks for.
+/// Body of a REPORT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Name of the report.
     pub name: PropertyName,
-    /// Properties of each version.
+    /// Requested properties of each version.
     pub properties: Vec<PropertyName>,
 }
 
 impl PropertyName {
-    /// The name that an element has.
+    /// Returns the name of an element.
     pub fn of(element: &Element) -> Self {
         Self { namespace: element.namespace.as_ref().to_owned(), name: element.name.clone() }
     }
 }
 
 impl Patch {
-    /// The property that it is about.
+    /// Returns the affected property.
     pub fn name(&self) -> &PropertyName {
         match self {
             Self::Set(name, _) | Self::Remove(name) => name,
@@ -72,14 +72,14 @@ fn bad(why: &'static str) -> Error {
     Error::invalid(format!("the XML body cannot be used: {why}")).with_code(Code::InvalidXml)
 }
 
-/// Most properties of one request: an answer tells of each of them for each item.
+/// Limit on properties of one request, because the response repeats each of them for every item.
 const MOST_PROPERTIES: usize = 100;
-/// Most steps of one PROPPATCH, whose answer tells of each once. An item keeps fewer properties.
+/// Limit on steps of one PROPPATCH, whose response names each once. An item keeps fewer properties.
 const MOST_STEPS: usize = 1_000;
-/// Most bytes of all values of one PROPPATCH: as many as the characters of one item can take.
+/// Limit on bytes of all values in one PROPPATCH: the maximum size of an item's property characters.
 const MOST_VALUES: usize = 4 * MAX_PROPERTY_CHARS;
 
-/// The names of the properties in an element.
+/// Returns the names of the properties in an element.
 ///
 /// # Errors
 /// Invalid with code `invalid_xml` for more than 100.
@@ -99,7 +99,7 @@ fn too_long() -> Error {
         .with_code(Code::TooManyProperties)
 }
 
-/// Reads the body of a PROPFIND; an empty one asks for all.
+/// Parses the body of a PROPFIND. An empty one means `allprop`.
 pub fn propfind(body: &[u8]) -> Result<Asked> {
     if body.is_empty() {
         return Ok(Asked::All(Vec::new()));
@@ -120,10 +120,10 @@ pub fn propfind(body: &[u8]) -> Result<Asked> {
     Err(bad("it must hold DAV:prop, DAV:propname or DAV:allprop"))
 }
 
-/// Reads the body of a PROPPATCH, in its order.
+/// Parses the body of a PROPPATCH, in document order.
 ///
 /// # Errors
-/// Invalid with code `invalid_xml`; Exhausted with `too_many_properties` for values that no item could keep.
+/// Invalid with code `invalid_xml`; Exhausted with `too_many_properties` for values that exceed the limit of an item.
 pub fn proppatch(body: &[u8]) -> Result<Vec<Patch>> {
     let root = xml::parse(body)?;
     if !root.is("propertyupdate") {
@@ -160,7 +160,7 @@ fn owner_too_long() -> Error {
     Error::invalid(format!("the owner of a lock is described in at most {MAX_LOCK_OWNER} bytes"))
 }
 
-/// Reads the body of a LOCK; an empty one asks for a refresh.
+/// Parses the body of a LOCK. An empty one requests a refresh.
 pub fn lock(body: &[u8]) -> Result<Option<LockInfo>> {
     if body.is_empty() {
         return Ok(None);
@@ -183,7 +183,7 @@ pub fn lock(body: &[u8]) -> Result<Option<LockInfo>> {
     Ok(Some(LockInfo { exclusive, owner }))
 }
 
-/// Reads the body of a REPORT.
+/// Parses the body of a REPORT.
 pub fn report(body: &[u8]) -> Result<Report> {
     let root = xml::parse(body)?;
     let properties = root.dav("prop").map(names).transpose()?.unwrap_or_default();

@@ -1,21 +1,21 @@
-//! The `If` field (RFC 4918, 10.4): what state resources must be in.
+//! The `If` field (RFC 4918, 10.4): required states of resources.
 
 use std::collections::BTreeSet;
 
 use model::{Code, Error, Result};
 
-/// Most conditions of one field. Each list can name a resource that has to be looked up, and each token is compared
+/// Limit on conditions in one field. Each list can name a resource that must be looked up, and each token is compared
 /// with each lock.
 const MOST_CONDITIONS: usize = 100;
 
-/// What an `If` field says: it holds when one of its lists does.
+/// A parsed `If` field. It holds when one of its lists does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct If(pub Vec<List>);
 
-/// Conditions that must hold together for one resource.
+/// Conditions for one resource, all of which must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
-    /// The address of the resource; none for the one that the request is about.
+    /// URL of the resource; `None` for the target of the request.
     pub resource: Option<String>,
     /// The conditions.
     pub conditions: Vec<Condition>,
@@ -24,27 +24,27 @@ pub struct List {
 /// One condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Whether the opposite must hold.
+    /// True if the condition is negated.
     pub not: bool,
-    /// What must be so.
+    /// Required state.
     pub state: State,
 }
 
-/// A state that a resource can have.
+/// A state of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is locked with this token.
+    /// Locked with this token.
     Token(String),
-    /// It has this entity tag, with its quotes.
+    /// Has this entity tag, including quotes.
     Etag(String),
 }
 
-/// What is known about a resource.
+/// Current state of a resource.
 #[derive(Clone, Debug, Default)]
 pub struct Present {
-    /// Its entity tag, with its quotes.
+    /// Entity tag, including quotes.
     pub etag: Option<String>,
-    /// Tokens of the locks on it.
+    /// Tokens of its locks.
     pub tokens: Vec<String>,
 }
 
@@ -52,13 +52,13 @@ fn bad() -> Error {
     Error::invalid("the field If cannot be read").with_code(Code::InvalidIf)
 }
 
-/// Reads the field.
+/// Parses the field.
 pub fn parse(text: &str) -> Result<If> {
     let (mut rest, mut resource, mut lists, mut count) = (text.trim(), None, Vec::new(), 0);
     while !rest.is_empty() {
         if let Some(tail) = rest.strip_prefix('<') {
             let (address, tail) = tail.split_once('>').ok_or_else(bad)?;
-            // Tagged and untagged lists do not stand beside each other, and no tag stands for itself.
+            // Tagged and untagged lists must not be mixed, and each tag needs a list.
             if (resource.is_none() && !lists.is_empty()) || !tail.trim_start().starts_with('(') {
                 return Err(bad());
             }
@@ -78,7 +78,7 @@ pub fn parse(text: &str) -> Result<If> {
     if lists.is_empty() { Err(bad()) } else { Ok(If(lists)) }
 }
 
-/// The conditions up to the closing parenthesis, and what follows it.
+/// Parses the conditions up to the closing parenthesis. Also returns the rest of the text.
 fn list(text: &str) -> Result<(Vec<Condition>, &str)> {
     let (mut rest, mut conditions) = (text.trim_start(), Vec::new());
     loop {
@@ -106,7 +106,7 @@ fn list(text: &str) -> Result<(Vec<Condition>, &str)> {
 }
 
 impl If {
-    /// All tokens that it names, each once: by that, the request shows them.
+    /// Returns all lock tokens in the field, each once. Naming a token submits it.
     pub fn tokens(&self) -> Vec<String> {
         let conditions = self.0.iter().flat_map(|list| &list.conditions);
         let tokens = conditions.filter_map(|condition| match &condition.state {
@@ -118,12 +118,12 @@ impl If {
 }
 
 impl List {
-    /// Whether all its conditions hold.
+    /// Returns whether all conditions hold.
     pub fn holds(&self, present: &Present) -> bool {
         self.conditions.iter().all(|condition| condition.not != condition.state.holds(present))
     }
 
-    /// Whether it demands an entity tag.
+    /// Returns whether the list requires an entity tag.
     pub fn names_etag(&self) -> bool {
         self.conditions.iter().any(|condition| !condition.not && matches!(condition.state, State::Etag(_)))
     }

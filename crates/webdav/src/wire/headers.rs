@@ -5,18 +5,18 @@ use model::{Code, Error, Result};
 
 use super::condition::{self, If};
 
-/// How far a request reaches.
+/// Depth of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// The resource itself.
+    /// Only the resource itself.
     Zero,
-    /// And what it holds.
+    /// The resource and its children.
     One,
-    /// And everything below.
+    /// The resource and everything below.
     Infinity,
 }
 
-/// Seconds for which a lock is given to who names no time.
+/// Default lifetime of a lock in seconds.
 const USUAL_LOCK: u64 = 3_600;
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>> {
@@ -29,7 +29,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>> {
     std::str::from_utf8(value.as_bytes()).map(Some).map_err(|_| bad())
 }
 
-/// The field `Depth`.
+/// Parses the `Depth` field.
 pub fn depth(headers: &HeaderMap) -> Result<Option<Depth>> {
     match text(headers, "depth")?.map(str::trim) {
         None => Ok(None),
@@ -40,7 +40,7 @@ pub fn depth(headers: &HeaderMap) -> Result<Option<Depth>> {
     }
 }
 
-/// The field `Overwrite`, which is true when it is missing.
+/// Parses the `Overwrite` field, which defaults to true.
 pub fn overwrite(headers: &HeaderMap) -> Result<bool> {
     match text(headers, "overwrite")?.map(str::trim) {
         None | Some("T" | "t") => Ok(true),
@@ -49,12 +49,12 @@ pub fn overwrite(headers: &HeaderMap) -> Result<bool> {
     }
 }
 
-/// The field `If`.
+/// Parses the `If` field.
 pub fn condition(headers: &HeaderMap) -> Result<Option<If>> {
     text(headers, "if")?.map(condition::parse).transpose()
 }
 
-/// Seconds that the field `Timeout` asks for; the first of its wishes that can be understood counts.
+/// Parses the `Timeout` field and returns seconds. The first valid alternative counts.
 pub fn timeout(headers: &HeaderMap) -> Result<u64> {
     let Some(field) = text(headers, "timeout")? else { return Ok(USUAL_LOCK) };
     let wish = field.split(',').map(str::trim).find_map(|wish| match wish.split_once('-') {
@@ -68,24 +68,24 @@ pub fn timeout(headers: &HeaderMap) -> Result<u64> {
     Ok(wish.unwrap_or(USUAL_LOCK))
 }
 
-/// The token in the field `Lock-Token`.
+/// Returns the token in the `Lock-Token` field.
 pub fn lock_token(headers: &HeaderMap) -> Result<&str> {
     let bad = || Error::invalid("Lock-Token must be given as <token>");
     let field = text(headers, "lock-token")?.ok_or_else(bad)?;
     field.trim().strip_prefix('<').and_then(|rest| rest.strip_suffix('>')).ok_or_else(bad)
 }
 
-/// The path in the field `Destination`, still encoded.
+/// Returns the path in the `Destination` field, still percent-encoded.
 ///
 /// # Errors
-/// Invalid, with the code `other_host` when it is on another host.
+/// Invalid, with the code `other_host` when the URL is on another host.
 pub fn destination(headers: &HeaderMap) -> Result<String> {
     let field = text(headers, "destination")?.map(str::trim);
     let field = field.ok_or_else(|| Error::invalid("the field Destination is missing"))?;
     local_path(headers, field)
 }
 
-/// The path of an address on this host, still encoded.
+/// Returns the path of a URL on this host, still percent-encoded.
 pub fn local_path(headers: &HeaderMap, address: &str) -> Result<String> {
     let path = match address.split_once("://") {
         None => address,
@@ -114,7 +114,8 @@ pub fn local_path(headers: &HeaderMap, address: &str) -> Result<String> {
     Ok(path.to_owned())
 }
 
-/// Whether two authorities are the same; ports that go without saying do not count, for a proxy in front may add or leave them.
+/// Returns whether two authorities are the same. Default ports are ignored, because a proxy in front may add or remove
+/// them.
 fn same_host(one: &str, other: &str) -> bool {
     let plain = |text: &str| {
         let host = text.rsplit_once('@').map_or(text, |(_, host)| host);

@@ -1,16 +1,16 @@
-//! Addresses below `/dav` and the paths of items that they mean.
+//! URLs below `/dav` and their item paths.
 
 use model::{Code, Error, MAX_DEPTH, Name, NodePath, Result};
 
 use http_core::protocol::segments;
 
-/// Where WebDAV begins.
+/// URL prefix of WebDAV.
 pub const PREFIX: &str = "/dav";
 
-/// The path of the item that an encoded path means.
+/// Returns the item path for a percent-encoded URL path.
 ///
 /// # Errors
-/// Invalid with the code `outside` when it is not below `/dav`.
+/// Invalid with the code `outside` when the path is not below `/dav`.
 pub fn parse(path: &str) -> Result<NodePath> {
     let rest = path.strip_prefix(PREFIX).filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let rest = rest.ok_or_else(|| {
@@ -24,7 +24,7 @@ pub fn parse(path: &str) -> Result<NodePath> {
     Ok(names.into())
 }
 
-/// The address of an item at a path with slashes; that of a collection ends with one.
+/// Returns the URL path of an item. The path of a collection ends with a slash.
 pub fn write(path: &str, collection: bool) -> String {
     let mut href = PREFIX.to_owned();
     for name in path.split('/').filter(|name| !name.is_empty()) {

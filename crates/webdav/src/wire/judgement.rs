@@ -1,5 +1,5 @@
-//! Whether the condition of a query holds, by the logic of three values of RFC 5323: what is asked of a property that an item does not
-//! have, or that cannot be compared so, is unknown.
+//! Evaluation of a query's condition in the three-valued logic of RFC 5323. A comparison with a missing or incomparable
+//! property is unknown.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -10,34 +10,34 @@ use super::bodies::PropertyName;
 use super::query::{Comparison, Condition, Literal};
 use http_core::protocol::{conditional, time};
 
-/// The value of a property, as far as it can be compared.
+/// A comparable value of a property.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Value<'a> {
     /// A whole number.
     Number(u64),
-    /// A time, by the second.
+    /// A time in seconds.
     Time(i64),
     /// A text.
     Text(Cow<'a, str>),
 }
 
-/// What a query is asked about.
+/// A resource to which a condition is applied.
 pub trait Subject {
-    /// The value of a property, if it has one that can be compared.
+    /// Returns the value of a property, if it has a comparable one.
     fn value(&self, name: &PropertyName) -> Option<Value<'_>>;
-    /// Whether it has a property.
+    /// Returns whether the resource has a property.
     fn has(&self, name: &PropertyName) -> bool;
-    /// Whether it holds others.
+    /// True if it is a container.
     fn is_collection(&self) -> bool;
 }
 
-/// A text as it is compared.
+/// Returns the text in the form used for comparison.
 pub fn form(text: &str, caseless: bool) -> String {
     if caseless { model::fold(text) } else { text.to_owned() }
 }
 
 impl Condition {
-    /// Whether it holds; none when that is unknown.
+    /// Returns whether the condition holds, or `None` for unknown.
     pub fn holds(&self, subject: &impl Subject) -> Option<bool> {
         match self {
             Self::And(all) => decide(all, subject, false),
@@ -66,7 +66,7 @@ impl Condition {
     }
 }
 
-/// One of the conditions with the answer `decisive` decides; else one that is unknown leaves all unknown.
+/// Combines conditions: a single `decisive` result decides. Otherwise one unknown makes the result unknown.
 fn decide(all: &[Condition], subject: &impl Subject, decisive: bool) -> Option<bool> {
     let mut answer = Some(!decisive);
     for one in all {
@@ -80,7 +80,7 @@ fn decide(all: &[Condition], subject: &impl Subject, decisive: bool) -> Option<b
 }
 
 impl Literal {
-    /// How a value lies to this literal; none when the literal is nothing of the kind.
+    /// Compares a value with this literal. `None` when the literal has another type.
     fn compared(&self, value: &Value<'_>) -> Option<Ordering> {
         match value {
             Value::Text(text) => Some(form(text, self.caseless).cmp(&form(&self.text, self.caseless))),
@@ -94,8 +94,8 @@ impl Literal {
     }
 }
 
-/// Whether a text is like a pattern, in which `%` stands for any characters, `_` for one, and `\` takes that from the next. Takes at most
-/// the product of both lengths, whatever the pattern.
+/// Returns whether a text matches a pattern, in which `%` stands for any characters, `_` for one, and `\` escapes the
+/// next. The cost is at most the product of both lengths, whatever the pattern.
 fn is_like(text: &str, pattern: &str) -> bool {
     #[derive(Clone, Copy)]
     enum Part {
@@ -132,7 +132,7 @@ fn is_like(text: &str, pattern: &str) -> bool {
             }
             _ => {}
         }
-        // The last `%` takes one character more.
+        // Backtracks: the last `%` takes one character more.
         let Some((from, star)) = retry else { return false };
         retry = Some((from + 1, star));
         (at, part) = (from + 1, star + 1);

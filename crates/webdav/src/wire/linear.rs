@@ -1,6 +1,5 @@
-//! What is read of requests takes time in proportion to its length, up to the longest that is accepted. Measured is the
-//! time of the processor for this thread alone, for a length and for four times that: what grows with the square takes
-//! sixteen times as long.
+//! Parsing of requests takes linear time, up to the largest accepted length. The test measures this thread's CPU time
+//! for a length and for four times that length. A quadratic algorithm takes sixteen times as long.
 
 use std::time::Duration;
 
@@ -12,10 +11,11 @@ use super::{condition, headers, query, xml};
 use http_core::protocol::{cursor, range};
 use http_core::server::edge::MAX_HEAD;
 
-/// Times as long as four times as much may take, with room for what else goes on; and what counts not at all.
+/// Maximum growth of the time for four times the length, with a margin for other load (`FACTOR`), and a duration too
+/// short to count (`NOTHING`).
 const FACTOR: u32 = 9;
 const NOTHING: Duration = Duration::from_millis(2);
-/// Most bytes of an XML body.
+/// Limit on bytes of an XML body.
 const BODY: usize = 1 << 20;
 
 fn now() -> Duration {
@@ -23,7 +23,7 @@ fn now() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
 }
 
-/// The least time of the processor that some work took.
+/// Returns the minimum CPU time of several runs.
 fn cost(work: impl Fn()) -> Duration {
     let once = || {
         let begun = now();
@@ -33,7 +33,7 @@ fn cost(work: impl Fn()) -> Duration {
     (0..3).map(|_| once()).min().unwrap()
 }
 
-/// Asserts that what is `made` for a length is read in proportion to it, up to `most`.
+/// Asserts that inputs created by `made` are parsed in linear time, up to the length `most`.
 fn assert_linear(what: &str, most: usize, made: impl Fn(usize) -> String, read: impl Fn(&str)) {
     let (quarter, whole) = (made(most / 4), made(most));
     assert!(whole.len() <= most && whole.len() > most / 2, "{what}: {} bytes of {most}", whole.len());
@@ -42,7 +42,7 @@ fn assert_linear(what: &str, most: usize, made: impl Fn(usize) -> String, read: 
     assert!(all <= some * FACTOR + NOTHING, "{what}: {some:?} for a quarter, {all:?} for the whole");
 }
 
-/// `text` again and again, up to a length.
+/// Repeats `text` up to a length.
 fn again(text: &str, length: usize) -> String {
     text.repeat(length / text.len())
 }
@@ -84,7 +84,7 @@ fn positions_in_a_listing_are_read_in_linear_time() {
     assert_linear("a cursor", most, made, |text| drop(cursor::decode::<2>(text)));
     let parts = |length: usize| cursor::encode(vec!["a"; length * 3 / 8 - 2]);
     assert_linear("a cursor of many parts", most, parts, |text| drop(cursor::decode::<2>(text)));
-    // A longer one is not looked at: it takes no more than its length costs to copy.
+    // A longer cursor is rejected without decoding.
     assert_eq!(cursor::decode::<2>(&made(2 * most)).unwrap_err().code(), "invalid_cursor");
 }
 
@@ -119,7 +119,7 @@ fn xml_is_read_and_written_in_linear_time() {
     assert_linear("PROPPATCH", BODY, steps, |text| assert!(bodies::proppatch(text.as_bytes()).is_ok()));
 }
 
-/// Something with a text that is as hard to compare as any.
+/// A subject with the text that is most expensive to compare.
 struct Thing(String);
 
 impl Subject for Thing {
@@ -142,7 +142,7 @@ fn the_hardest_query_is_judged_in_linear_time() {
         let pattern = format!("%{}b", "a".repeat(length - 2));
         format!("<D:like><D:prop><D:x/></D:prop><D:literal>{pattern}</D:literal></D:like>")
     };
-    // As deep as a body may be, each level with a condition; and all literals as long as they may be.
+    // As deep as a body may be, with a condition on each level and all literals at their maximum length.
     let nested = |length: usize| {
         let each = like(length / 21);
         let begin = format!("<D:or>{each}<D:not>").repeat(20);

@@ -1,5 +1,5 @@
-//! What WebDAV looks like on the wire: XML bodies, header fields and addresses, read and written. Pure; no I/O, no knowledge of
-//! what is stored.
+//! The wire format of WebDAV: parsing and writing of XML bodies, header fields and URLs. This module is pure: no I/O,
+//! and no knowledge of stored data.
 
 pub mod bodies;
 pub mod condition;

@@ -1,45 +1,45 @@
-//! Writing answers with many statuses (RFC 4918, 13) piece by piece.
+//! Incremental writing of multi-status responses (RFC 4918, 13).
 
 use axum::http::StatusCode;
 
 use super::bodies::PropertyName;
 use super::xml;
 
-/// What every answer begins with.
+/// XML declaration of every response.
 pub const HEAD: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
-/// The beginning of an answer with many statuses.
+/// Beginning of a multi-status response.
 pub const BEGIN: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:multistatus xmlns:D=\"DAV:\">";
-/// Its end.
+/// End of a multi-status response.
 pub const END: &str = "\n</D:multistatus>\n";
 
-/// Properties of one resource, by whether they were found.
+/// Properties of one resource, separated into found and missing ones.
 #[derive(Debug, Default)]
 pub struct Properties {
-    /// Elements of properties that are there.
+    /// Elements of the properties found.
     pub found: String,
-    /// Elements with the names of others.
+    /// Empty elements of the missing properties.
     pub missing: String,
 }
 
 impl Properties {
-    /// Adds a property of WebDAV with this content, which is XML.
+    /// Adds a `DAV:` property with XML content.
     pub fn live(&mut self, name: &str, content: &str) {
         self.found.push_str(&format!("<D:{name}>{content}</D:{name}>"));
     }
 
-    /// Adds a property of WebDAV with this text.
+    /// Adds a `DAV:` property with text content.
     pub fn text(&mut self, name: &str, text: &str) {
         let mut content = String::with_capacity(text.len());
         xml::escape(&mut content, text);
         self.live(name, &content);
     }
 
-    /// Adds a property that is not there.
+    /// Adds a missing property.
     pub fn lacks(&mut self, name: &PropertyName) {
         xml::write_empty(&mut self.missing, &name.namespace, &name.name);
     }
 
-    /// The answer for the resource at an address.
+    /// Writes the response element for a URL.
     pub fn response(&self, out: &mut String, href: &str) {
         begin(out, href);
         if !self.found.is_empty() || self.missing.is_empty() {
@@ -52,19 +52,19 @@ impl Properties {
     }
 }
 
-/// Begins the answer for one resource, which `</D:response>` ends.
+/// Begins the response element for one resource. The caller ends it with `</D:response>`.
 pub fn begin(out: &mut String, href: &str) {
     out.push_str("\n<D:response><D:href>");
     xml::escape(out, href);
     out.push_str("</D:href>");
 }
 
-/// The status of some properties; `inner` is further XML about it.
+/// Writes the status of some properties, followed by the XML in `inner`.
 pub fn propstat(out: &mut String, properties: &str, status: StatusCode, inner: &str) {
     out.push_str(&format!("<D:propstat><D:prop>{properties}</D:prop>{}{inner}</D:propstat>", self::status(status)));
 }
 
-/// A status as an element.
+/// Returns a status element.
 pub fn status(status: StatusCode) -> String {
     format!("<D:status>HTTP/1.1 {} {}</D:status>", status.as_u16(), status.canonical_reason().unwrap_or_default())
 }

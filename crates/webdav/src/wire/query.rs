@@ -1,4 +1,4 @@
-//! What the body of a SEARCH asks for: `DAV:basicsearch` of RFC 5323.
+//! Parsing of a SEARCH body: `DAV:basicsearch` of RFC 5323.
 
 use model::{Code, Error, Result};
 
@@ -6,8 +6,8 @@ use super::bodies::{self, Asked, PropertyName};
 use super::headers::Depth;
 use super::xml::{self, Element};
 
-/// Most conditions and most properties to sort by of one query, longest literal, and most bytes of all its literals:
-/// with them the work for one item is bounded.
+/// Limits of one query: conditions, sort keys, length of a literal, and bytes of all literals. They bound the work per
+/// item.
 const MOST_CONDITIONS: usize = 64;
 const MOST_ORDERS: usize = 8;
 const LONGEST_LITERAL: usize = 1_000;
@@ -16,42 +16,42 @@ const MOST_LITERALS: usize = 4_000;
 /// A query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
-    /// Where to look: an address and how deep.
+    /// Scope: a URL and a depth.
     pub scope: (String, Depth),
-    /// What to tell of each that is found.
+    /// Properties to return for each match.
     pub select: Asked,
-    /// What must hold.
+    /// Condition for a match.
     pub condition: Option<Condition>,
-    /// What to sort by, the first before the others.
+    /// Sort keys, most significant first.
     pub orders: Vec<Order>,
-    /// Most that are wanted.
+    /// Maximum number of matches.
     pub limit: Option<usize>,
 }
 
 impl Query {
-    /// The properties that it compares and sorts by.
+    /// Returns the properties used for comparing and sorting.
     pub fn properties(&self) -> impl Iterator<Item = &PropertyName> {
         let compared = self.condition.iter().flat_map(Condition::properties);
         compared.chain(self.orders.iter().map(|order| &order.property))
     }
 }
 
-/// What must hold of an item.
+/// Condition on an item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
-    /// All of these.
+    /// All of these hold.
     And(Vec<Condition>),
-    /// One of these.
+    /// At least one of these holds.
     Or(Vec<Condition>),
-    /// Not this.
+    /// This does not hold.
     Not(Box<Condition>),
-    /// A property compared with a literal.
+    /// A property compares with a literal in this way.
     Compare(PropertyName, Comparison, Literal),
-    /// A property that is like a pattern of `%` and `_`.
+    /// A property matches a pattern of `%` and `_`.
     Like(PropertyName, Literal),
-    /// It holds others.
+    /// The item is a collection.
     IsCollection,
-    /// It has this property.
+    /// The item has this property.
     IsDefined(PropertyName),
 }
 
@@ -65,7 +65,7 @@ impl Condition {
         }
     }
 
-    /// Bytes of all literals in it.
+    /// Returns the total length of all literals in bytes.
     fn literals(&self) -> usize {
         match self {
             Self::And(all) | Self::Or(all) => all.iter().map(Self::literals).sum(),
@@ -76,27 +76,27 @@ impl Condition {
     }
 }
 
-/// How a property is compared.
+/// Comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// The same.
+    /// Equal.
     Equal,
-    /// Less.
+    /// Less than.
     Less,
-    /// Less or the same.
+    /// Less than or equal.
     AtMost,
-    /// More.
+    /// Greater than.
     Greater,
-    /// More or the same.
+    /// Greater than or equal.
     AtLeast,
 }
 
-/// What a property is compared with.
+/// A literal to compare a property with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal {
     /// The text.
     pub text: String,
-    /// Whether upper and lower case are the same.
+    /// True if case is ignored.
     pub caseless: bool,
 }
 
@@ -105,9 +105,9 @@ pub struct Literal {
 pub struct Order {
     /// The property.
     pub property: PropertyName,
-    /// Whether what is more comes first.
+    /// True if greater values come first.
     pub descending: bool,
-    /// Whether upper and lower case are the same.
+    /// True if case is ignored.
     pub caseless: bool,
 }
 
@@ -115,16 +115,16 @@ fn bad(why: impl std::fmt::Display) -> Error {
     Error::invalid(format!("the query cannot be used: {why}")).with_code(Code::InvalidQuery)
 }
 
-/// What RFC 5323 knows or leaves open, and this server does not do.
+/// Returns the error for a part of RFC 5323 that is optional or open, and not supported here.
 fn unsupported(what: impl std::fmt::Display) -> Error {
     Error::invalid(format!("this server does not do that in a query: {what}")).with_code(Code::UnsupportedQuery)
 }
 
-/// Reads the body of a SEARCH.
+/// Parses the body of a SEARCH.
 ///
 /// # Errors
-/// Invalid: with the codes `unknown_grammar`, `no_grammar_discovery` and `several_scopes` for what those words say, `unsupported_query` for
-/// other parts of a query that this server does not do, `invalid_query` for what is not one.
+/// Invalid with code `unknown_grammar`, `no_grammar_discovery` or `several_scopes` for those cases, `unsupported_query`
+/// for other unsupported parts, and `invalid_query` for a malformed query.
 pub fn read(body: &[u8]) -> Result<Query> {
     let root = xml::parse(body)?;
     if root.is("query-schema-discovery") {
@@ -184,7 +184,7 @@ fn text(element: &Element) -> String {
     element.text().trim().to_owned()
 }
 
-/// The one element in another.
+/// Returns the single child element.
 fn only(element: &Element) -> Result<&Element> {
     let mut inside = element.elements();
     match (inside.next(), inside.next()) {
@@ -198,7 +198,7 @@ fn property(element: &Element) -> Result<PropertyName> {
     only(prop).map(PropertyName::of)
 }
 
-/// Case counts only where a query says so.
+/// Returns whether case is ignored. That is the default.
 fn caseless(element: &Element) -> bool {
     element.attribute("caseless") != Some("no")
 }
@@ -251,7 +251,7 @@ fn condition(element: &Element, count: &mut usize) -> Result<Condition> {
     }
 }
 
-/// The body of a query with this condition and what may stand behind it.
+/// Returns the body of a query with this condition, followed by `rest`.
 #[cfg(test)]
 pub fn body(condition: &str, rest: &str) -> String {
     format!(

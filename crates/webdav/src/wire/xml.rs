@@ -1,7 +1,7 @@
-//! XML as small trees with resolved namespaces. Refused: document types (and with them all entities of one's own), more than a
-//! bounded number and depth of elements, more than a bounded number of attributes of one, names and namespaces beyond a
-//! bounded length, characters that XML does not have. Elements share the text of their namespace: a tree takes memory
-//! in proportion to what came.
+//! XML as small trees with resolved namespaces. The parser refuses: document types (and with them custom entities); too
+//! many or too deeply nested elements; too many attributes of one element; overlong names and namespaces; characters
+//! that XML does not allow. Elements share the text of their namespaces, so a tree takes memory in proportion to its
+//! input.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,33 +12,33 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::ResolveResult;
 use quick_xml::reader::NsReader;
 
-/// The namespace of WebDAV itself.
+/// Namespace of WebDAV.
 pub const DAV: &str = "DAV:";
-/// The namespace of `xml:lang` and `xml:space`.
+/// Namespace of `xml:lang` and `xml:space`.
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
-/// The namespace of declarations of namespaces.
+/// Namespace of namespace declarations.
 const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
-/// Most elements of one body.
+/// Limit on elements of one body.
 const MOST_ELEMENTS: usize = 10_000;
-/// Most attributes of one element, those that declare namespaces included.
+/// Limit on attributes of one element, including namespace declarations.
 const MOST_ATTRIBUTES: usize = 100;
-/// Most declarations of namespaces in force at one element: each name is compared with all of them.
+/// Limit on namespace declarations in force at one element, because each name is compared with all of them.
 const MOST_DECLARED: usize = 200;
-/// Longest name and longest namespace, in bytes: an answer repeats them for each item.
+/// Maximum length of a name or a namespace in bytes, because a response repeats them for each item.
 const LONGEST_NAME: usize = 1_024;
-/// Deepest nesting.
+/// Maximum nesting depth.
 const DEEPEST: usize = 64;
 
-/// An element with everything in it.
+/// An element with its attributes and content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Element {
     /// Its namespace; empty for none.
     pub namespace: Arc<str>,
-    /// Its local name.
+    /// Local name.
     pub name: String,
     /// Namespace, local name and value of each attribute.
     pub attributes: Vec<(Arc<str>, String, String)>,
-    /// What is in it.
+    /// Content of the element.
     pub children: Vec<Node>,
 }
 
@@ -47,7 +47,7 @@ pub struct Element {
 pub enum Node {
     /// An element.
     Element(Element),
-    /// Text, without escapes.
+    /// Unescaped text.
     Text(String),
 }
 
@@ -55,7 +55,7 @@ fn bad(why: impl std::fmt::Display) -> Error {
     Error::invalid(format!("the XML body cannot be read: {why}")).with_code(Code::InvalidXml)
 }
 
-/// Reads a document.
+/// Parses a document.
 pub fn parse(bytes: &[u8]) -> Result<Element> {
     let text = std::str::from_utf8(bytes).map_err(|_| bad("it is not UTF-8"))?;
     let mut reader = NsReader::from_str(text.trim_start_matches('\u{feff}'));
@@ -114,7 +114,7 @@ pub fn parse(bytes: &[u8]) -> Result<Element> {
     root.ok_or_else(|| bad("it has no element"))
 }
 
-/// How many declarations are in force in an element that is inside of others with so many.
+/// Returns the number of namespace declarations in force at an element, given those of its ancestors.
 fn declarations(start: &BytesStart<'_>, around: &[usize]) -> Result<usize> {
     let own = start.attributes().take(MOST_ATTRIBUTES).flatten();
     let own = own.filter(|attribute| attribute.key.as_namespace_binding().is_some()).count();
@@ -144,12 +144,12 @@ fn element(reader: &NsReader<&[u8]>, start: &BytesStart<'_>, known: &mut Namespa
     if !is_name(&element.name) {
         return Err(bad("an element has no name that XML allows, or one of more than 1,024 bytes"));
     }
-    // Neither could be written again.
+    // Elements in these namespaces could not be written again.
     if [XML, XMLNS].contains(&&*element.namespace) {
         return Err(bad("an element is in a namespace that XML keeps for itself"));
     }
     for (count, attribute) in start.attributes().enumerate() {
-        // Each is compared with those before it.
+        // Each attribute is compared with those before it, so their number must be limited.
         if count >= MOST_ATTRIBUTES {
             return Err(bad(format!("an element has more than {MOST_ATTRIBUTES} attributes")));
         }
@@ -174,7 +174,7 @@ fn element(reader: &NsReader<&[u8]>, start: &BytesStart<'_>, known: &mut Namespa
     Ok(element)
 }
 
-/// The namespaces that were met, by how they were written.
+/// Namespaces seen so far, by their raw text.
 #[derive(Default)]
 struct Namespaces(HashMap<Vec<u8>, Arc<str>>);
 
@@ -205,8 +205,8 @@ impl Namespaces {
     }
 }
 
-/// Whether a local name is short and can be written again as it is: one that XML does not allow would spoil the answers
-/// to everybody who asks for all properties of an item.
+/// Returns whether a local name is short and can be written again unchanged. An invalid name would break every later
+/// `allprop` response about the item.
 fn is_name(name: &str) -> bool {
     let goes_on = |c| {
         starts_name(c)
@@ -215,7 +215,7 @@ fn is_name(name: &str) -> bool {
     name.len() <= LONGEST_NAME && name.chars().next().is_some_and(starts_name) && name.chars().all(goes_on)
 }
 
-/// Whether a local name can begin with a character (XML 1.0, 2.3).
+/// Returns whether a local name can begin with a character (XML 1.0, 2.3).
 fn starts_name(c: char) -> bool {
     matches!(c, 'A'..='Z' | '_' | 'a'..='z' | '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}' | '\u{f8}'..='\u{2ff}'
         | '\u{370}'..='\u{37d}' | '\u{37f}'..='\u{1fff}' | '\u{200c}'..='\u{200d}' | '\u{2070}'..='\u{218f}'
@@ -234,18 +234,18 @@ fn predefined(name: &str) -> Result<&'static str> {
     }
 }
 
-/// Whether XML 1.0 can hold a character.
+/// Returns whether XML 1.0 allows a character.
 fn is_xml(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
 impl Element {
-    /// Whether it is the element of WebDAV with this name.
+    /// Returns whether this is the `DAV:` element with this name.
     pub fn is(&self, name: &str) -> bool {
         &*self.namespace == DAV && self.name == name
     }
 
-    /// The elements in it.
+    /// Returns the child elements.
     pub fn elements(&self) -> impl Iterator<Item = &Element> {
         self.children.iter().filter_map(|node| match node {
             Node::Element(element) => Some(element),
@@ -253,37 +253,37 @@ impl Element {
         })
     }
 
-    /// The first element of WebDAV with this name in it.
+    /// Returns the first `DAV:` child element with this name.
     pub fn dav(&self, name: &str) -> Option<&Element> {
         self.elements().find(|element| element.is(name))
     }
 
-    /// The value of an attribute without a namespace.
+    /// Returns the value of an attribute without a namespace.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         let found = self.attributes.iter().find(|(namespace, own, _)| namespace.is_empty() && own == name);
         found.map(|(_, _, value)| value.as_str())
     }
 
-    /// All text in it, that of the elements in it included.
+    /// Returns all text in the element, including that of its descendants.
     pub fn text(&self) -> String {
         let mut text = String::new();
         self.add_all_text(&mut text);
         text
     }
 
-    /// Whether space at the beginning and the end of its text counts.
+    /// Returns whether leading and trailing white space is significant.
     pub fn keeps_space(&self) -> bool {
         let found = self.attributes.iter().find(|(namespace, name, _)| &**namespace == XML && name == "space");
         found.is_some_and(|(_, _, value)| value == "preserve")
     }
 
-    /// The language that it names.
+    /// Returns the value of `xml:lang`.
     pub fn language(&self) -> Option<&str> {
         let found = self.attributes.iter().find(|(namespace, name, _)| &**namespace == XML && name == "lang");
         found.map(|(_, _, value)| value.as_str())
     }
 
-    /// Names a language unless it has one.
+    /// Sets `xml:lang` unless it is set already.
     pub fn set_language(&mut self, language: &str) {
         if self.language().is_none() {
             self.attributes.push((XML.into(), "lang".to_owned(), language.to_owned()));
@@ -307,22 +307,22 @@ impl Element {
         }
     }
 
-    /// The element as text that needs nothing from around it; none when that is longer than `most` bytes.
+    /// Writes the element as self-contained XML. Returns `None` when that is longer than `most` bytes.
     pub fn written(&self, most: usize) -> Option<String> {
         let mut out = String::new();
         self.write(&mut out, most)?;
         Some(out)
     }
 
-    /// What is in it, as text that needs nothing from around it; none when that is longer than `most` bytes.
+    /// Writes the content of the element as self-contained XML. Returns `None` when that is longer than `most` bytes.
     pub fn content_written(&self, most: usize) -> Option<String> {
         let mut out = String::new();
         self.write_content(&mut out, most)?;
         Some(out)
     }
 
-    /// Names are written again for each element: without a bound, the text could be thousands of times as long as what
-    /// came.
+    /// Writes the element. Namespaces are repeated for each element: without a limit, the text could be thousands of
+    /// times as long as the input.
     fn write(&self, out: &mut String, most: usize) -> Option<()> {
         begin(out, &self.namespace, &self.name);
         let mut declared: Vec<&str> = Vec::new();
@@ -374,7 +374,7 @@ fn fits(out: &str, most: usize) -> Option<()> {
     (out.len() <= most).then_some(())
 }
 
-/// An element with nothing in it.
+/// Writes an empty element.
 pub fn write_empty(out: &mut String, namespace: &str, name: &str) {
     begin(out, namespace, name);
     out.push_str("/>");
@@ -388,7 +388,7 @@ fn begin(out: &mut String, namespace: &str, name: &str) {
     out.push('"');
 }
 
-/// Appends text; what XML cannot hold becomes the character that stands for the unknown.
+/// Appends escaped text. Characters that XML does not allow become U+FFFD.
 pub fn escape(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
@@ -403,7 +403,7 @@ pub fn escape(out: &mut String, text: &str) {
     }
 }
 
-/// Appends the value of an attribute, whose ends of lines and tabs would be read as spaces.
+/// Appends an escaped attribute value. Tabs and line ends become references, because they would be read as spaces.
 fn escape_value(out: &mut String, value: &str) {
     for piece in value.split_inclusive(['\t', '\n']) {
         let text = piece.trim_end_matches(['\t', '\n']);

@@ -1,4 +1,4 @@
-//! Owns what each PostgreSQL error means to a caller.
+//! Owns the meaning of each PostgreSQL error for a caller.
 
 use model::{Code, Error};
 use tokio_postgres::error::SqlState;
@@ -6,18 +6,18 @@ use tokio_postgres::error::SqlState;
 use crate::engine::at::At;
 use crate::engine::errors::{check_violation, foreign_key_violation, not_null_violation, unique_violation};
 
-/// What an error means to the transaction it happened in.
+/// The consequence of an error for its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// The transaction failed for good.
+    /// The transaction has failed and a retry is pointless.
     Final,
-    /// The same transaction may succeed when it is run again.
+    /// A retry of the same transaction may succeed.
     Again,
-    /// The connection is gone, before COMMIT was sent: nothing was changed.
+    /// The connection was lost before COMMIT was sent, so nothing was changed.
     Lost,
 }
 
-/// Whether the same transaction may be run again after this error.
+/// Classifies an error by whether the same transaction may be retried.
 pub(super) fn failure(error: &tokio_postgres::Error) -> Failure {
     if is_lost(error) {
         return Failure::Lost;
@@ -36,7 +36,7 @@ pub(super) fn failure(error: &tokio_postgres::Error) -> Failure {
     }
 }
 
-/// Whether the connection cannot be used after this error.
+/// Returns whether the connection is unusable after this error.
 pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
     if error.is_closed() {
         return true;
@@ -47,7 +47,7 @@ pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// Turns an error of a statement into the shape of all rooms.
+/// Converts an error of a statement into the common error type.
 pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
     if is_lost(&error) {
         return unreachable(server).with_source(At::new(server, error));
@@ -110,7 +110,7 @@ pub(super) fn unreachable(server: &str) -> Error {
         .with_source(At::silent(server))
 }
 
-/// The connection was cut when COMMIT was on its way.
+/// The connection was cut while COMMIT was in flight.
 pub(super) fn outcome_unknown(server: &str) -> Error {
     Error::unavailable(
         "the connection to a database server was cut while it made the change durable; look whether the \

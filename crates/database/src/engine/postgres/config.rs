@@ -1,4 +1,4 @@
-//! Owns connection strings of PostgreSQL: reading them, showing them without secrets, and opening connections.
+//! Owns PostgreSQL connection strings: parsing them, displaying them without secrets, and opening connections.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use model::{Code, Error, Result};
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, NoTls};
 
-/// What each connection needs, whatever the server's defaults: an acknowledged commit is durable, no wait for a lock is
-/// endless, and no statement is compiled to machine code, which costs more than it saves in short ones.
+/// Settings of every connection, whatever the server's defaults: an acknowledged commit is durable, no wait for a lock
+/// is endless, and statements are not compiled by the JIT, which costs more than it saves for short ones.
 const SETTINGS: &str = "SET jit = off; SET client_min_messages = warning; SET lock_timeout = '10s'; SET search_path = public; \
      SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 
-/// Reads a connection string.
+/// Parses a connection string.
 pub(crate) fn parse_config(text: &str) -> Result<Config> {
-    // The driver's message may quote the text with the password in it, so it is not passed on.
+    // The driver's message may quote the text including the password, so it is not passed on.
     let mut config: Config = text.parse().map_err(|_| {
         Error::invalid(
             "the address of the database server cannot be read; write postgres://user:password@host:port/database \
@@ -36,7 +36,7 @@ pub(crate) fn parse_config(text: &str) -> Result<Config> {
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(Duration::from_secs(5));
     }
-    // A server that vanished without a word is noticed within half a minute.
+    // Keepalives detect a server that has vanished silently within half a minute.
     config.keepalives_idle(Duration::from_secs(10)).keepalives_interval(Duration::from_secs(5)).keepalives_retries(4);
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(Duration::from_secs(30));
@@ -44,7 +44,7 @@ pub(crate) fn parse_config(text: &str) -> Result<Config> {
     Ok(config)
 }
 
-/// The address for people, without the password.
+/// The address for display, without the password.
 pub(in crate::engine) fn describe(text: &str) -> String {
     let Ok(config) = text.parse::<Config>() else { return "postgres://(unreadable address)".to_owned() };
     let mut shown = String::from("postgres://");
@@ -68,11 +68,12 @@ pub(in crate::engine) fn describe(text: &str) -> String {
     shown
 }
 
-/// Opens a connection whose traffic a task of the current runtime carries.
+/// Opens a connection. A task of the current runtime carries its traffic.
 pub(crate) async fn connect(config: &Config) -> std::result::Result<Client, tokio_postgres::Error> {
     let (client, connection) = config.connect(NoTls).await?;
     tokio::spawn(async move {
-        // Whoever uses the connection gets the error as well; this is for the log of what happened while it was idle.
+        // The user of the connection gets the error as well. This log entry covers a connection that was cut while
+        // idle.
         if let Err(error) = connection.await {
             tracing::warn!(%error, "a connection to the database server was cut");
         }
@@ -81,7 +82,7 @@ pub(crate) async fn connect(config: &Config) -> std::result::Result<Client, toki
     Ok(client)
 }
 
-/// Opens a connection whose statements the server gives up after this time, unless a transaction says otherwise.
+/// Opens a connection with this statement timeout, which a transaction can override.
 pub(super) async fn connect_limited(
     config: &Config,
     statement: Duration,

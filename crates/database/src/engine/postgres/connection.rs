@@ -1,7 +1,7 @@
 //! Owns one connection to a PostgreSQL server and the transaction that runs on it.
 //!
-//! BEGIN travels together with the first statement, statements whose result nobody needs with the next one or with the COMMIT, so
-//! that a transaction costs fewer round trips; a read ends with a COMMIT that nobody waits for.
+//! Pipelining saves round trips. BEGIN travels together with the first statement. Statements whose result is not needed
+//! travel with the next statement or with the COMMIT. A read ends with a COMMIT that is not awaited.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -24,19 +24,19 @@ use super::classify::{self, Failure, classify, outcome_unknown};
 use super::config::connect_limited;
 use super::value::Bound;
 
-/// Statements that wait to be sent together with another; bounds what waits in memory.
+/// Limit on deferred statements that wait to be sent together with another one. Bounds the memory that they take.
 const MOST_LATER: usize = 16;
 
-/// What the transaction may do.
+/// The mode of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// One statement, without a transaction around it.
     Single,
     /// One snapshot for all statements.
     Read,
-    /// The same, however long a statement takes.
+    /// One snapshot for all statements, without a statement timeout.
     Long,
-    /// Each statement sees what was committed before it.
+    /// Each statement sees everything committed before it.
     Write,
 }
 
@@ -52,19 +52,19 @@ impl Mode {
     }
 }
 
-/// What is sent ahead of a statement, without waiting for the answers.
+/// Requests sent ahead of a statement without waiting for the results.
 struct Ahead {
     begin: Option<&'static str>,
     later: Vec<Later>,
 }
 
-/// A statement whose result nobody needs.
+/// A deferred statement, whose result is not needed.
 struct Later {
     statement: Statement,
     params: Vec<Value<'static>>,
 }
 
-/// The answers to what was sent ahead.
+/// The results of the requests sent ahead.
 struct Went {
     begun: std::result::Result<(), tokio_postgres::Error>,
     later: Vec<std::result::Result<u64, tokio_postgres::Error>>,
@@ -75,7 +75,7 @@ pub(crate) struct Connection {
     client: Client,
     runtime: Arc<Runtime>,
     config: Arc<Config>,
-    /// How long a statement of a short read may take.
+    /// Statement timeout for short reads.
     statement: Duration,
     server: Arc<str>,
     statements: HashMap<&'static str, Statement>,
@@ -86,7 +86,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Opens a connection, in one attempt.
+    /// Opens a connection, in a single attempt.
     pub(super) fn open(
         runtime: &Arc<Runtime>,
         config: &Arc<Config>,
@@ -107,17 +107,17 @@ impl Connection {
         })
     }
 
-    /// Whether it is known that the connection was cut.
+    /// Returns whether the connection is known to have been cut.
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed() || self.failure == Some(Failure::Lost)
     }
 
-    /// What went wrong with a statement since the transaction began.
+    /// The failure of a statement since the transaction began.
     pub(super) fn failure(&self) -> Option<Failure> {
         self.failure
     }
 
-    /// Begins a transaction; the server hears of it with the first statement.
+    /// Begins a transaction. BEGIN is sent with the first statement.
     pub(super) fn begin(&mut self, mode: Mode) {
         self.mode = mode;
         self.begun = false;
@@ -125,7 +125,7 @@ impl Connection {
         self.failure = None;
     }
 
-    /// Ends the transaction durably.
+    /// Commits the transaction durably.
     pub(super) fn commit(&mut self) -> Result<()> {
         if !self.begun && self.later.is_empty() {
             return Ok(());
@@ -136,7 +136,7 @@ impl Connection {
             let ended = self.client.batch_execute("COMMIT");
             tokio::join!(biased; ahead.send(&self.client), ended)
         });
-        // When the server itself refused a statement, the COMMIT behind it has undone everything.
+        // If the server itself refused a statement, the COMMIT after it has rolled everything back.
         let refused = went.later.iter().any(|ran| ran.as_ref().is_err_and(|error| error.code().is_some()));
         if ended.is_ok() || refused {
             return self.settle(went, ended.is_ok());
@@ -145,7 +145,7 @@ impl Connection {
             let failure = classify::failure(&error);
             self.failure = Some(failure);
             if failure == Failure::Lost {
-                // Whether the server got the COMMIT and acted on it cannot be known from here.
+                // It cannot be known from here whether the server received the COMMIT and executed it.
                 self.failure = Some(Failure::Final);
                 return outcome_unknown(&self.server).with_source(At::new(&self.server, error));
             }
@@ -153,7 +153,7 @@ impl Connection {
         })
     }
 
-    /// Ends the transaction without effect and without waiting for the answer.
+    /// Ends the transaction without effect and without waiting for the response.
     pub(super) fn abandon(&mut self) {
         self.later.clear();
         if self.begun {
@@ -163,8 +163,8 @@ impl Connection {
                 Mode::Read | Mode::Long => "COMMIT",
                 Mode::Write => "ROLLBACK",
             };
-            // The first poll hands the request to the connection's task; the server answers in order, so the next
-            // statement meets an ended transaction. An answer that nobody awaits is dropped by the driver.
+            // The first poll hands the request to the connection's task. The server answers in order, so the next
+            // statement runs after the transaction has ended. The driver discards a response that is not awaited.
             let _ = pin!(self.client.batch_execute(text)).poll(&mut Context::from_waker(Waker::noop()));
         }
         self.forget_stale();
@@ -212,8 +212,8 @@ impl Connection {
             seen = true;
             visit(row)
         });
-        // A read cannot be run again once it has seen anything. But a connection that was cut while it was idle, or a
-        // statement that became stale, mostly shows with the first statement, and then the read can begin once more.
+        // A read cannot be retried once it has seen a row. But a connection that was cut while idle, or a stale
+        // statement, usually shows at the first statement, and then the read can start again.
         if is_first_read && !seen && self.begin_again() {
             return self.scan_once(sql, params, visit);
         }
@@ -263,10 +263,10 @@ impl Connection {
         Ahead { begin: if first { self.mode.begin() } else { None }, later: std::mem::take(&mut self.later) }
     }
 
-    /// Tells the first failure of what was sent ahead; `ran` says whether the statement behind it succeeded.
+    /// Reports the first failure among the requests sent ahead. `ran` says whether the statement after them succeeded.
     ///
-    /// A BEGIN that failed although something behind it ran means that it ran on its own. Nobody can take it back, so the caller
-    /// learns that the outcome is unknown.
+    /// If BEGIN failed but a later statement ran, that statement ran outside a transaction and cannot be rolled back.
+    /// The caller then gets the error that the outcome is unknown.
     fn settle(&mut self, went: Went, ran: bool) -> Result<()> {
         if let Err(error) = went.begun {
             if self.mode == Mode::Write && (ran || went.later.iter().any(std::result::Result::is_ok)) {
@@ -311,7 +311,7 @@ impl Ahead {
                 None => Ok(()),
             }
         };
-        // Polled, and so sent, in their order.
+        // The futures are polled, and thus sent, in this order.
         let later = self
             .later
             .iter()

@@ -1,4 +1,4 @@
-//! Owns how a PostgreSQL database takes the steps of its schema, and what is checked before.
+//! Owns the migration of a PostgreSQL schema, and the checks before it.
 
 use model::{Code, Error, Result, Timestamp};
 use tokio_postgres::Client;
@@ -7,10 +7,10 @@ use crate::migrate::{self, Applied, Migration, Plan, Taken};
 
 use super::classify::classify;
 
-/// Held until the end of each step's transaction, so that several processes upgrade one after the other.
+/// Lock that is held until the end of each step's transaction, so that several processes upgrade one after another.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7307463905)";
 
-/// Refuses a server that could not keep what the schema promises.
+/// Refuses a server that cannot keep the guarantees of the schema.
 pub(super) async fn check_server(client: &Client, server: &str) -> Result<()> {
     let sql =
         "SELECT current_setting('server_encoding'), current_setting('server_version_num')::int, pg_is_in_recovery()";
@@ -33,7 +33,7 @@ pub(super) async fn check_server(client: &Client, server: &str) -> Result<()> {
     Ok(())
 }
 
-/// Takes all steps that are missing, each in a transaction of its own.
+/// Applies all missing steps, each in a transaction of its own.
 pub(super) async fn migrate(client: &mut Client, plan: &Plan, server: &str) -> Result<()> {
     let mut fresh = false;
     while let Some(taken) = step(client, plan, server).await? {
@@ -43,7 +43,7 @@ pub(super) async fn migrate(client: &mut Client, plan: &Plan, server: &str) -> R
     Ok(())
 }
 
-/// Takes one step, if there is one to take.
+/// Applies the next step, if there is one.
 async fn step(client: &mut Client, plan: &Plan, server: &str) -> Result<Option<Taken>> {
     let failed = |e| classify(e, server);
     let transaction = client.transaction().await.map_err(failed)?;
@@ -61,7 +61,8 @@ async fn step(client: &mut Client, plan: &Plan, server: &str) -> Result<Option<T
 
 type Outcome<T> = std::result::Result<T, tokio_postgres::Error>;
 
-/// The steps that were taken. The error says of a database without any whether nothing else is in it either, so that it may be made.
+/// The steps that have been applied. If there is no history, the error is true for an otherwise empty database, in
+/// which a schema may be created.
 async fn history(
     transaction: &tokio_postgres::Transaction<'_>,
     makes: bool,

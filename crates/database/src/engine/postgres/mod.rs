@@ -1,4 +1,4 @@
-//! Owns the engine that is a server: threads with one connection each, and the queue that feeds them.
+//! Owns the engine for PostgreSQL: threads with one connection each, and the queue that feeds them.
 
 mod classify;
 mod config;
@@ -31,7 +31,7 @@ use crate::migrate::Plan;
 use queue::{Job, Queue};
 use worker::Worker;
 
-/// How long a server may say nothing before it is asked whether it lives, and how long it may take to answer that.
+/// Time without a response after which a server is probed, and the time allowed for the probe.
 const SILENCE: Duration = Duration::from_secs(9);
 const ANSWER: Duration = Duration::from_secs(3);
 
@@ -73,7 +73,7 @@ impl Postgres {
         })
     }
 
-    /// What [`super::Database::alone`] says; on a connection of its own, with which the right ends.
+    /// Implements [`super::Database::alone`] on a separate connection. The right ends with that connection.
     pub(super) async fn alone(&self, purpose: &'static str) -> Result<Option<Alone>> {
         let client = match alone::take(&self.spare) {
             Some(client) => client,
@@ -82,7 +82,7 @@ impl Postgres {
         Alone::of_session(client, purpose, &self.server, &self.spare).await
     }
 
-    /// Runs a statement that cannot be a part of a transaction, on a connection of its own.
+    /// Runs a statement that cannot be part of a transaction, on a separate connection.
     pub(super) async fn maintain(&self, statement: &str) -> Result<()> {
         let client = first_connection(&self.config, &self.server, self.patience).await?;
         client.batch_execute(statement).await.map_err(|error| worker::refused(error, &self.server))
@@ -94,7 +94,8 @@ impl Postgres {
         self.heard(answered(answer), classify::unreachable).await
     }
 
-    /// Waits for an answer as long as the server shows that it lives: one that is frozen, or cut off without a word, says nothing at all.
+    /// Waits for a result as long as the server proves to be alive. A server that is frozen, or whose network was cut
+    /// silently, would never answer.
     async fn heard(
         &self,
         answer: impl Future<Output = Result<Returned>>,
@@ -110,12 +111,12 @@ impl Postgres {
         }
     }
 
-    /// Whether the server takes a new connection.
+    /// Returns whether the server accepts a new connection.
     async fn is_alive(&self) -> bool {
         let asked = tokio::time::timeout(ANSWER, config::connect(&self.config)).await;
         match asked {
             Ok(Ok(_)) => true,
-            // A server that refuses, for want of connections or otherwise, lives.
+            // A server that refuses, for want of connections or for another reason, is alive.
             Ok(Err(error)) => error.code().is_some(),
             Err(_) => false,
         }
@@ -128,7 +129,7 @@ impl Postgres {
                 Ok(permit) => permit.map_err(|_| closed())?,
                 Err(_) => return Err(overloaded()),
             };
-            // The permit goes with the closure: a caller who stops waiting does not free the connection.
+            // The permit travels with the closure: if the caller stops waiting, the connection is still in use.
             let held: ReadClosure = Box::new(move |reader| {
                 let result = closure(reader);
                 drop(permit);
@@ -144,14 +145,14 @@ impl Postgres {
     pub(super) async fn write(&self, closure: WriteClosure, vital: bool) -> Result<Returned> {
         let (job, answer) = Write::new(closure, vital);
         self.queue.push(Job::Write(job), self.patience).await?;
-        // Whether the server got it and acts on it later cannot be known from here.
+        // It cannot be known from here whether the server received the request and executes it later.
         self.heard(answered(answer), classify::outcome_unknown).await
     }
 
     pub(super) async fn close(&self) {
         self.queue.close();
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        // The threads catch and tell the panics of closures; there is nothing to learn from how they ended.
+        // The threads catch and log panics of closures, so their own results say nothing.
         let joined = tokio::task::spawn_blocking(move || threads.into_iter().for_each(|thread| drop(thread.join())));
         let _ = joined.await;
     }

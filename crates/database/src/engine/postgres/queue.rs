@@ -16,9 +16,9 @@ pub(super) enum Job {
     Write(Write),
 }
 
-/// First in, first out, for many callers and many threads.
+/// A first-in, first-out queue for many callers and many threads.
 pub(super) struct Queue {
-    // None once the queue is closed and drained.
+    // The waiting jobs, and whether the queue has been closed.
     jobs: Mutex<Waiting>,
     ready: Semaphore,
     room: Semaphore,
@@ -38,7 +38,7 @@ impl Queue {
         }
     }
 
-    /// Puts a job at the end, waiting for room no longer than `patience`.
+    /// Appends a job. Waits at most `patience` for room in the queue.
     pub(super) async fn push(&self, job: Job, patience: Duration) -> Result<()> {
         match tokio::time::timeout(patience, self.room.acquire()).await {
             Ok(permit) => permit.map_err(|_| closed())?.forget(),
@@ -54,9 +54,9 @@ impl Queue {
         Ok(())
     }
 
-    /// The next job; none when the queue is closed and everything in it was taken.
+    /// Takes the next job; `None` once the queue is closed and empty.
     pub(super) async fn pop(&self) -> Option<Job> {
-        // A closed semaphore hands out no permits; what is left is then taken without.
+        // A closed semaphore grants no permits, and the remaining jobs are then taken without one.
         if let Ok(permit) = self.ready.acquire().await {
             permit.forget();
         }
@@ -65,7 +65,7 @@ impl Queue {
         job
     }
 
-    /// Refuses new jobs and lets the threads finish what waits.
+    /// Refuses new jobs. The threads still finish the waiting ones.
     pub(super) fn close(&self) {
         self.waiting().closed = true;
         self.room.close();

@@ -1,4 +1,4 @@
-//! Owns how values travel to and from PostgreSQL.
+//! Owns the conversion of values to and from PostgreSQL.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -12,10 +12,10 @@ use crate::value::Column;
 
 type Failure = Box<dyn StdError + Sync + Send>;
 
-/// A parameter, encoded as what the server expects at its place.
+/// A parameter, encoded as the type that the server expects in its position.
 pub(super) struct Bound<'v>(pub(super) &'v Value<'v>);
 
-/// The driver writes parameters to its log in this form; what people store does not belong there.
+/// The driver logs parameters in this form, and user data does not belong in a log.
 impl fmt::Debug for Bound<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.kind())

@@ -15,7 +15,7 @@ use crate::engine::job::{Kind, Read, Write};
 use crate::engine::metrics::Metrics;
 use crate::engine::session::{Reader, Session, Transaction};
 
-/// How often a transaction is run before its caller hears of the conflict.
+/// Number of attempts at a transaction before its caller gets the conflict.
 const ATTEMPTS: u32 = 8;
 
 /// The state of one thread.
@@ -31,10 +31,10 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Serves until the queue is closed and empty.
+    /// Serves jobs until the queue is closed and empty.
     pub(super) fn run(mut self) {
         let runtime = Arc::clone(&self.runtime);
-        // While this waits, the connection's own task runs as well and notices when the server hangs up.
+        // During this wait the connection's own task runs too, and notices when the server closes the connection.
         while let Some(job) = runtime.block_on(self.queue.pop()) {
             match job {
                 Job::Read(job) => self.read(job),
@@ -112,11 +112,11 @@ impl Worker {
     }
 
     fn pause(&self, duration: Duration) {
-        // The timer must be made inside the runtime.
+        // The timer must be created inside the runtime.
         self.runtime.block_on(async { tokio::time::sleep(duration).await });
     }
 
-    /// The connection, opened again if it was cut, with growing pauses until the deadline.
+    /// Returns the connection. If it was cut, reconnects with increasing pauses until the deadline.
     fn connected(&mut self, deadline: Instant) -> Result<&mut Connection> {
         let runtime = Arc::clone(&self.runtime);
         let mut connection = self.connection.take().filter(|connection| !connection.is_closed());
@@ -140,7 +140,7 @@ impl Worker {
     }
 }
 
-/// Whether trying to connect again is pointless: the login or the database is wrong.
+/// Returns whether another attempt to connect is pointless, because the login or the database is wrong.
 pub(super) fn is_final(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| code.code().starts_with("28") || code.code().starts_with("3D"))
 }
@@ -153,7 +153,7 @@ pub(super) fn refused(error: tokio_postgres::Error, server: &str) -> Error {
     }
 }
 
-/// Up to two milliseconds, so that transactions that met once do not meet again.
+/// Random delay of up to two milliseconds, so that transactions that collided once do not collide again.
 fn jitter() -> Duration {
     let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.subsec_nanos());
     Duration::from_nanos(u64::from(nanos % 2_000_000))

@@ -1,9 +1,9 @@
-//! Sees to it that a runtime goes on serving connections while short reads wait for a disk.
+//! Keeps a runtime serving connections while short reads wait for a disk.
 //!
 //! Short reads run on the runtime's threads. One of these threads polls all connections. When a connection has a
-//! request, that thread answers it itself, and wakes no other thread for it. If the request then waits for a disk,
-//! nobody polls the connections, although other threads are idle. The thread of this module notices such a read and
-//! wakes an idle thread of the runtime, which polls from then on.
+//! request, that thread answers it itself, and wakes no other thread for it. If the request then waits for a disk, the
+//! connections are not polled, although other threads are idle. The thread of this module notices such a read and wakes
+//! an idle thread of the runtime, which polls from then on.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// How long a read may take until another thread is woken.
+/// Duration of a read after which another thread is woken.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// Looks at an idle file before the thread sleeps until the next read.
+/// Number of checks that find no read running before the thread sleeps until the next read.
 const IDLE_LOOKS: u32 = 50;
 
-/// Counts the short reads of one file.
+/// Counters of the short reads of one file.
 #[derive(Default)]
 struct Counts {
     begun: AtomicU64,
@@ -26,10 +26,10 @@ struct Counts {
     closed: AtomicBool,
 }
 
-/// The thread that looks after the short reads of one file. It ends when this is dropped.
+/// The thread that watches the short reads of one file. It ends when this value is dropped.
 pub(super) struct Attendant {
     counts: Arc<Counts>,
-    /// Set by the first read in a runtime of several threads; then none if no thread can be started.
+    /// Set by the first read in a multi-threaded runtime; `None` inside if no thread could be started.
     thread: OnceLock<Option<Thread>>,
 }
 
@@ -52,8 +52,8 @@ impl Attendant {
         result
     }
 
-    /// Returns the thread, and starts it when this is the first read in a runtime whose other threads can be woken.
-    /// Jobs run in one that has a single thread.
+    /// Returns the thread. Starts it at the first read in a multi-threaded runtime. Jobs run in a single-threaded
+    /// runtime, which has no other thread to wake.
     fn thread(&self) -> Option<&Thread> {
         if let Some(thread) = self.thread.get() {
             return thread.as_ref();
@@ -93,7 +93,7 @@ fn look_after(counts: &Counts, runtime: &Handle) {
             idle_looks += 1;
             if idle_looks > IDLE_LOOKS {
                 counts.sleeps.store(true, Ordering::SeqCst);
-                // A read that begins from now on wakes this thread.
+                // From now on a read that begins wakes this thread.
                 if counts.begun.load(Ordering::SeqCst) == ended && !counts.closed.load(Ordering::SeqCst) {
                     thread::park();
                 }
@@ -101,7 +101,7 @@ fn look_after(counts: &Counts, runtime: &Handle) {
                 idle_looks = 0;
             }
         } else if ended == ended_before {
-            // Any task does: the thread that runs it polls the connections next.
+            // Any task will do: the thread that runs it polls the connections next.
             drop(runtime.spawn(std::future::ready(())));
         }
         ended_before = ended;

@@ -1,8 +1,8 @@
-//! Owns the thread that copies the write-ahead log back into the database file, so that no transaction waits for it.
+//! Owns the checkpoint thread, which copies the WAL back into the database file, so that no transaction waits for it.
 //!
-//! A transaction that finds the log far too long copies the rest itself before it begins: while nothing else writes,
-//! that always gets to the end, and the next transaction starts the log over. Only a read that takes minutes can
-//! make the log grow further, by what is written meanwhile.
+//! If the WAL is far too long after a commit, the writer thread itself copies the rest before the next transaction
+//! begins. As long as nothing else writes, this always reaches the end, and the next transaction restarts the WAL. Only
+//! a read that takes minutes can make the WAL grow further, by everything written meanwhile.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -14,17 +14,17 @@ use model::{Error, Result};
 
 use super::connection::{Connection, Role};
 
-/// The thread is woken each time the log has grown by this many pages, which are 8 MB. Waking it for every commit would
-/// have it flush the database file all the time, in the way of the commits.
+/// Growth of the WAL in pages (8 MB) after which the thread is woken. Waking it for every commit would make it flush
+/// the database file all the time and so slow the commits down.
 const WAKE_PAGES: u32 = 2_000;
-/// Pages in the log from which the writer copies the rest itself: 64 MB.
+/// Size of the WAL in pages (64 MB) from which the writer itself performs the checkpoint.
 const BOUND_PAGES: u32 = 16_000;
 
-/// The writer's side of the thread.
+/// The writer's handle of the checkpoint thread.
 pub(super) struct Checkpoints {
     wake: Option<SyncSender<()>>,
     woken_at: u32,
-    /// Held while the log is copied: SQLite refuses a second copy at the same time instead of waiting for the first.
+    /// Held during a checkpoint, because SQLite refuses a concurrent second one instead of waiting for the first.
     copying: Arc<Mutex<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -44,9 +44,9 @@ impl Checkpoints {
         Ok(Self { wake: Some(wake), woken_at: 0, copying, thread: Some(thread) })
     }
 
-    /// Called after each commit with the number of pages in the log.
+    /// Called after each commit with the number of pages in the WAL.
     pub(super) fn committed(&mut self, writer: &Connection, pages: u32) {
-        // Fewer pages than before: the log was started over.
+        // Fewer pages than before mean that the WAL was restarted.
         self.woken_at = self.woken_at.min(pages);
         if pages >= BOUND_PAGES {
             checkpoint(writer, &self.copying);
@@ -54,14 +54,15 @@ impl Checkpoints {
             && let Some(wake) = &self.wake
         {
             self.woken_at = pages;
-            // A full channel means that the thread is about to look anyway.
+            // A full channel means that the thread is about to run anyway.
             if let Err(TrySendError::Disconnected(())) = wake.try_send(()) {
                 checkpoint(writer, &self.copying);
             }
         }
     }
 
-    /// Empties the log as [`empty_log`] does, once the thread does not copy it: otherwise SQLite would refuse that.
+    /// Truncates the WAL like [`empty_log`]. Waits for a checkpoint of the thread first, because SQLite would refuse a
+    /// concurrent one.
     pub(super) fn empty_log(&self, writer: &Connection, patience: Duration) {
         let _turn = self.copying.lock().unwrap_or_else(PoisonError::into_inner);
         empty_log(writer, patience);
@@ -72,7 +73,7 @@ impl Drop for Checkpoints {
     fn drop(&mut self) {
         drop(self.wake.take());
         if let Some(thread) = self.thread.take() {
-            // The thread only logs; there is nothing to learn from how it ended.
+            // The thread only logs, so its result says nothing.
             let _ = thread.join();
         }
     }
@@ -84,7 +85,7 @@ fn run(connection: &Connection, woken: &Receiver<()>, copying: &Mutex<()>) {
     }
 }
 
-/// Copies the log back and gives its room back to the disk, unless somebody still reads from it.
+/// Checkpoints and truncates the WAL, unless a reader still uses it.
 pub(super) fn empty_log(connection: &Connection, patience: Duration) {
     let waiting = |time| {
         if let Err(error) = connection.raw().busy_timeout(time) {
@@ -107,7 +108,7 @@ fn run_checkpoint(connection: &Connection, text: &str) {
         .query_row(text, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)));
     match result {
         Ok((busy, log, copied)) => tracing::debug!(busy, log, copied, "checkpoint"),
-        // Nothing is lost: the log keeps what could not be copied, and the next checkpoint tries again.
+        // Nothing is lost: the WAL keeps the pages that could not be copied, and the next checkpoint tries again.
         Err(error) => {
             tracing::warn!(database = %connection.path().display(), %error, "a checkpoint failed and will be tried again")
         }

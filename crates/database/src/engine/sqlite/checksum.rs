@@ -1,10 +1,12 @@
-//! Owns the checksum at the end of each page of a database file: a layer between SQLite and the system's files, which writes it with the
-//! page and compares it when the page is read. A page that is not what was written is an error, never an answer.
+//! Owns the checksum at the end of each page of a database file: a VFS layer between SQLite and the operating system,
+//! which writes the checksum with the page and verifies it on reading. A page that differs from what was written is an
+//! error, never returned as data.
 //!
-//! The format is that of SQLite's own `cksumvfs`: 8 reserved bytes at the end of each page, and the number 8 in the file's header, without
-//! which nothing is compared. That number alone is not believed: a first page whose sum fits with it has lost it, and a file for which
-//! checksums are noted beside it (`commits.rs`) has them whatever its header says. Frames of the log have SQLite's own checksums. Knows no
-//! table and no connection.
+//! The format is that of SQLite's own `cksumvfs`: 8 reserved bytes at the end of each page, and the number 8 in the
+//! file's header, without which nothing is verified. That number alone is not trusted. If the first page has a valid
+//! checksum once the number is put in, the header has lost the number. And a file for which checksums are recorded
+//! beside it (`commits.rs`) has them whatever its header says. WAL frames have SQLite's own checksums. This module
+//! knows no table and no connection.
 
 use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::mem;
@@ -18,77 +20,79 @@ use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlit
 
 use super::commits;
 
-/// The layer's name.
+/// Name of the VFS layer.
 pub(super) const NAME: &CStr = c"strongroom-checksums";
-/// Bytes at the end of each page.
+/// Bytes of the checksum at the end of each page.
 const SUM: usize = 8;
-/// The sum of a page of zeros, so that one which lost everything is not taken for one that was written like that.
+/// Checksum of a page of zeros, so that a page that lost its content is not mistaken for one written as zeros.
 const OF_NOTHING: [u8; SUM] = [0xff; SUM];
-/// What each database file begins with, the length of its header, and where the number of reserved bytes is in it.
+/// First bytes of each database file, the length of its header, and the offset of the number of reserved bytes in it.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const HEADER: usize = 100;
 const RESERVED_AT: usize = 20;
-/// The smallest page.
+/// Minimum page size.
 const SMALLEST: usize = 512;
 
-/// The system's layer, which does everything but the checksums.
+/// The system's VFS, which does everything but the checksums.
 struct System(*mut sqlite3_vfs);
 
-// SAFETY: SQLite's own layers are never changed or removed after they were registered, and any thread may use them.
+// SAFETY: SQLite's own layers are never changed or removed after registration, and any thread may use them.
 unsafe impl Send for System {}
 // SAFETY: as above.
 unsafe impl Sync for System {}
 
 static SYSTEM: OnceLock<Option<System>> = OnceLock::new();
 
-/// Registers the layer, once for the process; false when SQLite refuses it.
+/// Registers the layer, once per process. Returns false if SQLite refuses it.
 pub(super) fn register() -> bool {
     SYSTEM.get_or_init(install).is_some()
 }
 
 fn install() -> Option<System> {
-    // SAFETY: without a name SQLite answers with its default layer, or with none.
+    // SAFETY: without a name SQLite returns its default layer, or null.
     let system = unsafe { ffi::sqlite3_vfs_find(ptr::null()) };
-    // SAFETY: the pointer is null or leads to a registered layer, which stays as it is.
+    // SAFETY: the pointer is null or points to a registered layer, which never changes.
     let mut layer = unsafe { *system.as_ref()? };
     layer.szOsFile += c_int::try_from(mem::size_of::<Checked>()).ok()?;
     layer.pNext = ptr::null_mut();
     layer.zName = NAME.as_ptr();
     layer.xOpen = Some(open);
-    // SQLite keeps the address for as long as the process lives.
+    // SQLite keeps the address for the lifetime of the process.
     let layer = Box::leak(Box::new(layer));
-    // SAFETY: the layer lives for ever, and its other functions are those of the system's layer, which take it for their own.
+    // SAFETY: the layer lives for ever. Its other functions are those of the system's layer, which treat it as their
+    // own.
     let answer = unsafe { ffi::sqlite3_vfs_register(layer, 0) };
     (answer == ffi::SQLITE_OK).then_some(System(system))
 }
 
-/// An open database file; behind it in memory lies the file of the system's layer.
+/// An open database file. The file object of the system's layer follows it in memory.
 #[repr(C)]
 struct Checked {
     base: sqlite3_file,
-    /// Whether the pages of this file end with checksums.
+    /// Set if the pages of this file end with checksums.
     sums: bool,
-    /// Set once the disk failed to read or write a part of this file, or returned other bytes than were written.
+    /// Set once the disk has failed to read or write a part of this file, or has returned other bytes than were
+    /// written.
     failed: bool,
 }
 
-/// The file of the system's layer.
+/// The file object of the system's layer.
 ///
 /// # Safety
 /// `file` must have been opened by [`open`] as a database file or its log.
 unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
-    // SAFETY: SQLite gave as much memory as the layer asked for, that of the system's file behind `Checked`.
+    // SAFETY: SQLite allocated as much memory as the layer requested, so the system's file object follows `Checked`.
     unsafe { file.cast::<Checked>().add(1).cast() }
 }
 
-/// Whether a first page without the number in its header is one that lost it: its sum fits as soon as the number is there again.
+/// Returns whether a first page has lost the number in its header: its checksum is valid once the number is restored.
 fn has_lost_its_number(page: &[u8]) -> bool {
     let mut whole = page.to_vec();
     whole[RESERVED_AT] = SUM as u8;
     is_intact(&whole)
 }
 
-/// Whether checksums are noted beside the file that SQLite opens.
+/// Returns whether checksums are recorded beside the file that SQLite opens.
 ///
 /// # Safety
 /// `name` must be null or end with a zero.
@@ -96,12 +100,12 @@ unsafe fn are_noted(name: ffi::sqlite3_filename) -> bool {
     if name.is_null() {
         return false;
     }
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let name = unsafe { CStr::from_ptr(name) };
     commits::has_checksums(Path::new(OsStr::from_bytes(name.to_bytes())))
 }
 
-/// Two sums over the page as 32-bit words of the little-endian order, each with the other.
+/// Computes two interleaved sums over the page, read as little-endian 32-bit words.
 fn sum_of(content: &[u8]) -> [u8; SUM] {
     let (mut first, mut second) = (0u32, 0u32);
     for pair in content.chunks_exact(SUM) {
@@ -118,26 +122,27 @@ fn sum_of(content: &[u8]) -> [u8; SUM] {
     sum
 }
 
-/// Whether a page is what was written.
+/// Returns whether a page matches its checksum.
 fn is_intact(page: &[u8]) -> bool {
     let (content, sum) = page.split_at(page.len() - SUM);
     sum_of(content) == sum
 }
 
-/// Whether so many bytes are a whole page.
+/// Returns whether this length is that of a whole page.
 fn is_page(length: usize) -> bool {
     length >= SMALLEST && length.is_power_of_two()
 }
 
 impl Checked {
-    /// Learns from the header that there are checksums. A file that has them keeps them: a header that says otherwise is damaged.
+    /// Learns from the header that the file has checksums. Once known, this stays true: a header that later denies it
+    /// is damaged.
     fn learn(&mut self, offset: sqlite3_int64, bytes: &[u8]) {
         if offset == 0 && bytes.len() >= HEADER && bytes.starts_with(MAGIC) {
             self.sums |= usize::from(bytes[RESERVED_AT]) == SUM;
         }
     }
 
-    /// Whether so many bytes at this place of the file are what was written, as far as that can be told.
+    /// Returns whether these bytes at this offset are intact, as far as that can be determined.
     fn believes(&self, offset: sqlite3_int64, bytes: &[u8]) -> bool {
         match (is_page(bytes.len()), self.sums) {
             (false, _) => true,
@@ -155,8 +160,9 @@ unsafe extern "C" fn open(
     given: *mut c_int,
 ) -> c_int {
     let Some(Some(System(system))) = SYSTEM.get() else { return ffi::SQLITE_ERROR };
-    // SAFETY: SQLite calls this with memory for a file of this layer, which is larger than one of the system's; temporary files are the
-    // system's alone. A log has no checksums of this layer, but a disk that cannot read it is no damaged database either.
+    // SAFETY: SQLite calls this with memory for a file of this layer, which is larger than one of the system's.
+    // Temporary files are passed to the system's layer unchanged. A WAL has no checksums of this layer, but it is
+    // included because a disk error while reading it must not count as a damaged database either.
     unsafe {
         let Some(open) = (**system).xOpen else { return ffi::SQLITE_ERROR };
         if flags & (ffi::SQLITE_OPEN_MAIN_DB | ffi::SQLITE_OPEN_WAL) == 0 {
@@ -181,18 +187,19 @@ unsafe extern "C" fn read(file: *mut sqlite3_file, to: *mut c_void, count: c_int
     }
 }
 
-/// Reads, and compares what is a page with its checksum.
+/// Reads, and verifies the checksum of a whole page.
 ///
 /// # Safety
 /// As for the layer's [`read`].
 unsafe fn read_checked(file: *mut sqlite3_file, to: *mut c_void, count: c_int, offset: sqlite3_int64) -> c_int {
-    // SAFETY: the file is an open one of this layer, with a buffer of `count` bytes, which the system's layer fills.
+    // SAFETY: the file is an open one of this layer. Its buffer has `count` bytes, which the system's layer fills.
     unsafe {
         let system = inner(file);
         let Some(read) = (*(*system).pMethods).xRead else { return ffi::SQLITE_IOERR_READ };
         match read(system, to, count, offset) {
             ffi::SQLITE_OK => {}
-            // SQLite would take the missing end of a page for zeros. One that is not there at all may be on its way.
+            // SQLite would take the missing end of a page for zeros. A page that is missing entirely may be just about
+            // to be written.
             ffi::SQLITE_IOERR_SHORT_READ
                 if (*file.cast::<Checked>()).sums && usize::try_from(count).is_ok_and(is_page) =>
             {
@@ -200,7 +207,7 @@ unsafe fn read_checked(file: *mut sqlite3_file, to: *mut c_void, count: c_int, o
                 let known = size(file, &raw mut end) == ffi::SQLITE_OK;
                 return if known && end <= offset { ffi::SQLITE_IOERR_SHORT_READ } else { ffi::SQLITE_IOERR_DATA };
             }
-            // A disk that reports an error is no damaged database, for which SQLite would take it.
+            // A disk that reports an error is not a damaged database, but SQLite would take this code for one.
             ffi::SQLITE_IOERR_CORRUPTFS => return ffi::SQLITE_IOERR_READ,
             other => return other,
         }
@@ -212,8 +219,8 @@ unsafe fn read_checked(file: *mut sqlite3_file, to: *mut c_void, count: c_int, o
 }
 
 unsafe extern "C" fn write(file: *mut sqlite3_file, from: *const c_void, count: c_int, offset: sqlite3_int64) -> c_int {
-    // SAFETY: SQLite calls this with an open file of this layer and a buffer of `count` bytes of its own, whose reserved bytes belong to the
-    // layer: nothing else reads them, and nobody uses the buffer meanwhile.
+    // SAFETY: SQLite calls this with an open file of this layer and a buffer of `count` bytes of its own. The reserved
+    // bytes of the buffer belong to the layer: nothing else reads them, and the buffer is not used elsewhere meanwhile.
     unsafe {
         let length = usize::try_from(count).unwrap_or(0);
         let checked = &mut *file.cast::<Checked>();
@@ -236,16 +243,17 @@ unsafe extern "C" fn characteristics(file: *mut sqlite3_file) -> c_int {
     unsafe {
         let system = inner(file);
         let Some(characteristics) = (*(*system).pMethods).xDeviceCharacteristics else { return 0 };
-        // Only whole pages can be compared.
+        // Only whole pages can be verified.
         characteristics(system) & !ffi::SQLITE_IOCAP_SUBPAGE_READ
     }
 }
 
-/// Functions that ask the system's layer and nothing else.
+/// Functions that only delegate to the system's layer.
 macro_rules! pass_on {
     ($($name:ident = $method:ident($($argument:ident: $type:ty),*);)+) => {$(
         unsafe extern "C" fn $name(file: *mut sqlite3_file, $($argument: $type),*) -> c_int {
-            // SAFETY: SQLite calls this with an open file of this layer and what the same function of the system's layer takes.
+            // SAFETY: SQLite calls this with an open file of this layer and the arguments of the same function of the
+            // system's layer.
             unsafe {
                 let system = inner(file);
                 let Some(method) = (*(*system).pMethods).$method else { return ffi::SQLITE_IOERR };
@@ -280,7 +288,7 @@ unsafe extern "C" fn barrier(file: *mut sqlite3_file) {
     }
 }
 
-/// Of the second version: pages are read, never mapped.
+/// Version 2 of the interface: pages are read, never memory-mapped.
 static METHODS: sqlite3_io_methods = sqlite3_io_methods {
     iVersion: 2,
     xClose: Some(close),
@@ -303,11 +311,12 @@ static METHODS: sqlite3_io_methods = sqlite3_io_methods {
     xUnfetch: None,
 };
 
-/// How many bytes at the end of each page are kept free, as far as the connection has read the file; with `wanted`, how many its next new file
-/// has.
+/// Number of reserved bytes at the end of each page, as far as the connection has read the file. With `wanted`, sets
+/// the number for the next new file of the connection.
 fn reserved(raw: &rusqlite::Connection, wanted: c_int) -> Option<c_int> {
     let mut bytes = wanted;
-    // SAFETY: the handle is open, the name ends with a zero, and this control reads and writes one number at the address given.
+    // SAFETY: the handle is open, the name ends with a zero, and this control reads and writes one number at the given
+    // address.
     let answer = unsafe {
         let at = (&raw mut bytes).cast::<c_void>();
         ffi::sqlite3_file_control(raw.handle(), c"main".as_ptr(), ffi::SQLITE_FCNTL_RESERVE_BYTES, at)
@@ -315,36 +324,38 @@ fn reserved(raw: &rusqlite::Connection, wanted: c_int) -> Option<c_int> {
     (answer == ffi::SQLITE_OK).then_some(bytes)
 }
 
-/// Lets the pages of a file that is new, or that is written anew by this connection, have checksums.
+/// Enables checksums for a file that this connection creates or rewrites.
 pub(super) fn want(raw: &rusqlite::Connection) {
     if reserved(raw, SUM as c_int).is_none() {
         tracing::warn!("the pages of a new database cannot have checksums");
     }
 }
 
-/// Whether the pages of the file have checksums.
+/// Returns whether the pages of the file have checksums.
 pub(super) fn has(raw: &rusqlite::Connection) -> bool {
-    // What the header says is known from the first read on.
+    // The header is known only after the first read.
     raw.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).is_ok()
         && reserved(raw, -1) == Some(SUM as c_int)
 }
 
-/// Lets the pages that this connection writes into its file have checksums from the first one on. By itself the layer learns
-/// of them from the first page, which SQLite writes last when a cache was too small for a new file. Returns whether it does.
+/// Makes the layer write checksums into all pages of this connection's file, from the first one on. Otherwise the layer
+/// would learn of them from the first page, which SQLite writes last if the cache is too small for a new file. Returns
+/// whether the file belongs to the layer.
 pub(super) fn expect(raw: &rusqlite::Connection) -> bool {
     with_file(raw, |file| file.sums = true).is_some()
 }
 
-/// Returns whether the disk has failed with the file of this connection, or gave something else than what was written.
+/// Returns whether the disk has failed with the file of this connection, or has returned other bytes than were written.
 pub(super) fn has_failed(raw: &rusqlite::Connection) -> bool {
     with_file(raw, |file| file.failed).unwrap_or(false)
 }
 
-/// Shows the open file of a connection, if it is one of this layer.
+/// Passes the open file of a connection to `show`, if the file belongs to this layer.
 fn with_file<T>(raw: &rusqlite::Connection, show: impl FnOnce(&mut Checked) -> T) -> Option<T> {
     let mut file: *mut sqlite3_file = ptr::null_mut();
-    // SAFETY: the handle is open, the name ends with a zero, and this control writes one pointer to the address given. It is
-    // that of an open file, which is one of this layer if it has the layer's functions; nobody else uses the connection.
+    // SAFETY: the handle is open, the name ends with a zero, and this control writes one pointer to the given address.
+    // The pointer is that of an open file, which belongs to this layer if it has the layer's functions. The connection
+    // is not used elsewhere meanwhile.
     unsafe {
         let at = (&raw mut file).cast::<c_void>();
         let answer = ffi::sqlite3_file_control(raw.handle(), c"main".as_ptr(), ffi::SQLITE_FCNTL_FILE_POINTER, at);

@@ -1,4 +1,4 @@
-//! Owns what each SQLite error means to a caller.
+//! Owns the meaning of each SQLite error for a caller.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use rusqlite::ffi;
 use crate::engine::at::At;
 use crate::engine::errors::{check_violation, foreign_key_violation, not_null_violation, unique_violation};
 
-/// Turns an error of SQLite on the file at `path` into the shape of all rooms.
+/// Converts an error of SQLite on the file at `path` into the common error type.
 pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
     let rusqlite::Error::SqliteFailure(failure, _) = &error else {
         return match error {
@@ -25,7 +25,7 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
         ffi::SQLITE_CONSTRAINT => constraint(extended),
         ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => busy(path),
         ffi::SQLITE_FULL => full(path),
-        // The shared index of the log could not grow, which only a full disk explains.
+        // The shared WAL index could not grow, which only a full disk explains.
         ffi::SQLITE_IOERR if extended == ffi::SQLITE_IOERR_SHMSIZE => full(path),
         ffi::SQLITE_IOERR if extended == ffi::SQLITE_IOERR_DATA => damaged(path),
         ffi::SQLITE_IOERR if extended == ffi::SQLITE_IOERR_READ => unreadable(path),
@@ -53,8 +53,8 @@ fn disk_error() -> Error {
     .with_code(Code::DiskError)
 }
 
-/// What a failed COMMIT means. When the flush itself failed, what had been written before may still be found complete
-/// after a crash, so that nobody can say what became of the change.
+/// Classifies the error of a failed COMMIT. If the flush itself failed, the pages written before it may still be
+/// complete after a crash, so the outcome of the transaction is unknown.
 pub(super) fn classify_commit(error: rusqlite::Error, path: &Path) -> Error {
     match &error {
         rusqlite::Error::SqliteFailure(failure, _)
@@ -71,23 +71,23 @@ pub(super) fn classify_commit(error: rusqlite::Error, path: &Path) -> Error {
     }
 }
 
-/// Whether the disk is full.
+/// Returns whether the disk is full.
 pub(super) fn is_full(error: &rusqlite::Error) -> bool {
     matches!(error, rusqlite::Error::SqliteFailure(failure, _)
         if failure.extended_code & 0xff == ffi::SQLITE_FULL || failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE)
 }
 
-/// Whether the error is one of the disk, after which this connection is not trusted any more.
+/// Returns whether this is a disk error, after which the connection is no longer trusted.
 pub(super) fn is_disk_error(error: &rusqlite::Error) -> bool {
     matches!(error, rusqlite::Error::SqliteFailure(failure, _) if failure.extended_code & 0xff == ffi::SQLITE_IOERR)
 }
 
-/// Whether a constraint that is checked at the end of a transaction refused it.
+/// Returns whether a constraint that is checked at the end of a transaction has failed.
 pub(super) fn is_constraint(error: &rusqlite::Error) -> bool {
     matches!(error, rusqlite::Error::SqliteFailure(failure, _) if failure.extended_code & 0xff == ffi::SQLITE_CONSTRAINT)
 }
 
-/// Whether another connection holds the lock.
+/// Returns whether another connection holds the lock.
 pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error, rusqlite::Error::SqliteFailure(failure, _)
         if matches!(failure.extended_code & 0xff, ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED))

@@ -1,12 +1,14 @@
-//! Owns the count of commits beside a SQLite file, `NAME-commits`, by which a file that lacks acknowledged changes is
-//! known: the end of its log was lost, or an older copy took its place.
+//! Owns the commit counter beside a SQLite file, `NAME-commits`. It reveals a file that lacks acknowledged changes,
+//! because the end of its WAL was lost or because an older copy replaced it.
 //!
-//! The file itself counts too, as `PRAGMA user_version`. Each commit raises that number, and the count beside the file
-//! follows once the commit is durable and before anybody is told of it. It is not flushed: after a power cut it may lag
-//! behind the file, and is never ahead of it. Numbers wrap around, and only their distance matters.
+//! The file itself has a counter too, in `PRAGMA user_version`. Each commit raises that number, and the counter beside
+//! the file follows once the commit is durable and before it is acknowledged. The counter beside the file is not
+//! flushed: after a power failure it may lag behind the file, but it is never ahead of it. Numbers wrap around, and
+//! only their distance matters.
 //!
-//! The format is one line of text: `strongroom-commits 1`, then the number twice with ten digits, each after a blank. A second line,
-//! `checksums`, says that the pages of the file end with checksums, whatever becomes of its header. It is written once, and flushed.
+//! The format is one line of text: `strongroom-commits 1`, then the number twice with ten digits, each after a blank. A
+//! second line, `checksums`, says that the pages of the file end with checksums, whatever becomes of its header. It is
+//! written once, and flushed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -24,9 +26,9 @@ const LENGTH: usize = HEAD.len() + 2 * 11 + 1;
 /// The second line.
 const CHECKSUMS: &str = "checksums\n";
 
-/// The count beside one file.
+/// The commit counter beside one file.
 pub(super) struct Commits {
-    // None where the file cannot be had; then nothing is compared.
+    // `None` if the file cannot be opened; then nothing is compared.
     file: Option<File>,
     /// The database.
     path: PathBuf,
@@ -41,33 +43,34 @@ impl Commits {
         Self { file: opened.ok(), path: path.to_owned() }
     }
 
-    /// Compares the count with that of the database.
+    /// Compares the counter with that of the database.
     ///
     /// # Errors
-    /// Corrupt with code `changes_lost` when the database lacks commits.
+    /// `Corrupt` with code `changes_lost` if the database lacks commits.
     pub(super) fn compare(&self, raw: &rusqlite::Connection) -> Result<()> {
-        // First, since another process may commit meanwhile.
+        // The recorded counter is read first, since another process may commit in between.
         let Some(noted) = self.noted() else { return Ok(()) };
         let counted = count(raw).map_err(|error| super::classify::classify(error, &self.path))?;
         let lacking = noted.wrapping_sub(counted);
         if lacking.cast_signed() <= 0 {
             return Ok(());
         }
-        // What is left of the log stays as it is, for whoever looks into it.
+        // The rest of the WAL is preserved for investigation.
         if let Err(error) = raw.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) {
             tracing::warn!(database = %self.path.display(), %error, "the log will be copied into the database");
         }
         Err(lost(&self.path, lacking))
     }
 
-    /// Raises the database's own count, inside of a transaction, and returns it.
+    /// Raises the database's own counter, inside a transaction, and returns it.
     pub(super) fn raise(raw: &rusqlite::Connection) -> rusqlite::Result<u32> {
         let next = count(raw)?.wrapping_add(1);
         raw.pragma_update(None, "user_version", next.cast_signed())?;
         Ok(next)
     }
 
-    /// Notes a count that is durable in the database. What cannot be noted is not compared later.
+    /// Records a counter that is durable in the database. If it cannot be recorded, that commit is merely not compared
+    /// later.
     pub(super) fn note(&self, count: u32) {
         if let Some(file) = &self.file
             && let Err(error) = file.write_all_at(line(count).as_bytes(), 0)
@@ -76,11 +79,11 @@ impl Commits {
         }
     }
 
-    /// Notes that the pages of the file have checksums, which a connection has found to be so. What cannot be noted is learned from
-    /// the file's header alone.
+    /// Records that the pages of the file have checksums, as a connection has found. If it cannot be recorded, only the
+    /// file's header tells.
     pub(super) fn note_checksums(&self, raw: &rusqlite::Connection) {
         let write = |file: &File| -> io::Result<()> {
-            // Writes the first line if it is missing: the note goes behind it.
+            // Writes the first line if it is missing, because the record follows it.
             if file.metadata()?.len() < LENGTH as u64 {
                 let count = count(raw).map_err(io::Error::other)?;
                 file.write_all_at(line(count).as_bytes(), 0)?;
@@ -100,7 +103,7 @@ impl Commits {
         let mut bytes = [0; LENGTH];
         match self.file.as_ref()?.read_exact_at(&mut bytes, 0) {
             Ok(()) => {}
-            // It was just made.
+            // The file has just been created.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return None,
             Err(error) => {
                 tracing::warn!(database = %self.path.display(), %error, "the count of commits beside the database cannot be read");
@@ -115,7 +118,8 @@ impl Commits {
     }
 }
 
-/// Whether checksums are noted beside a file. A note that cannot be read says nothing: then the file's header does.
+/// Returns whether checksums are recorded beside a file. A record that cannot be read counts as absent, and then the
+/// file's header decides.
 pub(super) fn has_checksums(path: &Path) -> bool {
     let read = || -> io::Result<bool> {
         let mut bytes = [0; CHECKSUMS.len()];
@@ -125,7 +129,7 @@ pub(super) fn has_checksums(path: &Path) -> bool {
     read().unwrap_or(false)
 }
 
-/// Forgets the count of a file that is not there any more.
+/// Deletes the counter of a file that no longer exists.
 pub(super) fn forget(path: &Path) -> io::Result<()> {
     match fs::remove_file(place(path)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

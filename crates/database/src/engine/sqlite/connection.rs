@@ -22,15 +22,15 @@ use super::value::Bound;
 
 /// Page cache of each connection in KiB. All connections together stay under 30 MB, whatever the size of the file.
 const CACHE_KIB: i64 = 2048;
-/// The log is cut back to this size when it has grown larger during a long read.
+/// Size to which the WAL is truncated after it has grown larger during a long read.
 const LOG_BYTES: i64 = 64 << 20;
-/// Bytes before each page in the log; SQLite's file format, section 4.1.
+/// Bytes of the frame header before each page in the WAL; SQLite's file format, section 4.1.
 const FRAME_HEADER: u64 = 24;
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Makes the file when it is not there, and is a writer otherwise.
+    /// A writer that also creates the file if it does not exist.
     Maker,
     /// Changes the schema or the rows.
     Writer,
@@ -38,7 +38,8 @@ pub(super) enum Role {
     Reader,
 }
 
-/// Statements by where their text lies in the program. There are as many as there are texts, so none is ever dropped.
+/// Prepared statements, keyed by the address of their text in the program. Their number is bounded by that of the
+/// texts, so none is ever evicted.
 type Statements<'c> = HashMap<(usize, usize), Statement<'c>>;
 
 self_cell!(
@@ -56,8 +57,8 @@ pub(crate) struct Connection {
     page_bytes: u32,
 }
 
-// SAFETY: SQLite is compiled so that a connection with its statements may move from one thread to another, and they move
-// together: a statement is never lent out beyond a borrow of the connection.
+// SAFETY: SQLite is compiled so that a connection with its statements may move from one thread to another. They move
+// together, because a reference to a statement never outlives a borrow of the connection.
 unsafe impl Send for Connection {}
 
 impl Connection {
@@ -65,7 +66,7 @@ impl Connection {
         Self::open_with(path, role, patience, |_| Ok(()))
     }
 
-    /// Opens a connection and lets `prepare` set it up before its first statement.
+    /// Opens a connection and lets `prepare` configure it before its first statement.
     pub(super) fn open_with(
         path: &Arc<PathBuf>,
         role: Role,
@@ -116,26 +117,26 @@ impl Connection {
         })
     }
 
-    /// Bytes of the database, with what the running transaction adds.
+    /// Size of the database in bytes, including growth by the running transaction.
     pub(super) fn bytes(&self) -> rusqlite::Result<u64> {
         let pages = self.raw().prepare_cached("PRAGMA page_count")?.query_row([], |row| row.get::<_, u32>(0))?;
         Ok(u64::from(pages) * u64::from(self.page_bytes))
     }
 
-    /// Bytes by which one page makes the log grow.
+    /// Bytes by which one page makes the WAL grow.
     pub(super) fn frame_bytes(&self) -> u64 {
         u64::from(self.page_bytes) + FRAME_HEADER
     }
 
-    /// Pages that were found in the cache, and those that had to be read, since this was asked last.
+    /// Hits and misses of the page cache since the last call.
     pub(super) fn cache_use(&self) -> (u64, u64) {
         (self.status(ffi::SQLITE_DBSTATUS_CACHE_HIT), self.status(ffi::SQLITE_DBSTATUS_CACHE_MISS))
     }
 
-    /// One of SQLite's counters of this connection, which begins anew.
+    /// Reads one of SQLite's counters of this connection and resets it.
     fn status(&self, what: c_int) -> u64 {
         let (mut value, mut highest) = (0, 0);
-        // SAFETY: the handle is that of the connection that is borrowed, and both numbers outlive the call.
+        // SAFETY: the handle belongs to the borrowed connection, and both numbers outlive the call.
         let answer = unsafe { ffi::sqlite3_db_status(self.raw().handle(), what, &raw mut value, &raw mut highest, 1) };
         if answer == ffi::SQLITE_OK { u64::try_from(value).unwrap_or(0) } else { 0 }
     }
@@ -185,7 +186,7 @@ impl Connection {
     }
 }
 
-/// Opens a file whose pages are compared with their checksums.
+/// Opens a file with verification of page checksums.
 pub(super) fn open_checked(path: &Path, flags: OpenFlags) -> rusqlite::Result<rusqlite::Connection> {
     without_statistics();
     match checksum::register() {
@@ -194,7 +195,7 @@ pub(super) fn open_checked(path: &Path, flags: OpenFlags) -> rusqlite::Result<ru
     }
 }
 
-/// Opens a file whose pages are not compared with their checksums.
+/// Opens a file without verification of page checksums.
 pub(super) fn open_unchecked(path: &Path, flags: OpenFlags) -> rusqlite::Result<rusqlite::Connection> {
     without_statistics();
     rusqlite::Connection::open_with_flags(path, flags)
@@ -210,11 +211,12 @@ fn bind(statement: &mut Statement<'_>, params: &[Value<'_>], path: &Path) -> Res
     Ok(())
 }
 
-/// Counting its memory costs SQLite a lock around each allocation, which all connections share.
+/// Turns memory statistics off. They cost SQLite a lock around each allocation, which all connections share.
 fn without_statistics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: the call takes no pointer, and nobody has opened a connection yet, which would be refused, not undefined.
+        // SAFETY: the call takes no pointer, and no connection has been opened yet. If one had, the call would be
+        // refused, not undefined.
         let answer = unsafe { ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0) };
         if answer != ffi::SQLITE_OK {
             tracing::debug!(answer, "SQLite goes on counting its memory");
@@ -226,9 +228,10 @@ fn configure(raw: &rusqlite::Connection, role: Role) -> rusqlite::Result<()> {
     // Without this, a statement whose plan could depend on its parameters is prepared again at each run.
     raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     if role != Role::Reader {
-        // Pages of deleted BLOBs can then be given back bit by bit. Only a new file takes it, and an old one would be written to.
+        // Allows pages of deleted BLOBs to be freed step by step. The setting takes effect only in a new file, and on
+        // an old one it would cause a write.
         if raw.pragma_query_value(None, "page_count", |row| row.get::<_, i64>(0))? == 0 {
-            // First, because the next line may write the header.
+            // This comes first, because the next line may write the header.
             checksum::want(raw);
             raw.pragma_update(None, "auto_vacuum", "incremental")?;
         }
@@ -240,9 +243,9 @@ fn configure(raw: &rusqlite::Connection, role: Role) -> rusqlite::Result<()> {
     raw.pragma_update(None, "cache_size", -CACHE_KIB)?;
     raw.pragma_update(None, "temp_store", "memory")?;
     raw.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
-    // Reads through a mapping would turn an I/O error into the end of the process.
+    // Reads through a memory mapping would turn an I/O error into a crash of the process.
     raw.pragma_update(None, "mmap_size", 0)?;
-    // A thread of its own copies the log back, so that no transaction waits for it.
+    // A separate thread checkpoints the WAL, so that no transaction waits for it.
     raw.pragma_update(None, "wal_autocheckpoint", 0)?;
     raw.pragma_update(None, "trusted_schema", false)?;
     raw.pragma_update(None, "query_only", role == Role::Reader)

@@ -1,5 +1,5 @@
-//! Owns the integrity check of a whole SQLite file while others read and write it: table by table, so that no snapshot
-//! lasts longer than one of them, with pauses, and no longer than it may take.
+//! Owns the integrity check of a whole SQLite file during normal operation. The check proceeds table by table, so that
+//! no snapshot lasts longer than one table, with pauses and an optional time limit.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use super::classify::{classify, damaged, unreadable};
 use super::connection::{Connection, Role};
 use crate::engine::state::Looked;
 
-/// Steps of SQLite between two questions whether to go on.
+/// Number of SQLite's virtual-machine steps between two checks whether to continue.
 const STEPS: i32 = 20_000;
-/// After each table the disk is left to others for as long as it took, up to so long.
+/// Limit on the pause after each table. The pause lasts as long as the table took, to leave the disk to other work.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// How often one that pauses asks whether to go on.
+/// Interval between two checks for the end during a pause.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// Looks a file through, beginning with the table `first` where it is there, until `until` or until `stop` is set. Returns
-/// the table to begin with next time as well. Blocks.
+/// Checks a file, beginning with the table `first` if that exists, until the time `until` or until `stop` is set. Also
+/// returns the table to begin with next time. Blocks.
 pub(super) fn look_through(
     path: &Arc<PathBuf>,
     patience: Duration,
@@ -41,7 +41,8 @@ pub(super) fn look_through(
     let begin = tables.iter().position(|table| Some(table.as_str()) == first).unwrap_or(0);
     tables.rotate_left(begin);
     for (at, table) in tables.iter().enumerate() {
-        // A table that takes longer than there is time for must not keep those behind it from being looked at.
+        // A table that exceeds the time limit is skipped next time, so that it does not keep the tables after it from
+        // ever being checked.
         let partly = || Ok((Looked::Partly, tables.get(at + 1).cloned()));
         let begun = Instant::now();
         let question = format!("PRAGMA quick_check(\"{table}\")");
@@ -53,7 +54,7 @@ pub(super) fn look_through(
         }
         let (paused, pause) = (Instant::now(), begun.elapsed().min(LONGEST_PAUSE));
         while paused.elapsed() < pause && !is_over() {
-            // sleep: the disk is left to others
+            // sleep: leaves the disk to other work
             std::thread::sleep(ASK_EVERY.min(pause));
         }
         if is_over() && at + 1 < tables.len() {
@@ -76,7 +77,8 @@ fn is_interrupted(error: &rusqlite::Error) -> bool {
     matches!(error, rusqlite::Error::SqliteFailure(failure, _) if failure.extended_code & 0xff == ffi::SQLITE_INTERRUPT)
 }
 
-/// What SQLite found wrong. A page that the disk did not give is told by the number of the error.
+/// Converts a finding of SQLite into an error. If the disk failed to return a page, the finding contains the number of
+/// that error.
 fn judged(path: &Arc<PathBuf>, table: &str, said: &str) -> Error {
     let number = said.rsplit_once("error code=").and_then(|(_, number)| number.trim().parse::<i32>().ok());
     let is_disk = number.is_some_and(|code| code & 0xff == ffi::SQLITE_IOERR && code != ffi::SQLITE_IOERR_DATA);

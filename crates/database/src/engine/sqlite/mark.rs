@@ -1,5 +1,5 @@
-//! Owns the cheap answer to "was anything committed since?": the header of the index of SQLite's log, which lies in
-//! memory that all processes share and which each commit changes before it is acknowledged.
+//! Owns a cheap test for whether anything has been committed: the header of the WAL index. It lies in memory that all
+//! processes share, and each commit changes it before it is acknowledged.
 //!
 //! The header is described in the section "The WAL-Index Header" of SQLite's description of its WAL format: two equal
 //! copies of 48 bytes, the second of which is written first.
@@ -17,20 +17,21 @@ use rusqlite::ffi;
 use super::connection::{Connection, Role};
 use crate::engine::state::Mark;
 
-/// Words of one copy of the header.
+/// Number of 32-bit words in one copy of the header.
 const WORDS: usize = 12;
-/// The word that holds the flag for a header that was written at all, whatever the order of bytes.
+/// Index of the word that contains the `isInit` flag, which is non-zero in either byte order once the header has been
+/// written.
 const STATE: usize = 3;
-/// The unit in which SQLite maps its index.
+/// Unit in which SQLite maps the WAL index.
 const REGION: c_int = 32 * 1024;
 
-/// The mapping of the header, which lives as long as the connection that it was asked from.
+/// The mapping of the header, valid as long as the connection from which it was obtained.
 pub(super) struct Header {
     words: Option<NonNull<AtomicU32>>,
     _connection: Connection,
 }
 
-// SAFETY: the memory is shared between processes by design; it is only read here, word by word and atomically.
+// SAFETY: the memory is shared between processes by design. It is only read here, word by word and atomically.
 unsafe impl Send for Header {}
 // SAFETY: as above; the connection is never used again.
 unsafe impl Sync for Header {}
@@ -45,7 +46,7 @@ impl Header {
         Ok(Self { words, _connection: connection })
     }
 
-    /// None while a commit is under way.
+    /// Returns `None` while a commit is in progress.
     pub(super) fn mark(&self) -> Option<Mark> {
         let words = self.words?;
         // SAFETY: the mapping has `REGION` bytes, is aligned to a page and stays while the connection is open.
@@ -57,13 +58,13 @@ impl Header {
     }
 }
 
-/// Asks SQLite for its own mapping: to open the file once more would be wrong, since closing it again would drop the locks
-/// that this process holds on it.
+/// Obtains SQLite's own mapping of the header. Opening the file again would be wrong, since closing it would drop the
+/// locks that this process holds on it.
 fn words(raw: &rusqlite::Connection) -> Option<NonNull<AtomicU32>> {
-    // The log is opened by the first read.
+    // The WAL is opened by the first read.
     raw.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).ok()?;
     let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
-    // SAFETY: the handle is open, the name ends with a zero, and this control stores one pointer at the address given.
+    // SAFETY: the handle is open, the name ends with a zero, and this control stores one pointer at the given address.
     let answer = unsafe {
         let out = (&raw mut file).cast::<c_void>();
         ffi::sqlite3_file_control(raw.handle(), c"main".as_ptr(), ffi::SQLITE_FCNTL_FILE_POINTER, out)
@@ -72,8 +73,8 @@ fn words(raw: &rusqlite::Connection) -> Option<NonNull<AtomicU32>> {
         return None;
     }
     let mut region: *mut c_void = ptr::null_mut();
-    // SAFETY: the file belongs to the open connection; mapping a region that is mapped already only returns its address, and
-    // with 0 as the last number but one nothing is created.
+    // SAFETY: the file belongs to the open connection. Mapping a region that is already mapped only returns its
+    // address, and with 0 as the penultimate argument nothing is created.
     let answer = unsafe {
         let map = (*file).pMethods.as_ref()?.xShmMap?;
         map(file, 0, REGION, 0, &raw mut region)

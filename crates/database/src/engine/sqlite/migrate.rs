@@ -1,4 +1,4 @@
-//! Owns how a SQLite file takes the steps of its schema.
+//! Owns the migration of a SQLite file's schema.
 
 use model::{Result, Timestamp};
 use rusqlite::params;
@@ -10,8 +10,8 @@ use crate::migrate::{self, Applied, Migration, Plan, Taken};
 
 const HISTORY_TABLES: &str = "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_history'";
 
-/// Takes all steps that are missing, each in a transaction of its own. Where none is, nothing is written: opening a
-/// database does not wait for those who write it.
+/// Applies all missing steps, each in a transaction of its own. If none is missing, nothing is written, so that opening
+/// a database does not wait for writers.
 pub(super) fn migrate(connection: &mut Connection, turn: &Turn, plan: &Plan) -> Result<()> {
     if count(connection, HISTORY_TABLES)? > 0
         && plan.next(&history(connection)?, &connection.path().display().to_string())?.is_none()
@@ -26,9 +26,9 @@ pub(super) fn migrate(connection: &mut Connection, turn: &Turn, plan: &Plan) -> 
     Ok(())
 }
 
-/// Takes one step, if there is one to take.
+/// Applies the next step, if there is one.
 fn step(connection: &mut Connection, turn: &Turn, plan: &Plan) -> Result<Option<Taken>> {
-    // The lock is taken before the history is read, so that another process cannot take the same step.
+    // The lock is taken before the history is read, so that another process cannot apply the same step.
     turn.begin(connection).map_err(|e| classify(e, connection.path()))?;
     let raw = connection.raw();
     let path = connection.path();
@@ -51,7 +51,7 @@ fn step(connection: &mut Connection, turn: &Turn, plan: &Plan) -> Result<Option<
         Ok(next.map(|step| Taken { step, first: applied.is_empty() }))
     })();
     if taken.is_err() && !raw.is_autocommit() {
-        // The first error is the one to tell; closing the connection rolls back as well.
+        // The first error is the one to report. Closing the connection rolls back as well.
         let _ = raw.execute_batch("ROLLBACK");
     }
     taken

@@ -1,4 +1,4 @@
-//! Owns the embedded engine: a file, one thread that writes it, a pool of connections that read it.
+//! Owns the embedded engine: a file, one thread that writes it, and a pool of connections that read it.
 
 use model::Code;
 mod attendant;
@@ -48,7 +48,7 @@ use reserve::Reserve;
 use turn::Turn;
 use writer::Writer;
 
-/// A connection as the program opens them, without its settings.
+/// Opens a connection in the same way as the program, but without its settings.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) fn open_file(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
     connection::open_checked(path, rusqlite::OpenFlags::default())
@@ -57,20 +57,20 @@ pub(crate) fn open_file(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
 /// An open SQLite file.
 pub(super) struct Sqlite {
     pool: Arc<Pool>,
-    // None once the database is closed; the thread ends when it has served what waits.
+    // `None` once the database is closed; the thread ends after it has served the waiting transactions.
     queue: Mutex<Option<mpsc::Sender<Write>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     header: RwLock<Option<Header>>,
-    // Whether the room that is kept back was given up.
+    // Set while the disk is full and the reserved space has been released.
     full: Arc<AtomicBool>,
     path: Arc<PathBuf>,
     patience: Duration,
-    /// The table with which the next look that has a limit begins.
+    /// The table with which the next check with a time limit begins.
     next_to_look_at: Mutex<Option<String>>,
     metrics: Metrics,
 }
 
-/// Tells a thread to stop, however the wait for it ends.
+/// Tells a thread to stop, however the wait for the thread ends.
 struct StopWhenDropped(Arc<AtomicBool>);
 
 impl Drop for StopWhenDropped {
@@ -79,7 +79,8 @@ impl Drop for StopWhenDropped {
     }
 }
 
-/// Whether the file is there and holds something. A log without its file is what is left of a database, and nothing is made over it.
+/// Returns whether the file exists with content. A WAL without its file is the remainder of a database, and no new
+/// database is created over it.
 fn require_there(path: &Path, makes: bool) -> Result<bool> {
     let missing = |what: String| Err(Error::unavailable(what).with_code(Code::DatabaseMissing));
     let shown = path.display();
@@ -199,35 +200,35 @@ impl Sqlite {
             Ok(sent) => sent.map_err(|_| closed())?,
             Err(_) => return Err(overloaded()),
         }
-        // The thread goes on until all senders are gone, and the answer must not keep one.
+        // The thread runs until all senders are dropped, so this one must not be held during the wait for the result.
         drop(queue);
         answered(answer).await
     }
 
-    /// Copies the whole file as of one moment.
+    /// Copies a snapshot of the whole file.
     pub(super) async fn snapshot_to(&self, to: &Path) -> Result<()> {
         let (path, to, patience) = (Arc::clone(&self.path), to.to_owned(), self.patience);
         let copied = tokio::task::spawn_blocking(move || snapshot::copy(&path, &to, patience)).await;
         copied.unwrap_or_else(|_| Err(closed()))
     }
 
-    /// What [`super::Database::alone`] says.
+    /// Implements [`super::Database::alone`].
     pub(super) fn alone(&self, purpose: &'static str) -> Result<Option<Alone>> {
         Alone::beside(&self.path, purpose)
     }
 
-    /// Writes the whole file anew.
+    /// Rewrites the whole file.
     pub(super) async fn compact(&self) -> Result<()> {
         let (path, patience) = (Arc::clone(&self.path), self.patience);
         let written = tokio::task::spawn_blocking(move || snapshot::compact(&path, patience)).await;
         written.unwrap_or_else(|_| Err(closed()))
     }
 
-    /// What [`super::Database::look_through`] says.
+    /// Implements [`super::Database::look_through`].
     pub(super) async fn look_through(&self, at_most: Option<Duration>) -> Result<Looked> {
         let (path, patience) = (Arc::clone(&self.path), self.patience);
         let until = at_most.map(|most| Instant::now() + most);
-        // Nobody waits any more when this is dropped.
+        // Dropped when the caller stops waiting.
         let stop = StopWhenDropped(Arc::default());
         let flag = Arc::clone(&stop.0);
         let next = || self.next_to_look_at.lock().unwrap_or_else(PoisonError::into_inner);
@@ -240,14 +241,14 @@ impl Sqlite {
         Ok(looked)
     }
 
-    /// Whether the pages of the file have checksums.
+    /// Returns whether the pages of the file have checksums.
     pub(super) async fn has_checksums(&self) -> Result<bool> {
         let (path, patience) = (Arc::clone(&self.path), self.patience);
         let look = move || Connection::open(&path, Role::Reader, patience).map(|open| checksum::has(open.raw()));
         tokio::task::spawn_blocking(look).await.unwrap_or_else(|_| Err(closed()))
     }
 
-    /// What [`super::Database::mark`] says.
+    /// Implements [`super::Database::mark`].
     pub(super) fn mark(&self) -> Option<Mark> {
         self.header.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.mark()
     }
@@ -262,7 +263,7 @@ impl Sqlite {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.pool.close().await;
         if let Some(thread) = thread {
-            // Its panics were caught and told one by one; the thread itself has nothing to say.
+            // The thread's panics were caught and logged one by one, so its own result says nothing.
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Owns the connections that read a SQLite file.
+//! Owns the read connections of a SQLite file.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -16,19 +16,19 @@ use crate::engine::job::{ReadClosure, Returned, caught};
 use crate::engine::metrics::FileMetrics;
 use crate::engine::session::{Reader, Session};
 
-/// Threads that a runtime needs on this machine: one for each core, and two more. Short reads run on them, one fewer of
-/// each file at a time, so that other work goes on while reads wait for a disk.
+/// Number of threads that a runtime needs on this machine: one per core, and two more. Short reads run on these
+/// threads. Each file runs at most one fewer at a time, so that other work can proceed while reads wait for a disk.
 pub fn runtime_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get) + 2
 }
 
-/// A share of the reads of one kind, and a connection.
+/// A permit for reads of one kind, and one for a connection.
 pub(super) type Permit = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 
-/// Reading connections, opened when they are first needed.
+/// Read connections, opened on demand.
 pub(super) struct Pool {
     path: Arc<PathBuf>,
-    // None once the pool is closed.
+    // `None` once the pool is closed.
     idle: Mutex<Option<Vec<Connection>>>,
     readers: u32,
     permits: Arc<Semaphore>,
@@ -55,21 +55,21 @@ impl Pool {
         }
     }
 
-    /// Returns the right to use one connection on a thread of the runtime, if it is free at this moment.
+    /// Returns a permit to use one connection on a thread of the runtime, if one is free at this moment.
     pub(super) fn permit_at_once(&self) -> Option<Permit> {
         let short = Arc::clone(&self.short).try_acquire_owned().ok()?;
         Some((short, Arc::clone(&self.permits).try_acquire_owned().ok()?))
     }
 
-    /// The right to use one connection on a thread of the runtime. Waiting for it blocks no thread, and no holder waits
-    /// for another. Only for what runs as a task of its own, like [`Self::long_permit`]: a permit that is given to a
-    /// future which nobody polls at the moment is kept from everybody.
+    /// Waits for a permit to use one connection on a thread of the runtime. The wait blocks no thread, and no holder of
+    /// a permit waits for another. To be called only from a task of its own, like [`Self::long_permit`]: a permit
+    /// assigned to a future that is not being polled is unavailable to all others.
     pub(super) async fn permit(&self) -> Result<Permit> {
         let short = self.acquire(&self.short).await?;
         Ok((short, self.acquire(&self.permits).await?))
     }
 
-    /// The right to use one connection for long.
+    /// Waits for a permit to use one connection for a long read.
     pub(super) async fn long_permit(&self) -> Result<Permit> {
         let long = self.acquire(&self.long).await?;
         Ok((long, self.acquire(&self.permits).await?))
@@ -82,12 +82,12 @@ impl Pool {
         }
     }
 
-    /// Runs a short read on a thread of the runtime. The caller holds a permit.
+    /// Runs a short read on a thread of the runtime. The caller must hold a permit.
     pub(super) fn run_here(&self, closure: ReadClosure) -> Result<Returned> {
         self.attendant.attend(|| self.run(closure))
     }
 
-    /// Runs a read. The caller holds a permit.
+    /// Runs a read. The caller must hold a permit.
     pub(super) fn run(&self, closure: ReadClosure) -> Result<Returned> {
         let idle = self.idle().as_mut().ok_or_else(closed)?.pop();
         let mut connection = match idle {
@@ -100,7 +100,8 @@ impl Pool {
             let answer = caught(|| closure(&mut reader));
             reader.verdict(answer)
         };
-        // A connection that cannot end its snapshot would hold back the log for ever; it is closed instead of kept.
+        // A connection that cannot end its snapshot would hold back the WAL for ever, so it is closed instead of
+        // reused.
         let ended = connection.raw().is_autocommit() || connection.control("COMMIT").is_ok();
         self.metrics.cache(connection.cache_use());
         if let (true, Some(idle)) = (ended, self.idle().as_mut()) {
@@ -109,7 +110,7 @@ impl Pool {
         result
     }
 
-    /// Waits for the reads that run, within the patience, and closes the connections.
+    /// Waits up to `patience` for running reads, and closes the connections.
     pub(super) async fn close(&self) {
         let all = tokio::time::timeout(self.patience, self.permits.acquire_many(self.readers)).await;
         self.permits.close();
@@ -120,7 +121,7 @@ impl Pool {
     }
 
     fn idle(&self) -> MutexGuard<'_, Option<Vec<Connection>>> {
-        // A panic never happens while it is held; if it did, the list would still be whole.
+        // No code panics while it holds this lock; even if it did, the list would still be consistent.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

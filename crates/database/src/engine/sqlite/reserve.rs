@@ -1,10 +1,10 @@
-//! Owns the room on the disk that is kept back for when it is full: a file beside the database, `NAME-reserve`, that
-//! holds nothing.
+//! Owns the disk space reserved for a full disk: a file beside the database, `NAME-reserve`, without meaningful
+//! content.
 //!
-//! It covers what the database file still has to grow by when the log is copied into it, and a fixed part beyond that for
-//! the log of the transactions that go on then. A full disk refuses all others first; its room is given up for these
-//! only, and taken back before others go on. Processes that use one database share the file: its length says
-//! whether the room is there.
+//! The reserve covers the growth of the database file during a checkpoint of the WAL, plus a fixed part for the WAL of
+//! vital transactions. When the disk is full, all other transactions are refused first. The space is released only for
+//! the vital ones, and reclaimed before the others are accepted again. Processes that use one database share the file:
+//! its length says whether the reserve is intact.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,32 +17,32 @@ use std::time::{Duration, Instant};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
-/// Kept back beyond what the database file has to grow by.
+/// Fixed part of the reserve in bytes, beyond the growth of the database file.
 const KEPT: u64 = 4 << 20;
-/// The file grows by this much, so that few transactions have to wait for it.
+/// Step in bytes by which the reserve grows, so that few transactions have to wait for it.
 const STEP: u64 = 1 << 20;
-/// How often taking the room back is tried while the disk is full.
+/// Interval between attempts to reclaim the reserve while the disk is full.
 const TRY_EVERY: Duration = Duration::from_secs(1);
 
-/// The room that one database keeps back.
+/// The space reserved for one database.
 pub(super) struct Reserve {
     database: Arc<PathBuf>,
-    // None where the room cannot be had for another reason than a full disk; then writes go on without it.
+    // `None` if the space cannot be reserved for a reason other than a full disk; writes then go on without a reserve.
     file: Option<File>,
-    // What the database file has at least; it never shrinks.
+    // Lower bound of the size of the database file, which never shrinks.
     reaches: u64,
     tried: Option<Instant>,
     given_up: Arc<AtomicBool>,
 }
 
 impl Reserve {
-    /// Opens the file of a database that needs `bytes` when its log is copied, and takes the room.
+    /// Opens the reserve of a database that needs `bytes` after a checkpoint, and allocates the space.
     pub(super) fn open(database: &Arc<PathBuf>, bytes: u64, given_up: Arc<AtomicBool>) -> Self {
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(place(database));
         let file = opened.inspect_err(|error| tell_missing(database, error));
         let mut reserve = Self { database: Arc::clone(database), file: file.ok(), reaches: 0, tried: None, given_up };
         let wanted = KEPT + reserve.beyond_file(bytes);
-        // What an earlier process kept for a longer log is not needed any more.
+        // An earlier process may have reserved more, for a longer WAL. That is no longer needed.
         if let Some(file) = reserve.file.as_ref().filter(|_| reserve.length() > wanted) {
             let _ = file.set_len(wanted);
         }
@@ -52,18 +52,19 @@ impl Reserve {
         reserve
     }
 
-    /// Gives up the room of a database that is not open, if there is any.
+    /// Releases the reserve of a database that is not open. Returns whether there was any.
     pub(super) fn give_up_of(database: &Path) -> bool {
         let file = OpenOptions::new().write(true).open(place(database));
         file.is_ok_and(|file| file.metadata().is_ok_and(|data| data.len() > 0) && file.set_len(0).is_ok())
     }
 
-    /// Whether the room is there.
+    /// Returns whether the reserve is intact.
     pub(super) fn is_whole(&self) -> bool {
         self.file.is_none() || self.length() >= KEPT
     }
 
-    /// Whether a commit may leave a database of `bytes`: the room for copying the log is taken where it is missing.
+    /// Returns whether a commit may leave a database of `bytes`. Extends the reserve if it does not cover the
+    /// checkpoint.
     pub(super) fn covers(&mut self, bytes: u64) -> bool {
         let length = self.length();
         if self.file.is_none() || KEPT + bytes <= self.reaches + length {
@@ -73,22 +74,22 @@ impl Reserve {
         length >= wanted || self.take(wanted.next_multiple_of(STEP))
     }
 
-    /// Whether the database file can grow to `bytes` in what others left of the disk.
+    /// Returns whether the database file can grow to `bytes` in the free space of the disk.
     pub(super) fn has_room_for(&mut self, bytes: u64) -> bool {
         let needed = self.beyond_file(bytes);
-        // Where the system does not say, trying is all that is left.
+        // If the system does not report the free space, the checkpoint is attempted.
         needed == 0
             || rustix::fs::statvfs(self.database.as_path()).map_or(true, |disk| disk.f_bavail * disk.f_frsize >= needed)
     }
 
-    /// Gives up a part of the room; false when there is none. Uploads that began before the first part was given up can take that
-    /// one; those that begin after it are refused, so that the last parts stay for whom they are meant.
+    /// Releases a part of the reserve; false if there is none. Uploads that began before the release of the first part
+    /// may consume that part. Later ones are refused, so that the remaining parts are left to the vital transactions.
     pub(super) fn give_up(&mut self) -> bool {
         let Some(file) = &self.file else { return false };
-        // Before the room is there for anybody to take.
+        // The flag is set before any space becomes free for others.
         let was = self.given_up.swap(true, Ordering::Relaxed);
         let length = self.length();
-        // What exceeds the fixed part is for copying the log, which happens next.
+        // The excess over the fixed part is meant for the checkpoint, which follows next.
         if length == 0 || file.set_len(length.min(KEPT).saturating_sub(STEP)).is_err() {
             return false;
         }
@@ -98,7 +99,7 @@ impl Reserve {
         true
     }
 
-    /// Takes the room back for a database of `bytes`, if a try is due; whether it is there.
+    /// Reclaims the reserve for a database of `bytes`, if an attempt is due. Returns whether the reserve is intact.
     pub(super) fn take_back(&mut self, bytes: u64) -> bool {
         if self.tried.is_some_and(|tried| tried.elapsed() < TRY_EVERY) {
             return false;
@@ -120,7 +121,7 @@ impl Reserve {
         );
     }
 
-    /// Makes the file `length` bytes long, all of them on the disk; false when that is full.
+    /// Extends the file to `length` bytes, all allocated on the disk; false if the disk is full.
     fn take(&mut self, length: u64) -> bool {
         let Some(file) = &self.file else { return true };
         let before = self.length();
@@ -129,7 +130,7 @@ impl Reserve {
             other => other.map_err(io::Error::from),
         };
         let Err(error) = taken else { return true };
-        // What was got before the failure is of no use, and others need it.
+        // A partial allocation is useless, and others need the space.
         let _ = file.set_len(before);
         let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
         if !full {
@@ -139,7 +140,7 @@ impl Reserve {
         !full
     }
 
-    /// Bytes that a database file of `bytes` has to grow by.
+    /// Number of bytes by which the file has to grow for a database of `bytes`.
     fn beyond_file(&mut self, bytes: u64) -> u64 {
         self.reaches = std::fs::metadata(self.database.as_path()).map_or(0, |data| data.len());
         bytes.saturating_sub(self.reaches)
@@ -154,7 +155,7 @@ fn tell_missing(database: &Path, error: &io::Error) {
     tracing::warn!(database = %database.display(), %error, "no room can be kept back for when the disk is full");
 }
 
-/// For file systems that do not allocate ahead.
+/// Fallback for file systems without preallocation.
 fn write_zeros(file: &File, from: u64, to: u64) -> io::Result<()> {
     let zeros = vec![0; STEP as usize];
     let mut at = from;

@@ -1,4 +1,4 @@
-//! Owns what is done to a SQLite file as a whole: copying it, page by page, while others read and write it, and writing it anew.
+//! Owns operations on a SQLite file as a whole: copying it page by page during normal operation, and rewriting it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use super::commits::Commits;
 use super::connection::{Connection, Role, open_checked, open_unchecked};
 use super::turn::Turn;
 
-/// Copies the log of a file that nothing has open into the file, so that the file alone is the whole database. Blocks.
+/// Checkpoints the WAL of a file that no process has open, so that the file alone is the whole database. Blocks.
 pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
     let path = Arc::new(path.to_owned());
-    // Connections that end at the same moment leave the log to each other; this one ends alone.
+    // Connections that close at the same moment may each leave the checkpoint to the other. This one closes alone.
     let connection = Connection::open(&path, Role::Writer, PATIENCE)?;
     let truncated = connection.raw().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
     match truncated.map_err(|error| classify(error, &path))? {
@@ -30,7 +30,7 @@ pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
     }
 }
 
-/// Writes the whole file anew, without gaps. Others read meanwhile and cannot write. Blocks.
+/// Rewrites the whole file without gaps. Readers continue meanwhile, writers wait. Blocks.
 pub(super) fn compact(path: &Arc<PathBuf>, patience: Duration) -> Result<()> {
     let mut connection = Connection::open(path, Role::Writer, patience)?;
     let turn = Turn::open(path, patience);
@@ -45,18 +45,20 @@ pub(super) fn compact(path: &Arc<PathBuf>, patience: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Writes the whole file anew, in one transaction; its pages have checksums from then on.
+/// Rewrites the whole file in one transaction. Its pages have checksums from then on.
 fn write_anew(connection: &mut Connection, turn: &Turn) -> rusqlite::Result<()> {
     checksum::want(connection.raw());
-    // The new file is put together in one that has no name, and not in memory.
+    // The new content is assembled in an unnamed temporary file instead of in memory.
     connection.raw().pragma_update(None, "temp_store", "file")?;
     turn.run(connection, "VACUUM")
 }
 
-/// A file up to so many bytes of a version that wrote no checksums is written anew when it is opened; a larger one by whoever compacts it.
+/// Maximum size in bytes up to which a file from a version without checksums is converted when it is opened. A larger
+/// file gets checksums only by compaction.
 const CONVERTED_AT_MOST: u64 = 256 << 20;
 
-/// Gives the pages of a file checksums, if they have none and that is soon done. The file is as good without: a failure is told only.
+/// Adds checksums to the pages of a file that has none, if that will not take long. The file is usable without them, so
+/// a failure is only logged.
 pub(super) fn add_checksums(connection: &mut Connection, turn: &Turn, patience: Duration) {
     if checksum::has(connection.raw()) {
         return;
@@ -71,7 +73,7 @@ pub(super) fn add_checksums(connection: &mut Connection, turn: &Turn, patience: 
         }
         Err(error) => return tracing::warn!(database, %error, "whether the database has checksums cannot be told"),
     }
-    // Written anew, damage would look like what was meant to be there.
+    // Checked first, because a rewrite would give damaged content valid checksums.
     match looks_whole(connection) {
         Ok(true) => {}
         Ok(false) => {
@@ -90,22 +92,23 @@ pub(super) fn add_checksums(connection: &mut Connection, turn: &Turn, patience: 
     }
 }
 
-/// Whether the pages, rows and indexes of a file that has no checksums fit each other.
+/// Returns whether the pages, rows and indexes of a file without checksums are consistent.
 fn looks_whole(connection: &Connection) -> rusqlite::Result<bool> {
     connection.raw().query_row("PRAGMA quick_check(1)", [], |row| Ok(row.get::<_, String>(0)? == "ok"))
 }
 
-/// How often a copy that meets a lock is tried again, and how long it waits in between.
+/// Number of retries of a copy that meets a lock, followed by the lock timeout and the pause between retries.
 const TRIES: u32 = 200;
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Copies what the file at `path` holds at one moment into the new file `to`, which is not flushed. One read transaction
-/// covers all pages: writers go on, and what they write meanwhile stays in the log until the copy is complete. All pages
-/// of the copy are compared with their checksums at last. Blocks.
+/// Copies a snapshot of the file at `path` into the new file `to`, which is not flushed. One read transaction covers
+/// all pages: writers go on, and their changes stay in the WAL until the copy is complete. Finally the checksums of all
+/// pages of the copy are verified. Blocks.
 ///
-/// Errors: those of the source; with code [`Code::CopyFailed`] when it is the copy that its disk does not take or give back,
-/// and with that of a full disk.
+/// # Errors
+/// Those of the source. With code [`Code::CopyFailed`] if the copy's disk fails to store it or read it back, and with
+/// the code of a full disk if the copy's disk is full.
 pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result<()> {
     let source = Connection::open(path, Role::Reader, patience)?;
     let of_copy = |error: rusqlite::Error| match is_full(&error) {
@@ -131,7 +134,7 @@ pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result
 
 fn open_copy(to: &Path) -> rusqlite::Result<rusqlite::Connection> {
     let target = open_checked(to, OpenFlags::default())?;
-    // A copy that is cut short is thrown away.
+    // An incomplete copy is discarded, so it needs no durability.
     target.pragma_update(None, "synchronous", "off")?;
     target.pragma_update(None, "journal_mode", "off")?;
     Ok(target)
@@ -148,7 +151,7 @@ fn transfer(source: &Connection, target: &mut rusqlite::Connection) -> rusqlite:
     Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None))
 }
 
-/// Returns whether a file could not be given its length. A source that is only read never is.
+/// Returns whether truncating a file to its length failed. That cannot happen to the source, which is only read.
 fn is_truncation(error: &rusqlite::Error) -> bool {
     error.sqlite_error().is_some_and(|failure| failure.extended_code == ffi::SQLITE_IOERR_TRUNCATE)
 }
@@ -162,8 +165,8 @@ fn copy_failed(to: &Path, why: &str) -> Error {
     Error::unavailable(text).with_code(Code::CopyFailed)
 }
 
-/// Refuses a file of which a page is not what its checksum says; one without checksums passes. Nobody may have it open.
-/// Blocks.
+/// Refuses a file with a page that does not match its checksum. A file without checksums passes. No process may have
+/// the file open. Blocks.
 pub(in crate::engine) fn require_intact_pages(path: &Path) -> Result<()> {
     let wrong = wrong_pages(path).map_err(|error| unread(path, error))?;
     match wrong.first {
@@ -178,8 +181,8 @@ pub(in crate::engine) fn require_intact_pages(path: &Path) -> Result<()> {
     }
 }
 
-/// Writes the checksums of those pages anew that are not what their checksums say, if the file is whole without them:
-/// SQLite finds its pages, rows and indexes in order. Returns how many. Nobody may have the file open. Blocks.
+/// Rewrites the checksums of all pages that do not match theirs, provided that SQLite finds the pages, rows and indexes
+/// of the file in order. Returns the number of these pages. No process may have the file open. Blocks.
 pub(in crate::engine) fn rebuild_checksums(path: &Path) -> Result<u64> {
     let wrong = wrong_pages(path).map_err(|error| unread(path, error))?;
     if wrong.count == 0 {

@@ -1,10 +1,10 @@
-//! Owns whose turn it is to write a SQLite file that several processes write: the lock on a file beside the database,
-//! `NAME-turn`, that holds nothing.
+//! Owns fair turn-taking between processes that write one SQLite file: a lock on an empty file beside the database,
+//! `NAME-turn`.
 //!
-//! SQLite itself lets those who find the file locked look again from time to time. A process that begins its next
-//! transaction right after it has committed one would keep the others out for as long as it has work. Here each waits for
-//! its turn first and gives the turn on once its transaction has begun: who commits and comes again finds the turn
-//! with the one that waits.
+//! SQLite itself makes processes that find the file locked poll from time to time. A process that begins its next
+//! transaction right after a commit would starve the others for as long as it has work. Here each process first waits
+//! for its turn, and passes the turn on once its transaction has begun. A process that has committed and wants to write
+//! again then finds that a waiting process holds the turn.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
@@ -13,18 +13,19 @@ use std::time::{Duration, Instant};
 use super::classify::is_busy;
 use super::connection::Connection;
 
-/// How often one that waits looks again.
+/// Polling interval of a waiting process.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// A process's place in the row of those who write one database.
+/// A process's handle on the turns at one database.
 pub(super) struct Turn {
-    // None where the file cannot be had; then nobody waits for a turn.
+    // `None` if the file cannot be opened; then the processes do not take turns.
     file: Option<File>,
     patience: Duration,
 }
 
 impl Turn {
-    /// Opens the file of the database at `path`. One waits up to `patience` for the turn, and as long for the database.
+    /// Opens the turn file of the database at `path`. A caller waits up to `patience` for the turn, and as long again
+    /// for the database.
     pub(super) fn open(path: &Path, patience: Duration) -> Self {
         let mut place = path.as_os_str().to_owned();
         place.push("-turn");
@@ -36,15 +37,16 @@ impl Turn {
         Self { file: opened.ok(), patience }
     }
 
-    /// Begins a transaction that writes.
+    /// Begins a write transaction.
     pub(super) fn begin(&self, connection: &mut Connection) -> rusqlite::Result<()> {
         self.run(connection, "BEGIN IMMEDIATE")
     }
 
-    /// Runs one statement that needs the database for itself, and keeps the turn until it has ended.
+    /// Runs one statement that needs exclusive access to the database, and keeps the turn until the statement has
+    /// ended.
     pub(super) fn run(&self, connection: &mut Connection, statement: &'static str) -> rusqlite::Result<()> {
         let held = self.take();
-        // SQLite's own waiting looks ever more seldom.
+        // SQLite's own busy handler polls ever less frequently.
         connection.raw().busy_timeout(Duration::ZERO)?;
         let asked = Instant::now();
         let begun = loop {
@@ -62,7 +64,8 @@ impl Turn {
         begun
     }
 
-    /// Waits for the turn. After the patience is over one goes on without it: the lock of the database is what counts.
+    /// Waits for the turn. After `patience` the caller proceeds without it: the lock on the database is the one that
+    /// counts.
     fn take(&self) -> Option<&File> {
         let file = self.file.as_ref()?;
         let asked = Instant::now();
@@ -100,7 +103,7 @@ mod tests {
                 while !ended.load(Ordering::Relaxed) {
                     turn.begin(&mut connection).unwrap();
                     connection.raw().execute("INSERT INTO t VALUES (1)", []).unwrap();
-                    // sleep: the time that a large transaction takes
+                    // sleep: the duration of a large transaction
                     std::thread::sleep(Duration::from_millis(5));
                     connection.control("COMMIT").unwrap();
                     commits += 1;
@@ -114,7 +117,7 @@ mod tests {
                 connection.control("COMMIT").unwrap();
             }
             ended.store(true, Ordering::Relaxed);
-            // By turns; the other got in more often only while this one was not waiting yet.
+            // The processes take turns. The other one got in more often only while this one was not waiting yet.
             let commits = busy.join().unwrap();
             assert!(commits < 300, "{commits} commits of the other beside 50");
         });

@@ -1,4 +1,4 @@
-//! Owns how values travel to and from SQLite.
+//! Owns the conversion of values to and from SQLite.
 
 use model::{Code, Error, Result};
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -6,7 +6,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use crate::Value;
 use crate::value::Column;
 
-/// A parameter on its way into a statement.
+/// A parameter to be bound to a statement.
 pub(super) struct Bound<'v>(pub(super) &'v Value<'v>);
 
 impl rusqlite::ToSql for Bound<'_> {

@@ -1,8 +1,8 @@
-//! Owns the one thread that changes a SQLite file, and its group commit: the transactions that wait share one commit
-//! and so one flush to the disk, all but the first inside a savepoint of its own.
+//! Owns the single thread that changes a SQLite file, and its group commit: waiting transactions share one commit and
+//! thus one flush to the disk. Each but the first runs inside its own savepoint.
 //!
-//! A transaction that finds the disk full is tried again alone. One that is vital may then use the room that is
-//! kept back; all others are refused until that room is there again.
+//! A transaction that finds the disk full is retried alone. A vital one may then use the reserved space. All others are
+//! refused until the reserve is intact again.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,24 +24,24 @@ use super::connection::{Connection, Role};
 use super::reserve::Reserve;
 use super::turn::Turn;
 
-/// A batch takes no more transactions after this time, so that the first does not wait long for its answer.
+/// Time after which a batch accepts no more transactions, so that the first does not wait long for its result.
 const BATCH_TIME: Duration = Duration::from_millis(10);
 
-/// How long a transaction waits between two parts of the room that is kept back.
+/// Time that a transaction waits before the release of a further part of the reserved space.
 const SETTLE: Duration = Duration::from_millis(20);
 
-/// The thread's state.
+/// The state of the thread.
 pub(super) struct Writer {
     connection: Connection,
     path: Arc<PathBuf>,
     patience: Duration,
     turn: Turn,
     commits: Commits,
-    // Changes of the connection when the transaction began.
+    // The connection's change counter at the start of the transaction.
     changes: u64,
     batch: usize,
     log_pages: Arc<AtomicU32>,
-    // How many of them are in the metrics.
+    // Number of WAL pages already included in the metrics.
     counted_pages: u32,
     checkpoints: Checkpoints,
     reserve: Reserve,
@@ -49,9 +49,9 @@ pub(super) struct Writer {
     file: FileMetrics,
 }
 
-/// How a transaction ended inside its savepoint.
+/// The outcome of a transaction in a batch.
 enum Ran {
-    /// Its own outcome; the batch goes on.
+    /// The transaction has its own outcome, and the batch continues.
     Settled(Result<()>),
     /// The error ended the transaction of the whole batch.
     Broke(Error),
@@ -90,7 +90,7 @@ impl Writer {
         })
     }
 
-    /// Serves until every sender is gone and the queue is empty.
+    /// Serves transactions until every sender is dropped and the queue is empty.
     pub(super) fn run(mut self, mut queue: mpsc::Receiver<Write>) {
         while let Some(first) = queue.blocking_recv() {
             self.serve(first, &mut queue);
@@ -132,8 +132,9 @@ impl Writer {
         self.commit(done);
     }
 
-    /// Runs one transaction, inside a savepoint when there are changes of others before it: without one SQLite keeps no second
-    /// copy of each page that it changes, and what fails takes nothing with it but itself.
+    /// Runs one transaction of a batch. It needs a savepoint only if the batch already contains changes of others. The
+    /// first one runs without: SQLite then keeps no second copy of each changed page, and its failure affects no other
+    /// transaction.
     fn run_one(&mut self, job: &mut Write, first: bool) -> Ran {
         if !first && let Err(error) = self.connection.control("SAVEPOINT one") {
             return Ran::Broke(classify(error, &self.path));
@@ -142,7 +143,7 @@ impl Writer {
             let mut transaction = Transaction::new(Session::Sqlite(&mut self.connection));
             job.run(&mut transaction)
         };
-        // Some errors, a full disk among them, can roll everything back on their own.
+        // Some errors, such as a full disk, can roll back everything by themselves.
         let outcome = match outcome {
             Err(error) if first || error.code() == Code::DiskFull => return Ran::Broke(error),
             outcome if self.connection.raw().is_autocommit() => {
@@ -172,8 +173,8 @@ impl Writer {
                 }
                 self.committed();
             }
-            // A constraint that is checked at the end of the transaction: only those who broke it shall fail.
-            // On a full disk only those shall that do not fit, and none that is vital.
+            // A constraint that is checked at the end of the transaction must fail only the transactions that violate
+            // it. On a full disk only those that do not fit must fail, and no vital one.
             Err(error) if is_full(&error) || is_constraint(&error) && changed > 1 => {
                 self.recover(None);
                 self.again(done);
@@ -189,7 +190,7 @@ impl Writer {
         }
     }
 
-    /// Runs each alone, after a batch was rolled back for the fault of one of them.
+    /// Runs each transaction alone, after a batch was rolled back because of one of them.
     fn again(&mut self, jobs: Vec<(Write, Result<()>)>) {
         for (mut job, outcome) in jobs {
             if outcome.is_err() {
@@ -202,7 +203,7 @@ impl Writer {
         }
     }
 
-    /// Runs one transaction by itself, if need be in the room that is kept back.
+    /// Runs one transaction alone, if necessary in the reserved space.
     fn alone(&mut self, job: &mut Write) -> Result<()> {
         if !job.is_vital() && !self.reserve.is_whole() {
             return Err(full(&self.path));
@@ -210,7 +211,7 @@ impl Writer {
         let mut outcome = self.attempt(job);
         while outcome.as_ref().is_err_and(|error| error.code() == Code::DiskFull) && job.is_vital() {
             if !self.reserve.is_whole() {
-                // Uploads that were on their way took the part before; they end soon.
+                // Uploads in progress consumed the previous part. They end soon.
                 std::thread::sleep(SETTLE);
             }
             if !self.reserve.give_up() {
@@ -240,7 +241,7 @@ impl Writer {
         }
     }
 
-    /// Begins a transaction, once it is this process's turn.
+    /// Begins a transaction when this process has its turn.
     fn begin(&mut self) -> rusqlite::Result<()> {
         let waiting = Instant::now();
         let begun = self.turn.begin(&mut self.connection);
@@ -249,9 +250,9 @@ impl Writer {
         begun
     }
 
-    /// Commits, if the disk has room for copying the log afterwards; otherwise the error is that of a full disk.
+    /// Commits if the disk has room for the checkpoint that follows; otherwise fails as with a full disk.
     fn commit_covered(&mut self) -> rusqlite::Result<()> {
-        // While the room is given up only vital transactions run, and they are what it is for.
+        // While the reserve is released only vital transactions run, and the reserve is meant for them.
         let bytes = self.connection.bytes()?;
         if self.reserve.is_whole() && !self.reserve.covers(bytes) {
             return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None));
@@ -266,10 +267,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Looks after the log, and on a full disk after the room that is kept back.
+    /// Manages the WAL after a commit, and on a full disk the reserve too.
     fn committed(&mut self) {
         let pages = self.log_pages.load(Ordering::Relaxed);
-        // Fewer pages than before: the log was started over.
+        // Fewer pages than before mean that the WAL was restarted.
         let new = if pages < self.counted_pages { pages } else { pages - self.counted_pages };
         self.counted_pages = pages;
         self.file.logged(u64::from(new) * self.connection.frame_bytes());
@@ -282,7 +283,8 @@ impl Writer {
         }
     }
 
-    /// Empties the log, if the disk has room for all of it in the database file: half a copy would use up the room for nothing.
+    /// Truncates the WAL if the disk has room for all of it in the database file. A partial checkpoint would use up the
+    /// space in vain.
     fn empty_log(&mut self) {
         if self.connection.bytes().is_ok_and(|bytes| self.reserve.has_room_for(bytes)) {
             self.checkpoints.empty_log(&self.connection, self.patience);
@@ -293,7 +295,7 @@ impl Writer {
         self.connection.bytes().is_ok_and(|bytes| self.reserve.take_back(bytes))
     }
 
-    /// Makes the connection usable again; a new one replaces it after an error of the disk.
+    /// Makes the connection usable again. After a disk error a new connection replaces it.
     fn recover(&mut self, error: Option<&rusqlite::Error>) {
         let ended = self.connection.raw().is_autocommit() || self.connection.control("ROLLBACK").is_ok();
         if ended && !error.is_some_and(is_disk_error) {
@@ -301,12 +303,12 @@ impl Writer {
         }
         match open_watched(&self.path, self.patience, &self.log_pages) {
             Ok(connection) => self.connection = connection,
-            // The old connection fails the next transactions with the reason, until one of them gets through.
+            // The old connection fails further transactions with the reason, until one of them succeeds.
             Err(error) => tracing::error!(error = error.report(), "the database could not be opened again"),
         }
     }
 
-    /// Answers all who wait now: were they tried one by one, each would wait in vain as long as the first.
+    /// Refuses all waiting transactions. If they were tried one by one, each would wait in vain as long as the first.
     fn refuse_all(&mut self, first: Write, queue: &mut mpsc::Receiver<Write>, error: &rusqlite::Error) {
         if !is_busy(error) {
             self.recover(Some(error));
@@ -337,7 +339,7 @@ fn open_watched(path: &Arc<PathBuf>, patience: Duration, log_pages: &Arc<AtomicU
     })
 }
 
-/// One failure answers many transactions, and the driver's error cannot be cloned.
+/// Copies an error, because one failure is the result of many transactions and the driver's error cannot be cloned.
 fn copy_of(error: &rusqlite::Error) -> rusqlite::Error {
     match error {
         rusqlite::Error::SqliteFailure(failure, text) => rusqlite::Error::SqliteFailure(*failure, text.clone()),

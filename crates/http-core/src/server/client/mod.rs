@@ -1,6 +1,6 @@
-//! From where a request came: the address of the client behind trusted proxies, and the origin that browsers know us by.
+//! Origin of a request: the address of the client behind trusted proxies, and the server's origin as browsers know it.
 //!
-//! Nothing that a client writes into its own request is believed; what a trusted proxy adds is. Must not know accounts.
+//! Nothing that a client writes into its own request is trusted; what a trusted proxy adds is. Must not know accounts.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -11,24 +11,24 @@ use axum::http::{Extensions, HeaderMap, HeaderValue, header};
 use super::request::REQUEST_ID;
 use super::trust::{AddressSource, Announced, PublicUrl, Trust};
 
-/// What is known about the way of a request, once for each.
+/// Origin of a request, determined once per request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// The client's address.
     pub address: IpAddr,
-    /// Whether the other end of the connection is a trusted proxy.
+    /// True if the peer of the connection is a trusted proxy.
     pub through_proxy: bool,
-    /// Whether the other end of the connection is this machine.
+    /// True if the peer of the connection is this machine.
     pub from_here: bool,
     /// Scheme and host under which browsers know this server, such as `https://documents.example.org`.
     pub origin: String,
-    /// Whether the origin is set and does not depend on the request.
+    /// True if the origin is configured and does not depend on the request.
     pub origin_is_set: bool,
 }
 
 impl Arrival {
-    /// Finds out, and leaves nothing in the request that is not to be believed: the field `Host` is the one that counts
-    /// afterwards, and `x-request-id` of strangers is gone.
+    /// Determines the origin, and removes everything untrusted from the request: afterwards the field `Host` has the
+    /// authoritative value, and an `x-request-id` from untrusted peers is gone.
     pub fn settle(request: &mut Request, trust: &Trust, public: Option<&PublicUrl>, tls: bool) -> Self {
         let peer = peer(request.extensions());
         let through_proxy = trust.has(peer);
@@ -78,7 +78,7 @@ impl Arrival {
         arrival
     }
 
-    /// What [`Arrival::settle`] found for the request of these extensions.
+    /// Returns the result of [`Arrival::settle`] for the request with these extensions.
     pub fn of(extensions: &Extensions) -> Option<&Self> {
         extensions.get()
     }
@@ -86,14 +86,14 @@ impl Arrival {
 
 /// The other end of the connection.
 fn peer(extensions: &Extensions) -> IpAddr {
-    // Every served connection has an address; only a router that is called directly has none.
+    // Every served connection has an address. Only a router that is called directly has none.
     let peer = extensions.get::<ConnectInfo<SocketAddr>>();
     peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(address)| address.ip().to_canonical())
 }
 
 fn own_host(request: &Request) -> Option<String> {
     let field = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    // HTTP/2 says it in the address of the request.
+    // HTTP/2 carries the host in the URI of the request.
     field.or_else(|| request.uri().authority().map(Authority::as_str)).map(str::to_owned)
 }
 
@@ -101,8 +101,8 @@ fn is_authority(text: &str) -> bool {
     text.parse::<Authority>().is_ok_and(|found| !found.host().is_empty() && !text.contains('@'))
 }
 
-/// The client among hops from the nearest on: the first that is no trusted proxy. What is garbled or hidden ends the walk at
-/// the last hop that is believed.
+/// Returns the client's address from the hops, nearest first: the first hop that is not a trusted proxy. A malformed or
+/// obfuscated hop ends the search at the last trusted one.
 fn client(peer: IpAddr, trust: &Trust, hops: impl Iterator<Item = Option<IpAddr>>) -> IpAddr {
     let mut believed = peer;
     for hop in hops {
@@ -115,7 +115,7 @@ fn client(peer: IpAddr, trust: &Trust, hops: impl Iterator<Item = Option<IpAddr>
     believed
 }
 
-/// The addresses of `X-Forwarded-For`, the last one first; none for what is no address.
+/// The addresses in `X-Forwarded-For`, last one first; `None` for a malformed one.
 fn x_forwarded_for(headers: &HeaderMap) -> impl Iterator<Item = Option<IpAddr>> {
     let lines = headers.get_all("x-forwarded-for").iter().rev();
     lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b',')).map(|hop| {
@@ -124,7 +124,7 @@ fn x_forwarded_for(headers: &HeaderMap) -> impl Iterator<Item = Option<IpAddr>> 
     })
 }
 
-/// The last value of a list in a header field, which the nearest proxy wrote.
+/// Returns the last value of a list in a header field, which the nearest proxy wrote.
 fn last<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let line = headers.get_all(name).iter().next_back()?.to_str().ok()?;
     line.rsplit(',').next().map(str::trim).filter(|value| !value.is_empty())
@@ -138,14 +138,14 @@ struct Hop {
     host: Option<String>,
 }
 
-/// The elements of `Forwarded`, the last one first. They are cut off from the right, so that nothing which a client wrote on
-/// the left, such as a quotation mark without its pair, changes what the proxies wrote.
+/// The elements of `Forwarded`, last one first. They are split from the right, so that nothing that a client wrote on
+/// the left, such as an unpaired quotation mark, changes what the proxies wrote.
 fn forwarded(headers: &HeaderMap) -> impl Iterator<Item = Hop> {
     let lines = headers.get_all("forwarded").iter().rev();
     lines.flat_map(|line| from_right(line.as_bytes(), b',')).map(|element| hop(element).unwrap_or_default())
 }
 
-/// Parts between separators that are outside of quotation marks, from the right on.
+/// Parts between separators outside quotation marks, from the right.
 fn from_right(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -160,7 +160,7 @@ fn from_right(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// An element; none when it is garbled or says something twice.
+/// Parses an element; `None` if it is malformed or repeats a parameter.
 fn hop(element: &[u8]) -> Option<Hop> {
     let (mut hop, mut seen) = (Hop::default(), Vec::new());
     for pair in from_right(element, b';') {
@@ -188,7 +188,7 @@ fn hop(element: &[u8]) -> Option<Hop> {
     Some(hop)
 }
 
-/// An address with or without a port, IPv6 with or without brackets.
+/// Parses an address with or without a port, IPv6 with or without brackets.
 fn address(text: &str) -> Option<IpAddr> {
     let bare = text.parse::<IpAddr>().ok();
     let found = bare.or_else(|| text.parse::<SocketAddr>().ok().map(|socket| socket.ip()));

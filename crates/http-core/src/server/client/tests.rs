@@ -1,4 +1,4 @@
-//! No address that a client can choose: header fields, trust and mode.
+//! No client can choose the address it appears under: header fields, trust and mode.
 
 use axum::body::Body;
 
@@ -40,7 +40,7 @@ fn the_client_is_the_first_address_from_the_right_that_is_no_trusted_proxy() {
     let hundred = format!("6.6.6.6, {CLIENT}{}", ", 10.0.0.9".repeat(100));
     for (peer, lines, client) in [
         (PROXY, &[CLIENT][..], CLIENT),
-        // The left-most address is the attacker's.
+        // The leftmost address comes from the attacker.
         (PROXY, &["6.6.6.6, 203.0.113.7"], CLIENT),
         (PROXY, &["6.6.6.6", "203.0.113.7"], CLIENT),
         (PROXY, &["6.6.6.6, 203.0.113.7, 10.0.0.2", "10.0.0.3"], CLIENT),
@@ -51,7 +51,7 @@ fn the_client_is_the_first_address_from_the_right_that_is_no_trusted_proxy() {
         ("::ffff:10.0.0.1", &[CLIENT], CLIENT),
         ("2001:db8::1", &[CLIENT], CLIENT),
         (PROXY, &["2001:db8::77"], "2001:db8::77"),
-        // Garbled, hidden or missing: the last hop that is believed.
+        // Malformed, obfuscated or missing: the last trusted hop.
         (PROXY, &[], PROXY),
         (PROXY, &[""], PROXY),
         (PROXY, &["203.0.113.7, unknown"], PROXY),
@@ -60,7 +60,7 @@ fn the_client_is_the_first_address_from_the_right_that_is_no_trusted_proxy() {
         (PROXY, &["203.0.113.7, 1.2.3.4.5"], PROXY),
         (PROXY, &["203.0.113.7, ü"], PROXY),
         (PROXY, &["10.0.0.2, 10.0.0.3"], "10.0.0.2"),
-        // From others the field is worth nothing.
+        // The field is ignored when it comes from other peers.
         ("198.51.100.1", &[CLIENT], "198.51.100.1"),
         ("127.0.0.1", &[CLIENT], "127.0.0.1"),
     ] {
@@ -80,7 +80,7 @@ fn the_standard_field_is_read_from_the_right_whatever_stands_on_the_left() {
         (&["for=\"[2001:db8::77]:80\""], "2001:db8::77"),
         (&["for=6.6.6.6, for=203.0.113.7, for=10.0.0.2"], CLIENT),
         (&["for=6.6.6.6", "for=203.0.113.7;host=\"a,b\""], CLIENT),
-        // A quotation mark without its pair hides nothing of what the proxy wrote.
+        // An unpaired quotation mark hides nothing that the proxy wrote.
         (&["for=\"6.6.6.6, for=203.0.113.7"], CLIENT),
         (&["for=unknown"], PROXY),
         (&["for=_abc, for=10.0.0.2"], "10.0.0.2"),
@@ -92,7 +92,7 @@ fn the_standard_field_is_read_from_the_right_whatever_stands_on_the_left() {
         assert_eq!(found(AddressSource::Forwarded, PROXY, "forwarded", lines), client, "{lines:?}");
         assert_eq!(found(AddressSource::Forwarded, "198.51.100.1", "forwarded", lines), "198.51.100.1");
     }
-    // One way of writing does not stand for the other.
+    // Neither field is accepted in place of the other.
     assert_eq!(found(AddressSource::Forwarded, PROXY, "x-forwarded-for", &[CLIENT]), PROXY);
     assert_eq!(found(AddressSource::XForwardedFor, PROXY, "forwarded", &["for=203.0.113.7"]), PROXY);
 }

@@ -1,5 +1,5 @@
-//! One connection, from its first byte on: what proxies say in front of it, TLS, and how long a client may let it wait.
-//! Must not know what is asked on it.
+//! One connection from its first byte on: the PROXY protocol in front of it, TLS, and limits on how long a client may
+//! stall it. Must not know what is requested on it.
 
 pub mod preface;
 pub mod proxy;

@@ -1,7 +1,7 @@
-//! A bound on how long a new connection may take to say which HTTP it speaks.
+//! Limit on the time in which a new connection must show its HTTP version.
 //!
-//! hyper tells HTTP/1 from HTTP/2 by the first bytes and waits for them without a limit of its own; without this guard
-//! a client could hold connections open for ever by sending nothing, or a single letter.
+//! hyper distinguishes HTTP/1 from HTTP/2 by the first bytes and waits for them without a limit of its own. Without
+//! this guard a client could hold connections open for ever by sending nothing, or a single letter.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -13,10 +13,10 @@ use axum_server::accept::Accept;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// Length of the HTTP/2 preface: after this many bytes hyper knows the version and its own timeouts hold.
+/// Length of the HTTP/2 preface. After this many bytes hyper knows the version and its own timeouts apply.
 const PREFACE: usize = 24;
 
-/// Wraps an acceptor; the streams that it accepts must deliver their first bytes in time.
+/// Wraps an acceptor. The streams that it accepts must deliver their first bytes in time.
 #[derive(Clone, Debug)]
 pub struct PrefaceGuard<A> {
     inner: A,
@@ -24,7 +24,7 @@ pub struct PrefaceGuard<A> {
 }
 
 impl<A> PrefaceGuard<A> {
-    /// Guards the connections of `inner`, counting from the end of any TLS handshake.
+    /// Guards the connections of `inner`. The limit starts after any TLS handshake.
     pub fn new(inner: A, limit: Duration) -> Self {
         Self { inner, limit }
     }
@@ -48,7 +48,7 @@ where
     }
 }
 
-/// A stream that fails with `TimedOut` when its first bytes do not come.
+/// A stream that fails with `TimedOut` when its first bytes do not arrive.
 pub struct Guarded<S> {
     stream: S,
     left: usize,
@@ -129,7 +129,7 @@ mod tests {
         client.write_all(&[b'x'; PREFACE]).await.unwrap();
         let mut bytes = [0; PREFACE];
         server.read_exact(&mut bytes).await.unwrap();
-        // sleep: the clock is paused, nothing waits here
+        // sleep: the clock is paused, no real time passes
         tokio::time::sleep(Duration::from_secs(300)).await;
         client.write_all(b"more").await.unwrap();
         server.read_exact(&mut bytes[..4]).await.unwrap();

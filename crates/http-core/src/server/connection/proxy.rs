@@ -1,6 +1,6 @@
-//! The PROXY protocol, versions 1 and 2: a trusted proxy says in front of each connection whose it is.
+//! The PROXY protocol, versions 1 and 2: a trusted proxy announces the client's address in front of each connection.
 //!
-//! It is demanded from trusted proxies and refused from everybody else, whose bytes would be no HTTP. Knows no HTTP.
+//! It is required from trusted proxies and refused from all others, whose bytes would not be HTTP. Knows no HTTP.
 
 use std::future::Future;
 use std::io::{self, ErrorKind};
@@ -19,12 +19,12 @@ use crate::server::trust::{AddressSource, Announced, Trust};
 
 /// The first bytes of version 2.
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
-/// Longest line of version 1, with its end.
+/// Longest line of version 1, including its end.
 const MOST_LINE: usize = 107;
-/// Most bytes behind the head of version 2: addresses, and particulars that are passed over.
+/// Limit on the bytes after the header of version 2: addresses, and extensions that are skipped.
 const MOST_REST: usize = 4_096;
 
-/// Accepts connections, and reads from those of trusted proxies whose they are.
+/// Accepts connections. From those of trusted proxies it reads the client's address.
 #[derive(Clone)]
 pub struct ProxyAcceptor<A> {
     inner: A,
@@ -33,7 +33,7 @@ pub struct ProxyAcceptor<A> {
 }
 
 impl<A> ProxyAcceptor<A> {
-    /// Reads for at most `limit`, if the source of addresses is this protocol.
+    /// Waits for the announcement for at most `limit`, if the address source is this protocol.
     pub fn new(inner: A, trust: Trust, limit: Duration) -> Self {
         Self { inner, trust, limit }
     }
@@ -64,7 +64,8 @@ where
     }
 }
 
-/// Reads what the proxy says, and nothing behind it; none when it speaks for itself or does not know.
+/// Reads the proxy's announcement and no byte after it. Returns `None` when the connection is the proxy's own or the
+/// client is unknown to it.
 pub async fn announcement(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<IpAddr>> {
     // No announcement is shorter.
     let mut head = [0; 12];
@@ -119,7 +120,7 @@ async fn second(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<IpAd
     stream.read_exact(&mut rest).await?;
     let too_short = || bad("the head of the PROXY protocol ends before its addresses");
     match (head[0], head[1]) {
-        // The proxy asks for itself, such as whether we live.
+        // The proxy's own connection, such as a health check.
         (0x20, _) => Ok(None),
         (0x21, 0x11 | 0x12) => {
             let from = rest.get(..12).and_then(|all| all.first_chunk::<4>()).ok_or_else(too_short)?;

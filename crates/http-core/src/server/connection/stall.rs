@@ -1,9 +1,10 @@
-//! Bounds on how long a client may let an answer wait: one that stops reading must not hold buffers, a connection and an open
-//! BLOB for ever.
+//! Limits on how long a client may stall a response. A client that stops reading must not hold buffers, a connection
+//! and an open BLOB for ever.
 //!
-//! On a connection of its own the system notices: bytes that are not acknowledged, or not wanted, for the limit end the
-//! connection. On a shared HTTP/2 connection only one stream may stand still, so each answer is watched: what it holds
-//! is given back, and its connection ends when that is not all that stands still ([`Line`]).
+//! On a connection of its own the kernel enforces the limit: the connection ends when bytes stay unacknowledged, or the
+//! receive window stays closed, for that long. On a shared HTTP/2 connection a single stream may stall, so each
+//! response is watched. A stalled one releases its resources. The connection ends when nothing on it moves, or when
+//! more than a few responses stall ([`Line`]).
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -28,10 +29,10 @@ use super::untaken::{Line, OnLine};
 use crate::server::fair_sending;
 use crate::server::request::RequestContext;
 
-/// Answers up to this many bytes hold no more than themselves: nothing is given back before their connection ends.
+/// Responses up to this many bytes hold no other resources, so nothing is released before their connection ends.
 const SMALL: u64 = 64 * 1024;
 
-/// Accepts connections that end when what was sent is not taken for the limit.
+/// Accepts connections that end when the client takes no sent data for the limit.
 #[derive(Clone, Copy, Debug)]
 pub struct StallAcceptor(pub Duration);
 
@@ -49,7 +50,7 @@ impl<S> Accept<TcpStream, S> for StallAcceptor {
     }
 }
 
-/// Watches the answers on HTTP/2.
+/// Watches the responses on HTTP/2.
 pub async fn watch(State(limit): State<Duration>, request: Request, next: Next) -> Result<Response, Infallible> {
     let shared = request.version() == Version::HTTP_2;
     let line = request.extensions().get::<Arc<Line>>().filter(|_| shared).cloned();
@@ -67,9 +68,9 @@ pub async fn watch(State(limit): State<Duration>, request: Request, next: Next) 
     Ok(response.map(|body| line.carry(if small { body } else { watched(body, limit) }, context)))
 }
 
-/// A body that is dropped, and ends in an error, when nobody asks for its next piece for the limit.
+/// A body that is dropped, and ends in an error, when its next piece is not polled for within the limit.
 fn watched(body: Body, limit: Duration) -> Body {
-    // The last message is none, so that an end can be told from having been given up.
+    // The last message is `None`, so that a regular end can be told from an abort.
     let (pieces, taken) = mpsc::channel::<Option<Result<Bytes, axum::Error>>>(1);
     tokio::spawn(async move {
         let mut body = body.into_data_stream().map(Some).chain(stream::iter([None]));
@@ -97,7 +98,7 @@ mod tests {
 
     const PIECE: Duration = Duration::from_secs(5);
 
-    /// A body of so many pieces that holds `resource` while it lives.
+    /// A body of this many pieces that holds `resource` while it lives.
     fn body(pieces: usize, resource: Arc<()>) -> Body {
         Body::from_stream(stream::unfold((0, resource), move |(at, resource)| async move {
             let piece = Ok::<_, io::Error>(Bytes::from_static(b"piece"));
@@ -110,7 +111,7 @@ mod tests {
         let resource = Arc::new(());
         let mut taken = watched(body(100, Arc::clone(&resource)), STALL_LIMIT).into_data_stream();
         taken.next().await.unwrap().unwrap();
-        // sleep: the clock is paused, nothing waits here
+        // sleep: the clock is paused, no real time passes
         tokio::time::sleep(STALL_LIMIT * 2).await;
         assert_eq!(Arc::strong_count(&resource), 1);
         let mut rest = Vec::new();
@@ -126,7 +127,7 @@ mod tests {
         let mut bytes = 0;
         while let Some(piece) = taken.next().await {
             bytes += piece.unwrap().len();
-            // sleep: the clock is paused, nothing waits here
+            // sleep: the clock is paused, no real time passes
             tokio::time::sleep(STALL_LIMIT - PIECE).await;
         }
         assert_eq!(bytes, 500);

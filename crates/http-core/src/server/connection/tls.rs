@@ -1,5 +1,5 @@
-//! The certificate: read from its files, and read again when they change or SIGHUP comes, so that a new one needs no
-//! restart.
+//! The TLS certificate: read from its files, and read again when they change or on SIGHUP, so that a new certificate
+//! needs no restart.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::server::TlsFiles;
 
-/// How often the files are looked at.
+/// Interval at which the files are checked.
 const LOOK: Duration = Duration::from_secs(10);
-/// Certificates and private key, as the two files hold them.
+/// Names for the contents of the two files, used in messages.
 const CERTIFICATE: &str = "certificate";
 const KEY: &str = "private key";
 
 impl TlsFiles {
-    /// Looks whether a server can use the files, before anything relies on them.
+    /// Checks that a server can use the files, before anything relies on them.
     ///
     /// # Errors
-    /// Invalid, naming the file and what is wrong with it.
+    /// Invalid, naming the file and the fault.
     pub fn check(&self) -> Result<()> {
         read(self).map(drop)
     }
 }
 
-/// Reads the certificate and its key, which must belong together.
+/// Reads the certificate and its private key, which must match.
 pub fn read(files: &TlsFiles) -> Result<Arc<ServerConfig>> {
     let chain = CertificateDer::pem_slice_iter(&bytes(CERTIFICATE, &files.certificate)?)
         .collect::<std::result::Result<Vec<_>, _>>()
@@ -91,8 +91,8 @@ fn unusable(files: &TlsFiles, error: rustls::Error) -> Error {
     Error::invalid(text).with_source(error)
 }
 
-/// Reads the files again whenever they change, and at SIGHUP, until it is dropped. While what they hold cannot be used,
-/// such as when only one of the two was replaced so far, connections go on with what was read before.
+/// Reads the files again whenever they change, and on SIGHUP, until the future is dropped. While their contents cannot
+/// be used, for example because only one of the two was replaced so far, connections keep using what was read before.
 pub async fn keep_fresh(files: TlsFiles, config: RustlsConfig) {
     let mut told = match signal(SignalKind::hangup()) {
         Ok(told) => told,
@@ -120,7 +120,7 @@ pub async fn keep_fresh(files: TlsFiles, config: RustlsConfig) {
     }
 }
 
-/// What tells that a file is another one than before; none for one that cannot be looked at.
+/// Fingerprint that changes when a file is replaced; `None` for a file that cannot be inspected.
 type State = [Option<(SystemTime, u64)>; 2];
 
 fn state(files: &TlsFiles) -> State {

@@ -1,4 +1,4 @@
-//! Counts connections and the bytes that go through them, as they are on the wire: below TLS.
+//! Counts connections and their bytes on the wire, below TLS.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::figures::names::{CONNECTIONS, RECEIVED, SENT};
 
-/// Wraps an acceptor; what goes through the streams that it accepts is counted.
+/// Wraps an acceptor and counts the bytes of the streams that it accepts.
 #[derive(Clone)]
 pub struct CountingAcceptor<A> {
     inner: A,
@@ -52,7 +52,7 @@ where
     }
 }
 
-/// A stream whose bytes are counted, and which is counted while it lives.
+/// A stream whose bytes are counted, and which counts as a connection while it lives.
 pub struct Counted<S> {
     stream: S,
     metrics: Metrics,
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::figures;
 
-    /// What the recorder of this process says; other tests count too.
+    /// Reads a value from the recorder of this process, to which other tests add as well.
     fn value(name: &str) -> f64 {
         let text = figures::recorder().unwrap().render();
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());

@@ -1,8 +1,8 @@
-//! What waits to be taken on one HTTP/2 connection. The program below keeps a piece of an answer until the client has
-//! room for it, asks for no further piece meanwhile, and cannot be told to give up: so a connection knows its answers,
-//! and ends.
+//! Data on one HTTP/2 connection that the client has not taken yet. hyper keeps a piece of a response until the client
+//! has room for it, polls for no further piece meanwhile, and cannot be told to give up. Therefore the connection
+//! itself tracks its responses, and ends.
 //!
-//! An answer that is not taken keeps the places of its request. Knows no route.
+//! A response that is not taken keeps the permits of its request. Knows no route.
 
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
@@ -21,12 +21,13 @@ use tokio::time::Instant;
 
 use crate::server::request::RequestContext;
 
-/// Most answers that stand still on a connection on which others move: downloads that somebody paused.
+/// Maximum number of stalled responses on a connection where others make progress, such as downloads that the user
+/// paused.
 const PAUSED: usize = 4;
-/// Most bytes of one piece. Each must be taken within the limit.
+/// Maximum size of a piece in bytes. Each piece must be taken within the limit.
 const PIECE: usize = 16 << 10;
 
-/// One connection.
+/// An HTTP/2 connection and its responses.
 #[derive(Debug)]
 pub struct Line {
     limit: Duration,
@@ -39,14 +40,15 @@ pub struct Line {
 
 #[derive(Debug)]
 struct Waiting {
-    /// Answers with pieces that are not taken: how many, and since when none of them was.
+    /// Responses with pieces that are not taken: the number of pieces, and the time since which none was taken.
     answers: HashMap<u64, (usize, Instant)>,
-    /// When a piece of any answer was taken.
+    /// Time at which a piece of any response was last taken.
     moved: Instant,
 }
 
 impl Line {
-    /// A connection that ends when its client takes nothing for `limit`, or nothing of more than a few answers.
+    /// Creates a connection that ends when its client takes nothing for `limit`, or takes nothing of more than a few
+    /// responses.
     pub fn new(limit: Duration) -> Arc<Self> {
         Arc::new(Self {
             limit,
@@ -58,7 +60,8 @@ impl Line {
         })
     }
 
-    /// The body of an answer on this connection. `context` keeps its places until the last byte was taken.
+    /// Wraps the body of a response on this connection. `context` holds the permits of the request until the last byte
+    /// was taken.
     pub fn carry(self: Arc<Self>, body: Body, context: Option<RequestContext>) -> Body {
         if !self.watched.swap(true, Ordering::Relaxed) {
             tokio::spawn(watch(Arc::downgrade(&self), self.limit));
@@ -99,14 +102,14 @@ async fn watch(line: Weak<Line>, limit: Duration) {
     }
 }
 
-/// An answer that is being sent, by its number on the connection.
+/// A response that is being sent, with its number on the connection.
 struct Answer {
     line: Arc<Line>,
     number: u64,
     _context: Option<RequestContext>,
 }
 
-/// A piece of an answer; taken when nobody has it any more.
+/// A piece of a response. It counts as taken when its last reference is dropped.
 struct Piece {
     bytes: Bytes,
     answer: Arc<Answer>,
@@ -179,14 +182,14 @@ impl HttpBody for Carried {
     }
 }
 
-/// The stream of a connection; fails once the connection was given up.
+/// The stream of a connection. It fails once the connection was given up.
 pub struct OnLine<S> {
     stream: S,
     line: Arc<Line>,
 }
 
 impl<S> OnLine<S> {
-    /// The stream of this connection.
+    /// Wraps the stream of this connection.
     pub fn new(stream: S, line: Arc<Line>) -> Self {
         Self { stream, line }
     }
@@ -240,9 +243,9 @@ mod tests {
         body.frame().await.unwrap().unwrap().into_data().unwrap()
     }
 
-    /// Whether the connection still serves after so much time.
+    /// Returns whether the connection still serves after this time.
     async fn serves_after(line: &Line, time: Duration) -> bool {
-        // sleep: the clock is paused, nothing waits here
+        // sleep: the clock is paused, no real time passes
         tokio::time::sleep(time).await;
         line.still_on().is_ok()
     }

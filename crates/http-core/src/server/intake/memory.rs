@@ -1,7 +1,7 @@
-//! The room in memory for bodies that are being read: so much for all who have signed in, with a share for each person
-//! and a larger one for all at one address, and a small part of its own for everybody else, with a share for each
-//! address. So nobody who sends slowly keeps others from sending, whatever accounts they have, and no stranger keeps
-//! anybody who has signed in from it.
+//! Memory budget for request bodies that are being read. Signed-in users share one part; each user has a quota in it,
+//! and all users at one address have a larger one. Anonymous senders share a small part of their own, with a quota for
+//! each address. Therefore no slow sender blocks others, whatever accounts they use, and no anonymous sender blocks
+//! signed-in users.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,14 +12,14 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::refusal::Refused;
 use crate::server::request;
 
-/// Bytes for all bodies, and those for bodies of strangers among them. They are counted in steps; the first step of
-/// each body counts not.
+/// Bytes for all bodies, and the part of them for anonymous senders. Bytes are counted in steps; the first step of each
+/// body is free.
 const HELD: usize = 64 << 20;
 const OF_STRANGERS: usize = HELD / 8;
 const STEP: usize = 16 << 10;
-/// One person, or one address of strangers, takes at most the part divided by this.
+/// Divisor for the quota of one user, or of one anonymous address, in their part.
 const SHARE: usize = 4;
-/// All who have signed in from one address take at most their part divided by this.
+/// Divisor for the quota of all signed-in users at one address.
 const OFFICE: usize = 2;
 
 static ROOM: Room = Room::new(HELD - OF_STRANGERS);
@@ -38,16 +38,16 @@ impl Room {
     }
 }
 
-/// Who has a share.
+/// Holder of a quota.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Share {
     One(Sender),
-    /// All who have signed in and send from one address.
+    /// All signed-in users at one address.
     Office(IpAddr),
 }
 
 impl Share {
-    /// Returns whose shares count for the request under way, and what fraction of the room each of them is.
+    /// Returns the quotas that apply to the current request, each with its divisor of the budget.
     fn current() -> Vec<(Self, usize)> {
         let (sender, address) = (Sender::current(), request::senders().1);
         let office = address.filter(|_| matches!(sender, Sender::Person(_)));
@@ -56,19 +56,19 @@ impl Share {
     }
 }
 
-/// Who sends.
+/// Sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
-    /// Somebody who has signed in, from any address.
+    /// A signed-in user, at any address.
     Person(String),
-    /// A stranger.
+    /// An anonymous sender.
     Address(IpAddr),
-    /// A stranger whose address is not counted.
+    /// An anonymous sender whose address is not counted.
     Unknown,
 }
 
 impl Sender {
-    /// Returns the sender of the request under way.
+    /// Returns the sender of the current request.
     pub fn current() -> Self {
         match request::senders() {
             (Some(person), _) => Self::Person(person),
@@ -78,7 +78,7 @@ impl Sender {
     }
 }
 
-/// What one body takes of the room, given back when it is dropped.
+/// Memory reserved for one body, released when it is dropped.
 #[derive(Debug)]
 pub struct BodyMemory {
     room: &'static Room,
@@ -88,13 +88,13 @@ pub struct BodyMemory {
 }
 
 impl BodyMemory {
-    /// Nothing yet, of whoever makes the request under way.
+    /// Creates an empty reservation for the sender of the current request.
     pub fn nothing() -> Self {
         let room = if matches!(Sender::current(), Sender::Person(_)) { &ROOM } else { &ROOM_OF_STRANGERS };
         Self { room, shares: Share::current(), steps: 0, permit: None }
     }
 
-    /// Takes what a body of so many bytes needs.
+    /// Reserves what a body of this length needs.
     pub fn grow(&mut self, length: usize) -> Result<(), Refused> {
         let more = length.div_ceil(STEP).saturating_sub(1 + self.steps);
         if more == 0 {

@@ -1,9 +1,8 @@
-//! What the body of a request may be: declared for each route, and bounded in bytes, memory and time before anybody
-//! knows who asks.
+//! Limits on request bodies: declared for each route, and bounding bytes, memory and time before the sender is known.
 //!
-//! Routes that take documents stream them, so that quotas and policies alone bound their size. Everything else is read
-//! into memory by [`whole`] and nothing else. Knows no credential: a handler that reads before it knows who asks takes
-//! [`UNKNOWN`] bytes at most.
+//! Routes that take documents stream them, so that only quotas and policies bound their size. Everything else is read
+//! into memory, exclusively by [`whole`]. Knows no credentials: a handler that reads a body before it knows the sender
+//! accepts at most [`UNKNOWN`] bytes.
 
 use model::Code;
 mod memory;
@@ -31,9 +30,9 @@ use turns::Turns;
 
 pub use refusal::FIELDS;
 
-/// Most bytes of one that is read before it is known who asks.
+/// Limit on the bytes of a body that is read before the sender is known.
 pub const UNKNOWN: usize = 64 << 10;
-/// Routes that take documents, by method and pattern. A route that is not here takes [`FIELDS`] bytes at most.
+/// Routes that take documents, by method and pattern. Any other route takes at most [`FIELDS`] bytes.
 pub const DOCUMENTS: [(&str, &str); 8] = [
     ("PUT", "/api/v1/content/{*path}"),
     ("PUT", "/api/v1/items/{id}/content"),
@@ -45,13 +44,12 @@ pub const DOCUMENTS: [(&str, &str); 8] = [
     ("PUT", "/dav/{*path}"),
 ];
 
-/// Longest silence inside a body.
+/// Longest pause within a body.
 const SILENCE: Duration = Duration::from_secs(60);
-/// How long a client may make the server wait for a body, whatever its size; the rest of the time has to be earned with
-/// bytes.
+/// Time that a client may make the server wait for a body of any size. More time must be earned with bytes.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Bounds the body of a request; `rate` is the fewest bytes a second that are taken in the long run, 0 for any.
+/// Bounds the body of a request. `rate` is the minimum long-term rate in bytes per second; 0 means no minimum.
 pub fn bound(request: Request, rate: u64) -> Request {
     if request.body().is_end_stream() {
         return request;
@@ -68,16 +66,16 @@ pub fn takes_documents(method: &str, route: &str) -> bool {
 
 struct Bounded {
     body: Body,
-    /// Bytes that may still come; none for no bound.
+    /// Bytes that may still arrive; `None` for no limit.
     left: Option<usize>,
     rate: u64,
     taken: u64,
-    /// Time in which the server had to wait for the client, up to now.
+    /// Total time that the server has waited for the client so far.
     waited: Duration,
     wait: Option<Wait>,
 }
 
-/// A wait that goes on.
+/// A wait in progress.
 struct Wait {
     since: Instant,
     reason: Refused,
@@ -85,7 +83,7 @@ struct Wait {
 }
 
 impl Bounded {
-    /// Begins to wait for the next bytes, up to the end of silence or of the time that was earned.
+    /// Begins to wait for the next bytes, until the longest pause or the earned time is over.
     fn begin_wait(&self) -> Wait {
         let since = Instant::now();
         let earned =
@@ -141,7 +139,7 @@ impl HttpBody for Bounded {
     }
 }
 
-/// A body that was read to its end, with the room that it takes in memory.
+/// A body that was read completely, with its memory reservation.
 #[derive(Debug)]
 pub struct Whole {
     bytes: Bytes,
@@ -157,19 +155,19 @@ impl std::ops::Deref for Whole {
 }
 
 impl From<Vec<u8>> for Whole {
-    /// Bytes that came otherwise.
+    /// For bytes from another source than a request body.
     fn from(bytes: Vec<u8>) -> Self {
         Self { bytes: bytes.into(), _taken: None }
     }
 }
 
-/// A body as bytes, at most so many.
+/// Reads a body of at most `most` bytes into memory.
 ///
 /// # Errors
-/// Exhausted with code `too_large`; Invalid with `body_timeout` or `incomplete_body`; Unavailable with `busy` when too
-/// much is being read; Exhausted with `too_many_requests` when too much of the same person or address is.
+/// Exhausted with code `too_large`; Invalid with `body_timeout` or `incomplete_body`; Unavailable with `busy` when the
+/// memory for bodies is used up; Exhausted with `too_many_requests` when the quota of the user or address is.
 pub async fn whole(mut body: Body, most: usize) -> Result<Whole> {
-    // What is announced need not be waited for.
+    // An announced length is refused without waiting for the bytes.
     if body.size_hint().lower() > most as u64 {
         return Err(Refused::TooLarge(most).error());
     }
@@ -185,11 +183,11 @@ pub async fn whole(mut body: Body, most: usize) -> Result<Whole> {
     Ok(Whole { bytes: bytes.freeze(), _taken: Some(taken) })
 }
 
-/// Bytes that are read in less than a millisecond, whatever they say.
+/// Length that is parsed in less than a millisecond, whatever the content.
 const SHORT: usize = 8 << 10;
 
-/// Parses a body with `read`, a long one on a thread of its own, so that no other request waits meanwhile. The body
-/// counts against the memory for bodies until then.
+/// Parses a body with `read`. A long body is parsed on another thread, so that no other request waits meanwhile. Until
+/// then the body counts against the memory for bodies.
 pub async fn apart<T: Send + 'static>(
     body: Whole,
     read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
@@ -200,19 +198,19 @@ pub async fn apart<T: Send + 'static>(
     aside(move || read(&body)).await?
 }
 
-/// Turns for work that keeps a processor busy; one processor is left to what needs none.
+/// Permits for CPU-bound work. One processor is left for everything else.
 static TURNS: LazyLock<Arc<Turns>> = LazyLock::new(|| Turns::new(processors().saturating_sub(1).max(1)));
 
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Does work that can take more than a millisecond on a thread of its own, as soon as there is a turn. Whoever makes
-/// the request under way waits for one piece of work of each other person at most.
+/// Runs work that can take more than a millisecond on another thread, as soon as there is a permit. The sender of the
+/// current request waits for at most one piece of work of each other sender.
 pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let turn = TURNS.take(Sender::current()).await;
     let turn = turn.ok_or_else(|| Error::unavailable("the program is being stopped"))?;
-    // The turn ends with the work, even when nobody waits for its outcome any more.
+    // The permit is released when the work ends, even if no caller waits for the result any more.
     let done = tokio::task::spawn_blocking(move || {
         let _turn = turn;
         work()
@@ -221,7 +219,7 @@ pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
     done.map_err(|error| Error::unavailable("the program was stopped while it worked on this").with_source(error))
 }
 
-/// What it means that a body ended with an error.
+/// Returns the error for a body that ended with an error.
 pub fn broken(error: axum::Error) -> Error {
     refused(&error).unwrap_or_else(|| {
         Error::invalid("the connection ended before the whole body came: send it again")
@@ -230,7 +228,7 @@ pub fn broken(error: axum::Error) -> Error {
     })
 }
 
-/// The refusal behind an error of a reader, if it is one.
+/// Returns the refusal behind a reader's error, if there is one.
 pub fn refused(error: &(dyn StdError + 'static)) -> Option<Error> {
     let mut cause = Some(error);
     while let Some(found) = cause {
@@ -242,22 +240,22 @@ pub fn refused(error: &(dyn StdError + 'static)) -> Option<Error> {
     None
 }
 
-/// Bytes of a form with files that its reader may take in without giving any out.
+/// Limit on the bytes that the reader of a multipart form may take in without returning any.
 const AHEAD: usize = 1 << 20;
 
-/// How far the reader of a form with files has run ahead of its handler. Such readers look for the end of a field's
-/// head, or of what comes before the first field, in all that they have taken in.
+/// Tracks how far the reader of a multipart form has run ahead of its handler. Such readers search all the bytes that
+/// they have taken in for the end of a field's header, or of the preamble before the first field.
 #[derive(Clone, Default)]
 pub struct Ahead(Arc<std::sync::atomic::AtomicUsize>);
 
 impl Ahead {
-    /// A body that hands out one piece at a time and ends in an error when [`Ahead::caught_up`] was not called for too
-    /// many bytes.
+    /// Wraps a body. It returns one piece at a time, and ends in an error when [`Ahead::caught_up`] was not called for
+    /// too many bytes.
     pub fn of(&self, body: Body) -> Body {
         Body::new(Paced { body, ahead: self.clone(), gave: false })
     }
 
-    /// Notes that the reader has given something out.
+    /// Records that the reader has returned something.
     pub fn caught_up(&self) {
         self.0.store(0, std::sync::atomic::Ordering::Relaxed);
     }
@@ -266,7 +264,7 @@ impl Ahead {
 struct Paced {
     body: Body,
     ahead: Ahead,
-    /// Whether the last poll gave a piece; then the next one waits for its turn.
+    /// True if the last poll returned a piece; the next poll then yields first.
     gave: bool,
 }
 

@@ -1,30 +1,30 @@
-//! Why the server does not read the body of a request to its end.
+//! Reasons for not reading a request body to its end.
 
 use std::error::Error as StdError;
 use std::fmt;
 
 use model::{Code, Error};
 
-/// Most bytes of a body that is read into memory: forms and JSON.
+/// Limit on the bytes of a body that is read into memory: forms and JSON.
 pub const FIELDS: usize = 2 << 20;
 
-/// Why a body is not read to its end.
+/// Reason for not reading a body to its end.
 #[derive(Clone, Copy, Debug)]
 pub enum Refused {
     /// Longer than this many bytes.
     TooLarge(usize),
-    /// Nothing came for a minute.
+    /// No bytes for a minute.
     Silent,
-    /// Slower than this many bytes a second.
+    /// Slower than this many bytes per second.
     TooSlow(u64),
-    /// The server reads too much at the moment.
+    /// The memory for bodies is used up.
     NoRoom,
-    /// The server reads too much of the same sender.
+    /// The sender's quota is used up.
     NoShare,
 }
 
 impl Refused {
-    /// Returns the error that the client is told.
+    /// Returns the error for the client.
     pub fn error(self) -> Error {
         match self {
             Self::TooLarge(most) => {

@@ -10,13 +10,13 @@ use crate::testing::is_alone;
 
 use super::{Bounded, FIELDS, UNKNOWN, apart, aside, whole};
 
-/// Longest time until somebody's work is done who waits for others.
+/// Longest wait for a sender's work behind the work of others.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A body that brings so many bytes after each pause, bounded like that of a request.
+/// A body that delivers `piece` bytes after each pause, bounded like that of a request.
 fn slow(pause: Duration, piece: usize, count: usize, rate: u64) -> Body {
     let stream = futures_util::stream::unfold(0, move |at| async move {
-        // sleep: the clock is paused, nothing waits here
+        // sleep: the clock is paused, no real time passes
         tokio::time::sleep(pause).await;
         (at < count).then(|| (Ok::<_, std::io::Error>(Bytes::from(vec![7; piece])), at + 1))
     });
@@ -30,7 +30,7 @@ async fn a_body_that_comes_too_slowly_is_given_up_and_a_bad_line_is_not() {
     for (pause, piece, count, rate, expected) in [
         (59 * second, 1, 100, 500, Err("body_timeout")),
         (3 * second, 1, 100, 500, Err("body_timeout")),
-        // The first half minute is free, silence for more than a minute never is.
+        // The first 30 seconds are free; a pause of more than a minute never is.
         (14 * second, 1, 1, 500, Ok(1)),
         (61 * second, 1 << 20, 2, 500, Err("body_timeout")),
         (61 * second, 1, 1, 0, Err("body_timeout")),
@@ -68,7 +68,7 @@ async fn a_body_is_taken_up_to_its_bound() {
     assert_eq!(whole(Body::from(vec![7; 2]), 1).await.unwrap_err().code(), "too_large");
 }
 
-/// A body whose first bytes have come, and what lets its end come.
+/// A body whose first bytes have arrived, and a sender that lets it end.
 fn unfinished(bytes: usize) -> (Body, oneshot::Sender<()>) {
     let (end, ended) = oneshot::channel();
     let first = futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from(vec![7; bytes]))]);
@@ -79,7 +79,7 @@ fn unfinished(bytes: usize) -> (Body, oneshot::Sender<()>) {
     (Body::from_stream(futures_util::StreamExt::chain(first, last)), end)
 }
 
-/// Somebody's request: of a person, or from an address.
+/// Runs work as part of a request of a user, or from an address.
 async fn on_behalf<F: Future>(person: Option<&str>, address: Option<[u8; 4]>, work: F) -> F::Output {
     let context = crate::server::request::RequestContext::of(&Default::default());
     let request = async move {
@@ -91,7 +91,7 @@ async fn on_behalf<F: Future>(person: Option<&str>, address: Option<[u8; 4]>, wo
     context.scope(request).await
 }
 
-/// A body whose first bytes have come, read on behalf of somebody, and what lets its end come.
+/// A body whose first bytes have arrived, read on behalf of a user, and a sender that lets it end.
 fn begun(person: &str, bytes: usize) -> (tokio::task::JoinHandle<Result<usize, &'static str>>, oneshot::Sender<()>) {
     begun_at(person, None, bytes)
 }
@@ -111,7 +111,7 @@ fn begun_at(
 async fn one_person_who_sends_slowly_keeps_nobody_else_from_sending() {
     let much = FIELDS - 1;
     let mut held: Vec<_> = (0..7).map(|_| begun("anna", much)).collect();
-    // What came is taken in before the next task has its turn.
+    // Bytes that have arrived are taken in before the next task runs.
     tokio::task::yield_now().await;
     let (further, _end) = begun("anna", much);
     assert_eq!(further.await.unwrap(), Err("too_many_requests"));
@@ -165,20 +165,20 @@ async fn strangers() {
     }
     println!("{} bodies of strangers are held, {refused} were refused", held.len());
     assert!(refused > 0 && held.len() * UNKNOWN <= 16 << 20, "{} are held", held.len());
-    // Who has signed in sends all the same, from the address of one of the strangers too.
+    // Signed-in users can still send, even from the address of an anonymous sender.
     let body = || Body::from(vec![7; FIELDS]);
     for login in ["anna", "bert", "cora"] {
         let read = on_behalf(Some(login), Some([198, 18, 0, 1]), async { whole(body(), FIELDS).await });
         assert_eq!(read.await.map(|body| body.len()).map_err(|error| error.code().as_str()), Ok(FIELDS), "{login}");
     }
-    // What signing in takes is not counted.
+    // The short body of a sign-in is not counted.
     let short = on_behalf(None, Some([198, 18, 0, 1]), async { whole(Body::from("login=anna"), UNKNOWN).await });
     assert_eq!(short.await.map(|body| body.len()).map_err(|error| error.code().as_str()), Ok(10));
 }
 
 #[test]
 fn strangers_who_send_slowly_keep_nobody_who_has_signed_in_from_sending() {
-    // They take all the room that they have, so no other test may need some of it.
+    // The test uses up the whole budget for anonymous senders, so no other test may need it meanwhile.
     if is_alone(module_path!(), "strangers_who_send_slowly_keep_nobody_who_has_signed_in_from_sending") {
         tokio::runtime::Runtime::new().unwrap().block_on(strangers());
     }
@@ -210,10 +210,10 @@ async fn nobody_waits_for_all_that_another_asked_for() {
             tokio::time::Instant::now()
         })
     };
-    // More than may go before his, on any machine.
+    // More than may run before Bert's work, on any machine.
     let kept = 10 * super::processors();
     let anna: Vec<_> = (0..2 * kept).map(|_| tokio::spawn(on_behalf(Some("anna"), None, work()))).collect();
-    // Hers is all asked for before his; half of it is given up by who asked.
+    // All of Anna's work is requested before Bert's; half of it is cancelled by its caller.
     tokio::task::yield_now().await;
     anna.iter().skip(kept).for_each(|work| work.abort());
     let bert = tokio::spawn(on_behalf(Some("bert"), None, work())).await.unwrap().unwrap();
@@ -222,7 +222,7 @@ async fn nobody_waits_for_all_that_another_asked_for() {
         before += usize::from(work.await.unwrap().unwrap() < bert);
     }
     assert!(before <= 2 * super::processors() + 2, "{before} pieces of work of anna went before the one of bert");
-    // Turns of those who waited no more are not lost.
+    // Permits of cancelled waiters are not lost.
     for _ in 0..4 {
         tokio::time::timeout(PATIENCE, on_behalf(Some("bert"), None, work())).await.unwrap().unwrap();
     }
@@ -236,7 +236,7 @@ async fn costly_work_leaves_a_processor_to_others() {
     let works = (0..4 * super::processors() + 4).map(|_| {
         super::aside(|| {
             let at_work = AT_WORK.fetch_add(1, Ordering::SeqCst) + 1;
-            // sleep: work takes a while, so that all that may begin does
+            // sleep: work takes a while, so that all permitted work overlaps
             std::thread::sleep(Duration::from_millis(30));
             AT_WORK.fetch_sub(1, Ordering::SeqCst);
             at_work

@@ -1,5 +1,5 @@
-//! Turns for work that keeps a processor busy. Who waits for one is served in rounds: each person, and each address of
-//! strangers, has one piece of work in each round, so that nobody waits for all that another asked for.
+//! Permits for CPU-bound work. Waiters are served in rounds: each user, and each anonymous address, gets one permit per
+//! round, so that nobody waits for all the work that another sender has queued.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,28 +8,28 @@ use tokio::sync::oneshot;
 
 use super::memory::Sender;
 
-/// Turns, and who waits for one.
+/// Permits, and the queue for them.
 pub struct Turns(Mutex<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
     free: usize,
-    /// Senders that wait, once each, in the order in which they are served.
+    /// Waiting senders, once each, in the order in which they are served.
     round: VecDeque<Sender>,
     /// Waiting requests of each sender, oldest first.
     asked: HashMap<Sender, VecDeque<oneshot::Sender<Turn>>>,
 }
 
-/// A turn, given on when it is dropped.
+/// A permit, passed to the next waiter when it is dropped.
 pub struct Turn(Option<Arc<Turns>>);
 
 impl Turns {
-    /// So many turns.
+    /// Creates this many permits.
     pub fn new(count: usize) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Waiting { free: count, ..Waiting::default() })))
     }
 
-    /// Waits for a turn on behalf of somebody; none comes when the program is being stopped.
+    /// Waits for a permit for this sender. Returns `None` when the program is shutting down.
     pub async fn take(self: &Arc<Self>, sender: Sender) -> Option<Turn> {
         let come = {
             let mut waiting = self.locked();
@@ -54,7 +54,7 @@ impl Turns {
 }
 
 impl Waiting {
-    /// Takes the next waiting request and skips those that were given up. Frees the turn if there is none.
+    /// Takes the next waiting request and skips cancelled ones. Frees the permit if there is none.
     fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
         while let Some(sender) = self.round.pop_front() {
             let Some(asked) = self.asked.get_mut(&sender) else { continue };
@@ -79,7 +79,8 @@ impl Drop for Turn {
         loop {
             let next = turns.locked().next();
             let Some(next) = next else { return };
-            // Who stopped waiting just now leaves it to the next; the turn itself must not come back here.
+            // A waiter that was cancelled just now passes the permit on. The permit must not be dropped here, or it
+            // would return to this function.
             match next.send(Self(Some(turns.clone()))) {
                 Ok(()) => return,
                 Err(mut turn) => drop(turn.0.take()),

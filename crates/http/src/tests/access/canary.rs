@@ -1,5 +1,5 @@
-//! What is hidden from everybody but the administrator (items and a site collection), and
-//! the search for it in every byte of an answer and in every line of the logs.
+//! Hidden content (items and a site collection) that only the administrator may see, and the search for its names in
+//! every byte of a response and in every log line.
 
 use std::fmt::Debug;
 use std::sync::{Mutex, Once, OnceLock};
@@ -12,18 +12,18 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::tests::{Farm, Reply};
 
-/// A part of each hidden name.
+/// Part of every hidden name.
 pub const NAME: &str = "canary-7f3a9c";
-/// Begins the number of a request that names itself what is hidden, or is made by who sees it: a refusal is logged with
-/// what was asked for.
+/// Prefix of the `x-request-id` of a request that contains a hidden name itself, or that is sent by a caller who may
+/// see it. A refusal is logged with the requested path, so log lines with this prefix do not count as a leak.
 pub const NAMES_IT: &str = "names-it-itself-";
-/// The size of a hidden document; nothing else has it.
+/// Size of a hidden document. No other document has this size.
 pub const SIZE: usize = 7_313_377;
 
 const SIZES: [&str; 6] =
     ["7313377", "7,313,377", "7.313.377", "7 313 377", "7\u{a0}313\u{a0}377", "7\u{202f}313\u{202f}377"];
 
-/// All ways in which a hidden name may be written. Letters are compared without case.
+/// Returns all encodings in which a hidden name may appear, in lower case. The comparison ignores case.
 fn forms() -> &'static Vec<Vec<u8>> {
     static FORMS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     FORMS.get_or_init(|| {
@@ -33,8 +33,8 @@ fn forms() -> &'static Vec<Vec<u8>> {
         forms.push(NAME.replace('-', "&#45;").into_bytes());
         forms.push(NAME.encode_utf16().flat_map(u16::to_le_bytes).collect());
         forms.push(NAME.bytes().map(|byte| format!("{byte:02x}")).collect::<String>().into_bytes());
-        // The letters of base64 depend on where in three bytes the name begins; the outermost ones on what is beside
-        // it.
+        // In base64, the letters depend on the offset of the name modulo 3. The outermost letters also depend on the
+        // neighbouring bytes and are cut off.
         for shift in 0..3 {
             let text = STANDARD_NO_PAD.encode([&vec![0; shift], NAME.as_bytes()].concat());
             forms.push(text[(shift * 4).div_ceil(3)..text.len() - 1].to_ascii_lowercase().into_bytes());
@@ -51,13 +51,13 @@ fn has_size(bytes: &[u8]) -> bool {
     })
 }
 
-/// Whether something hidden is in these bytes.
+/// Returns whether these bytes contain a hidden name or size.
 pub fn is_in(bytes: &[u8]) -> bool {
     let lower = bytes.to_ascii_lowercase();
     has_size(&lower) || forms().iter().any(|form| contains(&lower, form))
 }
 
-/// Nearly all bytes are none of it: the first letter is looked for by itself.
+/// Searches for a form by its first byte first, since hardly any byte matches.
 fn contains(bytes: &[u8], form: &[u8]) -> bool {
     let mut rest = bytes;
     while let Some(at) = rest.iter().position(|byte| *byte == form[0]) {
@@ -69,7 +69,7 @@ fn contains(bytes: &[u8], form: &[u8]) -> bool {
     false
 }
 
-/// What an answer tells of what is hidden, as a fault.
+/// Returns a description of the leak when a response reveals hidden content.
 pub fn told(reply: &Reply) -> Option<String> {
     if is_in(&reply.body) {
         let text = reply.text();
@@ -81,7 +81,7 @@ pub fn told(reply: &Reply) -> Option<String> {
     Some(format!("tells of what is hidden in the field {}: {:?}", field.0, field.1))
 }
 
-/// What the logs told of it since the process began.
+/// Log lines since the process started that contain a hidden name or size.
 static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 struct Logs;
@@ -104,7 +104,7 @@ impl Line {
 
 impl Subscriber for Logs {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // "http" is that of requests and of what was wrong with them; the rest are rooms.
+        // `http` is the target of requests and refusals. The others are the targets of the other crates.
         ["http", "repository", "database", "blobs", "search", "maintenance", "model"]
             .iter()
             .any(|ours| metadata.target().starts_with(ours))
@@ -136,13 +136,13 @@ impl Subscriber for Logs {
     fn exit(&self, _: &tracing::span::Id) {}
 }
 
-/// From here on all lines of the logs are searched, at every level.
+/// Starts searching all log lines, at every level.
 pub fn watch_logs() {
     static BEGIN: Once = Once::new();
     BEGIN.call_once(|| tracing::subscriber::set_global_default(Logs).unwrap());
 }
 
-/// What was found in the logs, without what requests named themselves.
+/// Returns the leaks found in the logs, without those lines whose request contained the hidden name itself.
 pub fn logged() -> Vec<String> {
     LOGGED.lock().unwrap().iter().filter(|line| !line.contains(NAMES_IT)).cloned().collect()
 }
@@ -161,11 +161,11 @@ async fn a_line_of_the_log_that_tells_of_what_is_hidden_is_found() {
     assert_eq!(LOGGED.lock().unwrap().iter().filter(|line| line.contains(&number)).count(), lines.len() + 1);
 }
 
-/// Identifiers of what is hidden, each with what it is.
+/// Identifiers of hidden content, each with its kind.
 pub type Hidden = Vec<(&'static str, String)>;
 
-/// Makes what is hidden: beside others in the folder `Documents/lair`, on the root site, and as another site
-/// collection.
+/// Creates the hidden content: in the folder `Documents/lair` beside visible items, on the root site, and as another
+/// site collection.
 pub async fn hide(farm: &Farm) -> Hidden {
     let admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
     farm.put("Documents/lair/visible.txt", "seen").await.expect(201);

@@ -1,4 +1,4 @@
-//! What a case needs: things of its own to act on, and the state of the farm as one text.
+//! Fixture of a case: its own items and accounts, and the state of the farm as one text.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use super::ground::{Ground, Node};
 use super::people::People;
 use super::table::Row;
 
-/// Things for one operation.
+/// Items, accounts and stores for one operation.
 pub struct Case {
     words: HashMap<&'static str, String>,
     people: HashMap<&'static str, Id>,
@@ -26,12 +26,13 @@ pub struct Case {
 }
 
 impl Case {
-    /// Makes what the row speaks of.
+    /// Creates everything that the row mentions.
     pub async fn prepare(farm: &Farm, ground: &Ground, row: &Row, n: usize) -> Self {
         Self::prepare_for(farm, ground, row, n, true).await
     }
 
-    /// The same; who has nothing on places of the case's own needs no `local` grants, which take long.
+    /// Variant of [`Self::prepare`]. Creating `local` grants is slow, and columns without grants on the case's own
+    /// items do not need them.
     pub async fn prepare_for(farm: &Farm, ground: &Ground, row: &Row, n: usize, local: bool) -> Self {
         let local = local || row.route.contains("/permissions/");
         let people = &ground.people;
@@ -95,12 +96,12 @@ impl Case {
         case
     }
 
-    /// What stands for a word.
+    /// Returns the value of a placeholder word.
     pub fn word(&self, word: &str) -> &str {
         &self.words[word]
     }
 
-    /// Has another value stand for a word.
+    /// Replaces the value of a placeholder word.
     pub fn replace(&mut self, word: &'static str, value: String) {
         self.words.insert(word, value);
     }
@@ -213,7 +214,7 @@ impl Case {
         self.words.insert("upload", begun.header("location").rsplit('/').next().unwrap().to_owned());
     }
 
-    /// The text with each `{word}` or `{name=word}` replaced by what the case has made.
+    /// Returns the text with each `{word}` or `{name=word}` replaced by its value in this case.
     pub fn fill(&self, text: &str) -> String {
         let (mut filled, mut rest) = (String::new(), text);
         while let Some((before, tail)) = rest.split_once('{') {
@@ -221,7 +222,7 @@ impl Case {
             let word = tail.split_once('}').and_then(|(inside, after)| {
                 Some((self.words.get(inside.rsplit('=').next().unwrap_or_default())?, after))
             });
-            // Other braces are those of JSON.
+            // Any other brace belongs to JSON.
             rest = match word {
                 Some((value, after)) => {
                     filled += value;
@@ -236,7 +237,7 @@ impl Case {
         filled + rest
     }
 
-    /// Everything that the operation could have changed, as one text.
+    /// Returns everything that the operation could have changed, as one text.
     pub async fn state(&self, farm: &Farm) -> String {
         let admin = &self.admin;
         let mut lines = Vec::new();
@@ -251,7 +252,7 @@ impl Case {
         for word in ["site", "sub", "folder", "target", "den", "library"] {
             let Some(id) = self.words.get(word) else { continue };
             let target = id.parse::<Id>().unwrap().into();
-            // A folder that a permitted operation has deleted is compared no more.
+            // A folder that a permitted operation has deleted is no longer compared.
             let Ok(listed) = admin.list(&target, Sort::Name, false, None, MAX_PAGE).await else { continue };
             lines.push(format!("{listed:?}"));
             lines.push(format!("{:?}", admin.permissions(&target).await.unwrap()));
@@ -273,7 +274,7 @@ impl Case {
             lines.push(format!("{:?}", admin.members(self.people["group"], "", MAX_PAGE).await));
         }
         if self.speaks_of_storage {
-            // How far jobs are changes by itself.
+            // The progress of a job changes without a request, so it is left out.
             let jobs = admin.jobs(None, MAX_PAGE).await.unwrap();
             lines.extend(jobs.iter().map(|job| format!("{} {}", job.id, job.wish)));
             lines.push(format!("{:?}", admin.storage_policies().await));
@@ -286,7 +287,7 @@ impl Case {
     }
 }
 
-/// Accounts without the times of their last sign-in.
+/// Accounts, without the times of their last sign-in.
 async fn logins(admin: &Session) -> Vec<(String, bool, bool)> {
     let accounts = admin.accounts("", MAX_PAGE).await.unwrap();
     accounts.into_iter().map(|account| (account.login, account.disabled, account.farm_administrator)).collect()

@@ -1,4 +1,4 @@
-//! Where things are, as far as rights are concerned: what a row acts on, what somebody is granted, and what is hidden.
+//! Nodes of the farm in terms of rights: targets of rows, places of grants, and hidden content.
 
 use model::Id;
 
@@ -6,7 +6,7 @@ use super::canary::{self, Hidden};
 use super::people::People;
 use crate::tests::Farm;
 
-/// What all cases of a farm share.
+/// Fixture that all cases of a farm share.
 pub struct Ground {
     pub site: Id,
     pub sub: Id,
@@ -17,10 +17,11 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// Makes it, on a farm that was made for it.
+    /// Creates the fixture on a new farm.
     pub async fn lay(farm: &Farm) -> Self {
         canary::watch_logs();
-        // No document is opened here: the children that do that are of the whole program.
+        // The sandbox cannot start. Its children are re-runs of the whole program, which this test binary is not; this
+        // test opens no document.
         farm.repository.open_documents_in(repository::Sandbox::new("/bin/false"));
         let hidden = canary::hide(farm).await;
         let site: Id = farm.id("").await.parse().unwrap();
@@ -30,7 +31,7 @@ impl Ground {
         let (sub, documents, lair) = (id("Team").await, id("Documents").await, id("Documents/lair").await);
         let admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
         let people = People::gather(farm, site, sub, documents, &admin).await;
-        // Whoever has something on places of each case always finds a way to one of them.
+        // Columns with grants on the case's own items always have a visible path to one of them.
         farm.put("Documents/way/a.txt", "a").await.expect(201);
         let url = format!("/api/v1/items/{sub}/libraries");
         farm.json("POST", &url, serde_json::json!({"name": "Way"})).await.expect(201);
@@ -47,35 +48,35 @@ impl Ground {
     }
 }
 
-/// A place of the farm on which the matrix stands.
+/// A node of the farm to which rows and grants refer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
-    /// The root site.
+    /// Root site.
     Root,
-    /// The library `Documents` of the root site.
+    /// Library `Documents` of the root site.
     Documents,
-    /// A folder of the case's own.
+    /// A folder created for the case.
     Folder,
-    /// A document in it, with permissions of its own.
+    /// A document in `Folder` with unique permissions.
     Leaf,
-    /// Another one, which inherits.
+    /// A document in `Folder` that inherits its permissions.
     Plain,
-    /// Another folder of the case's own.
+    /// Another folder created for the case.
     Target,
-    /// A folder that holds hidden items beside others: one for all cases, which stays, and one of the case's own.
+    /// A folder with hidden and visible items. There is one for all cases, which no case changes, and one per case.
     Lair,
     /// A site below the root.
     Sub,
-    /// A library of the case's own in that site. It keeps drafts.
+    /// A library in `Sub`, created for the case. It keeps drafts.
     Library,
-    /// A published document in it, with permissions of its own.
+    /// A published document in `Library` with unique permissions.
     Filed,
-    /// A draft in it, which inherits.
+    /// A draft in `Library` that inherits its permissions.
     Draft,
 }
 
 impl Node {
-    /// What a word of a row stands for.
+    /// Returns the node for a word of a row.
     pub fn of(word: &str) -> Self {
         match word {
             "site" => Self::Root,
@@ -104,7 +105,7 @@ impl Node {
         }
     }
 
-    /// Whether `above` is on the way to it, or it itself.
+    /// Returns whether `above` is this node or one of its ancestors.
     pub fn is_in(self, above: Self) -> bool {
         self == above || self.parent().is_some_and(|parent| parent.is_in(above))
     }

@@ -1,8 +1,9 @@
-//! The access matrix: every operation by everybody, nothing changed by what was refused, and nothing told of what is
-//! hidden.
+//! The access matrix: every operation by every kind of caller. A refused operation changes nothing, and no response
+//! reveals hidden content.
 //!
-//! The routes come from the router itself: one without a row fails. `rest.txt`, `pages.txt` and `webdav.txt` say what
-//! each operation demands; what each column gets follows from what it may do.
+//! The routes come from the router itself; a route without a row fails the test. `rest.txt`, `pages.txt` and
+//! `webdav.txt` list the requirements of each operation. The expected status of each column follows from the rights of
+//! its caller.
 
 mod canary;
 mod case;
@@ -28,11 +29,11 @@ use super::{Farm, Reply};
 
 const REST: &str = "rest.txt";
 
-/// What did not hold, told row by row.
+/// Deviations found, grouped by row.
 #[derive(Default)]
 struct Faults {
     cells: usize,
-    /// Columns by row, and by what was expected and what came.
+    /// Columns by row, and by expected and actual status.
     statuses: BTreeMap<String, BTreeMap<(u16, u16), Vec<String>>>,
     others: Vec<String>,
 }
@@ -67,7 +68,7 @@ impl Faults {
     }
 }
 
-/// Every row of a part by every column. The rows are shared among a few tests, so that they run in parallel.
+/// Sends every row of one part as every column. The rows are split among several tests, so that they run in parallel.
 async fn run(door: Door, table: &'static str, part: usize, parts: usize) {
     let farm = Farm::with(|options| options.converter = Some("/bin/false".into())).await;
     let ground = Ground::lay(&farm).await;
@@ -75,7 +76,7 @@ async fn run(door: Door, table: &'static str, part: usize, parts: usize) {
     let (mut faults, mut n) = (Faults::default(), part * 1_000_000);
     for row in table::rows(table::read(table)).iter().skip(part).step_by(parts) {
         let columns: Vec<&Column> = ground.people.columns.iter().filter(|column| door.takes(column)).collect();
-        // All that is refused and all that only looks shares one case, which is the same afterwards.
+        // All refused and all reading requests share one case, because they must leave it unchanged.
         let is_quiet = |column: &&Column| row.only_reads() || door.expected(row, column) >= 400;
         let (quiet, loud): (Vec<&Column>, Vec<&Column>) = columns.into_iter().partition(is_quiet);
         n += 1;
@@ -103,7 +104,7 @@ async fn run(door: Door, table: &'static str, part: usize, parts: usize) {
     faults.report(&format!("part {part} of {}", door.name()));
 }
 
-/// Looks for who changed something: each on a case of its own.
+/// Repeats the requests, each on a new case, to find the one that changed something.
 async fn find_change(
     farm: &Farm,
     ground: &Ground,
@@ -129,7 +130,7 @@ async fn find_change(
     n
 }
 
-/// Compares routes with the rows of a table.
+/// Compares the served routes with the rows of a table.
 fn compare(served: &BTreeSet<(String, String)>, rows: &BTreeSet<(String, String)>) {
     assert_eq!(served.difference(rows).collect::<Vec<_>>(), Vec::<&(String, String)>::new(), "routes without a row");
     assert_eq!(rows.difference(served).collect::<Vec<_>>(), Vec::<&(String, String)>::new(), "rows without a route");
@@ -142,7 +143,8 @@ async fn every_route_has_a_row() {
     compare(&served(&farm.router), &rows.iter().map(|row| (row.method.to_lowercase(), plain(row.route))).collect());
 }
 
-/// What needs no credentials answers everybody alike, whatever they show, and tells nothing of what is hidden.
+/// Routes that need no credentials answer every caller alike, whatever credentials the request carries, and reveal
+/// nothing hidden.
 #[tokio::test]
 async fn open_routes_answer_everybody_alike() {
     let farm = Farm::new().await;
@@ -155,7 +157,7 @@ async fn open_routes_answer_everybody_alike() {
         let case = Case::prepare(&farm, &ground, &row, 1).await;
         for column in &ground.people.columns {
             let (status, reply) = door.ask(&farm, &case, &row, column).await;
-            // Whoever has signed in is led on.
+            // A caller with a session is redirected away from the sign-in page.
             let led_on = row.route == "/sign-in" && status == 303;
             faults.judge(&row, column, if led_on { status } else { row.status }, status, &reply);
         }

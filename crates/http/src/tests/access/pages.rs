@@ -1,5 +1,5 @@
-//! The same matrix for the pages: every page and every form by everybody who may be signed in to a browser, and the
-//! page of a link by whoever has it.
+//! The access matrix for web pages: every page and every form as every caller with a browser session, and the page of a
+//! sharing link as a holder of the link.
 
 mod hostile;
 mod links;
@@ -13,8 +13,7 @@ use crate::tests::description::served_pages;
 
 const PAGES: &str = "pages.txt";
 
-/// Pages for everybody, also for those who are not signed in, and what ends the session that asks: they have tests of
-/// their own.
+/// Public pages, and requests that end the caller's own session. They have their own tests.
 const OPEN: [(&str, &str); 10] = [
     ("get", "/sign-in"),
     ("post", "/sign-in"),
@@ -40,10 +39,10 @@ async fn every_page_has_a_row() {
     compare(&served, &rows);
 }
 
-/// What only says how much comes at once or from where on, or is of a form that is in [`OPEN`].
+/// Paging parameters, and fields of forms that are listed in [`OPEN`].
 const OTHERS: [&str; 7] = ["after", "before", "form_token", "new_password", "next", "resend", "resend_to"];
 
-/// The source files of the pages, without their tests.
+/// Collects the source texts of the pages, without their tests.
 fn sources(folder: &Path, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -57,16 +56,16 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// Names of fields that are read from a form.
+/// Collects the names of the fields that the source reads from a form.
 fn form_fields(source: &str, found: &mut BTreeSet<String>) {
     for reading in [".text(\"", ".trimmed(\"", ".yes(\"", ".all(\"", ".id(\"", ".ids(\""] {
         let names = source.split(reading).skip(1).map(|rest| rest.split('"').next().unwrap());
-        // What has a dot is a text of the page.
+        // A name with a dot is the key of a text of the page.
         found.extend(names.filter(|name| !name.contains('.')).map(str::to_owned));
     }
 }
 
-/// Names of the parameters of a query that is read into a structure of the same file.
+/// Collects the names of the query parameters, from the structures in the same file into which a query is parsed.
 fn parameters(source: &str, found: &mut BTreeSet<String>) {
     for name in source.split("Query<").skip(1).map(|rest| rest.split('>').next().unwrap()) {
         let Some((_, body)) = source.split_once(&format!("struct {name} {{")) else { continue };

@@ -1,4 +1,4 @@
-//! Every query parameter and every field of a body that the description names is in some row of its operation.
+//! Every query parameter and every body field in the OpenAPI document appears in a row of its operation.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::REST;
 use super::table::{self, Row, plain};
 
-/// What only says how much comes at once, or from where on.
+/// Paging parameters.
 const PAGING: [&str; 2] = ["limit", "cursor"];
 
-/// Names of the fields of a schema, also of those that it consists of.
+/// Collects the names of the fields of a schema, including its referenced and combined schemas.
 fn fields(document: &Value, schema: &Value, found: &mut BTreeSet<String>) {
     if let Some(name) = schema["$ref"].as_str().and_then(|place| place.rsplit('/').next()) {
         fields(document, &document["components"]["schemas"][name], found);

@@ -1,4 +1,4 @@
-//! The columns: who asks, by what credential, and what they may do.
+//! The columns of the matrix: callers with their credentials and rights.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use super::ground::Node;
 use super::table::{Need, Row};
 use crate::tests::{Farm, PASSWORD};
 
-/// One who asks, by one credential.
+/// A caller with one set of credentials.
 pub struct Column {
     pub name: String,
-    /// The token that is shown to programs' protocols.
+    /// Bearer token for REST and WebDAV.
     pub token: Option<String>,
-    /// The session that is shown to pages, and to the others when there is no token.
+    /// Session cookie for the pages, and for REST and WebDAV when there is no token.
     pub session: Option<String>,
-    /// The login that is shown with a password to programs' protocols.
+    /// Login for Basic authentication with REST and WebDAV.
     pub login: Option<String>,
-    /// Whose the credential is, or was.
+    /// Account to which the credential belongs or belonged.
     pub account: Id,
-    /// Whether the credential is nobody's.
+    /// True if the credential is invalid.
     pub is_out: bool,
-    /// Whether what is hidden is not hidden from this one.
+    /// True if this caller may see hidden content.
     pub sees_all: bool,
     grants: Vec<(Node, Rights)>,
     limits: Limits,
@@ -33,7 +33,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// The status that the column gets from a row.
+    /// Returns the expected status of a row for this column.
     pub fn expected(&self, row: &Row) -> u16 {
         if let Some(status) = row.exception(&self.name) {
             return status;
@@ -51,7 +51,7 @@ impl Column {
         match *need {
             Need::Right(node, right, lacking, absent) => {
                 let rights = self.rights(node);
-                // What cannot be viewed is not there, whatever else may be done with it.
+                // An item that the caller may not view does not exist for the caller, whatever other rights there are.
                 if !rights.has(Right::View) {
                     return Some(absent);
                 }
@@ -60,7 +60,7 @@ impl Column {
             Need::Known(node, absent) => (!self.knows(node)).then_some(absent),
             Need::Drafts(node, lacking) => {
                 let rights = self.rights(node);
-                // The administrator made the drafts.
+                // The drafts were created by the administrator, who therefore sees them.
                 let sees = rights.has(Right::Edit) || rights.has(Right::Publish) || self.holder;
                 let missing = if rights.has(Right::View) { lacking } else { 404 };
                 (!sees || !rights.has(Right::View)).then_some(missing)
@@ -76,7 +76,7 @@ impl Column {
         }
     }
 
-    /// The rights on a place.
+    /// Returns the caller's rights on a node.
     pub fn rights(&self, node: Node) -> Rights {
         if self.within.is_some_and(|place| !node.is_in(place)) {
             return Rights::NONE;
@@ -86,12 +86,12 @@ impl Column {
         rights.intersection(self.limits.scopes.rights())
     }
 
-    /// Whether something is granted on places of each case.
+    /// Returns whether the column has grants on the case's own items.
     pub fn is_local(&self) -> bool {
         self.grants.iter().any(|(node, _)| matches!(node, Node::Folder | Node::Leaf))
     }
 
-    /// Whether the place is known: it may be viewed, or leads to something that may.
+    /// Returns whether the caller may know of the node: it is viewable, or an ancestor of something viewable.
     fn knows(&self, node: Node) -> bool {
         let leads = |(place, rights): &(Node, Rights)| place.is_in(node) && rights.has(Right::View);
         let masked = self.limits.scopes.rights().has(Right::View);
@@ -100,17 +100,17 @@ impl Column {
     }
 }
 
-/// All who ask.
+/// All callers.
 pub struct People {
     pub columns: Vec<Column>,
     pub admin: Session,
-    /// Identifier of somebody whom nothing is granted to.
+    /// Identifier of an account without any grant.
     pub nobody: Id,
     /// Identifier of a role.
     pub role: Id,
-    /// Identifier of somebody who may read everything, and does not ask.
+    /// Identifier of an account that may read everything and sends no requests.
     pub reader: Id,
-    /// Role and account of each column that is granted something on every case's own places.
+    /// Node, account and role for each grant on a case's own items.
     local: Vec<(Node, Id, Id)>,
 }
 
@@ -161,7 +161,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Somebody with a token and a session, who may do something somewhere.
+    /// Adds a caller with a token, a session and at most one grant.
     async fn person(&mut self, name: &str, grant: Option<(Node, Rights, Id)>) -> Id {
         let account = self.account(name).await;
         let mut column = Self::blank(name);
@@ -191,7 +191,7 @@ impl Maker<'_> {
         self.admin.create_role(name, rights).await.unwrap().id
     }
 
-    /// Somebody whose credential has ended in one way or another, with all rights once.
+    /// Adds a caller with full rights whose credential is no longer valid.
     async fn out(&mut self, name: &str, end: &str) {
         let account = self.account(name).await;
         self.admin.grant(&self.root.into(), account, Role::FULL_CONTROL).await.unwrap();
@@ -203,7 +203,7 @@ impl Maker<'_> {
                 let wish = TokenWish { expires_at: Some(end), ..TokenWish::from("matrix") };
                 column.token = Some(self.token(account, wish).await);
                 column.session = Some(self.session(account, 60 * 24 * 30).await);
-                // sleep: the token ends by itself, and nothing tells when it has.
+                // sleep: the token expires by its own time, and nothing signals the expiry.
                 tokio::time::sleep(Duration::from_millis(400)).await;
             }
             "revoked" => {
@@ -223,7 +223,7 @@ impl Maker<'_> {
         self.columns.push(column);
     }
 
-    /// A token that leaves less than its owner may do, who may do everything on the root site.
+    /// Adds a token with fewer rights than its owner, who has full control of the root site.
     async fn limited(&mut self, name: &str, scopes: &[TokenScope], within: Option<(Node, Id)>) {
         let account = self.account(name).await;
         self.admin.grant(&self.root.into(), account, Role::FULL_CONTROL).await.unwrap();
@@ -237,7 +237,7 @@ impl Maker<'_> {
         self.columns.push(column);
     }
 
-    /// Somebody who shows login and password with each request, and the administrator who does.
+    /// Adds two callers with Basic credentials: a contributor and the administrator.
     async fn by_password(&mut self) {
         let reader = NewAccount { login: "basic".into(), password: Some(PASSWORD.into()), ..NewAccount::default() };
         let mut column = Self::blank("basic");
@@ -251,7 +251,7 @@ impl Maker<'_> {
         (column.session, column.login) = (None, Some("admin".into()));
     }
 
-    /// Whoever has a link that works, and shows its secret as if it were a token or a session.
+    /// Adds the holder of a valid sharing link who sends its secret as a token or session.
     async fn holder_of_a_link(&mut self) {
         let body = serde_json::json!({"path": "open", "title": "Open"});
         let open = self.farm.json("POST", "/api/v1/site-collections", body).await.expect(201).json();
@@ -288,7 +288,7 @@ impl Maker<'_> {
 }
 
 impl People {
-    /// Makes all columns. `sub` is a site with permissions of its own.
+    /// Creates all columns. `sub` is a site that gets unique permissions.
     pub async fn gather(farm: &Farm, root: Id, sub: Id, documents: Id, admin: &Session) -> Self {
         let mut maker = Maker { farm, admin: admin.clone(), columns: Vec::new(), local: Vec::new(), root, sub };
         let mut anonymous = Maker::blank("anonymous");
@@ -316,7 +316,8 @@ impl People {
                 roles.push((format!("{}-unseen", right.as_str()), only, role));
             }
         }
-        // Roles that were made are known to who asks afterwards.
+        // A session sees the roles as of the directory version of its principal, so a new session is needed for the
+        // roles made above.
         maker.admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
         let role = roles[0].2;
         for (name, rights, role) in roles {
@@ -336,7 +337,7 @@ impl People {
         let reader = maker.account("granted").await;
         maker.admin.grant(&root.into(), reader, Role::READ).await.unwrap();
         maker.by_password().await;
-        // Whoever has something on the root site has it here too.
+        // Breaking inheritance copies the grants, so every grant on the root site also holds on the subsite.
         maker.admin.break_inheritance(&sub.into(), true).await.unwrap();
         for (suffix, node) in [("-sub", Node::Sub), ("-folder", Node::Folder), ("-item", Node::Leaf)] {
             for (name, index) in named.into_iter().filter(|(name, _)| *name != "design") {
@@ -354,7 +355,7 @@ impl People {
         Self { columns: maker.columns, admin: maker.admin, nobody, role, reader, local: maker.local }
     }
 
-    /// Grants what is granted on a case's own places.
+    /// Applies the local grants to an item of a case.
     pub async fn grant_on(&self, node: Node, id: Id) {
         self.admin.break_inheritance(&id.into(), true).await.unwrap();
         for (_, account, role) in self.local.iter().filter(|(place, ..)| *place == node) {

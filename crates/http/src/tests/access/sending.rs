@@ -1,4 +1,4 @@
-//! The three doors to the farm, and how a row is asked at each.
+//! The three protocols of the farm, and how each sends the request of a row.
 
 use axum::body::Body;
 use base64::Engine;
@@ -10,7 +10,7 @@ use super::table::Row;
 use super::{Farm, Reply, canary};
 use crate::tests::PASSWORD;
 
-/// Stands for an answer that leads to the page which signs in.
+/// Pseudo status for a redirect to the sign-in page.
 const SENT_TO_SIGN_IN: u16 = 490;
 
 const PROPFIND: &str = "<D:propfind xmlns:D='DAV:'><D:allprop/></D:propfind>";
@@ -24,7 +24,7 @@ const PROPNAME: &str = "<D:propfind xmlns:D='DAV:'><D:propname/></D:propfind>";
 const PROP: &str = "<D:propfind xmlns:D='DAV:'><D:prop><D:displayname/><D:getcontentlength/><D:getetag/><D:lockdiscovery/>\
     <D:quota-used-bytes/><x xmlns='u'/></D:prop></D:propfind>";
 
-/// A search for what is hidden, by its name or size.
+/// Returns a search for hidden content by its name or size.
 fn search_for(by: &str, property: &str, literal: &str) -> String {
     let wanted = format!("<D:{by}><D:prop><D:{property}/></D:prop><D:literal>{literal}</D:literal></D:{by}>");
     SEARCH.replace("</D:basicsearch>", &format!("<D:where>{wanted}</D:where></D:basicsearch>"))
@@ -45,15 +45,15 @@ pub enum Door {
     Dav,
 }
 
-/// A protocol with what its forms need.
+/// A protocol with the form tokens that its pages need.
 pub struct Opened {
     door: Door,
-    /// Form tokens by session.
+    /// Pairs of session and form token.
     forms: Vec<(String, String)>,
 }
 
 impl Door {
-    /// Fetches the form tokens of everybody who can sign in.
+    /// Fetches the form tokens of all callers with a session.
     pub async fn open(self, farm: &Farm, people: &People) -> Opened {
         let mut forms = Vec::new();
         for session in people.columns.iter().filter_map(|column| column.session.as_deref()) {
@@ -69,7 +69,7 @@ fn cookie(session: &str) -> String {
     format!("__Host-strongroom_session={session}")
 }
 
-/// The token that somebody's forms carry; nothing for who is not signed in.
+/// Returns the form token of a session, or an empty string without a valid session.
 async fn form_token(farm: &Farm, session: &str) -> String {
     let text = farm.send_as("", "GET", "/account", &[("cookie", &cookie(session))], "").await.text();
     let after = text.split("name=\"form_token\" value=\"").nth(1).unwrap_or_default();
@@ -81,12 +81,13 @@ impl Opened {
         format!("{:?}", self.door)
     }
 
-    /// Whether a column can come through this door: pages take no tokens and no passwords.
+    /// Returns whether a column can use this protocol. Pages accept neither tokens nor Basic credentials.
     pub fn takes(&self, column: &Column) -> bool {
         self.door != Door::Pages || column.session.is_some() || column.token.is_none() && column.login.is_none()
     }
 
-    /// The status that a column gets here. What a form brought is kept on the page that signs in; a file is not.
+    /// Returns the expected status of a row for this column and protocol. Without a session, a GET of a page and a file
+    /// upload redirect to the sign-in page; any other form is kept on the sign-in page.
     pub fn expected(&self, row: &Row, column: &Column) -> u16 {
         let leaves = self.door == Door::Pages && column.is_out && row.exception(&column.name).is_none();
         if leaves && (row.method != "POST" || row.body == "FILE") {
@@ -95,12 +96,12 @@ impl Opened {
         column.expected(row)
     }
 
-    /// Asks, and returns the status; for a bulk operation it is that of its one item.
+    /// Sends the request of a row and returns the status. For a bulk operation, it is the status of its single item.
     pub async fn ask(&self, farm: &Farm, case: &Case, row: &Row, column: &Column) -> (u16, Reply) {
         self.ask_with(farm, case, row, column, row.body).await
     }
 
-    /// The same with another body.
+    /// Variant of [`Self::ask`] with another body.
     pub async fn ask_with(&self, farm: &Farm, case: &Case, row: &Row, column: &Column, body: &str) -> (u16, Reply) {
         let route = row.route.replace("{id=self}", &column.account.to_string());
         let mut url = case.fill(&format!("{route}{}", row.query)).replace(' ', "%20");

@@ -1,5 +1,5 @@
-//! Identifiers that do not belong where they are shown: of what is hidden, of another site collection, and of another
-//! kind. Each answer is the one that an identifier gets which nothing has.
+//! Identifiers in the wrong place: of hidden items, of another site collection, and of another kind of object. Each
+//! response must equal the one for an identifier that does not exist.
 
 use super::case::Case;
 use super::ground::Ground;
@@ -8,7 +8,7 @@ use super::sending::{Door, Opened};
 use super::table::{self, Row};
 use super::{Farm, Faults, REST, Reply, canary};
 
-/// Words of rows that stand for items.
+/// Placeholder words for items.
 const ITEMS: [&str; 14] = [
     "document",
     "plain",
@@ -25,7 +25,7 @@ const ITEMS: [&str; 14] = [
     "documents",
     "entry",
 ];
-/// Words that stand for something else with an identifier.
+/// Placeholder words for other objects with an identifier.
 const OTHERS: [&str; 19] = [
     "user",
     "group",
@@ -47,16 +47,16 @@ const OTHERS: [&str; 19] = [
     "closed",
     "digest",
 ];
-/// Words for what belongs to one library, item or account, and is nothing under another one.
+/// Placeholder words for objects that belong to one library, item or account and do not exist under another one.
 const BELONGING: [&str; 7] = ["column", "type", "shared", "private", "lock", "token", "session"];
-/// Those who may do everything on both, and hear no more for it.
+/// Callers with full rights on both parents, who still get no other response.
 const MIGHTY: [&str; 2] = ["farm", "full"];
-/// Those who try: one who may do everything on the root site, and two who may do less.
+/// Callers that try the identifiers: one with full control of the root site, and two with fewer rights.
 const TRYING: [&str; 3] = ["full", "contribute", "read"];
 
-/// Words that stand for a path, and what may stand there.
+/// Placeholder words for paths, with a template of their value.
 const PATHS: [(&str, &str); 2] = [("path", "Documents/lair/NAME.txt"), ("elsewhere", "sites/NAME/Elsewhere/new.txt")];
-/// A part of a name that nothing has.
+/// Part of a name that does not exist.
 const FREE: &str = "absent-7f3a9c";
 
 fn has(row: &Row, word: &str) -> bool {
@@ -65,7 +65,7 @@ fn has(row: &Row, word: &str) -> bool {
     text.contains(&format!("{{{word}}}"))
 }
 
-/// The words in braces of a text.
+/// Returns the placeholder words of a row.
 fn words(row: &Row) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
     for text in [row.route, row.query, row.body] {
@@ -78,7 +78,7 @@ fn words(row: &Row) -> Vec<&'static str> {
     found
 }
 
-/// An answer without the identifier that was shown and without what differs from one request to the next.
+/// Returns a response without the tried identifier and without the parts that differ between requests.
 fn plain(status: u16, reply: &Reply, id: &str) -> String {
     let mut lines = vec![status.to_string()];
     for (name, value) in &reply.headers {
@@ -87,7 +87,7 @@ fn plain(status: u16, reply: &Reply, id: &str) -> String {
         }
     }
     lines.sort();
-    // Form tokens are masked anew for each page, and every request has a number.
+    // Form tokens are masked differently on each page, and every request has its own number.
     let text = reply.text().replace(reply.header("x-request-id"), "NUMBER");
     let is_token =
         |word: &&str| word.len() > 60 && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
@@ -125,7 +125,7 @@ impl Trial<'_> {
         plain(status, &reply, id).replace(&n, "-N")
     }
 
-    /// The same for the name of something hidden and for one that is free. Whoever may change nothing there hears no
+    /// Compares the responses for a hidden name and for a free one. A caller who may change nothing there sees no
     /// difference.
     async fn paths(&mut self, row: &Row) {
         for (word, way) in PATHS.into_iter().filter(|(word, _)| has(row, word)) {
@@ -150,7 +150,7 @@ impl Trial<'_> {
         }
     }
 
-    /// What belongs to another library, item or account is like nothing, also to who may do everything with it there.
+    /// An object of another library, item or account is treated as absent, even for a caller with full rights there.
     async fn belongings(&mut self, row: &Row) {
         let text = format!("{}{}{}", row.route, row.query, row.body);
         let speaks_of = |word: &&str| text.contains(&format!("{{{word}}}")) || text.contains(&format!("={word}}}"));
@@ -173,7 +173,7 @@ impl Trial<'_> {
         }
     }
 
-    /// The same of a library in another site collection.
+    /// Creates such an object in a library of another site collection.
     async fn elsewhere(&self, word: &str) -> Option<String> {
         let body = serde_json::json!({"name": format!("other {}", self.n), "kind": "text", "shared": word == "shared"});
         let (tail, fields) = match word {

@@ -1,54 +1,55 @@
-//! The rows, read from tables beside this file, and what each demands.
+//! The rows, read from tables beside this file, with the requirements of each.
 //!
-//! A row is `METHOD address | needs | statuses | body`; the statuses begin with the one of success, and go on with
-//! those of columns that differ, such as `contribute=409`, `token*=403` or `*-sub=409`. Rows of WebDAV have fields
-//! behind their address. Needs are words and rights, such as `document:edit`; `document:edit/409/404` says what comes
-//! without the right, and without the right to view. Others are `folder:known`, `draft:drafts`, `farm`, `fresh` and
-//! `holder/423`.
+//! A row is `METHOD address | needs | statuses | body`. The first status is the one on success. Statuses of deviating
+//! columns follow, such as `contribute=409`, `token*=403` or `*-sub=409`. WebDAV rows have header fields after their
+//! address. A need is a word with a right, such as `document:edit`; in `document:edit/409/404` the statuses are those
+//! without the right, and without the right to view. Other needs are `folder:known`, `draft:drafts`, `farm`, `fresh`
+//! and `holder/423`.
 
 use model::Right;
 
 use super::ground::Node;
 
-/// One operation. Words in braces are made for each case.
+/// One operation. Words in braces are placeholders that each case fills.
 pub struct Row {
     pub method: &'static str,
-    /// The route as the router has it, with words that say what stands there.
+    /// Route as in the router, with the placeholder word in each parameter.
     pub route: &'static str,
-    /// What stands behind the path: a query, or nothing.
+    /// Query with its `?`, or empty.
     pub query: &'static str,
     /// Header fields.
     pub fields: Vec<(&'static str, &'static str)>,
     pub body: &'static str,
     pub needs: Vec<Need>,
-    /// The status for who has all that is needed.
+    /// Status for a caller who meets all needs.
     pub status: u16,
-    /// What others get all the same.
+    /// Statuses of columns that deviate from the rule.
     except: Vec<(&'static str, u16)>,
 }
 
-/// One thing that is asked of the caller. The first that is missing decides about the answer.
+/// One requirement for the caller. The first unmet requirement determines the status.
 pub enum Need {
-    /// A right on a place: without it the first status, without the right to view the second.
+    /// A right on a node. The first status is for callers without the right, the second for callers without the right
+    /// to view.
     Right(Node, Right, u16, u16),
-    /// To know that there is such a place.
+    /// Knowledge that the node exists.
     Known(Node, u16),
-    /// To see drafts; otherwise who may view published documents gets the status.
+    /// The right to see drafts. A caller who may only view published documents gets the status.
     Drafts(Node, u16),
-    /// To administer the farm.
+    /// Administration of the farm.
     Farm,
-    /// A fresh proof.
+    /// A recent proof of identity (re-authentication).
     Fresh,
-    /// A fresh proof, of who administers the farm.
+    /// A recent proof of identity, demanded of the farm administrator only.
     Proof,
-    /// A credential for all of one's own account.
+    /// An unrestricted credential for the caller's own account.
     Own,
-    /// To be the administrator who prepared the case.
+    /// Being the administrator who prepared the case.
     Holder(u16),
 }
 
 impl Row {
-    /// The status that a column gets whatever it may do.
+    /// Returns the exceptional status of a column, whatever its rights.
     pub fn exception(&self, column: &str) -> Option<u16> {
         let fits = |name: &str| match (name.strip_suffix('*'), name.strip_prefix('*')) {
             (Some(start), _) => column.starts_with(start),
@@ -58,26 +59,26 @@ impl Row {
         self.except.iter().find(|(name, _)| fits(name)).map(|(_, status)| *status)
     }
 
-    /// Whether carrying it out leaves everything as it is.
+    /// Returns whether the operation only reads.
     pub fn only_reads(&self) -> bool {
         matches!(self.method, "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT" | "SEARCH")
     }
 
-    /// Method, address and fields, as a fault is told.
+    /// Returns method, address, fields and body, as in a fault report.
     pub fn told(&self) -> String {
         let fields: String = self.fields.iter().map(|(name, value)| format!("; {name}: {value}")).collect();
         format!("{} {}{}{fields} {}", self.method, self.route, self.query, self.body)
     }
 }
 
-/// A table beside this file.
+/// Reads a table beside this file.
 pub fn read(name: &str) -> &'static str {
     let path = format!("{}/src/tests/access/{name}", env!("CARGO_MANIFEST_DIR"));
-    // What begins with blanks belongs to the line before.
+    // An indented line continues the previous one.
     std::fs::read_to_string(path).unwrap().replace("\n    ", " ").leak()
 }
 
-/// The rows of a table.
+/// Parses the rows of a table.
 pub fn rows(table: &'static str) -> Vec<Row> {
     let lines = table.lines().map(str::trim);
     lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(row).collect()
@@ -130,7 +131,7 @@ fn need(text: &str, line: &str) -> Need {
     }
 }
 
-/// The route of a row as the router writes it: `{id=document}` is `{id}` there.
+/// Returns the route as the router writes it: `{id=document}` becomes `{id}`.
 pub fn plain(route: &str) -> String {
     let mut text = String::new();
     let mut rest = route;

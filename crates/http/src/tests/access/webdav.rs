@@ -1,4 +1,4 @@
-//! WebDAV: every verb in its variants by everybody.
+//! WebDAV: every verb and its variants as every caller.
 
 use super::{Door, run};
 
@@ -14,7 +14,7 @@ async fn every_verb_by_everybody_second_part() {
     run(Door::Dav, DAV, 1, 2).await;
 }
 
-/// The verbs that the server says it has.
+/// Checks the verbs that the server lists in `Allow`.
 #[tokio::test]
 async fn every_verb_has_a_row() {
     let farm = super::Farm::new().await;

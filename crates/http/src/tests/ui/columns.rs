@@ -1,4 +1,4 @@
-//! Columns of a library: shown in its listing, edited in the row.
+//! Columns of a library: displayed in the listing, edited in a row.
 
 use model::{ColumnKind, Name};
 use repository::{ColumnChange, Target};
@@ -34,7 +34,7 @@ async fn values_are_shown_in_the_listing_and_edited_one_by_one() {
         let listing = browser.get("/browse/Documents").await.expect(200);
         assert!(listing.text.contains(english), "{name}: {}", listing.text);
         assert!(!listing.text.contains("<img src=x"));
-        // A script gets the cell as it is now.
+        // A script receives the new cell.
         let token = browser.get(&url).await.form_token();
         let script = [("accept", "application/problem+json")];
         let cell = browser.post_with(&token, &url, &[(&field, "")], &script).await.expect(200);

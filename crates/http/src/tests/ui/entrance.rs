@@ -1,4 +1,4 @@
-//! Signing in and out.
+//! Sign-in and sign-out.
 
 use repository::Target;
 
@@ -10,7 +10,7 @@ async fn a_session_begins_with_a_new_secret_and_ends_at_sign_out() {
     let browser = farm.browser();
     let asked = browser.get("/browse/Documents?sort=modified").await.expect(303);
     assert_eq!(asked.header(header::LOCATION), "/sign-in?next=%2Fbrowse%2FDocuments%3Fsort%3Dmodified");
-    // What somebody planted before is never what is used afterwards.
+    // A session cookie planted by an attacker is never used for the new session.
     browser.cookies.borrow_mut().insert("strongroom_session".into(), "srs_planted".into());
     let entered = browser.sign_in("admin", PASSWORD, "/browse/Documents").await.expect(303);
     assert_eq!(entered.header(header::LOCATION), "/browse/Documents");
@@ -33,7 +33,7 @@ async fn signing_in_again_ends_the_session_that_the_browser_had() {
     let farm = Farm::new().await;
     let browser = farm.signed_in("admin").await;
     let before = browser.cookie("strongroom_session").unwrap();
-    // The form of somebody who is not signed in, sent from another page of the same browser.
+    // A sign-in form without a session, submitted from another tab of the same browser.
     let visitor = farm.browser();
     let form = visitor.get("/sign-in").await.form_token();
     let mark = visitor.cookie("strongroom_visitor").unwrap();
@@ -58,7 +58,7 @@ async fn a_wrong_password_says_so_and_many_are_throttled() {
         }
     }
     assert_eq!(last.status, StatusCode::TOO_MANY_REQUESTS);
-    // The first wait is 15 seconds, of which some have passed.
+    // The first delay is 15 seconds, part of which has passed.
     let wait: u64 = last.header(header::RETRY_AFTER).parse().unwrap();
     assert!((1..=15).contains(&wait), "{wait}");
 }
@@ -112,7 +112,7 @@ async fn what_was_typed_survives_the_end_of_a_session() {
     let form = again.form_token();
     browser.post_with(&form, &action, &[("name", "Precious <b>")], &[]).await.expect(303);
     assert!(farm.administrator().await.item(&Target::path("Documents/Precious <b>").unwrap()).await.is_ok());
-    // Only forms of this server are sent again.
+    // Forms are sent again to this server only.
     browser.post("/account", "/sign-out", &[]).await.expect(303);
     let form = browser.get("/sign-in").await.form_token();
     let fields = [("login", "admin"), ("password", PASSWORD), ("resend", "a=b"), ("resend_to", "//evil.example")];
@@ -132,7 +132,7 @@ async fn what_comes_before_it_is_known_who_asks_has_one_bound() {
     };
     sign_in(48 << 10).await.expect(401);
     sign_in(64 << 10).await.expect(413);
-    // What was typed is kept only where the form that signs in can bring it along.
+    // Input is kept only up to the size that the sign-in form can carry along.
     let typed = async |text: String| browser.post_with("", "/items/1/new-folder", &[("name", &text)], &[]).await;
     typed(with(40 << 10)).await.expect(401);
     typed("<".repeat(15 << 10)).await.expect(413);

@@ -1,4 +1,5 @@
-//! The page of the farm's audit log: names for identifiers, filters, the file, and whom it is refused to.
+//! The page of the farm's audit log: names instead of identifiers, filters, the export, and the refusal for other
+//! users.
 
 use model::{Right, Rights};
 use repository::{CheckWork, NewAccount, Session, Work};
@@ -15,7 +16,7 @@ async fn account(session: &Session, login: &str, name: &str) -> model::Id {
     session.create_account(new).await.unwrap().id
 }
 
-/// The rows of the table.
+/// Returns the rows of the table.
 fn rows(reply: &Reply) -> &str {
     reply.text.split("<tbody>").nth(1).unwrap_or_default()
 }
@@ -62,7 +63,7 @@ async fn the_log_of_the_farm_names_what_it_is_about_and_leads_there() {
     let misfit = browser.get("/farm/audit?from=soon").await.expect(200);
     assert!(misfit.text.contains("“soon” is not a day"), "{}", misfit.text);
 
-    // Who may not sign in any more is still found by the login.
+    // A deleted account is still found by its login.
     session.delete_account(carla).await.unwrap();
     let deleted = browser.get("/farm/audit?who=carla").await.expect(200);
     assert!(!deleted.text.contains("id=\"who-fault\""));

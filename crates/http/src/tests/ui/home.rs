@@ -1,4 +1,4 @@
-//! The page that everybody comes to first.
+//! The start page.
 
 use repository::{NewAccount, Target};
 

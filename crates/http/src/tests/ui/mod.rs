@@ -1,4 +1,4 @@
-//! Tests of the pages on the real router and a real farm, as a browser would use them.
+//! Tests of the pages on the real router and a real farm, used like a browser.
 
 mod columns;
 mod entrance;
@@ -35,7 +35,7 @@ impl Farm {
         Self::with(|_| ()).await
     }
 
-    /// A farm whose server has other options than usual.
+    /// Starts a farm whose server has other options than the default.
     async fn with(change: impl FnOnce(&mut crate::Options)) -> Self {
         Self::start(tempfile::tempdir().unwrap(), change).await
     }
@@ -55,7 +55,7 @@ impl Farm {
         Self { router, repository, directory }
     }
 
-    /// Ends the farm, damages every BLOB in its store of files, and opens it again.
+    /// Closes the farm, damages every document of equal bytes in its file store, and opens it again.
     async fn damaged(self) -> Self {
         let Self { router, repository, directory } = self;
         drop(router);
@@ -82,7 +82,7 @@ impl Farm {
     }
 }
 
-/// Keeps cookies and sends forms with the token of the page that they are on.
+/// A client that keeps cookies and submits forms with the token of their page.
 struct Browser<'a> {
     farm: &'a Farm,
     cookies: RefCell<BTreeMap<String, String>>,
@@ -134,7 +134,7 @@ impl Browser<'_> {
         self.send(Request::get(path).header(header::ACCEPT, "text/html"), Body::empty()).await
     }
 
-    /// Opens `page` for its token and sends the fields to `action`.
+    /// Opens `page` for its form token and submits the fields to `action`.
     async fn post(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> Reply {
         let token = self.get(page).await.form_token();
         self.post_with(&token, action, fields, &[]).await
@@ -154,7 +154,7 @@ impl Browser<'_> {
         self.post("/sign-in", "/sign-in", &[("login", login), ("password", password), ("next", next)]).await
     }
 
-    /// Uploads a file by the plain form.
+    /// Uploads a file with the plain form.
     async fn upload(&self, action: &str, name: &str, kind: &str, content: impl AsRef<[u8]>) -> Reply {
         let token = self.get("/account").await.form_token();
         let head = format!(

@@ -1,4 +1,4 @@
-//! What people do all day, by the plain forms that need no script.
+//! Everyday tasks with plain forms, without scripts.
 
 use repository::{Sort, Target};
 
@@ -19,7 +19,7 @@ async fn a_document_is_uploaded_replaced_restored_and_downloaded() {
     let page = browser.get("/browse/Documents/Plan.txt").await.expect(200);
     assert!(page.text.contains(">2.0<") && page.text.contains(">1.0<"), "{}", page.text);
     assert!(page.text.contains("said so"));
-    // What stands behind the file in a form comes too late to be used.
+    // Fields after the file come too late to be used.
     for form in [format!("/items/{library}/upload"), format!("/items/{plan}/replace")] {
         let form = browser.get(&form).await.expect(200).text;
         let at = |name: &str| form.find(&format!("name=\"{name}\"")).unwrap();
@@ -64,7 +64,7 @@ async fn deleting_can_be_undone_and_the_bin_restores() {
     let entry = bin.text.split("name=\"ids\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     browser.post("/account", &format!("/bin/{collection}/restore"), &[("ids", entry)]).await.expect(303);
     id_of(&farm, "Documents/a").await;
-    // The button of a row restores that row, whatever else is ticked.
+    // A row's button restores that row, whatever other rows are ticked.
     browser.post("/account", &format!("/items/{a}/delete"), &[]).await.expect(303);
     browser.post("/account", &format!("/items/{b}/delete"), &[]).await.expect(303);
     let bin = browser.get(&format!("/bin/{collection}")).await.expect(200);

@@ -1,4 +1,4 @@
-//! What pages show of documents, and that nothing of them becomes part of our pages.
+//! Previews of documents on pages. Nothing in a document becomes part of our HTML.
 
 use repository::Target;
 
@@ -59,7 +59,7 @@ async fn what_is_stored_never_becomes_markup_of_our_page() {
             assert!(!page.text.contains("<script>") && !page.text.contains("<img src=x"), "{name}: {}", page.text);
         }
     }
-    // A picture with script in it is only ever loaded as a picture, and is sent in a sandbox.
+    // An image with script is only loaded as an image, and is served with a sandbox policy.
     let page = page_of(&farm, &browser, "picture.svg", "image/svg+xml", "<svg xmlns='x'/>").await;
     let address = page.text.split("<img src=\"/download/").nth(1).unwrap().split('"').next().unwrap();
     let sent = browser.get(&format!("/download/{}", address.replace("&#38;", "&"))).await.expect(200);
@@ -85,7 +85,7 @@ async fn around_each_bound_a_preview_is_whole_or_says_that_it_is_not() {
     const BYTES: usize = 256 << 10;
     let farm = Farm::new().await;
     let browser = farm.signed_in("admin").await;
-    // Words of eight bytes up to the end, which is its own.
+    // Words of eight bytes, followed by a distinct ending.
     let ending = |length: usize, end: &str| {
         let mut text = "0123456 ".repeat(length / 8);
         text.truncate(length - end.len());
@@ -97,13 +97,13 @@ async fn around_each_bound_a_preview_is_whole_or_says_that_it_is_not() {
         ("bytes-1.txt", ending(BYTES - 1, "THE-END"), Some("THE-END"), false),
         ("bytes.txt", ending(BYTES, "THE-END"), Some("THE-END"), false),
         ("bytes+1.txt", ending(BYTES + 1, "THE-END"), Some("THE-EN"), true),
-        // A character of two bytes that ends at the bound, and one that the bound cuts.
+        // A two-byte character that ends at the limit, and one that the limit cuts.
         ("whole.txt", ending(BYTES, "THE-END\u{e9}"), Some("THE-END\u{e9}"), false),
         ("halved.txt", ending(BYTES + 1, "THE-END\u{e9}"), Some("THE-END\n</span>"), true),
         ("halved.md", ending(BYTES + 1, "THE-END\u{e9}"), Some("THE-END"), true),
         ("lines.txt", "x\n".repeat(1_999) + "THE-END\n", Some("THE-END"), false),
         ("lines+1.txt", "x\n".repeat(2_000) + "THE-END\n", None, true),
-        // The head and two hundred rows below it.
+        // The header and two hundred rows.
         ("rows.csv", rows(201, "THE-END"), Some("THE-END"), false),
         ("rows+1.csv", rows(202, "THE-END"), None, true),
         ("columns.csv", columns(50, "THE-END"), Some("THE-END"), false),

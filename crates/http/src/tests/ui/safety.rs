@@ -1,4 +1,4 @@
-//! What an attacker tries on the pages: foreign forms, frames, stored script, other people's items.
+//! Attacks on the pages: forged forms, framing, stored scripts, other users' items.
 
 use model::{Name, Role};
 use repository::{Destination, NewAccount, Target, UploadOptions};
@@ -37,7 +37,7 @@ async fn an_upload_without_the_token_stores_nothing() {
     let body = "--cut\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\r\n\r\nx\r\n--cut--\r\n";
     let request = || Request::post(&action).header(header::CONTENT_TYPE, "multipart/form-data; boundary=cut");
     browser.send(request(), body).await.expect(403);
-    // A body that ends in the middle of the file is no file.
+    // A body that ends in the middle of the file stores nothing.
     let token = browser.get("/account").await.form_token();
     let cut = format!(
         "--cut\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{token}\r\n--cut\r\n\
@@ -137,7 +137,7 @@ async fn a_reader_cannot_change_what_was_shared() {
     for page in ["/farm", "/farm/users", &inside("permissions")] {
         browser.get(page).await.expect(403);
     }
-    // Forms that could only fail are not shown, and the right that is missing has the name that people know.
+    // Forms that could only fail are not shown. The message names the missing right as on the permission pages.
     let destination = Destination::Path(model::NodePath::parse("Documents/Shared/a.txt").unwrap());
     let plan = session.upload_bytes(&destination, UploadOptions::default(), "x".into()).await.unwrap().id;
     let german = |path: String| Request::get(path).header(header::ACCEPT_LANGUAGE, "de");
@@ -190,7 +190,7 @@ async fn odd_addresses_are_refused_and_hurt_nobody() {
     ] {
         let reply = browser.get(path).await.expect(status);
         assert!(reply.text.contains("<!doctype html>"), "{path}");
-        // All of them in the frame of who is signed in, and in words for people.
+        // All error pages show the frame of the signed-in user and a readable message.
         assert!(reply.text.contains("action=\"/sign-out\"") && !reply.text.contains("href=\"/sign-in"), "{path}");
         assert!(!reply.text.contains("deserialize"), "{path}: {}", reply.text);
     }

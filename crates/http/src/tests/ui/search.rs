@@ -1,4 +1,4 @@
-//! The search by name, without and with what the palette asks.
+//! Search by name: the results page, and the list for the palette.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The pages of storage: what they show, what they refuse, and what a reader sees of damage.
+//! The storage pages: their content, their refusals, and the display of damage to users.
 
 use repository::{JobRequest, Target};
 

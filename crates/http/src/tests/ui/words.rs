@@ -1,4 +1,4 @@
-//! What pages say: refusals in the reader's language, and names that would deceive.
+//! Texts of pages: refusals in the user's language, and deceptive names.
 
 use model::Name;
 use repository::{Destination, Target, UploadOptions};
@@ -51,7 +51,7 @@ async fn a_name_that_turns_its_end_around_is_seen_to_do_so_and_is_kept() {
         let text = browser.get(&page).await.expect(200).text;
         assert!(text.contains("invoice\u{fffd}fdp.exe") && !text.contains('\u{202e}'), "{page}: {text}");
     }
-    // The form of the name holds it as it is.
+    // The rename form contains the exact name.
     let rename = format!("/items/{}/rename", saved.id);
     assert!(browser.get(&rename).await.expect(200).text.contains("value=\"invoice&#8238;fdp.exe\""));
     browser.post(&rename, &rename, &[("name", deceit), ("was", deceit)]).await.expect(303);

@@ -1,4 +1,4 @@
-//! Saves that put the old file aside first, by the steps of Word and of the Mac.
+//! Saves that first move the old file aside, as Word and macOS do.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::saving::{saved_once, with_history};
 use super::{bin, dav, lock, place, versions};
 use crate::tests::Farm;
 
-/// Leaves a document to the administrator alone; anna reads everything else.
+/// Restricts a document to the administrator. The user anna may read everything else.
 async fn close(farm: &Farm, id: &str) {
     let (root, reader) = (farm.id("").await, farm.account("anna").await);
     let body = json!({"principal": reader, "role": model::Role::READ.to_string()});
@@ -73,7 +73,8 @@ async fn only_what_is_kept_elsewhere_goes_without_the_bin() {
     dav(&farm, "PUT", "x.sb-1/kept.txt", &[], "in it").await.expect(201);
     dav(&farm, "DELETE", "x.sb-1", &[], "").await.expect(204);
     assert!(bin(&farm).await.contains("x.sb-1"), "a folder that holds something is kept");
-    // What was deleted, and what the caller may not open, is no other place: nobody learns of it, and nothing is lost.
+    // Another copy counts only if it exists and the caller may read it. Otherwise the file goes to the bin: nothing is
+    // lost, and nothing is revealed.
     farm.put("Documents/secret.txt", "somebody's").await.expect(201);
     let secret = farm.id("Documents/secret.txt").await;
     farm.json("POST", &format!("/api/v1/items/{secret}/permissions/break"), json!({"copy": false})).await.expect(204);
@@ -151,7 +152,7 @@ async fn a_working_copy_is_neither_shown_nor_lost() {
     assert_eq!(dav(&farm, "GET", "Plan.bak", &[], "").await.expect(200).text(), "two", "what all saw before");
     assert_eq!(dav(&farm, "GET", "Plan.docx", &[], "").await.expect(200).text(), "mine, later");
     assert_eq!(versions(&farm, "Plan.docx").await, ["2.0", "1.0"], "it is not checked in");
-    // Moved over another document, what it was before goes to the bin with it.
+    // When a checked-out document is moved over another one, its published version goes to the bin with it.
     dav(&farm, "PUT", "one.docx", &[], "published").await.expect(201);
     let one = farm.id("Documents/one.docx").await;
     farm.send("PUT", &format!("/api/v1/items/{one}/check-out"), &[], "").await.expect(204);
@@ -184,7 +185,7 @@ async fn a_folder_of_a_save_goes_with_what_the_save_left_in_it() {
     dav(&farm, "DELETE", "Plan.docx.sb-1", &[], "").await.expect(204);
     saved_once(&farm, &id, "three").await;
     assert!(!bin(&farm).await.contains("Plan"), "{}", bin(&farm).await);
-    // Two files that hold the same bytes do not vouch for each other.
+    // Two identical files in the same folder do not count as copies of each other.
     dav(&farm, "MKCOL", "x.sb-2", &[], "").await.expect(201);
     for name in ["x.sb-2/a", "x.sb-2/b"] {
         dav(&farm, "PUT", name, &[], "only here").await.expect(201);
@@ -208,7 +209,7 @@ async fn a_document_does_not_become_a_note_of_a_program() {
     place(&farm, "MOVE", "Plan.tmp", "._Plan.docx", &[]).await.expect(409);
     place(&farm, "MOVE", "Plan.tmp", "Plan.docx", &[]).await.expect(201);
     assert_eq!(versions(&farm, "Plan.docx").await, ["2.0", "1.0"]);
-    // A note that somebody gave versions keeps them.
+    // A program's note that already has versions keeps them.
     farm.put("Documents/~$kept", "one").await.expect(201);
     farm.put("Documents/~$kept", "two").await.expect(200);
     dav(&farm, "PUT", "~$kept", &[], "three").await.expect(204);
@@ -230,7 +231,7 @@ async fn where_check_outs_are_demanded_a_new_file_is_filled_once() {
     let refused = dav(&farm, "PUT", "New.docx", &[("if", &shown)], "two").await.expect(409);
     assert!(refused.text().contains("checkout_required"), "{}", refused.text());
     assert_eq!(versions(&farm, "New.docx").await, ["1.0"]);
-    // A save that puts the original aside begins only where it can end.
+    // A save that moves the original aside must be refused at its first step when it could not be completed.
     dav(&farm, "PUT", "new.tmp", &[], "two").await.expect(201);
     let refused = place(&farm, "MOVE", "New.docx", "New.bak", &[("if", &shown)]).await.expect(409);
     assert!(refused.text().contains("checkout_required"), "{}", refused.text());

@@ -1,4 +1,4 @@
-//! Requests that could mean something else than what would be done are refused, with the right words.
+//! Ambiguous requests are refused with the right error.
 
 use serde_json::json;
 

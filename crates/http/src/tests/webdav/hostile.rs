@@ -1,4 +1,4 @@
-//! Requests that are made to harm: each is refused with the right code, and nothing is changed by it.
+//! Malicious requests: each is refused with the right status and changes nothing.
 
 use model::{Id, Role};
 use repository::Session;
@@ -8,7 +8,7 @@ use crate::tests::Farm;
 
 const XML_VERBS: [&str; 5] = ["PROPFIND", "PROPPATCH", "LOCK", "REPORT", "SEARCH"];
 
-/// Everything in the library, with its content.
+/// Returns everything in the library, with its content.
 async fn state(farm: &Farm, paths: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for path in paths {
@@ -103,7 +103,8 @@ async fn trees_do_not_grow_deeper_than_they_may() {
     dav(&farm, "DELETE", "d", &[], "").await.expect(204);
 }
 
-/// An administrator, and bert, who may change what is in `open`, read what is in `shown`, and not see `hidden`.
+/// Creates a user bert, who may change the content of `open`, read `shown`, and not see `hidden`. Returns the
+/// administrator's session.
 async fn with_bert(farm: &Farm) -> Session {
     let admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
     let bert: Id = farm.account("bert").await.parse().unwrap();
@@ -191,7 +192,7 @@ async fn a_token_opens_nothing_for_somebody_else() {
     }
 }
 
-/// A listing without what is left of the time of its locks.
+/// Returns a listing without the remaining time of its locks.
 fn without_time(listing: &str) -> String {
     let mut parts = listing.split("<D:timeout>");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -219,7 +220,7 @@ async fn what_the_caller_may_not_see_is_not_copied_and_keeps_a_tree_in_its_place
     as_bert("COPY", "open/copied").await.expect(201);
     dav(&farm, "GET", "open/copied/sub/known.txt", &[], "").await.expect(200);
     dav(&farm, "GET", "open/copied/sub/secret.txt", &[], "").await.expect(404);
-    // The copy may not take the place of what holds something hidden either.
+    // A copy must not replace a tree that contains something hidden either.
     let over = [("destination", "/dav/Documents/open/tree")];
     farm.send_as("bert", "COPY", "/dav/Documents/open/copied", &over, "").await.expect(403);
     farm.send_as("bert", "MOVE", "/dav/Documents/open/copied", &over, "").await.expect(403);

@@ -1,4 +1,4 @@
-//! PROPFIND, PROPPATCH, REPORT, names, and requests that are refused with nothing changed.
+//! PROPFIND, PROPPATCH, REPORT, names, and refused requests that change nothing.
 
 use serde_json::json;
 
@@ -31,7 +31,7 @@ async fn clients_find_their_way_from_the_root() {
     assert_eq!(hrefs("/dav/Documents").await, ["/dav/Documents/", "/dav/Documents/a.txt"]);
     let endless = farm.send("PROPFIND", "/dav/Documents", &[], "").await.expect(403).text();
     assert!(endless.contains("propfind-finite-depth"), "{endless}");
-    // Somebody who may see nothing here still finds the root.
+    // A user without any rights here still finds the root.
     farm.account("none").await;
     farm.send_as("none", "PROPFIND", "/dav/", &[("depth", "1")], "").await.expect(207);
     farm.send_as("none", "PROPFIND", "/dav/Documents/", &[("depth", "1")], "").await.expect(404);
@@ -55,13 +55,13 @@ async fn site_collections_are_found_on_the_way_to_them() {
         ["/dav/SITES/", "/dav/sites/Gr%C3%B6%C3%9Fe/", "/dav/sites/legal/"]
     );
     assert_eq!(hrefs_as("admin", "/dav/Documents/").await, ["/dav/Documents/"]);
-    // A library of the same name is there once.
+    // A library with the same name as a path segment is listed once.
     let root = farm.get("/api/v1/items/by-path?path=").await.json();
     let libraries = format!("/api/v1/items/{}/libraries", root["id"].as_str().unwrap());
     farm.json("POST", &libraries, json!({"name": "sites"})).await.expect(201);
     assert_eq!(hrefs_as("admin", "/dav/").await, ["/dav/", "/dav/plans/", "/dav/Documents/", "/dav/sites/"]);
     assert_eq!(hrefs_as("admin", "/dav/sites/").await.len(), 3);
-    // Who knows of none of them finds no way to them.
+    // A user who may see none of the site collections finds no path to them.
     assert_eq!(hrefs_as("none", "/dav/").await, ["/dav/"]);
     farm.send_as("none", "PROPFIND", "/dav/sites/", &[("depth", "1")], "").await.expect(404);
 }
@@ -88,7 +88,7 @@ async fn whole_trees_are_listed_where_the_administrator_wants_it() {
     expected.extend(made.iter().map(String::as_str));
     expected.sort_unstable();
     assert_eq!(hrefs, expected);
-    // Nobody is told of what they may not see.
+    // A user does not learn of items that they may not see.
     let (anna, root, closed) = (farm.account("anna").await, farm.id("").await, farm.id("Documents/one/two").await);
     let infinite = [("depth", "infinity")];
     farm.send_as("anna", "PROPFIND", "/dav/Documents/", &infinite, "").await.expect(404);
@@ -115,7 +115,7 @@ async fn names_come_back_as_they_were_given() {
         assert!(text.contains(&format!("/dav/Documents/{}<", segments::encode(name))), "{name}: {text}");
     }
     webdav::xml::parse(text.as_bytes()).unwrap();
-    // The other normal form means the same document.
+    // The other Unicode normal form means the same document.
     dav(&farm, "PUT", &segments::encode("\u{e9}.txt"), &[], "again").await.expect(204);
     for bad in ["%2e%2e", "a%2Fb", "%00", "a.", "%FF"] {
         let status = dav(&farm, "PUT", bad, &[], "x").await.status.as_u16();

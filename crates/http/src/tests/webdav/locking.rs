@@ -1,11 +1,11 @@
-//! Locks, and that every door honours them.
+//! Locks, and that every protocol respects them.
 
 use serde_json::json;
 
 use super::{EXCLUSIVE, dav, lock, place};
 use crate::tests::Farm;
 
-/// A farm with a document, and two people who may change it.
+/// Starts a farm with a document and two users who may change it.
 async fn two_people() -> Farm {
     let farm = Farm::new().await;
     let root = farm.id("").await;
@@ -38,7 +38,7 @@ async fn rest_and_check_outs_honour_locks() {
     }
     let rename = farm.json("PATCH", &url, json!({"name": "b.txt"})).await.expect(423);
     assert_eq!(rename.code(), "item_locked");
-    // The token opens nothing for somebody else.
+    // The token is of no use to another user.
     let shown = format!("(<{token}>)");
     let put = |login: &'static str| {
         let (farm, shown) = (&farm, shown.clone());
@@ -46,7 +46,7 @@ async fn rest_and_check_outs_honour_locks() {
     };
     put("bert").await.expect(423);
     put("anna").await.expect(204);
-    // Reading never waits.
+    // Reads ignore locks.
     farm.send_as("bert", "GET", "/dav/Documents/a.txt", &[], "").await.expect(200);
 }
 

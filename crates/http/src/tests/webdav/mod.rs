@@ -11,7 +11,7 @@ mod stories;
 
 use crate::tests::{Farm, Reply};
 
-/// A body that asks for an exclusive lock.
+/// Body that requests an exclusive lock.
 pub const EXCLUSIVE: &str = "<D:lockinfo xmlns:D='DAV:'><D:lockscope><D:exclusive/></D:lockscope>\
     <D:locktype><D:write/></D:locktype><D:owner>test</D:owner></D:lockinfo>";
 
@@ -33,13 +33,13 @@ pub async fn lock(farm: &Farm, login: &str, path: &str, status: u16) -> String {
     reply.header("lock-token").trim_matches(['<', '>']).to_owned()
 }
 
-/// What lies in the recycle bin of the administrator.
+/// Returns the content of the administrator's recycle bin.
 pub async fn bin(farm: &Farm) -> String {
     let site = farm.id("").await;
     farm.get(&format!("/api/v1/site-collections/{site}/recycle-bin")).await.expect(200).text()
 }
 
-/// Numbers of the versions of a document, newest first.
+/// Returns the version numbers of a document, newest first.
 pub async fn versions(farm: &Farm, path: &str) -> Vec<String> {
     let id = farm.id(&format!("Documents/{path}")).await;
     let listed = farm.get(&format!("/api/v1/items/{id}/versions")).await.expect(200).json();

@@ -1,9 +1,9 @@
-//! A save is one version with the history intact, whatever steps a program makes of it.
+//! A save results in one new version with the history intact, whatever sequence of requests the program uses.
 
 use super::{bin, dav, lock, place, versions};
 use crate::tests::Farm;
 
-/// A document with two versions.
+/// Creates a document with two versions.
 pub async fn with_history() -> (Farm, String) {
     let farm = Farm::new().await;
     farm.put("Documents/Plan.docx", "one").await.expect(201);
@@ -12,7 +12,7 @@ pub async fn with_history() -> (Farm, String) {
     (farm, id)
 }
 
-/// The document is the same item, has exactly one version more, and this content.
+/// Asserts that the document is the same item with exactly one version more, and has this content.
 pub async fn saved_once(farm: &Farm, id: &str, content: &str) {
     assert_eq!(farm.id("Documents/Plan.docx").await, id, "it is another item now");
     assert_eq!(versions(farm, "Plan.docx").await, ["3.0", "2.0", "1.0"]);
@@ -102,7 +102,7 @@ async fn a_new_file_that_is_made_empty_and_filled_has_one_version() {
     let shown = format!("(<{token}>)");
     dav(&farm, "PUT", "New.docx", &[("if", &shown)], "one").await.expect(204);
     assert_eq!(versions(&farm, "New.docx").await, ["1.0"]);
-    // An empty version by somebody else is not taken away.
+    // An empty version that was stored over REST is not removed.
     farm.put("Documents/Empty.txt", "").await.expect(201);
     farm.put("Documents/Empty.txt", "x").await.expect(200);
     assert_eq!(versions(&farm, "Empty.txt").await, ["2.0", "1.0"], "REST keeps what it was told to keep");
@@ -126,7 +126,7 @@ async fn trees_are_copied_and_moved_whole() {
     place(&farm, "MOVE", "from", "moved", &[]).await.expect(201);
     dav(&farm, "GET", "moved/b/c.txt", &[], "").await.expect(200);
     dav(&farm, "GET", "from/a.txt", &[], "").await.expect(404);
-    // Only the case of the name changes.
+    // A rename that only changes the case of the name.
     place(&farm, "MOVE", "moved", "Moved", &[]).await.expect(201);
     assert_eq!(farm.item("Documents/moved").await["name"], "Moved");
 }

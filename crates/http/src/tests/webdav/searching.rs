@@ -1,4 +1,4 @@
-//! SEARCH: what is found, what is not, and what is refused.
+//! SEARCH: matches, omissions and refusals.
 
 use model::{Id, Role};
 use repository::NewAccount;
@@ -13,7 +13,7 @@ fn query(scope: &str, depth: &str, rest: &str) -> String {
     )
 }
 
-/// Names of what was found, in their order.
+/// Returns the names of the found items, in order.
 fn names(reply: &Reply) -> Vec<String> {
     let text = reply.text();
     let parts = text.split("<D:displayname>").skip(1);
@@ -85,7 +85,7 @@ async fn what_may_not_be_seen_is_not_found() {
     farm.send_as("eva", "SEARCH", "/dav/Documents/sub/", &[], query("", "0", "")).await.expect(404);
 }
 
-/// What a refusal must say.
+/// Element that a refusal must contain.
 const SCOPE: &str = "<D:search-scope-valid>";
 
 #[tokio::test]

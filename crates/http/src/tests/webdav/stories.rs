@@ -1,11 +1,12 @@
-//! What programs send when they save, request by request: each story ends with one version more and nothing left behind.
+//! Save sequences of real programs, request by request. Each ends with exactly one version more and nothing left
+//! behind.
 //!
-//! `TOKEN` stands for the lock that was given last, `ETAG` for the tag that was told last.
+//! `TOKEN` stands for the latest lock token, `ETAG` for the latest entity tag.
 
 use super::{EXCLUSIVE, dav, versions};
 use crate::tests::Farm;
 
-/// Verb, path below the library, fields, body, status.
+/// Verb, path below the library, header fields, body, expected status.
 type Step = (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str, u16);
 
 const ASKED: &str =
@@ -125,14 +126,14 @@ async fn davfs2_locks_before_it_makes_and_gnome_compares_tags() {
     ends_with(&farm, "a.txt", &["2.0", "1.0"], "two").await;
 }
 
-/// A question as LibreOffice puts it.
+/// A PROPFIND body as sent by LibreOffice.
 macro_rules! asks {
     ($what:literal) => {
         concat!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<propfind xmlns=\"DAV:\">", $what, "</propfind>")
     };
 }
 
-/// Recorded from LibreOffice 7.4.7, without what it asks several times over.
+/// Recorded from LibreOffice 7.4.7, without repeated requests.
 #[tokio::test]
 async fn libreoffice_makes_a_document_and_saves_it_again() {
     const LOCKS: &str = asks!("<prop><supportedlock xmlns=\"DAV:\"/></prop>");

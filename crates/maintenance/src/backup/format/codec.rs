@@ -1,7 +1,8 @@
-//! How plain bytes become stored ones and back: as they are, compressed where that pays, or sealed; in bounded memory.
+//! Encoding of plain bytes for storage, and decoding: unchanged, compressed where that saves enough, or encrypted.
+//! Memory use is bounded.
 //!
-//! Compressed bytes are zstd frames one after the other, which `zstd -d` reads. Sealed bytes begin with a header, frames of
-//! AES-256-GCM follow; `docs/formats/backup.md` says it byte by byte.
+//! Compressed bytes are a sequence of zstd frames, which `zstd -d` can read. Encrypted ("sealed") bytes are a header
+//! followed by AES-256-GCM frames. `docs/formats/backup.md` specifies both byte by byte.
 
 use std::cell::RefCell;
 
@@ -12,20 +13,20 @@ use zstd::stream::raw::{InBuffer, Operation, OutBuffer};
 
 use super::key::{Key, random};
 
-/// Plain bytes of one frame.
+/// Plain bytes per frame.
 pub(crate) const FRAME: usize = 1 << 20;
 const LEVEL: i32 = 1;
-/// Bytes that are tried, and the share of them that compression must save.
+/// Size of the sample that is compressed as a trial, and the fraction that compression must save.
 const SAMPLE: usize = 8 << 10;
 const SAVES: f64 = 0.1;
 const MAGIC: &[u8; 8] = b"SRsealed";
 const HEADER: usize = 48;
-/// Flags of a sealed frame.
+/// Flag bits of a sealed frame.
 const COMPRESSED: u8 = 1;
 const LAST: u8 = 2;
 const TAG: usize = 16;
 
-/// How bytes are stored.
+/// Encoding of stored bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Codec {
     Plain,
@@ -56,7 +57,7 @@ impl Codec {
 }
 
 thread_local! {
-    /// Making one takes longer than compressing a sample.
+    /// One compressor per thread, reused: creating one takes longer than compressing a sample.
     static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
 }
 
@@ -72,7 +73,8 @@ fn compress(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     })
 }
 
-/// Whether compressing bytes pays, as their middle tells: the beginning is often a heading that is unlike the rest.
+/// Returns whether the bytes are worth compressing. The sample is taken from the middle, because the beginning is often
+/// a header that is unlike the rest.
 pub(crate) fn pays(bytes: &[u8]) -> bool {
     let middle = bytes.len().saturating_sub(SAMPLE) / 2;
     let sample = &bytes[middle..bytes.len().min(middle + SAMPLE)];
@@ -80,7 +82,7 @@ pub(crate) fn pays(bytes: &[u8]) -> bool {
     sample.len() >= 256 && compress(sample).is_ok_and(|packed| packed.len() < limit)
 }
 
-/// Turns plain bytes into stored ones, frame by frame.
+/// Encodes plain bytes for storage, frame by frame.
 pub(crate) struct Encoder {
     compresses: bool,
     seal: Option<Seal>,
@@ -93,7 +95,8 @@ struct Seal {
 }
 
 impl Encoder {
-    /// For bytes that begin with `sample`, sealed when there is a key; `context` says what they are.
+    /// Creates an encoder for bytes that begin with `sample`. With a key the bytes are encrypted; `context` names the
+    /// encrypted content and is part of the key derivation.
     pub fn new(sample: &[u8], key: Option<&Key>, context: &[u8]) -> Result<Self> {
         let seal = match key {
             Some(key) => {
@@ -118,7 +121,8 @@ impl Encoder {
         }
     }
 
-    /// Encodes the next frame: [`FRAME`] bytes, fewer only in the last one, which must be told and which there always is.
+    /// Encodes the next frame. A frame has exactly [`FRAME`] plain bytes; only the last one may be shorter. There is
+    /// always a last frame, even an empty one, and the caller must flag it.
     pub fn frame(&mut self, plain: Bytes, is_last: bool) -> Result<Bytes> {
         let packed = if self.compresses {
             Bytes::from(compress(&plain).map_err(|e| Error::unavailable(format!("compressing failed: {e}")))?)
@@ -141,14 +145,14 @@ impl Encoder {
     }
 }
 
-/// Frames are numbered; the key is used for one thing only, so that no number comes twice.
+/// The nonce is the frame number. Each key encrypts one stream only, so no nonce is ever reused.
 fn nonce(frame: u64) -> Nonce {
     let mut bytes = [0; 12];
     bytes[4..].copy_from_slice(&frame.to_be_bytes());
     Nonce::assume_unique_for_key(bytes)
 }
 
-/// Turns stored bytes into plain ones: feed it, then take pieces until there are none.
+/// Decodes stored bytes. The caller feeds bytes, then takes plain pieces until there are none, then feeds again.
 pub(crate) enum Decoder {
     Plain(Bytes),
     Zstd { raw: zstd::stream::raw::Decoder<'static>, input: Bytes, open: bool },
@@ -157,7 +161,7 @@ pub(crate) enum Decoder {
 
 impl Decoder {
     /// # Errors
-    /// Invalid when the bytes are sealed and there is no key.
+    /// `Invalid` when the bytes are encrypted and there is no key.
     pub fn new(codec: Codec, key: Option<&Key>, context: &[u8]) -> Result<Self> {
         Ok(match codec {
             Codec::Plain => Self::Plain(Bytes::new()),
@@ -173,7 +177,7 @@ impl Decoder {
         })
     }
 
-    /// Takes the next stored bytes; what was fed before must have been taken.
+    /// Feeds the next stored bytes. All output of the previous ones must have been taken.
     pub fn feed(&mut self, bytes: Bytes) {
         match self {
             Self::Plain(input) | Self::Zstd { input, .. } => *input = bytes,
@@ -181,7 +185,7 @@ impl Decoder {
         }
     }
 
-    /// The next plain bytes, at most [`FRAME`]; none when more must be fed.
+    /// Returns the next plain bytes, at most [`FRAME`], or none when the decoder needs more input.
     pub fn next(&mut self) -> Result<Option<Bytes>> {
         match self {
             Self::Plain(input) => Ok(Some(std::mem::take(input)).filter(|bytes| !bytes.is_empty())),
@@ -198,7 +202,7 @@ impl Decoder {
         }
     }
 
-    /// Whether the bytes that were fed may end here.
+    /// Returns whether the input may end after the bytes fed so far.
     pub fn is_complete(&self) -> bool {
         match self {
             Self::Plain(input) => input.is_empty(),
@@ -255,7 +259,7 @@ fn unseal(opener: &LessSafeKey, input: &mut BytesMut, frames: &mut u64, ended: &
     *frames += 1;
     *ended = flags & LAST != 0;
     if flags & COMPRESSED == 0 {
-        // An empty piece would look like the need for more.
+        // The caller would take an empty piece for more output to come.
         return if frame.is_empty() { Ok(None) } else { Ok(Some(frame.freeze())) };
     }
     let unpacked = zstd::bulk::decompress(&frame, FRAME).map_err(|_| damaged())?;
@@ -274,7 +278,7 @@ pub(crate) fn needs_key() -> Error {
     .with_code(Code::KeyNeeded)
 }
 
-/// Encodes bytes that are in memory.
+/// Encodes bytes held in memory.
 pub(crate) fn encode(bytes: &Bytes, key: Option<&Key>, context: &[u8]) -> Result<(Codec, Bytes)> {
     let mut encoder = Encoder::new(bytes, key, context)?;
     if encoder.codec() == Codec::Plain {
@@ -292,7 +296,7 @@ pub(crate) fn encode(bytes: &Bytes, key: Option<&Key>, context: &[u8]) -> Result
     Ok((encoder.codec(), out.freeze()))
 }
 
-/// Decodes bytes that are in memory, to at most `limit`.
+/// Decodes bytes held in memory. Output beyond `limit` bytes is refused.
 pub(crate) fn decode(codec: Codec, stored: Bytes, key: Option<&Key>, context: &[u8], limit: usize) -> Result<Bytes> {
     let mut decoder = Decoder::new(codec, key, context)?;
     decoder.feed(stored);

@@ -1,5 +1,5 @@
-//! What a backup keeps of each thing: which plain bytes, how and under which digest they are stored; and the parts
-//! that lists of that are cut into, as bytes.
+//! Entries of a backup: the identity of the plain bytes, their encoding, and the digest under which the encoded bytes
+//! are stored. Also the binary form of the parts into which lists of entries are split.
 
 use bytes::Bytes;
 use model::{Digest, Error, Result};
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 
 use super::codec::Codec;
 
-/// Most entries of one part.
+/// Maximum number of entries per part.
 pub(crate) const PART: usize = 16_384;
-/// Bytes of the longest chunk of a database.
+/// Maximum length of a database chunk in bytes.
 pub(crate) const LONGEST_CHUNK: u64 = 4 << 20;
 const MAGIC: &[u8; 8] = b"SRparts1";
 
-/// One thing in a backup.
+/// One stored object of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub(crate) struct Entry {
-    /// Identity of the plain bytes.
+    /// Digest of the plain bytes.
     pub digest: Digest,
-    /// Their number.
+    /// Length in bytes.
     pub size: u64,
     pub codec: Codec,
-    /// Identity of the stored bytes.
+    /// Digest of the stored bytes.
     pub stored: Digest,
-    /// Their number.
+    /// Length in bytes.
     pub stored_size: u64,
 }
 
-/// An entry in a manifest.
+/// JSON form of an entry, as used in a manifest.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -72,13 +72,13 @@ impl TryFrom<Written> for Entry {
 }
 
 impl Entry {
-    /// Bytes that are stored as they are.
+    /// Creates an entry for bytes that are stored unchanged.
     pub fn plain(digest: Digest, size: u64) -> Self {
         Self { digest, size, codec: Codec::Plain, stored: digest, stored_size: size }
     }
 }
 
-/// A part as bytes.
+/// Serialises a part.
 pub(crate) fn write_part(entries: &[Entry]) -> Bytes {
     let mut out = Vec::with_capacity(16 + entries.len() * 81);
     out.extend_from_slice(MAGIC);
@@ -96,7 +96,7 @@ pub(crate) fn write_part(entries: &[Entry]) -> Bytes {
     Bytes::from(out)
 }
 
-/// The entries of a part.
+/// Parses a part.
 pub(crate) fn read_part(bytes: &[u8]) -> Result<Vec<Entry>> {
     let mut rest = Cursor(bytes);
     let count = match (rest.take(8)? == MAGIC, rest.number::<4>()?, rest.take(4)?) {

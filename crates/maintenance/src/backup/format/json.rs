@@ -1,9 +1,9 @@
-//! JSON that a person may look into.
+//! JSON in a readable layout.
 
 use model::{Error, Result};
 use serde::Serialize;
 
-/// JSON as a person reads it.
+/// Formats a value as indented JSON.
 pub(crate) fn pretty(value: &impl Serialize) -> Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value)
         .map_err(|e| Error::invalid("a description of a backup cannot be written").with_source(e))?;

@@ -1,4 +1,5 @@
-//! The key of an encrypted backup: made from what a key file holds, and one key of its own for each thing that is sealed.
+//! Keys of an encrypted backup: the master key, derived from the content of the key file, and a separate key for each
+//! encrypted object.
 
 use std::path::Path;
 
@@ -8,12 +9,12 @@ use ring::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
 use ring::hkdf;
 use serde::{Deserialize, Serialize};
 
-/// Memory in KiB, passes and lanes of the derivation of a new backup's key.
+/// Argon2 parameters for the key of a new backup: memory in KiB, passes and lanes.
 const DERIVATION: (u32, u32, u32) = (64 << 10, 3, 1);
-/// The longest file that is taken for a key file.
+/// Maximum length of a key file in bytes.
 const LONGEST: u64 = 64 << 10;
 
-/// How the key of a backup comes from what the key file holds; stands in the open in the marker.
+/// Parameters that derive a backup's key from the content of the key file. They are stored unencrypted in the marker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Derivation {
@@ -21,23 +22,23 @@ pub(crate) struct Derivation {
     pub cipher: String,
     /// `argon2id`, version 19.
     pub function: String,
-    /// Hexadecimal.
+    /// Salt in hexadecimal.
     pub salt: String,
     pub memory_kib: u32,
     pub passes: u32,
     pub lanes: u32,
-    /// What tells a wrong key: the first 16 bytes of the key for the context `check`, hexadecimal.
+    /// Check value that reveals a wrong key: 16 bytes derived from the key for the context `check`, in hexadecimal.
     pub check: String,
 }
 
-/// The key of a backup.
+/// Master key of a backup.
 #[derive(Clone)]
 pub(crate) struct Key {
     master: [u8; 32],
 }
 
 impl Key {
-    /// A new key for what the file holds, with how it was made.
+    /// Derives a key with a fresh salt from the content of the file. Returns the key and its derivation parameters.
     pub fn create(file: &Path) -> Result<(Self, Derivation)> {
         let (memory_kib, passes, lanes) = DERIVATION;
         let mut derivation = Derivation {
@@ -54,10 +55,10 @@ impl Key {
         Ok((key, derivation))
     }
 
-    /// The key that the file holds for a backup.
+    /// Derives the backup's key from the content of the file.
     ///
     /// # Errors
-    /// Invalid when it is not the one that the backup was made with.
+    /// `Invalid` when the backup was made with a different key.
     pub fn open(file: &Path, derivation: &Derivation) -> Result<Self> {
         let key = Self::derive(&read(file)?, derivation)?;
         if key.check()? != derivation.check {
@@ -70,7 +71,7 @@ impl Key {
         Ok(key)
     }
 
-    /// The key of what fuzz targets seal.
+    /// Fixed key for fuzz targets.
     #[cfg(fuzzing)]
     pub fn known() -> Self {
         Self { master: [7; 32] }
@@ -84,7 +85,7 @@ impl Key {
             );
             return Err(Error::invalid(what));
         }
-        // What stands in a file that anybody may have changed must not take all memory.
+        // The marker may have been tampered with. Its parameters must not exhaust memory.
         if how.memory_kib > 4 << 20 || how.passes > 1000 || how.lanes > 64 {
             return Err(Error::corrupt("the marker of the backup asks for an absurd derivation of the key"));
         }
@@ -107,7 +108,8 @@ impl Key {
         Ok(hex(&check))
     }
 
-    /// The key for one sealed thing: nothing else has this salt, and nothing in another place opens it.
+    /// Derives the key for one encrypted object. The salt is unique to the object, and the context keeps the object
+    /// from being decrypted in another object's position.
     pub fn for_context(&self, salt: &[u8; 32], context: &[u8]) -> Result<LessSafeKey> {
         let secret = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(&self.master);
         let info = [b"strongroom backup 1 ".as_slice(), context];
@@ -128,7 +130,7 @@ fn broken() -> Error {
     Error::unavailable("a key could not be derived")
 }
 
-/// What a key file holds, without the end of its last line.
+/// Reads a key file, without its trailing line breaks.
 fn read(file: &Path) -> Result<Vec<u8>> {
     let failed = |e: std::io::Error| {
         Error::invalid(format!("the key file {} cannot be read: {e}", file.display())).with_source(e)
@@ -156,7 +158,7 @@ fn read(file: &Path) -> Result<Vec<u8>> {
     Ok(secret)
 }
 
-/// Bytes that nobody can guess.
+/// Returns cryptographically random bytes.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|e| Error::unavailable(format!("the system has no random numbers: {e}")))?;

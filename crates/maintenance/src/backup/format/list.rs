@@ -1,4 +1,4 @@
-//! Lists of entries: cut into parts, which are stored like everything else, and read one after the other.
+//! Lists of entries: split into parts that are stored like any other object, and read sequentially.
 
 use std::collections::VecDeque;
 
@@ -8,16 +8,16 @@ use model::{Digest, Result};
 use super::index::{Entry, PART, read_part, write_part};
 use super::vault::Vault;
 
-/// Most bytes of one part.
+/// Maximum length of one part in bytes.
 const LONGEST: u64 = 16 + PART as u64 * 81;
 
-/// Stores a list and answers its parts, each an entry of its own, and the bytes that this added.
+/// Stores one part of a list. Returns the entry of the part and the number of bytes added to the store.
 pub(crate) async fn store_part(vault: &Vault, entries: &[Entry]) -> Result<(Entry, u64)> {
     let bytes = write_part(entries);
     vault.put(digest_of(&bytes), bytes).await
 }
 
-/// Reads the entries of a list one after the other, a part at a time.
+/// Reads the entries of a list in order, one part at a time.
 pub(crate) struct List {
     parts: VecDeque<Entry>,
     loaded: std::vec::IntoIter<Entry>,
@@ -29,7 +29,7 @@ impl List {
         Self { parts: parts.into(), loaded: Vec::new().into_iter(), next: None }
     }
 
-    /// The next entry.
+    /// Returns the next entry.
     pub async fn next(&mut self, vault: &Vault) -> Result<Option<Entry>> {
         if let Some(entry) = self.next.take() {
             return Ok(Some(entry));
@@ -43,7 +43,8 @@ impl List {
         }
     }
 
-    /// In a list by digest: the entry of this digest. What lies before it is passed over for good.
+    /// Returns the entry with this digest, in a list sorted by digest. The entries before it are skipped and cannot be
+    /// read again.
     pub async fn seek(&mut self, vault: &Vault, digest: &Digest) -> Result<Option<Entry>> {
         while let Some(entry) = self.next(vault).await? {
             if entry.digest >= *digest {

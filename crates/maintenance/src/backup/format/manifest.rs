@@ -1,4 +1,5 @@
-//! What a set says about itself: one JSON document, written last. What no manifest names does not exist.
+//! The manifest of a backup set: one JSON document, written last. Stored objects that no manifest references do not
+//! belong to any set.
 
 use bytes::Bytes;
 use model::{Error, Result};
@@ -7,69 +8,69 @@ use serde::{Deserialize, Serialize};
 use super::index::Entry;
 use super::json::pretty;
 
-/// Sets with copies of whole servers have the newer format, so that a program that does not know them leaves them alone.
+/// Sets with whole-server copies use the newer format, so that a program that does not know them rejects these sets.
 const FORMAT: u32 = 1;
 const WITH_CLUSTERS: u32 = 2;
 
-/// Small files of the data directory that belong to the farm: the key of its secrets and its settings.
+/// Small files of the data directory that belong to the farm: the key of its secrets, and its settings.
 pub(crate) const FILES: [&str; 2] = [KEY_FILE, "strongroom.toml"];
 /// The key of the farm's secrets.
 pub(crate) const KEY_FILE: &str = "farm.key";
-/// No such file is longer.
+/// Maximum length of such a file in bytes.
 pub(crate) const LONGEST_FILE: u64 = 16 << 20;
 
-/// A finished set. Times are microseconds since 1970-01-01 UTC.
+/// Manifest of a finished set. Times are microseconds since 1970-01-01 UTC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     pub format: u32,
-    /// Identifier of the set, also in the farm's own list of backups.
+    /// Identifier of the set, also used in the farm's own list of backups.
     pub id: String,
     pub farm: String,
-    /// The version of the program that made it.
+    /// Version of the program that made the set.
     pub program: String,
-    /// Everything that was acknowledged before this is in the set.
+    /// Start of the backup. Every change that was acknowledged before is in the set.
     pub started: i64,
     pub finished: i64,
-    /// Whether it holds no BLOBs, so that it can only be restored beside the farm's stores.
+    /// Set when the backup holds no BLOBs. It can then be restored only where the farm's BLOB stores are available.
     pub needs_stores: bool,
     pub configuration: DatabasePart,
     pub databases: Vec<DatabasePart>,
-    /// Copies of whole servers of PostgreSQL, by host and port (format 2).
+    /// Whole-server copies of PostgreSQL, by host and port (format 2).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<DatabasePart>,
     pub stores: Vec<StorePart>,
     /// Small files of the data directory that belong to the farm.
     pub files: Vec<FilePart>,
     pub blobs: BlobsPart,
-    /// Bytes of everything that it brings back.
+    /// Bytes that a restore of the set brings back.
     pub bytes: u64,
-    /// Bytes that it added to the place.
+    /// Bytes that the set added to the backup location.
     pub new_bytes: u64,
 }
 
-/// A database in a set, or a whole server.
+/// A database in a set, or a whole-server copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DatabasePart {
     /// Identifier; 0 for the configuration database.
     pub id: String,
     pub name: String,
-    /// Where it was, without a password.
+    /// Location of the database, without a password.
     pub location: String,
-    /// How it was taken: `sqlite-file`, `pg-dump-custom` or `pg-cluster`; a server `pg-basebackup-tar`.
+    /// Backup method: `sqlite-file`, `pg-dump-custom` or `pg-cluster` for a database, `pg-basebackup-tar` for a server.
     pub method: String,
-    /// The copy of a server that it is in; then it has no bytes of its own (format 2).
+    /// The server copy that contains the database (format 2). The database then has no bytes of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
     pub bytes: u64,
-    /// BLAKE3 of all bytes.
+    /// BLAKE3 digest of the whole content.
     pub digest: String,
-    /// Lists of the chunks that it consists of, in order.
+    /// Lists of the chunks of the content, in order.
     pub chunks: Vec<Entry>,
-    /// Bytes of one chunk, where all but the last have the same length.
+    /// Chunk length in bytes, when all chunks but the last have the same length.
     pub chunk_bytes: Option<u64>,
 }
 
-/// A BLOB store that the farm had.
+/// A BLOB store of the farm at the time of the backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StorePart {
     pub id: String,
@@ -78,7 +79,7 @@ pub(crate) struct StorePart {
     pub location: String,
 }
 
-/// A small file.
+/// A small file of the data directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FilePart {
     pub name: String,
@@ -90,26 +91,26 @@ pub(crate) struct FilePart {
 pub(crate) struct BlobsPart {
     pub count: u64,
     pub bytes: u64,
-    /// Lists of them, all together in rising order of digests.
+    /// Lists of the BLOBs. Across all lists, digests are in ascending order.
     pub index: Vec<Entry>,
-    /// Digests whose loss was on record when the set was made.
+    /// Digests of BLOBs whose loss had been accepted when the set was made.
     pub lost: Vec<String>,
 }
 
-/// How databases are taken.
+/// Backup methods for databases.
 pub(crate) mod method {
-    /// The file of a SQLite database.
+    /// Copy of a SQLite database file.
     pub const SQLITE: &str = "sqlite-file";
     /// `pg_dump --format=custom --compress=0`.
     pub const DUMP: &str = "pg-dump-custom";
-    /// It is in the copy of a server.
+    /// The database is contained in a server copy.
     pub const IN_CLUSTER: &str = "pg-cluster";
-    /// A server: `pg_basebackup --format=tar --wal-method=fetch`.
+    /// Whole-server copy: `pg_basebackup --format=tar --wal-method=fetch`.
     pub const CLUSTER: &str = "pg-basebackup-tar";
 }
 
 impl Manifest {
-    /// The format of a set with these copies of servers.
+    /// Returns the manifest format for a set with these server copies.
     pub fn format_with(clusters: &[DatabasePart]) -> u32 {
         if clusters.is_empty() { FORMAT } else { WITH_CLUSTERS }
     }
@@ -131,12 +132,13 @@ impl Manifest {
         }
     }
 
-    /// All lists of chunks and BLOBs that the set consists of.
+    /// Returns all lists of the set: database chunks, then BLOBs.
     pub fn lists(&self) -> impl Iterator<Item = &[Entry]> {
         self.parts().map(|part| &part.chunks[..]).chain(std::iter::once(&self.blobs.index[..]))
     }
 
-    /// Everything that consists of chunks: the databases, the configuration and the servers.
+    /// Returns everything that is stored in chunks: the configuration database, the content databases and the server
+    /// copies.
     pub fn parts(&self) -> impl Iterator<Item = &DatabasePart> {
         std::iter::once(&self.configuration).chain(&self.databases).chain(&self.clusters)
     }

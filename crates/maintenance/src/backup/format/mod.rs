@@ -1,6 +1,7 @@
-//! The stored form of a backup: its things and their lists, the manifest, the bytes as they are compressed or sealed.
+//! Storage format of a backup: objects and their lists, the manifest, compression and encryption.
 //!
-//! `docs/formats/backup.md` says it byte by byte. This module knows no place, no farm and no database.
+//! `docs/formats/backup.md` specifies the format byte by byte. This module knows nothing about locations, farms or
+//! databases.
 
 pub(crate) mod codec;
 pub(crate) mod index;

@@ -1,4 +1,4 @@
-//! The bytes of a backup: a BLOB store in which everything lies encoded under the digest of what is stored.
+//! Object storage of a backup: a BLOB store that holds every object encoded, under the digest of its encoded bytes.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,30 +11,30 @@ use super::codec::{self, Codec, Decoder, Encoder, FRAME};
 use super::index::Entry;
 use super::key::Key;
 
-/// Up to this many bytes are encoded in memory as a whole.
+/// Objects up to this many bytes are encoded in memory as a whole.
 pub(crate) const WHOLE: u64 = 4 << 20;
 
-/// Where a backup's bytes are, and the key that opens them.
+/// The BLOB store that holds a backup's bytes, and the key that decrypts them.
 #[derive(Clone)]
 pub(crate) struct Vault {
     pub store: BlobStore,
     pub key: Option<Key>,
-    /// Stored things that a verification found damaged: they are stored again.
+    /// Stored objects that a verification found damaged. The next backup stores them again.
     pub damaged: Arc<HashSet<Digest>>,
 }
 
-/// What plain bytes are bound to when they are sealed.
+/// Encryption context that binds encrypted bytes to the digest of their plain bytes.
 fn context(digest: &Digest) -> Vec<u8> {
     [b"bytes ".as_slice(), digest.as_bytes()].concat()
 }
 
 impl Vault {
-    /// Whether what an earlier set has stored can be relied on.
+    /// Returns whether an object stored by an earlier set can be relied on.
     pub fn trusts(&self, entry: &Entry) -> bool {
         !self.damaged.contains(&entry.stored)
     }
 
-    /// Stores bytes that are in memory; answers how, and how many bytes that added.
+    /// Stores bytes held in memory. Returns their entry and the number of bytes added to the store.
     pub async fn put(&self, digest: Digest, bytes: Bytes) -> Result<(Entry, u64)> {
         debug_assert_eq!(digest, digest_of(&bytes));
         let size = bytes.len() as u64;
@@ -45,10 +45,10 @@ impl Vault {
         Ok((Entry { digest, size, codec, stored, stored_size }, if answer.existed { 0 } else { stored_size }))
     }
 
-    /// Stores what a reader delivers.
+    /// Stores the bytes that a reader delivers.
     ///
     /// # Errors
-    /// Corrupt when that is not what the digest says.
+    /// `Corrupt` when the bytes do not match the digest.
     pub async fn put_reader(&self, digest: Digest, size: u64, mut reader: BlobReader) -> Result<(Entry, u64)> {
         if size <= WHOLE {
             let bytes = gather(&mut reader, size).await?;
@@ -99,10 +99,10 @@ impl Vault {
         Ok((encoder, self.store.writer(announced).await?))
     }
 
-    /// Opens what an entry names.
+    /// Opens the object of an entry.
     ///
     /// # Errors
-    /// Corrupt when it is not there or damaged.
+    /// `Corrupt` when the object is missing or damaged.
     pub async fn open(&self, entry: &Entry) -> Result<Opened> {
         let decoder = Decoder::new(entry.codec, self.key.as_ref(), &context(&entry.digest))?;
         let reader = match self.store.open(entry.stored, entry.stored_size, None).await {
@@ -114,7 +114,7 @@ impl Vault {
         Ok(Opened { entry: *entry, reader, decoder, hasher: BlobHasher::new(), delivered: 0 })
     }
 
-    /// All bytes of an entry that is at most `limit` bytes long.
+    /// Reads the whole object of an entry that is at most `limit` bytes long.
     pub async fn get_all(&self, entry: &Entry, limit: u64) -> Result<Bytes> {
         if entry.size > limit {
             return Err(Error::corrupt(format!("{} in the backup is longer than it can be", entry.digest)));
@@ -136,7 +136,8 @@ impl Vault {
     }
 }
 
-/// Bytes on their way out of a backup. What it delivers is to be used only when it has ended without an error.
+/// Reader of an object in a backup. The delivered bytes must not be used unless reading ends without an error, because
+/// the digest is checked only at the end.
 pub(crate) struct Opened {
     entry: Entry,
     reader: BlobReader,
@@ -146,7 +147,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// The next plain bytes; none after the last, and then all of them were those of the digest.
+    /// Returns the next plain bytes, or none after the last. Reaching the end means that length and digest matched.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         loop {
             if let Some(piece) = self.decoder.next().map_err(|error| self.named(&error))? {

@@ -1,4 +1,5 @@
-//! Ending what the farm knows of a backup whose place is gone, so that it holds nothing back any more.
+//! Removal of a backup from the farm's records when its location is lost, so that the backup no longer holds back
+//! garbage collection.
 
 use database::Transaction;
 use database::configuration::backup;
@@ -9,22 +10,24 @@ use repository::{BACKUP_MARK, BackupHold, NotedBackup, Session};
 use crate::backup::place::destination::sets_in;
 use crate::backup::place::location::BackupPlace;
 
-/// What the farm forgot.
+/// Result of forgetting a backup.
 #[derive(Clone, Debug)]
 pub struct Forgotten {
-    /// The backup.
+    /// The forgotten backup.
     pub backup: NotedBackup,
-    /// What it held back; none for a backup with BLOBs of its own.
+    /// Hold on garbage collection that the backup had. None for a backup that contains its own BLOBs.
     pub held: Option<BackupHold>,
-    /// Whether there are backups of the farm in its place, though not this one; none when nobody looked.
+    /// Set when the location still holds other backups of the farm. None when the location was not checked.
     pub place_answers: Option<bool>,
 }
 
-/// Drops the farm's knowledge of a backup. Its place is looked into first, unless none is given: a backup that is there is not forgotten.
+/// Removes a backup from the farm's records. Unless `place` is none, the location is checked first: a backup that still
+/// exists is not forgotten.
 ///
 /// # Errors
-/// `Forbidden` for others than farm administrators; `NotFound`; `Conflict` with code `backup_not_kept`, or with `backup_is_there` when
-/// its place has it; `Unavailable` when its place gives no certain answer.
+/// `Forbidden` for callers other than farm administrators; `NotFound`; `Conflict` with code `backup_not_kept`, or with
+/// `backup_is_there` when the location still holds the backup; `Unavailable` when the location gives no conclusive
+/// answer.
 pub fn forget_backup<'a>(
     session: &'a Session,
     id: Id,
@@ -48,7 +51,8 @@ pub fn forget_backup<'a>(
     })
 }
 
-/// Refuses a place that has the set, or of which that is not certain. Whether there are backups.
+/// Refuses when the location holds the set, or when that cannot be determined. Returns whether the location holds any
+/// backups.
 async fn look(place: &BackupPlace, id: Id) -> Result<bool> {
     let unsure = |error: Error| {
         let text = format!(

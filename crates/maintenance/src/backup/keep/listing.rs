@@ -1,4 +1,4 @@
-//! What sets there are, and removing those that no rule keeps.
+//! Listing of backup sets, and removal of those that no rule keeps.
 
 use std::path::Path;
 
@@ -16,34 +16,34 @@ use crate::backup::place::location::BackupPlace;
 pub struct SetSummary {
     /// Identifier.
     pub id: Id,
-    /// Everything that was acknowledged before this is in the set.
+    /// Start of the backup. Every change that was acknowledged before is in the set.
     pub started_at: Timestamp,
-    /// When it was complete.
+    /// Time at which the set was complete.
     pub finished_at: Timestamp,
-    /// Whether it holds no BLOBs, so that it can only be restored beside the farm's stores.
+    /// Set when the backup holds no BLOBs. It can then be restored only where the farm's BLOB stores are available.
     pub needs_stores: bool,
-    /// Names of its content databases.
+    /// Names of the content databases in the set.
     pub databases: Vec<String>,
-    /// Servers of PostgreSQL that it has as a whole, by host and port.
+    /// PostgreSQL servers that the set contains as a whole, by host and port.
     pub clusters: Vec<String>,
-    /// Number of its BLOBs outside of databases.
+    /// Number of BLOBs in the set that were stored outside of databases.
     pub blobs: u64,
-    /// Bytes of everything that it brings back.
+    /// Bytes that a restore of the set brings back.
     pub bytes: u64,
-    /// Bytes that it added to the place when it was made.
+    /// Bytes that the set added to the backup location when it was made.
     pub new_bytes: u64,
 }
 
-/// The finished sets in a place.
+/// The finished sets in a backup location.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
-    /// Those that can be read, oldest first.
+    /// Readable sets, oldest first.
     pub sets: Vec<SetSummary>,
-    /// Those that cannot.
+    /// Unreadable sets.
     pub unreadable: Vec<Unreadable>,
 }
 
-/// The finished sets in a place.
+/// Lists the finished sets in a backup location.
 ///
 /// # Errors
 /// `NotFound` when there are no backups; `Invalid` with code `key_needed` or `wrong_key`.
@@ -72,7 +72,8 @@ async fn list(destination: &Destination) -> Result<Listing> {
     Ok(Listing { sets: readable.into_iter().map(summary).collect(), unreadable })
 }
 
-/// Removes the sets that no rule keeps, then the bytes that no set needs. The farm, where it can be opened, learns which sets are gone.
+/// Removes the sets that no rule keeps, then the bytes that no remaining set needs. If the farm can be opened, its
+/// records are updated too.
 ///
 /// # Errors
 /// Those of [`list_backups`].
@@ -91,7 +92,8 @@ pub fn prune_backups<'a>(
     })
 }
 
-/// Removes one set, whether it can be read or not, then the bytes that no set needs. The farm, where it can be opened, learns of it.
+/// Removes one set, readable or not, then the bytes that no remaining set needs. If the farm can be opened, its records
+/// are updated too.
 ///
 /// # Errors
 /// Those of [`list_backups`]; `NotFound` when there is no such set.

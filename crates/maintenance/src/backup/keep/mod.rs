@@ -1,4 +1,4 @@
-//! Care for sets that are made: listing, verifying and removing them, and ending what the farm knows of a lost place.
+//! Maintenance of existing sets: listing, verifying and removing them, and forgetting backups whose location is lost.
 //!
 //! This module must not know how a set is made.
 

@@ -1,7 +1,7 @@
-//! Removing sets that no rule keeps, then the bytes that no set needs.
+//! Removal of sets that no rule keeps, then of the bytes that no remaining set needs.
 //!
-//! Sets go first: cut short, this leaves bytes that nothing needs, and the next run removes them. The other way round it would leave
-//! a set without its bytes.
+//! Sets are removed first. An interruption then leaves unreferenced bytes, which the next run removes. The opposite
+//! order could leave a set without its bytes.
 
 use std::collections::{BTreeMap, HashSet};
 use std::str::FromStr;
@@ -18,12 +18,12 @@ use crate::backup::format::list::List;
 use crate::backup::format::manifest::Manifest;
 use crate::backup::place::destination::{Destination, SetName, Unreadable};
 
-/// Digests that are held in memory at once; with more, the store is gone through several times.
+/// Maximum number of digests held in memory. With more, the store is enumerated in several passes.
 const HELD: u64 = 4_000_000;
 const PAGE: usize = 2_000;
 const AT_ONCE: usize = 32;
 
-/// Which sets are kept: a set that any rule keeps.
+/// Retention rules. A set is kept when any rule keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retain {
     rules: Vec<(Period, usize)>,
@@ -51,7 +51,8 @@ const WORDS: [(&str, Period); 6] = [
 impl FromStr for Retain {
     type Err = Error;
 
-    /// Reads rules such as `last=3,daily=7,weekly=4,monthly=12`: the latest set of each of so many periods that have one.
+    /// Parses rules such as `last=3,daily=7,weekly=4,monthly=12`. Each rule keeps the latest set of each of the given
+    /// number of most recent periods that have a set.
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |rule: &str| {
             Error::invalid(format!(
@@ -73,8 +74,8 @@ impl FromStr for Retain {
 }
 
 impl Retain {
-    /// The sets that are kept, of some with identifier and time in any order. Identifiers rise whatever the clock says, so that they tell
-    /// which set is the latest; its time only tells which period a set belongs to.
+    /// Returns the sets to keep, given identifiers and times in any order. Identifiers rise even when the clock is set
+    /// back, so they decide which set is the latest. The time only decides to which period a set belongs.
     pub(crate) fn kept(&self, sets: &[(Id, Timestamp)]) -> HashSet<Id> {
         let mut newest_first = sets.to_vec();
         newest_first.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
@@ -95,7 +96,7 @@ impl Retain {
     }
 }
 
-/// The name of the period that a time is in, in UTC.
+/// Returns the label of the period that contains a time, in UTC.
 fn of(at: Timestamp, period: Period) -> String {
     let at = OffsetDateTime::from_unix_timestamp(at.seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let (year, week, _) = at.to_iso_week_date();
@@ -109,23 +110,24 @@ fn of(at: Timestamp, period: Period) -> String {
     }
 }
 
-/// What was removed, or would be.
+/// Sets and objects that were removed, or that a dry run would remove.
 #[derive(Clone, Debug, Default)]
 pub struct Pruned {
-    /// Sets that are kept.
+    /// Sets that were kept.
     pub kept: Vec<Id>,
     /// Sets that were removed.
     pub removed: Vec<Id>,
-    /// Sets that cannot be read. They are neither counted nor removed by rules, and while there is one, no stored thing is removed: what
-    /// it needs is not known.
+    /// Unreadable sets. Rules neither count nor remove them. While there is one, no stored object is removed, because
+    /// it is unknown which objects the set needs.
     pub unreadable: Vec<Unreadable>,
-    /// Stored things that no set needs any more, and their bytes.
+    /// Number of removed objects that no remaining set needs.
     pub things: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
 }
 
-/// Applies the rules, which never remove the set that was `just_taken`. With `dry_run` nothing is removed, and bytes are not counted.
+/// Applies the rules. The set `just_taken` is never removed. With `dry_run` nothing is removed, and bytes are not
+/// counted.
 pub(crate) async fn run(
     destination: &Destination,
     farm: Option<&Storage>,
@@ -134,7 +136,8 @@ pub(crate) async fn run(
     dry_run: bool,
 ) -> Result<Pruned> {
     let (sets, unreadable) = destination.described().await?;
-    // A set without BLOBs takes the place of none that has them; one that has them takes the place of any.
+    // The rules are applied twice. In the first pass only sets with BLOBs count, so that a set without BLOBs never
+    // displaces one with BLOBs. In the second pass all sets count.
     let mut kept: HashSet<Id> = just_taken.into_iter().collect();
     for with_alone in [false, true] {
         let counted = sets.iter().filter(|(_, manifest)| with_alone || !manifest.needs_stores);
@@ -160,7 +163,7 @@ pub(crate) async fn run(
     Ok(pruned)
 }
 
-/// Removes one set, whether it can be read or not.
+/// Removes one set, readable or not.
 pub(crate) async fn remove(destination: &Destination, farm: Option<&Storage>, id: Id) -> Result<Pruned> {
     let place = destination.papers.place();
     let set = destination.sets().await?.into_iter().find(|set| set.id == id).ok_or_else(|| {
@@ -177,7 +180,8 @@ pub(crate) async fn remove(destination: &Destination, farm: Option<&Storage>, id
     Ok(pruned)
 }
 
-/// Removes the description of a set; the farm, if it knows of the set, holds nothing back for it any more.
+/// Removes the manifest of a set. If the farm has a record of the set, its state becomes "removed", and it no longer
+/// holds back garbage collection.
 async fn take_away(destination: &Destination, farm: Option<&Storage>, set: &SetName) -> Result<()> {
     destination.remove(set).await?;
     let Some(farm) = farm else { return Ok(()) };
@@ -192,12 +196,13 @@ async fn take_away(destination: &Destination, farm: Option<&Storage>, set: &SetN
     farm.configuration().write(forget).await
 }
 
-/// Removes what no set needs any more, unless there is one whose needs are not known.
+/// Removes the objects that no set needs, unless there is a set whose needs are unknown.
 async fn give_back(destination: &Destination, kept: &[Manifest], pruned: &mut Pruned) -> Result<()> {
     if !pruned.unreadable.is_empty() {
         return Ok(());
     }
-    // Before what they name: the next backup goes on from them.
+    // Notes of unfinished sets are removed before the objects they reference. The next backup would otherwise rely on
+    // those objects.
     for (name, _) in destination.unfinished().await? {
         destination.papers.remove(&name).await?;
     }
@@ -211,15 +216,15 @@ async fn give_back(destination: &Destination, kept: &[Manifest], pruned: &mut Pr
     Ok(())
 }
 
-/// Deletes everything that no kept set needs, a range of digests after the other. Stops before it deletes anything at a set of which a list
-/// is damaged, and returns that.
+/// Deletes all objects that no kept set needs, one digest range after another. If a list of a set is damaged, it
+/// deletes nothing and returns that set.
 async fn sweep(destination: &Destination, kept: &[Manifest], pruned: &mut Pruned) -> Result<Option<Unreadable>> {
     let things: u64 = kept.iter().map(|set| set.blobs.count + set.bytes / (64 << 10)).sum();
     let ranges = things.div_ceil(HELD).clamp(1, 256);
     for range in 0..ranges {
         let (from, to) = (range * 256 / ranges, (range + 1) * 256 / ranges);
         let within = |digest: &Digest| (from..to).contains(&u64::from(digest.as_bytes()[0]));
-        // All lists are read for each range, so that a damaged one shows in the first.
+        // Every pass reads all lists, so a damaged list is detected in the first pass, before anything is deleted.
         let needed = match needed(destination, kept, within).await? {
             Ok(needed) => needed,
             Err(unreadable) => return Ok(Some(unreadable)),
@@ -229,7 +234,7 @@ async fn sweep(destination: &Destination, kept: &[Manifest], pruned: &mut Pruned
     Ok(None)
 }
 
-/// The stored digests that kept sets need, as far as they are within a range; or the set of which a list is damaged.
+/// Returns the stored digests that the kept sets need, restricted to a range, or the set that has a damaged list.
 async fn needed(
     destination: &Destination,
     kept: &[Manifest],
@@ -296,7 +301,7 @@ async fn delete_others(
     }
 }
 
-/// Waits until at most `most` deletions are under way.
+/// Waits until at most `most` deletions are running.
 async fn settle(running: &mut JoinSet<Result<()>>, most: usize) -> Result<()> {
     while running.len() > most {
         if let Some(done) = running.join_next().await {
@@ -313,7 +318,7 @@ mod tests {
     const DAY: i64 = 24 * 3600 * 1_000_000;
 
     fn kept(rules: &str, days: &[i64]) -> Vec<i64> {
-        // Noon, from Wednesday 2025-01-01 on.
+        // Noon on successive days, starting on Wednesday 2025-01-01.
         let at = |day: i64| Timestamp::from_micros(1_735_732_800_000_000 + day * DAY);
         let sets: Vec<_> = days.iter().map(|day| (Id::new(day + 1), at(*day))).collect();
         let mut kept: Vec<_> = rules.parse::<Retain>().unwrap().kept(&sets).iter().map(|id| id.get() - 1).collect();
@@ -326,7 +331,7 @@ mod tests {
         let days: Vec<i64> = (0..60).collect();
         assert_eq!(kept("last=2", &days), [58, 59]);
         assert_eq!(kept("daily=3", &days), [57, 58, 59]);
-        // The last Sundays, and the latest of the week that has begun.
+        // The last two Sundays, and the latest day of the current week.
         assert_eq!(kept("weekly=3", &days), [46, 53, 59]);
         assert_eq!(kept("monthly=12", &days), [30, 58, 59]);
         assert_eq!(kept("last=1,monthly=2", &days), [58, 59]);
@@ -336,7 +341,8 @@ mod tests {
 
     #[test]
     fn a_clock_that_steps_either_way_takes_no_set_from_those_that_are_later() {
-        // The last one was taken with the clock a year behind, or an earlier one with the clock a year ahead.
+        // In the first cases the last set was taken with the clock a year behind. In the others an earlier set was
+        // taken with the clock a year ahead.
         for (days, rules, expected) in [
             (&[400, 401, 402, 37][..], "last=1", &[37][..]),
             (&[400, 401, 402, 37], "last=2", &[37, 402]),

@@ -1,4 +1,4 @@
-//! Reading everything again that sets need, and comparing digests.
+//! Verification: reads every object that the sets need and compares digests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,38 +18,39 @@ use crate::backup::format::vault::Vault;
 use crate::backup::place::destination::{Destination, Use};
 use crate::backup::place::location::BackupPlace;
 
-/// Things that are read at once.
+/// Maximum number of objects read concurrently.
 const AT_ONCE: usize = 16;
-/// Chunks of a database that are read at once.
+/// Maximum number of database chunks read concurrently.
 const CHUNKS_AT_ONCE: usize = 64;
-/// Faults that are told one by one.
+/// Maximum number of faults that are reported individually.
 const NAMED: usize = 1_000;
 
 type Read<T> = (Entry, Vec<Id>, Result<T>);
 
-/// What was found.
+/// The findings.
 #[derive(Clone, Debug, Default)]
 pub struct Verified {
-    /// Sets that were looked at.
+    /// Sets that were verified.
     pub sets: Vec<Id>,
-    /// Things that were read: BLOBs, chunks of databases, lists.
+    /// Number of objects read: BLOBs, database chunks, lists.
     pub things: u64,
-    /// Their bytes before encoding.
+    /// Total size of the objects in bytes, before encoding.
     pub bytes: u64,
-    /// What is wrong, and which sets it concerns; at most a thousand of them.
+    /// Description of each fault and the sets that it affects, at most one thousand.
     pub faults: Vec<String>,
-    /// BLOBs whose loss was on record when a set was made, so that it has none of their bytes.
+    /// Number of BLOBs whose loss had been accepted when a set was made, so that the set has none of their bytes.
     pub lost: u64,
-    /// Sets that hold no BLOBs: those lie in the farm's stores, which nobody looked at.
+    /// Sets without BLOBs. Their BLOBs are in the farm's stores, which were not checked.
     pub without_blobs: Vec<Id>,
-    /// The number of all faults.
+    /// Total number of faults.
     pub fault_count: u64,
 }
 
-/// Reads everything that the sets (or one of them) need.
+/// Reads every object that the sets need, or that the set `only` needs.
 ///
 /// # Errors
-/// `NotFound` when there are no backups or not that set; `Invalid` with code `key_needed` or `wrong_key`. Damage is no error but a fault.
+/// `NotFound` when there are no backups, or not that set; `Invalid` with code `key_needed` or `wrong_key`. Damage is
+/// reported as a fault, not as an error.
 pub fn verify_backups<'a>(
     place: &'a BackupPlace,
     key_file: Option<&'a Path>,
@@ -85,7 +86,7 @@ async fn verify(destination: &Destination, only: Option<Id>, progress: &Arc<Prog
             work.take(file.entry, vec![set.id]).await?;
         }
         for part in manifest.parts() {
-            // Chunks of a database are in their own order; what sets share is read once for each.
+            // Database chunks are not sorted by digest, so chunks shared between sets are read once per set.
             let mut list = Source::new(set.id, part.chunks.clone());
             progress.count(0, part.bytes);
             if part.method == method::SQLITE {
@@ -115,7 +116,7 @@ async fn verify(destination: &Destination, only: Option<Id>, progress: &Arc<Prog
     Ok(work.found)
 }
 
-/// A list of one set that is gone through.
+/// Sequential reader of one list of a set.
 struct Source {
     set: Id,
     list: List,
@@ -127,7 +128,7 @@ impl Source {
         Self { set, list: List::new(parts), next: None }
     }
 
-    /// The next entry; a list that is damaged ends there, with a fault.
+    /// Returns the next entry. A damaged list ends at the damage and is reported as a fault.
     async fn advance(&mut self, work: &mut Verifying<'_>) -> Result<Option<Entry>> {
         match self.list.next(&work.vault).await {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
@@ -156,7 +157,7 @@ impl Verifying<'_> {
         }
     }
 
-    /// Reads the BLOBs of several lists by digest, those that are in more than one once.
+    /// Merges several lists by digest and reads their BLOBs. A BLOB that is in several lists is read once.
     async fn merge(&mut self, mut lists: Vec<Source>) -> Result<()> {
         let mut at: BTreeMap<(Digest, usize), ()> = BTreeMap::new();
         for (place, source) in lists.iter_mut().enumerate() {
@@ -183,7 +184,7 @@ impl Verifying<'_> {
             }
             for (entry, sets) in entries {
                 self.progress.add_files(sets.len() as u64);
-                // What sets share counts in each of them.
+                // Progress counts a shared BLOB once per set.
                 self.progress.add_bytes(entry.size * (sets.len() as u64 - 1));
                 self.take(entry, sets).await?;
             }
@@ -209,7 +210,7 @@ impl Verifying<'_> {
         Ok(())
     }
 
-    /// Notes what became of a thing that was read. Returns what was read; none of what is damaged.
+    /// Records the result of reading an object. Returns the data, or none when the object is damaged.
     fn note<T>(&mut self, (entry, sets, read): Read<T>) -> Result<Option<T>> {
         self.found.things += 1;
         self.found.bytes += entry.size;
@@ -225,7 +226,8 @@ impl Verifying<'_> {
         }
     }
 
-    /// Reads a SQLite file in its order, and compares its pages with their checksums unless some of it is damaged.
+    /// Reads a SQLite file in order and compares its pages with their checksums. The comparison is not reported when a
+    /// part of the file is damaged.
     async fn compare_pages(&mut self, mut list: Source, part: &DatabasePart) -> Result<()> {
         let (set, faults) = (list.set, self.found.fault_count);
         let mut sums = PageSums::new();

@@ -1,13 +1,13 @@
-//! The place that backups go to and come from: one directory for one farm, with a marker that says so, a lock, the bytes and the sets.
+//! The backup location: one directory or prefix per farm, with a marker, a lock, the stored objects and the sets.
 //!
 //! ```text
-//! strongroom-backup.json    the marker: format, farm, how the key is made
-//! data/                     a BLOB store with all bytes
+//! strongroom-backup.json    the marker: format, farm, key derivation
+//! data/                     a BLOB store with all objects
 //! sets/<id>-<digest>.json   one finished set each; `.sealed` instead of `.json` when encrypted
-//! unfinished/<id>.json      what a set that is being made, or was cut short, has stored so far
-//! incoming/                 copies of databases on their way in; worthless when nothing runs
-//! damaged.json              digests of stored things that a verification found damaged
-//! lock                      empty; locked (flock) by whatever uses the place; `lease.json` on a bucket
+//! unfinished/<id>.json      objects stored so far by a set that is being made or was interrupted
+//! incoming/                 temporary copies of databases; worthless while nothing runs
+//! damaged.json              digests of stored objects that a verification found damaged
+//! lock                      empty; locked (flock) by every user of the location; `lease.json` on a bucket
 //! ```
 
 use std::fs;
@@ -33,40 +33,40 @@ use super::papers::{Papers, blocking, failed};
 
 const DAMAGED: &str = "damaged.json";
 const FORMAT: u32 = 1;
-/// No set is described by more than this many bytes.
+/// Maximum length of a set's manifest in bytes.
 const LONGEST_SET: usize = 512 << 20;
 
-/// What the marker says.
+/// Content of the marker file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marker {
     pub format: u32,
-    /// The farm whose backups these are.
+    /// Farm that owns the backups.
     pub farm: String,
     /// Microseconds since 1970-01-01 UTC.
     pub created: i64,
-    /// How the key is made, when everything is encrypted.
+    /// Key derivation, when the backups are encrypted.
     pub encryption: Option<Derivation>,
 }
 
 pub(crate) use super::lock::Use;
 
-/// A place of backups that is open and locked.
+/// A backup location that is open and locked.
 pub(crate) struct Destination {
     pub papers: Papers,
     pub vault: Vault,
     lock: Lock,
 }
 
-/// A set that cannot be read.
+/// An unreadable set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
     /// Identifier.
     pub id: Id,
-    /// What is wrong with it.
+    /// Description of the fault.
     pub why: String,
 }
 
-/// A set by its name.
+/// A set and its file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SetName {
     pub id: Id,
@@ -74,8 +74,8 @@ pub(crate) struct SetName {
 }
 
 impl Destination {
-    /// Opens the place for the backups of a farm; an empty or absent one becomes that, unless backups are `known` to be in it:
-    /// then it is mostly a disk that is not mounted.
+    /// Opens the backup location of a farm. An empty or missing location is initialised, unless the farm has records of
+    /// backups in it (`known`): then the cause is usually a disk that is not mounted.
     pub async fn create_or_open(place: &BackupPlace, farm: Id, key_file: Option<&Path>, known: &[Id]) -> Result<Self> {
         if let Some(latest) = known.iter().max() {
             require_mark(&place.papers()?, known.len(), *latest).await?;
@@ -95,7 +95,7 @@ impl Destination {
         Self::keep(papers, lock, opened).await
     }
 
-    /// The mark of the place, which is made when there is none.
+    /// Returns the marker of the location, and creates it if there is none.
     async fn claim(papers: &Papers, farm: Id, key_file: Option<&Path>) -> Result<Marker> {
         if papers.read(BACKUP_MARK).await?.is_none() {
             let encryption = match key_file.map(Path::to_owned) {
@@ -124,7 +124,7 @@ impl Destination {
         Ok(marker)
     }
 
-    /// Opens a place that is there, whosoever farm it is.
+    /// Opens an existing location, whichever farm owns it.
     pub async fn open(place: &BackupPlace, key_file: Option<&Path>, how: Use) -> Result<Self> {
         let papers = place.papers()?;
         let marker = read_marker(&papers).await?;
@@ -133,7 +133,7 @@ impl Destination {
         Self::keep(papers, lock, opened).await
     }
 
-    /// Gives a lock back when what it was for did not work.
+    /// Releases the lock when opening failed.
     async fn keep(papers: Papers, lock: Lock, opened: Result<Vault>) -> Result<Self> {
         match opened {
             Ok(vault) => Ok(Self { papers, vault, lock }),
@@ -155,19 +155,20 @@ impl Destination {
         };
         let store = place.store(&Owner::new(format!("backup-of-{}", marker.farm))?).await?;
         let damaged = papers.read(DAMAGED).await?.unwrap_or_default();
-        // A note that cannot be read is written again by the next verification.
+        // An unreadable note counts as empty. The next verification writes it again.
         let damaged: Vec<String> = serde_json::from_slice(&damaged).unwrap_or_default();
         let damaged = Arc::new(damaged.iter().filter_map(|text| text.parse().ok()).collect());
         Ok(Vault { store, key, damaged })
     }
 
-    /// Finishes what waits.
+    /// Closes the store and releases the lock.
     pub async fn close(&self) {
         self.vault.store.close().await;
         self.lock.release().await;
     }
 
-    /// Where copies of databases may lie on their way in; none when they would lie there unencrypted, or in a bucket.
+    /// Directory for temporary copies of databases. None for an encrypted location, where they would lie unencrypted,
+    /// and none for a bucket.
     pub fn incoming(&self) -> Option<PathBuf> {
         match &self.papers {
             Papers::Directory(root) if self.vault.key.is_none() => Some(root.join("incoming")),
@@ -175,15 +176,15 @@ impl Destination {
         }
     }
 
-    /// The finished sets, oldest first.
+    /// Returns the finished sets, oldest first.
     pub async fn sets(&self) -> Result<Vec<SetName>> {
         sets_in(&self.papers).await
     }
 
-    /// The finished sets that can be read, oldest first, and those that cannot, with the reason.
+    /// Returns the readable finished sets, oldest first, and the unreadable ones with the reason.
     ///
     /// # Errors
-    /// Unavailable when the place as a whole does not answer.
+    /// `Unavailable` when the location as a whole does not respond.
     pub async fn described(&self) -> Result<(Vec<(SetName, Manifest)>, Vec<Unreadable>)> {
         let (mut readable, mut unreadable) = (Vec::new(), Vec::new());
         for set in self.sets().await? {
@@ -198,15 +199,15 @@ impl Destination {
         Ok((readable, unreadable))
     }
 
-    /// Whether an error in reading a set tells of this set alone: a bucket that does not answer does so for none.
+    /// Returns whether an error in reading a set concerns this set alone. An unresponsive bucket affects every set.
     pub fn concerns_one(&self, error: &Error) -> bool {
         error.kind() != ErrorKind::Unavailable || matches!(self.papers, Papers::Directory(_))
     }
 
-    /// Reads a finished set.
+    /// Reads the manifest of a finished set.
     ///
     /// # Errors
-    /// Corrupt when it is not what was written.
+    /// `Corrupt` when the content does not match the digest in the file name, or cannot be decoded.
     pub async fn manifest(&self, set: &SetName) -> Result<Manifest> {
         let name = format!("sets/{}", set.file);
         let lost = || Error::corrupt(format!("the set {} in {} is damaged", set.id, self.papers.place()));
@@ -219,7 +220,7 @@ impl Destination {
         })?)
     }
 
-    /// Finishes a set: from here on it exists.
+    /// Writes the manifest, which makes the set exist.
     pub async fn finish(&self, manifest: &Manifest) -> Result<()> {
         let id: Id = manifest.id.parse()?;
         let bytes = self.seal(manifest.write()?, &set_context(id))?;
@@ -227,19 +228,19 @@ impl Destination {
         self.papers.write(&format!("sets/{id}-{}.{kind}", digest_of(&bytes)), bytes.to_vec()).await
     }
 
-    /// Removes a set; its bytes stay until nothing needs them.
+    /// Removes the manifest of a set. The set's objects stay until a prune finds that no set needs them.
     pub async fn remove(&self, set: &SetName) -> Result<()> {
         self.papers.remove(&format!("sets/{}", set.file)).await
     }
 
-    /// Notes what an unfinished set has stored, for the next one to go on from.
+    /// Records the objects that an unfinished set has stored, so that the next backup can reuse them.
     pub async fn note(&self, id: Id, parts: &[Entry]) -> Result<()> {
         let bytes = Bytes::from(pretty(&parts)?);
         let bytes = self.seal(bytes, &set_context(id))?;
         self.papers.write(&format!("unfinished/{id}.json"), bytes.to_vec()).await
     }
 
-    /// What sets that were cut short have stored: identifiers and parts. What cannot be read counts as nothing.
+    /// Returns the notes of interrupted sets: file names and parts. An unreadable note counts as empty.
     pub async fn unfinished(&self) -> Result<Vec<(String, Vec<Entry>)>> {
         let mut found = Vec::new();
         for file in self.papers.list("unfinished").await? {
@@ -253,13 +254,13 @@ impl Destination {
         Ok(found)
     }
 
-    /// Notes which stored things are damaged, so that the next backup stores them again.
+    /// Records the stored objects that are damaged, so that the next backup stores them again.
     pub async fn note_damage(&self, damaged: &[Digest]) -> Result<()> {
         let texts: Vec<String> = damaged.iter().map(Digest::to_string).collect();
         self.papers.write(DAMAGED, pretty(&texts)?).await
     }
 
-    /// What was damaged was stored again.
+    /// Removes the record of damaged objects, after a backup has stored them again.
     pub async fn forget_damage(&self) -> Result<()> {
         self.papers.remove(DAMAGED).await
     }
@@ -279,7 +280,7 @@ impl Destination {
     }
 }
 
-/// The finished sets in a place, oldest first, whether they can be read or not.
+/// Returns the finished sets in a location, oldest first, readable or not.
 pub(crate) async fn sets_in(papers: &Papers) -> Result<Vec<SetName>> {
     let mut sets = Vec::new();
     for file in papers.list("sets").await? {
@@ -313,7 +314,7 @@ pub(crate) fn parse_marker(bytes: &[u8]) -> Result<Marker> {
     Ok(marker)
 }
 
-/// Refuses a place that has lost its mark, and with it the backups that are known to be in it.
+/// Refuses a location that has no marker although the farm has records of backups in it.
 async fn require_mark(papers: &Papers, count: usize, latest: Id) -> Result<()> {
     if papers.read(BACKUP_MARK).await?.is_some() {
         return Ok(());
@@ -327,9 +328,9 @@ async fn require_mark(papers: &Papers, count: usize, latest: Id) -> Result<()> {
     .with_code(Code::BackupPlaceAbsent))
 }
 
-/// Refuses a prefix that holds something else.
+/// Refuses a prefix that holds other objects.
 async fn require_empty(papers: &Papers) -> Result<()> {
-    // What a first backup leaves that is cut short before there is a marker.
+    // A first backup that was interrupted before it wrote the marker leaves the lease.
     match papers.first(2).await?.iter().find(|name| *name != LEASE) {
         Some(found) => Err(not_empty(&papers.place(), found, "prefix")),
         None => Ok(()),
@@ -343,8 +344,8 @@ fn not_empty(place: &str, found: &str, kind: &str) -> Error {
     .with_code(Code::BackupNotEmpty)
 }
 
-/// Makes the directory. Refuses one that holds something else, and one whose parent is not there, which is mostly a
-/// disk that is not mounted.
+/// Creates the directory. Refuses a directory that holds other files, and one whose parent is missing, usually because
+/// a disk is not mounted.
 fn prepare(root: &Path) -> Result<()> {
     let there = |path: &Path| path.try_exists().map_err(|e| failed("look at", path, e));
     let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -355,14 +356,15 @@ fn prepare(root: &Path) -> Result<()> {
         let text = format!("{} is not there: make it, or mount its disk, before backups go below it", parent.display());
         return Err(Error::invalid(text).with_code(Code::BackupPlaceAbsent));
     }
-    // All documents and the hashes of passwords lie below.
+    // The directory will contain all documents and the password hashes.
     create_private_directories(root)?;
     if root.join(BACKUP_MARK).try_exists().map_err(|e| failed("look into", root, e))? {
         return Ok(());
     }
     for entry in fs::read_dir(root).map_err(|e| failed("look into", root, e))? {
         let name = entry.map_err(|e| failed("look into", root, e))?.file_name();
-        // What a first backup leaves that is cut short before there is a marker, and what a file system makes itself.
+        // Leftovers of a first backup that was interrupted before it wrote the marker, and a directory that file
+        // systems create.
         if !["lock", "lost+found", "strongroom-backup.new"].iter().any(|known| name == *known) {
             return Err(not_empty(&root.display().to_string(), &name.to_string_lossy(), "directory"));
         }

@@ -1,5 +1,5 @@
-//! Whether a place is one of its own: no part of the farm, no BLOB store and no other place of backups, nor within one or around one.
-//! What lies somewhere shows by its mark there, by whatever address it is reached.
+//! Checks that a backup location is separate: not a part of the farm, a BLOB store or another backup location, and
+//! neither within one nor around one. These are recognised by their markers, whatever address leads to them.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use repository::{
 use super::location::BackupPlace;
 use super::papers::blocking;
 
-/// The place, a directory without links and from the root on.
+/// Returns the location if it is separate. A directory is returned as an absolute path with symbolic links resolved.
 ///
 /// # Errors
-/// Conflict when it is not one of its own.
+/// `Conflict` when the location is not separate.
 pub(crate) async fn require_own(place: &BackupPlace, storage: &Storage) -> Result<BackupPlace> {
     match place {
         BackupPlace::Directory(path) => {
@@ -35,7 +35,7 @@ pub(crate) async fn require_own(place: &BackupPlace, storage: &Storage) -> Resul
     }
 }
 
-/// Refuses a directory that lies within a store, another place of backups or a farm, or holds one. Blocks.
+/// Refuses a directory that lies within a store, another backup location or a farm, or that contains one. Blocking.
 fn refuse_marks(place: &BackupPlace, path: &Path) -> Result<()> {
     let around = signs_around(path)?;
     let itself = path.display().to_string();
@@ -44,7 +44,7 @@ fn refuse_marks(place: &BackupPlace, path: &Path) -> Result<()> {
         match marked.sign {
             Sign::Store => return Err(in_store(place, None, &marked.place)),
             Sign::Backups if marked.place != itself => return Err(in_backups(place, &marked.place)),
-            // Backups that are there already go on.
+            // An existing backup location within a farm's directory remains usable.
             Sign::Farm if !is_place => {
                 return Err(taken(place, &format!("it lies within the data directory of a farm, {}", marked.place)));
             }
@@ -57,7 +57,8 @@ fn refuse_marks(place: &BackupPlace, path: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a prefix that holds, or lies within, a store or another place of backups.
+/// Refuses a prefix that is, or lies within, a store or another backup location, and a prefix that contains one of the
+/// farm's own stores.
 async fn refuse_prefix(
     place: &BackupPlace,
     options: &ObjectOptions,
@@ -77,7 +78,8 @@ async fn refuse_prefix(
         let named = stores.iter().find(|(_, bucket, prefix)| *bucket == options.bucket && *prefix == marked.place);
         let named = named.map(|(name, ..)| *name);
         match marked.sign {
-            // Where nothing can be seen, the name has to tell.
+            // The credential cannot read this prefix. The prefix is refused only if the farm has a store with that
+            // name.
             Sign::Closed if named.is_none() => {}
             Sign::Closed | Sign::Store => return Err(in_store(place, named, &name(&marked.place))),
             Sign::Backups if marked.place != own => return Err(in_backups(place, &name(&marked.place))),
@@ -109,16 +111,16 @@ fn taken(place: &BackupPlace, why: &str) -> Error {
     Error::conflict(format!("{place} cannot be a place of backups: {why}: {advice}")).with_code(Code::BackupPlaceTaken)
 }
 
-/// Refuses a directory that is part of the farm: it would back up itself, and be lost with it.
+/// Refuses a directory that is part of the farm: the backup would contain itself, and be lost together with the farm.
 fn refuse_farm(storage: &Storage, place: &Path) -> Result<()> {
     let data = real_path(&storage.directory())?;
     let mut parts = vec![("the data directory".to_owned(), data.clone())];
     for (row, _) in storage.stores().iter().filter(|(row, _)| row.kind == "directory") {
         let place = data.join(&row.location);
-        // A disk that does not answer keeps no backup away.
+        // An unresponsive disk does not prevent a backup. Its path is then used unresolved.
         parts.push((format!("the BLOB store \"{}\"", row.name), real_path(&place).unwrap_or(place)));
     }
-    // The innermost of those that hold the place, or the outermost in it.
+    // Reports the innermost part that contains the location, otherwise the outermost part within it.
     let around = |(_, part): &&(String, PathBuf)| place.starts_with(part);
     let inside = |(_, part): &&(String, PathBuf)| part.starts_with(place);
     let length = |(_, part): &&(String, PathBuf)| part.as_os_str().len();

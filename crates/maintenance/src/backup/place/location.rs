@@ -1,4 +1,4 @@
-//! Where backups are: a directory, or below a prefix of a bucket.
+//! Location of backups: a directory, or a prefix of a bucket.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use model::Result;
 
 use super::papers::Papers;
 
-/// A place of backups.
+/// A backup location.
 #[derive(Clone, Debug)]
 pub enum BackupPlace {
     /// A directory.
     Directory(PathBuf),
-    /// A bucket of an object store; everything lies below the prefix of the options.
+    /// A bucket of an object store. All objects are below the prefix in the options.
     Objects(Box<ObjectOptions>, Box<ObjectSecrets>),
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for BackupPlace {
 }
 
 impl BackupPlace {
-    /// The same from the root on, for whoever is somewhere else.
+    /// Returns the location with an absolute path, for processes with another working directory.
     pub(crate) fn absolute(&self) -> Self {
         match self {
             Self::Directory(path) => Self::Directory(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
@@ -41,7 +41,7 @@ impl BackupPlace {
         }
     }
 
-    /// The directory, if it is one.
+    /// Returns the directory, or none for a bucket.
     pub(crate) fn directory(&self) -> Option<&Path> {
         match self {
             Self::Directory(path) => Some(path),
@@ -56,7 +56,7 @@ impl BackupPlace {
         }
     }
 
-    /// Opens the store with all bytes.
+    /// Opens the BLOB store that holds the backup's objects.
     pub(super) async fn store(&self, owner: &Owner) -> Result<BlobStore> {
         match self {
             Self::Directory(path) => {

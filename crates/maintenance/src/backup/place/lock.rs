@@ -1,4 +1,4 @@
-//! Who may use a place of backups now: a file lock on a directory, a lease on a bucket.
+//! Locking of a backup location: a file lock on a directory, a lease on a bucket.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -14,31 +14,31 @@ use crate::backup::format::key::{hex, random};
 
 use super::papers::{Papers, failed};
 
-/// Its name.
+/// Name.
 pub(super) const LEASE: &str = "lease.json";
-/// A lease that was not renewed for so long is nobody's; it is renewed five times as often.
+/// Term of a lease. A lease that has not been renewed for this long has expired. Renewal happens five times per term.
 const TERM: Duration = Duration::from_secs(300);
 
-/// What is done with a place.
+/// Kind of access to a backup location.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// A set is made or removed: nothing else uses the place.
+    /// Exclusive access: a set is made or removed.
     Change,
-    /// Sets are read, by any number at once.
+    /// Shared access: sets are read.
     Read,
 }
 
-/// The right to use a place until this is dropped.
+/// Lock on a backup location. A file lock is released on drop, a lease by [`Self::release`] or by expiry.
 pub(crate) enum Lock {
     File {
         _file: File,
     },
     Lease(Lease),
-    /// Reading a bucket needs none.
+    /// Reading a bucket takes no lease.
     None,
 }
 
-/// A lease on a bucket, renewed while it is held. Whoever is killed leaves it to run out.
+/// A lease on a bucket, renewed while it is held. After the holder is killed the lease expires.
 pub(crate) struct Lease {
     papers: Papers,
     renewing: JoinHandle<()>,
@@ -52,16 +52,16 @@ struct Written {
 }
 
 impl Lock {
-    /// Takes it.
+    /// Takes the lock.
     ///
     /// # Errors
-    /// Conflict with code `backup_busy` when somebody else uses the place in a way that excludes this.
+    /// `Conflict` with code `backup_busy` when another process holds a conflicting lock.
     pub async fn take(papers: &Papers, how: Use) -> Result<Self> {
         if let Papers::Directory(root) = papers {
             return file(root, how).map(|file| Self::File { _file: file });
         }
         let now = Timestamp::now();
-        // One that ends later than a lease can was given by a clock that was ahead.
+        // A lease that expires later than any valid lease can was written by a clock that was ahead, and is ignored.
         let lasting = now.micros()..now.after(2 * TERM).micros();
         let present = read(papers).await?.filter(|lease| lasting.contains(&lease.until));
         if present.is_some() {
@@ -77,7 +77,8 @@ impl Lock {
         } else {
             papers.create(LEASE, written(&holder)?).await
         };
-        // Two that found an old lease at once both wrote; the one whose words stand has it.
+        // Two processes that find an expired lease at the same time both write it. The one whose content remains holds
+        // the lease.
         let stands = taken? && read(papers).await?.is_some_and(|lease| lease.holder == holder);
         if !stands {
             return Err(busy(&papers.place()));
@@ -98,11 +99,11 @@ impl Lock {
         Ok(Self::Lease(Lease { papers: papers.clone(), renewing }))
     }
 
-    /// Gives it back.
+    /// Releases the lock.
     pub async fn release(&self) {
         if let Self::Lease(lease) = self {
             lease.renewing.abort();
-            // It runs out by itself.
+            // A lease that cannot be removed expires.
             if let Err(error) = lease.papers.remove(LEASE).await {
                 tracing::warn!(error = error.report(), "the lease on a place of backups could not be given back");
             }
@@ -118,7 +119,7 @@ impl Drop for Lease {
 
 async fn read(papers: &Papers) -> Result<Option<Written>> {
     let found = papers.read(LEASE).await?;
-    // One that cannot be read is nobody's.
+    // An unreadable lease counts as absent.
     Ok(found.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 

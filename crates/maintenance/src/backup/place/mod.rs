@@ -1,7 +1,6 @@
-//! The place of backups: its address, its marker, sets and small files, the lock on it, directories for copies on their
-//! way.
+//! The backup location: its address, marker, sets and small files, its lock, and directories for temporary copies.
 //!
-//! This module knows what is written only by its format, and neither databases nor what is kept for how long.
+//! This module uses only the format of the content. It knows nothing about databases or retention.
 
 pub(crate) mod destination;
 pub(crate) mod ground;

@@ -1,5 +1,5 @@
-//! The small files of a backup beside its bytes: the marker, the sets, notes of what is under way. Each is there as a whole or
-//! not at all.
+//! Small files of a backup location beside the stored objects: the marker, the sets, and notes of work in progress.
+//! Each is written atomically.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,15 +9,15 @@ use blobs::{ObjectNotes, ObjectOptions, ObjectSecrets};
 use bytes::Bytes;
 use model::{Error, ErrorKind, Result};
 
-/// No small file is longer than this.
+/// Maximum length of a small file in bytes.
 const LONGEST: u64 = 256 << 20;
 
-/// The small files of one place. Their names consist of one or two plain words.
+/// Small files of one location. A file name consists of one or two plain words.
 #[derive(Clone)]
 pub(crate) enum Papers {
     /// Below a directory.
     Directory(PathBuf),
-    /// Below a prefix of a bucket, and what people call it.
+    /// Below a prefix of a bucket, with the display name of the location.
     Bucket(ObjectNotes, String),
 }
 
@@ -30,7 +30,7 @@ impl Papers {
         ObjectNotes::open(options, secrets).map(|notes| Self::Bucket(notes, place))
     }
 
-    /// Where they are, for people.
+    /// Returns the display name of the location.
     pub fn place(&self) -> String {
         match self {
             Self::Directory(root) => root.display().to_string(),
@@ -38,7 +38,7 @@ impl Papers {
         }
     }
 
-    /// The content of a file; none when there is definitely none.
+    /// Reads a file. Returns none only when the file certainly does not exist.
     pub async fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
         match self {
             Self::Directory(root) => {
@@ -49,7 +49,7 @@ impl Papers {
         }
     }
 
-    /// Writes a file; durable when it answers.
+    /// Writes a file. The content is durable on return.
     pub async fn write(&self, name: &str, content: Vec<u8>) -> Result<()> {
         match self {
             Self::Directory(root) => {
@@ -60,7 +60,8 @@ impl Papers {
         }
     }
 
-    /// Writes a file that is not there yet; false when it is. Only where nothing else excludes others.
+    /// Creates a file and returns true, or returns false if it exists. On a directory this is not atomic, so another
+    /// lock must exclude concurrent writers.
     pub async fn create(&self, name: &str, content: Vec<u8>) -> Result<bool> {
         match self {
             Self::Directory(_) if self.read(name).await?.is_some() => Ok(false),
@@ -69,7 +70,7 @@ impl Papers {
         }
     }
 
-    /// Removes a file; durable when it answers. One that is not there is no error.
+    /// Removes a file. The removal is durable on return. A missing file is not an error.
     pub async fn remove(&self, name: &str) -> Result<()> {
         match self {
             Self::Directory(root) => {
@@ -80,7 +81,7 @@ impl Papers {
         }
     }
 
-    /// The first few names of everything that is in a bucket; none of a directory.
+    /// Returns the first few object names of a bucket prefix, or nothing for a directory.
     pub async fn first(&self, count: usize) -> Result<Vec<String>> {
         match self {
             Self::Directory(_) => Ok(Vec::new()),
@@ -88,7 +89,7 @@ impl Papers {
         }
     }
 
-    /// The names in a folder, sorted, without those that are being written.
+    /// Returns the file names in a folder, sorted, without temporary files.
     pub async fn list(&self, folder: &str) -> Result<Vec<String>> {
         match self {
             Self::Directory(root) => {
@@ -152,13 +153,13 @@ fn list(path: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Runs work that may wait for the disk on a thread that may block.
+/// Runs blocking disk I/O on a thread that may block.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let ended = tokio::task::spawn_blocking(work).await;
     ended.unwrap_or_else(|e| Err(Error::unavailable("work on a backup was interrupted").with_source(e)))
 }
 
-/// An I/O error in words.
+/// Converts an I/O error into an error with advice for the user.
 pub(crate) fn failed(doing: &str, path: &Path, error: io::Error) -> Error {
     let (kind, advice) = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

@@ -1,4 +1,4 @@
-//! Directories for copies on their way. They hold what is in databases, so that none is left behind for long.
+//! Temporary directories for copies. The copies hold database content, so none may be left behind for long.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -9,15 +9,15 @@ use model::Result;
 
 use super::papers::{blocking, failed};
 
-/// A directory that is emptied before and removed after.
+/// A directory that is emptied on creation and removed on drop.
 pub(crate) struct Scratch {
     path: PathBuf,
-    /// Locked as long as it is in use, when there are several.
+    /// Lock on the directory while it is in use, for directories made by [`Self::one_of`].
     _lock: Option<File>,
 }
 
 impl Scratch {
-    /// The only one of its name; something else keeps others away from it.
+    /// Creates the directory at a fixed path. The caller must ensure that no other process uses it.
     pub async fn new(path: PathBuf) -> Result<Self> {
         blocking(move || {
             make(&path)?;
@@ -26,10 +26,12 @@ impl Scratch {
         .await
     }
 
-    /// One of several that may be in use at once in a directory. Those that a process left when it was killed are removed.
+    /// Creates one of several directories that may be in use concurrently below `parent`. Directories left behind by
+    /// killed processes are removed.
     pub async fn one_of(parent: PathBuf, start: &'static str) -> Result<Self> {
         blocking(move || {
-            // Nobody takes one for abandoned between its making and its lock.
+            // The lock on the parent keeps other processes from removing a new directory between its creation and its
+            // lock.
             let gate = File::open(&parent).map_err(|e| failed("open", &parent, e))?;
             gate.lock().map_err(|e| failed("lock", &parent, e))?;
             for entry in fs::read_dir(&parent).map_err(|e| failed("look into", &parent, e))? {
@@ -66,7 +68,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next one.
+        // The next scratch directory removes leftovers of a failed removal.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -1,4 +1,5 @@
-//! Which BLOBs the databases of a set need: each once, in rising order of digests, whatever the number of databases.
+//! Census: the BLOBs that the databases of a set need. Each digest is listed once, in ascending order, however many
+//! databases need it.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -9,17 +10,17 @@ use database::{Database, Held};
 use model::{Digest, Result};
 use repository::{DATABASE_STORE, StorageDatabase};
 
-/// References that are read at once from one database.
+/// Number of references read from a database per query.
 const PAGE: usize = 2_000;
 
-/// A state of a content database.
+/// State of a content database from which the census reads.
 #[derive(Clone)]
 pub(crate) enum State {
-    /// A copy of its own, in this file.
+    /// A copy of the database, in this file.
     Copy(Database, PathBuf),
     /// A snapshot of the database itself.
     Held(Held),
-    /// The database itself, which goes on changing while collection is held back.
+    /// The live database, which may change during the census. Garbage collection is held back meanwhile.
     Live(Database),
 }
 
@@ -36,7 +37,7 @@ impl State {
         }
     }
 
-    /// Number and bytes of the BLOBs that it needs.
+    /// Returns number and total bytes of the BLOBs that the state needs.
     pub async fn total(&self) -> Result<(u64, u64)> {
         let count = |(count, bytes): (i64, i64)| (count.max(0) as u64, bytes.max(0) as u64);
         let total = match self {
@@ -50,7 +51,7 @@ impl State {
     }
 }
 
-/// A database of the census and what is still to come from it.
+/// A database of the census and its unread rows.
 struct Source {
     database: usize,
     state: State,
@@ -59,15 +60,15 @@ struct Source {
     ended: bool,
 }
 
-/// A BLOB that is needed.
+/// A BLOB that the set needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Needed {
     pub row: BlobRow,
-    /// The place of its database among those of the census.
+    /// Index of the database within the census.
     pub database: usize,
 }
 
-/// The census of several databases.
+/// Merged census of several databases.
 pub(crate) struct Census {
     sources: Vec<Source>,
 }
@@ -79,7 +80,7 @@ impl Census {
         Self { sources: states.into_iter().enumerate().map(source).collect() }
     }
 
-    /// The next BLOB, in rising order of digests.
+    /// Returns the next BLOB, in ascending order of digests.
     pub async fn next(&mut self) -> Result<Option<Needed>> {
         let mut least: Option<Digest> = None;
         for source in &mut self.sources {
@@ -113,7 +114,7 @@ impl Source {
     }
 }
 
-/// What a set is made of, as the farm lists it.
+/// A content database in the set, and the state from which its BLOBs are listed.
 pub(crate) struct Taken {
     pub database: StorageDatabase,
     pub state: State,
@@ -135,13 +136,15 @@ mod tests {
         BlobRow { id: Id::new(i64::from(byte)), digest: Digest::new([byte; 32]), size: 10, store_id, locator: None }
     }
 
-    /// A server that was copied needs what versions had at the end of the copy, whatever became of it before the census.
+    /// A server copy needs the BLOBs of all versions that existed at the end of the copy, including BLOBs that were
+    /// released or moved before the census.
     #[tokio::test(flavor = "multi_thread")]
     async fn a_living_database_tells_of_everything_that_collection_still_keeps() {
         each_engine(Schema::Content, |database| async move {
             let write = |transaction: &mut Transaction<'_>| {
                 let now = Timestamp::now();
-                // No version has it any more; moved into the database since; always in the database; moved to another store.
+                // 1: no version has it any more. 2: moved into the database since. 3: always in the database. 4: moved
+                // to another store.
                 for row in [row(1, FILES), row(2, DATABASE_STORE), row(3, DATABASE_STORE), row(4, FILES)] {
                     blob::insert(transaction, &row, now)?;
                 }

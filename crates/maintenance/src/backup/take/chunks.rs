@@ -1,4 +1,5 @@
-//! Databases as chunks: cut where pages are cut, or where the content says, so that what did not change is stored once.
+//! Databases as chunks, so that unchanged content is stored once. Files are cut at fixed lengths that match database
+//! pages, dumps at content-defined boundaries.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -19,15 +20,15 @@ use crate::backup::format::manifest::DatabasePart;
 use crate::backup::format::vault::Vault;
 use crate::backup::place::papers::failed;
 
-/// Bytes of a chunk of a file, and above which size of the file they are four times as many.
+/// Chunk length for files in bytes, and the file size above which chunks are four times as long.
 const CHUNK: u64 = 64 << 10;
 const LARGE: u64 = 16 << 30;
-/// Least, usual and most bytes of a chunk of a dump.
+/// Minimum, average and maximum chunk length for dumps in bytes.
 const CUT: (u32, u32, u32) = (64 << 10, 256 << 10, 1 << 20);
-/// Chunks that are stored at once.
+/// Maximum number of chunks stored concurrently.
 const AT_ONCE: usize = 128;
 
-/// The chunks of a database in an earlier set, by digest.
+/// Chunks of a database in an earlier set, by digest.
 #[derive(Default)]
 pub(crate) struct Earlier {
     chunks: HashMap<Digest, Entry>,
@@ -35,7 +36,7 @@ pub(crate) struct Earlier {
 }
 
 impl Earlier {
-    /// Those of `part`. An earlier set that is damaged only costs storing again.
+    /// Loads the chunks of `part`. If the earlier set is damaged, the missing chunks are merely stored again.
     pub async fn of(vault: &Vault, part: Option<&DatabasePart>) -> Self {
         let Some(part) = part else { return Self::default() };
         let mut chunks = HashMap::new();
@@ -49,7 +50,7 @@ impl Earlier {
     }
 }
 
-/// What became of a database.
+/// Result of storing a database.
 pub(crate) struct Chunked {
     pub lists: Vec<Entry>,
     pub bytes: u64,
@@ -59,13 +60,13 @@ pub(crate) struct Chunked {
 }
 
 impl Chunked {
-    /// No bytes.
+    /// Returns the result for a database without bytes of its own.
     pub fn empty() -> Self {
         Self { lists: Vec::new(), bytes: 0, new_bytes: 0, digest: digest_of(&[]), chunk_bytes: None }
     }
 }
 
-/// Stores the file at `path`.
+/// Stores the file at `path` in chunks of fixed length.
 pub(crate) async fn store_file(vault: &Vault, path: PathBuf, earlier: Earlier, progress: &Progress) -> Result<Chunked> {
     let length = std::fs::metadata(&path).map_err(|e| failed("read", &path, e))?.len();
     let usual = if length > LARGE { 4 * CHUNK } else { CHUNK };
@@ -93,7 +94,7 @@ pub(crate) async fn store_file(vault: &Vault, path: PathBuf, earlier: Earlier, p
     Ok(chunked)
 }
 
-/// Stores a dump while it comes.
+/// Stores a dump in content-defined chunks while it is being read.
 pub(crate) async fn store_dump(
     vault: &Vault,
     mut dump: Dump,
@@ -110,7 +111,8 @@ pub(crate) async fn store_dump(
             rest.extend_from_slice(&piece);
         }
         let mut taken = 0;
-        // A cut near the end of what is known could lie elsewhere when more is known.
+        // A cut near the end of the buffered bytes might move when more bytes arrive, so enough bytes stay in the
+        // buffer.
         while ended && taken < rest.len() || rest.len() - taken >= 2 * CUT.2 as usize {
             let known = &rest[taken..];
             let end = FastCDC::new(known, CUT.0, CUT.1, CUT.2).next().map_or(known.len(), |chunk| chunk.length);
@@ -125,12 +127,12 @@ pub(crate) async fn store_dump(
     }
 }
 
-/// Chunks on their way in, many at once, and their list in order.
+/// Stores chunks concurrently and lists them in order.
 struct Storing<'a> {
     vault: &'a Vault,
     known: HashMap<Digest, Entry>,
     running: JoinSet<(usize, Result<(Entry, u64)>)>,
-    /// Of the list's present part; none while a chunk is on its way.
+    /// Entries of the current part of the list. None while a chunk is being stored.
     entries: Vec<Option<Entry>>,
     chunked: Chunked,
     hasher: BlobHasher,

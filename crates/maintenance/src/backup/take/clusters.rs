@@ -1,4 +1,4 @@
-//! Copies of whole servers of PostgreSQL: each server once, as of the end of its copy.
+//! Whole-server copies of PostgreSQL. Each server is copied once, as of the end of its copy.
 
 use database::{Database, Dump, Location};
 use model::{Error, Result};
@@ -9,21 +9,21 @@ use crate::Progress;
 use crate::backup::format::manifest::{DatabasePart, Manifest, method};
 use crate::backup::format::vault::Vault;
 
-/// A server, by host and port, with a database on it.
+/// A server, by host and port, and one of its databases.
 struct Server {
     name: String,
     database: Database,
     location: Location,
 }
 
-/// Copies servers into a set.
+/// Copies whole servers into a set.
 pub(crate) struct Clusters<'a> {
     pub vault: &'a Vault,
     pub earlier: Option<&'a Manifest>,
     pub progress: &'a Progress,
-    /// What was copied.
+    /// Content copied so far.
     pub parts: Vec<DatabasePart>,
-    /// Bytes that this added.
+    /// Bytes added to the store.
     pub new_bytes: u64,
 }
 
@@ -32,17 +32,17 @@ impl<'a> Clusters<'a> {
         Self { vault, earlier, progress, parts: Vec::new(), new_bytes: 0 }
     }
 
-    /// Copies every server that holds one of the databases, that of the configuration last.
+    /// Copies every server that holds one of the databases. The server of the configuration database is copied last.
     ///
     /// # Errors
-    /// Invalid when none of them is on a server, or when a server cannot be copied as a whole.
+    /// `Invalid` when none of the databases is on a server, or when a server cannot be copied as a whole.
     pub async fn take(&mut self, content: &[StorageDatabase], configuration: (&Database, &Location)) -> Result<()> {
         let mut servers: Vec<Server> = Vec::new();
         let last = (configuration.0.clone(), configuration.1.clone());
         let databases = content.iter().map(|one| (one.database.clone(), one.location.clone())).chain([last]);
         for (database, location) in databases {
             let Some(name) = location.server() else { continue };
-            // The last place of each counts.
+            // A server takes its position from the last of its databases.
             servers.retain(|known| known.name != name);
             servers.push(Server { name, database, location });
         }
@@ -68,7 +68,7 @@ impl<'a> Clusters<'a> {
             Ok(dump) => store_dump(self.vault, dump, before, self.progress).await,
             Err(error) => Err(error),
         };
-        // It goes with the connection, if not now; the error of the copy matters more.
+        // If the release fails, the end of the connection releases the log. An error of the copy takes precedence.
         let released = log.release().await;
         let chunked: Chunked = stored?;
         released?;

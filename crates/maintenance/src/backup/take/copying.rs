@@ -1,5 +1,5 @@
-//! Bringing BLOBs into a backup: what an earlier set has is taken from its index, the rest is read from wherever it lies now, many
-//! at once, in the order in which they were stored.
+//! Copying of BLOBs into a backup. BLOBs of earlier sets are taken from their index. The others are read from their
+//! current store, many concurrently, in the order in which they were stored.
 
 use std::sync::Arc;
 
@@ -20,34 +20,34 @@ use crate::documents::{Addresses, listed};
 use super::census::{Census, Needed};
 use super::pace::Pace;
 
-/// Bytes of new BLOBs after which what was stored is noted, so that a backup that is cut short need not store them again.
+/// Bytes of new BLOBs after which progress is recorded, so that an interrupted backup need not store them again.
 const NOTED: u64 = 1 << 30;
-/// BLOBs and bytes that are on their way at once.
+/// Maximum number of BLOBs, and of bytes in memory, that are copied concurrently.
 const AT_ONCE: usize = 192;
 const MEMORY: u32 = 64 << 20;
-/// BLOBs that are named when a set cannot be completed.
+/// Maximum number of BLOBs named in the error of an incomplete set.
 const NAMED: usize = 20;
 
-/// A BLOB that the set cannot have.
+/// A BLOB that could not be copied.
 struct Missing {
     digest: Digest,
     why: String,
 }
 
-/// Copies BLOBs for one set.
+/// Copies the BLOBs of one set.
 pub(crate) struct Copying<'a> {
     pub destination: &'a Destination,
     pub set: Id,
     pub storage: Storage,
     pub databases: Vec<StorageDatabase>,
     pub progress: Arc<Progress>,
-    /// Lists of earlier sets and of those that were cut short, each by digest.
+    /// BLOB lists of the earlier set and of interrupted sets, each sorted by digest.
     pub known: Vec<List>,
-    /// Whether the census is of databases that go on changing: it may name BLOBs that no document needs.
+    /// Set when the census reads live databases. It may then list BLOBs that no document needs.
     pub is_live: bool,
 }
 
-/// What was copied.
+/// Content copied so far.
 #[derive(Default)]
 pub(crate) struct Copied {
     pub blobs: BlobsPart,
@@ -55,10 +55,10 @@ pub(crate) struct Copied {
 }
 
 impl Copying<'_> {
-    /// Copies everything that the census names.
+    /// Copies all BLOBs that the census lists.
     ///
     /// # Errors
-    /// Corrupt, naming BLOBs and their documents, when some are nowhere to be had.
+    /// `Corrupt`, naming BLOBs and their documents, when some BLOBs cannot be read from any store.
     pub async fn run(mut self, mut census: Census) -> Result<Copied> {
         let mut copied = Copied::default();
         let mut pace = Pace::follow(self.databases.iter().map(|database| database.database.clone()).collect());
@@ -95,7 +95,7 @@ impl Copying<'_> {
         if missing.is_empty() { Ok(copied) } else { Err(self.incomplete(&missing).await?) }
     }
 
-    /// What an earlier set says of a BLOB. An index that is damaged counts as at its end.
+    /// Returns the entry of a BLOB in an earlier set. A damaged list is treated as ended.
     async fn known(&mut self, digest: &Digest) -> Option<Entry> {
         let vault = &self.destination.vault;
         for list in &mut self.known {
@@ -125,7 +125,7 @@ impl Copying<'_> {
         copied: &mut Copied,
         missing: &mut Vec<Missing>,
     ) -> Result<()> {
-        // Identifiers rise with time, and so do the places in a store.
+        // Identifiers rise with time, and so do positions within a store.
         new.sort_unstable_by_key(|needed| (needed.database, needed.row.id));
         let memory = Arc::new(Semaphore::new(MEMORY as usize));
         let mut running: JoinSet<(Digest, Result<(Entry, u64)>)> = JoinSet::new();
@@ -143,7 +143,7 @@ impl Copying<'_> {
             if pauses {
                 pace.rest().await;
             }
-            // A larger one streams through less.
+            // Larger BLOBs are streamed and need no more memory than this.
             let held = (needed.row.size.max(1) as u64).min(WHOLE) as u32 * 2;
             let room = memory.clone().acquire_many_owned(held.min(MEMORY)).await;
             let (storage, databases) = (self.storage.clone(), self.databases.clone());
@@ -187,7 +187,7 @@ impl Copying<'_> {
         }
     }
 
-    /// Whether the loss of a BLOB is on record.
+    /// Returns whether the loss of a BLOB has been accepted.
     async fn is_accepted(&self, digest: Digest) -> Result<bool> {
         for database in &self.databases {
             let faults = database.database.read(move |reader| fault::find(reader, &digest)).await?;
@@ -198,7 +198,7 @@ impl Copying<'_> {
         Ok(false)
     }
 
-    /// Whether a document needs a BLOB.
+    /// Returns whether a document needs a BLOB.
     async fn is_needed(&self, digest: Digest) -> Result<bool> {
         for database in &self.databases {
             let find = move |reader: &mut database::Reader<'_>| blob::documents_of(reader, &digest, 1);
@@ -209,7 +209,7 @@ impl Copying<'_> {
         Ok(false)
     }
 
-    /// Paths of some documents that need a BLOB.
+    /// Returns the paths of some documents that need a BLOB.
     async fn documents_of(&self, digest: Digest, addresses: &Addresses) -> Result<Vec<String>> {
         let mut documents = Vec::new();
         for database in &self.databases {
@@ -218,7 +218,7 @@ impl Copying<'_> {
         Ok(documents)
     }
 
-    /// Stores the next part of the index and notes how far the set is.
+    /// Stores the next parts of the BLOB list and records the progress of the set.
     async fn list(&self, entries: &mut Vec<Entry>, copied: &mut Copied) -> Result<()> {
         entries.sort_unstable_by_key(|entry| entry.digest);
         copied.blobs.count += entries.len() as u64;
@@ -256,7 +256,7 @@ impl Copying<'_> {
     }
 }
 
-/// Copies one BLOB from wherever it lies.
+/// Copies one BLOB from the first store that has it intact.
 async fn one(vault: &Vault, storage: &Storage, databases: &[StorageDatabase], needed: &Needed) -> Result<(Entry, u64)> {
     let (digest, size) = (needed.row.digest, needed.row.size.max(0) as u64);
     let locator = needed.row.locator.as_deref().and_then(|bytes| blobs::Locator::from_bytes(bytes).ok());
@@ -267,7 +267,7 @@ async fn one(vault: &Vault, storage: &Storage, databases: &[StorageDatabase], ne
             done => return done,
         }
     }
-    // It was moved to another store meanwhile, or another database has an undamaged copy.
+    // The BLOB may have been moved to another store meanwhile, or another database may have an undamaged copy.
     for database in databases {
         let found = database.database.read(move |reader| blob::find(reader, &digest)).await?;
         let Some(row) = found else { continue };

@@ -1,4 +1,4 @@
-//! Taking the databases of a farm: all content databases as of about one moment, the configuration database last.
+//! Snapshots of a farm's databases: all content databases as of about the same moment, the configuration database last.
 
 use std::path::{Path, PathBuf};
 
@@ -20,11 +20,11 @@ use super::census::{State, Taken};
 use super::chunks::{Chunked, Earlier, store_dump, store_file};
 use super::clusters::Clusters;
 
-/// A database that was taken and is still to be stored.
+/// A snapshot of a database, still to be stored.
 enum Snapshot {
     File(PathBuf),
     Held(Held),
-    /// It is in the copy of this server.
+    /// The database is contained in the copy of this server.
     InCluster(String),
 }
 
@@ -37,18 +37,19 @@ impl Snapshot {
     }
 }
 
-/// All databases of a farm, taken.
+/// Snapshots of all databases of a farm.
 pub(crate) struct Snapshots {
     configuration: Snapshot,
     content: Vec<(StorageDatabase, Snapshot)>,
-    /// The content databases and stores as the configuration database in the set knows them.
+    /// Content databases and stores that are listed in the snapshot of the configuration database.
     pub known: (Vec<ContentDatabaseRow>, Vec<StoreRow>),
 }
 
 impl Snapshots {
-    /// Takes all databases. The configuration comes last, so that it knows every account, store and role that content refers to;
-    /// a content database that it knows and that was not taken yet is taken after it. With `clusters`, databases of PostgreSQL are
-    /// taken with their whole servers; `location` is that of the configuration.
+    /// Takes snapshots of all databases. The configuration database comes last, so that it knows every account, store
+    /// and role that the content refers to. A content database that it lists and that has no snapshot yet is taken
+    /// afterwards. With `clusters`, PostgreSQL databases are copied with their whole servers. `location` is that of the
+    /// configuration database.
     pub async fn take(
         storage: &Storage,
         scratch: &Scratch,
@@ -112,7 +113,7 @@ impl Snapshots {
         Ok(Self { configuration, content, known })
     }
 
-    /// Bytes of everything that was copied, where that is known before it is stored.
+    /// Returns the bytes of the snapshots, as far as known before they are stored.
     pub fn bytes(&self) -> u64 {
         let files = self.content.iter().map(|(_, taken)| taken).chain([&self.configuration]);
         let length = |taken: &Snapshot| match taken {
@@ -122,8 +123,9 @@ impl Snapshots {
         files.map(length).sum()
     }
 
-    /// Stores all of them (`location` is that of the configuration), and answers what the manifest says of them: the configuration, the others with their state for the census,
-    /// and the bytes that were added.
+    /// Stores all snapshots. `location` is that of the configuration database. Returns the manifest part of the
+    /// configuration database, the parts of the content databases with their states for the census, and the number of
+    /// bytes added.
     pub async fn store(
         self,
         storage: &Storage,
@@ -165,8 +167,8 @@ impl Snapshots {
     }
 }
 
-/// Turns an error in reading the copy at `path` of the content database `name`, or of the configuration database, into one
-/// of that database if the copy is still what was written. Otherwise the disk of the copy is to blame.
+/// Converts an error in reading the copy at `path` of the content database `name`, or of the configuration database. If
+/// the copy is intact, the error is attributed to the database, otherwise to the disk that holds the copy.
 pub(crate) async fn of_copy(path: &Path, name: Option<&str>, location: &Location, error: Error) -> Error {
     if error.kind() != ErrorKind::Corrupt && error.code() != Code::DatabaseUnreadable {
         return error;
@@ -183,8 +185,8 @@ pub(crate) async fn of_copy(path: &Path, name: Option<&str>, location: &Location
     Error::unavailable(text).with_code(Code::CopyFailed).with_source(error)
 }
 
-/// Turns an error about damage in a database into one that names it: the content database `name`, or the configuration
-/// database. Other errors stay as they are.
+/// Converts an error about a damaged database into one that names the database: the content database `name`, or the
+/// configuration database. Other errors are returned unchanged.
 pub(crate) fn of_source(name: Option<&str>, location: &Location, error: Error) -> Error {
     let why = match (error.kind(), error.code()) {
         (ErrorKind::Corrupt, _) => "it is damaged",
@@ -227,7 +229,7 @@ async fn store(
     }
 }
 
-/// Opens a copy for reading. Its own schema is the newest, since it was that of an open database.
+/// Opens a copy for reading. Its schema is current, because the copied database was open.
 async fn open_copy(path: &Path, schema: Schema) -> Result<Database> {
     let options = Options { readers: 4, ..Options::default() };
     Database::open(&Location::Sqlite(path.to_owned()), schema, &options).await
@@ -247,7 +249,7 @@ fn part(id: String, name: &str, location: String, method: &str, chunked: Chunked
     }
 }
 
-/// Where a database is, relative to the data directory where it is below, and without a password.
+/// Returns the location of a database without a password. A path below the data directory is relative to it.
 fn written_place(directory: &Path, location: &Location) -> String {
     match location {
         Location::Sqlite(path) => path.strip_prefix(directory).unwrap_or(path).display().to_string(),
@@ -255,7 +257,7 @@ fn written_place(directory: &Path, location: &Location) -> String {
     }
 }
 
-/// Stores the small files of the data directory that there are.
+/// Stores those small files of the data directory that exist.
 pub(crate) async fn store_files(vault: &Vault, directory: &Path) -> Result<(Vec<FilePart>, u64)> {
     let (mut parts, mut added) = (Vec::new(), 0);
     for name in FILES {

@@ -1,6 +1,6 @@
-//! Making a backup: what the databases need, their bytes and those of BLOBs, and the manifest at the end.
+//! Making a backup: the databases, the BLOBs they need, and the manifest at the end.
 //!
-//! This module must not know how a set is read again.
+//! This module must not know how a set is read.
 
 mod census;
 pub(crate) mod chunks;

@@ -1,4 +1,4 @@
-//! The options of a backup.
+//! Options of a backup.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -9,30 +9,30 @@ use model::Error;
 use crate::backup::keep::prune::Retain;
 use crate::backup::place::location::BackupPlace;
 
-/// What to back up, and where to.
+/// Options of a backup: its content and its destination.
 #[derive(Clone, Debug)]
 pub struct BackupOptions {
-    /// Where the farm's backups are.
+    /// Location of the farm's backups.
     pub destination: BackupPlace,
-    /// Where the farm's configuration database is.
+    /// Location of the farm's configuration database.
     pub configuration: Location,
-    /// A file with the key or passphrase, when everything is to be encrypted.
+    /// File with the key or passphrase, when the backup is to be encrypted.
     pub key_file: Option<PathBuf>,
-    /// Leave the BLOBs in their stores, which then keep them as long as the set is kept.
+    /// Leaves the BLOBs in their stores. The stores then keep these BLOBs as long as the set is kept.
     pub databases_only: bool,
-    /// Which sets to keep afterwards; all when absent.
+    /// Retention rules that are applied afterwards. None keeps all sets.
     pub retain: Option<Retain>,
-    /// How databases of PostgreSQL are taken.
+    /// Backup method for PostgreSQL databases.
     pub postgres: PostgresMethod,
 }
 
-/// How databases of PostgreSQL are taken.
+/// Backup method for PostgreSQL databases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PostgresMethod {
-    /// Each database by itself, by `pg_dump`: restored into any server of the same or a newer version.
+    /// Each database separately, with `pg_dump`. It can be restored into any server of the same or a newer version.
     #[default]
     Dump,
-    /// Each server as a whole, by `pg_basebackup`: with everything else that is on it.
+    /// Each server as a whole, with `pg_basebackup`, including everything else on it.
     BaseBackup,
 }
 

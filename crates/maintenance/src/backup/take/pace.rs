@@ -1,5 +1,5 @@
-//! How fast a backup goes: as fast as it can while nobody changes anything, a part of the time while people do. The processors are left
-//! to others by the threads' priority; this leaves them the disk.
+//! Throttling of a backup: full speed while no database changes, a fraction of the time while users make changes. The
+//! threads' priority leaves the processors to other work; this module leaves them the disk.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 use database::{Database, Position};
 use tokio::task::JoinHandle;
 
-/// How often the databases are looked at, and how long a change counts.
+/// Polling interval of the databases, and the number of intervals for which a change counts as activity.
 const LOOK: Duration = Duration::from_millis(100);
 const LASTS: u32 = 5;
-/// Bytes between two looks at the clock.
+/// Bytes copied between two checks.
 const STRETCH: u64 = 8 << 20;
-/// While people change things, a stretch is followed by so many times its own time of rest,
+/// While users make changes, the pause after a stretch is this multiple of the stretch's duration.
 const REST: u32 = 5;
-/// but at most this.
+/// Upper limit of such a pause.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// The pace of one backup.
+/// Throttle of one backup.
 pub(crate) struct Pace {
     busy: Arc<AtomicBool>,
     looking: JoinHandle<()>,
@@ -27,7 +27,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Follows what happens in these databases. One that does not answer counts as quiet.
+    /// Starts to watch these databases for changes. A database that does not respond counts as idle.
     pub fn follow(databases: Vec<Database>) -> Self {
         let busy = Arc::new(AtomicBool::new(false));
         let flag = busy.clone();
@@ -44,7 +44,8 @@ impl Pace {
         Self { busy, looking, began: Instant::now(), moved: 0 }
     }
 
-    /// Counts bytes that are about to move; true when what is under way is to be waited for, and then [`Self::rest`] to be called.
+    /// Counts bytes that are about to be copied. Returns true when the caller must wait for copies in progress and then
+    /// call [`Self::rest`].
     pub fn moves(&mut self, bytes: u64) -> bool {
         self.moved += bytes;
         if self.moved < STRETCH {
@@ -58,7 +59,7 @@ impl Pace {
         true
     }
 
-    /// Rests after a stretch.
+    /// Pauses after a stretch.
     pub async fn rest(&mut self) {
         tokio::time::sleep((self.began.elapsed() * REST).min(LONGEST)).await;
         self.began = Instant::now();

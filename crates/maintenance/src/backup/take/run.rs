@@ -1,4 +1,4 @@
-//! One backup from its beginning to its end: the farm's note of it, signs of life, the databases, the BLOBs, the manifest.
+//! Course of one backup: its record in the farm, heartbeats, the databases, the BLOBs, the manifest.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,38 +26,39 @@ use crate::backup::place::destination::Destination;
 use crate::backup::place::ground::require_own;
 use crate::backup::place::location::BackupPlace;
 
-/// How often a running backup tells the farm that it is alive.
+/// Heartbeat interval of a running backup.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
 
-/// What a backup did.
+/// Result of a backup.
 #[derive(Clone, Debug)]
 pub struct BackupSummary {
-    /// Identifier of the set.
+    /// Identifier of the backup set.
     pub id: Id,
-    /// Everything that was acknowledged before this is in the set.
+    /// Start of the backup. Every change that was acknowledged before is in the set.
     pub started_at: Timestamp,
-    /// Databases, the configuration included, and their bytes.
+    /// Number of databases, including the configuration database, and their total bytes.
     pub databases: (u64, u64),
-    /// BLOBs outside of databases, and their bytes.
+    /// Number of BLOBs outside of databases, and their total bytes.
     pub blobs: (u64, u64),
-    /// Bytes of everything that the set brings back.
+    /// Bytes that a restore of the set brings back.
     pub bytes: u64,
-    /// Bytes that it added to the destination.
+    /// Bytes that the set added to the destination.
     pub new_bytes: u64,
-    /// BLOBs whose loss was on record already, so that the set has none of their bytes.
+    /// Number of BLOBs whose loss had been accepted, so that the set has none of their bytes.
     pub lost: u64,
-    /// What was removed afterwards, if that was asked for.
+    /// Result of pruning afterwards, if requested.
     pub pruned: Option<Pruned>,
-    /// Why that could not be done; the backup is complete all the same.
+    /// Error of pruning. The backup is complete nevertheless.
     pub prune_error: Option<String>,
 }
 
-/// Takes a backup of the whole farm while people work.
+/// Makes a backup of the whole farm while the farm is in use.
 ///
 /// # Errors
-/// `Forbidden` for others than farm administrators; `Conflict` when the destination is in use, belongs to another farm or is a part
-/// of the farm itself; `Corrupt` naming the documents whose bytes are missing; `Exhausted` when the destination is full.
-/// After an error there is no new set, and the next backup goes on from what was stored.
+/// `Forbidden` for callers other than farm administrators; `Conflict` when the destination is in use, belongs to
+/// another farm or is a part of the farm itself; `Corrupt`, naming the documents whose bytes are missing; `Exhausted`
+/// when the destination is full. After an error there is no new set, and the next backup reuses the objects that were
+/// stored.
 pub fn backup<'a>(
     session: &'a Session,
     options: &'a BackupOptions,
@@ -65,7 +66,8 @@ pub fn backup<'a>(
 ) -> BoxFuture<'a, Result<BackupSummary>> {
     Box::pin(async move {
         let storage = session.storage().await?;
-        // A set without one of them would take the place of one that has it.
+        // A set that lacks one of the databases could displace a complete set when pruning, so an unavailable database
+        // is an error.
         storage.all_databases()?;
         let place = require_own(&options.destination, &storage).await?;
         let known = kept_in(&storage, &place).await?;
@@ -84,14 +86,14 @@ pub fn backup<'a>(
     })
 }
 
-/// The backups in a place that the farm has kept.
+/// Returns the backups that the farm's records list as kept in a location.
 async fn kept_in(storage: &Storage, place: &BackupPlace) -> Result<Vec<Id>> {
     let place = place.papers()?.place();
     let rows = storage.configuration().read(|reader| backup::list(reader, None, 1_000)).await?;
     Ok(rows.iter().filter(|row| row.state == "kept" && row.destination == place).map(|row| row.id).collect())
 }
 
-/// Takes it between the farm's notes of its beginning and its end.
+/// Makes the backup, and records its start and its end in the farm.
 async fn noted(
     storage: &Storage,
     destination: &Destination,
@@ -121,7 +123,7 @@ async fn noted(
         Err(error) => {
             let message = error.message().chars().take(2_000).collect();
             let ended = Ended { state: "failed", bytes: 0, new_bytes: 0, message };
-            // The error that matters is the first; a note that cannot be made now is made by the next backup.
+            // The first error is the one that matters. If the end cannot be recorded now, the next backup records it.
             if let Err(second) = end(storage, set, ended, "backup.fail").await {
                 tracing::warn!(error = second.report(), "the end of a failed backup could not be noted");
             }
@@ -130,7 +132,8 @@ async fn noted(
     }
 }
 
-/// Ends the farm's notes of earlier backups to this place that were cut short: the lock of the place says that none runs.
+/// Closes the farm's records of earlier backups to this location that were interrupted. The lock on the location
+/// guarantees that none of them is running.
 async fn settle_earlier(storage: &Storage, destination: &Destination, place: &str) -> Result<()> {
     let rows = storage.configuration().read(|reader| backup::list(reader, None, 1_000)).await?;
     let sets = destination.sets().await?;
@@ -152,12 +155,12 @@ async fn end(storage: &Storage, set: Id, ended: Ended, action: &'static str) -> 
     storage.configuration().write(write).await
 }
 
-/// Makes the set exist, and notes that it is kept.
+/// Writes the manifest and records that the set is kept.
 async fn keep(storage: &Storage, destination: &Destination, set: Id, manifest: &Manifest) -> Result<()> {
     let (bytes, new_bytes) = (signed(manifest.bytes), signed(manifest.new_bytes));
     let ended = Ended { state: "kept", bytes, new_bytes, message: String::new() };
     if manifest.needs_stores {
-        // The farm must hold back collection from the first moment on.
+        // The farm must hold back garbage collection before the set exists.
         end(storage, set, ended, "backup.end").await?;
         let finished = destination.finish(manifest).await;
         if finished.is_err() {
@@ -184,7 +187,8 @@ async fn make(
     progress: Arc<Progress>,
 ) -> Result<Manifest> {
     let earlier = latest(destination).await?;
-    // Its name is that of the place, whose lock keeps another backup away from it.
+    // The directory name is derived from the location. The lock on the location excludes another backup that would use
+    // the same directory.
     let name = digest_of(destination.papers.place().as_bytes()).to_string();
     let beside = || storage.directory().join(format!("backup-incoming-{}", &name[..16]));
     let scratch = destination.incoming().unwrap_or_else(beside);
@@ -243,12 +247,12 @@ async fn make(
     })
 }
 
-/// The latest set that can be read, to go on from.
+/// Returns the latest readable set whose objects can be reused. A set with BLOBs is preferred.
 async fn latest(destination: &Destination) -> Result<Option<Manifest>> {
     let mut latest = None;
     for set in destination.sets().await?.iter().rev() {
         match destination.manifest(set).await {
-            // One without BLOBs knows nothing of them.
+            // A set without BLOBs has no BLOB list to reuse.
             Ok(manifest) if !manifest.needs_stores => return Ok(Some(manifest)),
             Ok(manifest) => latest = latest.or(Some(manifest)),
             Err(error) => tracing::warn!(error = error.report(), "an earlier backup cannot be used to go on from"),
@@ -281,7 +285,7 @@ fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// Tells the farm that the backup is alive until it is dropped.
+/// Sends heartbeats for the backup until dropped.
 struct Alive {
     ended: Arc<AtomicBool>,
     teller: tokio::task::JoinHandle<()>,

@@ -1,4 +1,4 @@
-//! Following references: what a store does not have is missing for those who refer to it.
+//! Reference check: a BLOB that its store does not have is recorded as missing in the databases that refer to it.
 
 use blobs::Outcome;
 use database::Reader;
@@ -13,7 +13,7 @@ use super::super::ticket::Flow;
 use super::{AT_ONCE, Check, Cursor, Fault, PAGE, Place};
 
 impl Check<'_> {
-    /// Looks for what the references of a database lead to, in the stores that are checked.
+    /// Confirms the BLOBs that a database's references point to, in the stores that are checked.
     pub(super) async fn follow(
         &self,
         places: &[Place],
@@ -41,7 +41,7 @@ impl Check<'_> {
                 references += 1;
                 match found {
                     Some(Ok(None)) => {}
-                    // What is damaged was found, and counted, when it was re-read.
+                    // A damaged BLOB was already found and counted when it was re-read.
                     Some(Ok(Some((state, detail)))) => {
                         if state == "missing" || !is_known(database, place.id, row.digest).await? {
                             self.storage.note_fault(database, place.id, row.digest, state, &detail).await?;
@@ -76,13 +76,14 @@ impl Check<'_> {
         }
     }
 
-    /// Puts on record as missing what should be in stores that the farm does not know, and returns how many references
-    /// lead there. Only a check of all stores does so. A store that was added since it began is not missed, and not asked.
+    /// Records BLOBs as missing when their store is unknown to the farm, and returns the number of such references.
+    /// Only a check of all stores does this. A store that was added since the check began is neither reported nor
+    /// checked.
     async fn note_forgotten(&self, database: &StorageDatabase, rows: Vec<BlobRow>) -> Result<u64> {
         if !self.all || rows.iter().all(|row| self.is_known(row.store_id)) {
             return Ok(0);
         }
-        // One that was added since is none that was forgotten.
+        // A store that was added since the check began is not a forgotten one.
         let known = self.storage.stores_now().await?;
         let mut forgotten = 0;
         for row in rows.iter().filter(|row| !known.contains(&row.store_id)) {
@@ -93,7 +94,7 @@ impl Check<'_> {
         Ok(forgotten)
     }
 
-    /// Looks for what a reference leads to; the answer is none when the store is left out.
+    /// Confirms the BLOB of a reference. Returns none when its store is left out of the check.
     async fn look<'a>(&self, place: &'a Place, row: BlobRow) -> (&'a Place, BlobRow, Option<Result<Fault>>) {
         let found = match self.asked(place) {
             Some(store) => {
@@ -106,7 +107,7 @@ impl Check<'_> {
     }
 }
 
-/// Whether a database has a fault of this BLOB in this store on record.
+/// Returns whether a database has a fault of this BLOB in this store on record.
 async fn is_known(database: &StorageDatabase, store: Id, digest: Digest) -> Result<bool> {
     let known = database.database.read(move |reader| fault::find(reader, &digest)).await?;
     Ok(known.iter().any(|row| row.store_id == store))

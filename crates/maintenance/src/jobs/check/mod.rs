@@ -1,8 +1,9 @@
-//! The check: re-reads BLOBs at a chosen rate and follows references. What is missing or damaged stays on record until it is
-//! whole again, restored, or its loss accepted.
+//! The check job: re-reads BLOBs at a chosen rate and follows references. A missing or damaged BLOB stays on record
+//! until it is intact again, restored, or its loss is accepted.
 //!
-//! Goes through each store in the order of digests, so that it can go on where it was, and asks the same census as collection. A store
-//! that gives no answer is named and left out, and the check comes to its end as incomplete: no answer is never taken for absence.
+//! The check goes through each store in the order of digests, so that it can be resumed. It uses the same census as
+//! garbage collection. A store that does not respond is named and left out, and the check ends as incomplete: a missing
+//! response never counts as a missing BLOB.
 
 use model::Code;
 mod following;
@@ -21,62 +22,63 @@ use serde::{Deserialize, Serialize};
 use super::throttle::Throttle;
 use super::ticket::{Flow, Ticket};
 
-/// BLOBs of one page of a listing, and references of one page of the census.
+/// Number of BLOBs per page of a store listing, and of references per page of a database.
 const PAGE: usize = 500;
-/// BLOBs that are read, or looked for, at once: a store that is far away takes its time for each.
+/// Number of BLOBs that are read or confirmed concurrently, because a distant store has a high latency per BLOB.
 const AT_ONCE: usize = 8;
-/// Errors in a row after which a store counts as giving no answer.
+/// Number of consecutive errors after which a store counts as unresponsive.
 const ERRORS: u32 = 3;
 
-/// Where a check goes on.
+/// Position from which a check resumes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Cursor {
-    /// Whether stores are done and references are followed.
+    /// Set when all stores have been re-read and references are being followed.
     references: bool,
-    /// The store or database that is being worked on.
+    /// Store or database in progress.
     place: i64,
-    /// The last BLOB that was re-read there.
+    /// Last BLOB that was re-read in the store.
     digest: String,
-    /// The last reference that was followed there.
+    /// Last reference that was followed in the database.
     after: i64,
-    /// Stores that gave no answer.
+    /// Stores that did not respond.
     silent: Vec<i64>,
-    /// Databases that were looked through, the configuration as 0.
+    /// Databases that were verified, the configuration database as 0.
     looked: Vec<i64>,
-    /// Whether it came to its end.
+    /// Set when the check has ended.
     ended: bool,
 }
 
-/// One store as its databases see it.
+/// A store, together with the databases that refer to it.
 struct Place {
     id: Id,
-    /// What a cursor calls it: each database has a store of its own under the same identifier.
+    /// Identifier of the store within a cursor. It differs from `id` for the store inside a database, because all
+    /// databases use the same store identifier for it.
     key: i64,
     name: String,
-    /// None when the farm could not open it.
+    /// None when the farm could not open the store.
     store: Option<BlobStore>,
     databases: Vec<StorageDatabase>,
 }
 
-/// A check under way.
+/// A running check.
 struct Check<'a> {
     ticket: &'a Ticket,
     storage: Storage,
     looked: Vec<i64>,
-    /// True if all stores are checked.
+    /// Set when all stores are checked.
     all: bool,
-    /// True if a content database could not be asked what it needs, so that nobody knows which BLOBs are unneeded.
+    /// Set when a content database is unavailable, so that BLOBs without a known reference may still be needed.
     is_blind: bool,
     answers: Mutex<Answers>,
 }
 
-/// Which places answer.
+/// Responsiveness of the stores.
 #[derive(Default)]
 struct Answers {
-    /// Errors in a row, by the key of the place.
+    /// Consecutive errors, by the key of the store.
     errors: HashMap<i64, u32>,
-    /// Keys of those that are left out.
+    /// Keys of the stores that are left out.
     silent: Vec<i64>,
 }
 
@@ -84,7 +86,7 @@ pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
     let storage = ticket.storage().refreshed().await?;
     let mut cursor: Cursor = serde_json::from_value(ticket.figures().cursor).unwrap_or_default();
     if cursor.ended {
-        // Asked to go on after its end: everything is looked at again.
+        // A check resumed after its end starts from the beginning.
         ticket.forget_failures();
         ticket.note(|figures| *figures = Figures { seconds: figures.seconds, ..Figures::default() });
         cursor = Cursor::default();
@@ -116,8 +118,8 @@ pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
     check.sum_up(&places, &databases).await.map_err(Into::into)
 }
 
-/// Content databases that are there and undamaged as far as their engine can tell; the others are named. One that was looked through
-/// before the job was interrupted is not looked through again.
+/// Returns the content databases that are available and undamaged as far as their engine can tell. The others are
+/// reported as failures. A database that was verified before the job was interrupted is not verified again.
 async fn whole(ticket: &Ticket, storage: &Storage, cursor: &mut Cursor) -> Flow<Vec<StorageDatabase>> {
     ticket.note(|figures| {
         figures.phase = "reading content databases".to_owned();
@@ -162,7 +164,7 @@ async fn whole(ticket: &Ticket, storage: &Storage, cursor: &mut Cursor) -> Flow<
     Ok(whole)
 }
 
-/// Whether an error tells of a database itself, so that the others are looked at all the same.
+/// Returns whether an error concerns one database only, so that the others can still be checked.
 fn is_of_one_database(error: &Error) -> bool {
     error.kind() == ErrorKind::Corrupt || matches!(error.code(), Code::DatabaseUnreadable | Code::DiskError)
 }
@@ -200,12 +202,12 @@ impl Check<'_> {
         self.storage.stores().iter().any(|(row, _)| row.id == store)
     }
 
-    /// The store of a place, unless it gave no answer.
+    /// Returns the store, unless it is left out of the check.
     fn asked<'a>(&self, place: &'a Place) -> Option<&'a BlobStore> {
         place.store.as_ref().filter(|_| !self.answers().silent.contains(&place.key))
     }
 
-    /// Leaves a store out from here on.
+    /// Leaves a store out of the rest of the check.
     fn leave_out(&self, place: &Place, error: &Error) {
         let mut answers = self.answers();
         if !answers.silent.contains(&place.key) {
@@ -215,8 +217,8 @@ impl Check<'_> {
         }
     }
 
-    /// Passes on what a store says for certain about one BLOB: a state and its details, none when it is whole. A store that has nothing
-    /// certain to say several times in a row is left out.
+    /// Converts a store's definite result for one BLOB into a state and details, or none for an intact BLOB. After
+    /// several consecutive indefinite errors the store is left out.
     fn judge(&self, place: &Place, said: Result<Outcome>) -> Result<Option<(&'static str, String)>> {
         let judged = match said {
             Ok(Outcome::Intact) => Ok(None),
@@ -239,20 +241,21 @@ impl Check<'_> {
         judged
     }
 
-    /// Adds to a result that is not worth a word while it is 0.
+    /// Adds to a result. A result of 0 is not created, because it would not be worth reporting.
     fn count(&self, name: &str, amount: u64) {
         if amount > 0 {
             self.ticket.count(name, amount);
         }
     }
 
-    /// Notes where to go on; called together with what was counted up to there, so that both are written down at once.
+    /// Records the position from which to resume. It is called together with the counts up to that position, so that
+    /// both are saved at the same time.
     fn go_on_at(&self, cursor: Cursor) {
         let cursor = Cursor { silent: self.answers().silent.clone(), looked: self.looked.clone(), ..cursor };
         self.ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
     }
 
-    /// Counts what there is to read, and finds out which stores answer.
+    /// Counts the BLOBs to be read, and finds out which stores respond.
     async fn measure(&self, places: &[Place]) {
         self.ticket.note(|figures| figures.phase = "counting".to_owned());
         let mut total = Usage::default();
@@ -278,7 +281,7 @@ impl Check<'_> {
         });
     }
 
-    /// The end: what is on record now, and what could not be looked at.
+    /// Ends the check: reports the faults now on record, and the stores and databases that could not be checked.
     async fn sum_up(&self, places: &[Place], databases: &[StorageDatabase]) -> Result<String> {
         let (mut open, mut accepted) = (0, 0);
         for database in databases {
@@ -324,10 +327,10 @@ impl Check<'_> {
     }
 }
 
-/// A state and its details; none for what is whole.
+/// State and details of a fault. None for an intact BLOB.
 type Fault = Option<(&'static str, String)>;
 
-/// How a check ended, for a person.
+/// Result of a check in words.
 fn words(figures: &Figures, silent: &[&str]) -> String {
     let of = |name: &str| figures.results.get(name).copied().unwrap_or(0);
     let (items, references) = (counted(figures.items, "BLOB"), counted(of("references"), "reference"));

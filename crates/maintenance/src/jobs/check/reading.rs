@@ -1,4 +1,5 @@
-//! Re-reading the BLOBs of a store: what was found in each page goes on record, is counted, and the page is never read again.
+//! Re-reading of the BLOBs of a store. The faults of each page are recorded and counted before the position advances,
+//! so that the page is not read again.
 
 use std::collections::HashSet;
 
@@ -18,7 +19,7 @@ use super::{AT_ONCE, Check, Cursor, Fault, PAGE, Place};
 struct Read {
     entry: Entry,
     fault: Fault,
-    /// Whether a content database refers to it.
+    /// Set when a content database refers to the BLOB.
     is_needed: bool,
 }
 
@@ -39,7 +40,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Re-reads every BLOB of a store behind `after`.
+    /// Re-reads every BLOB of a store after `after`.
     async fn reread(
         &self,
         place: &Place,
@@ -88,10 +89,11 @@ impl Check<'_> {
         }
     }
 
-    /// Tells of what is garbled around the BLOBs: nothing is lost by it, but another reader of the files would stumble.
+    /// Reports garbled bytes outside of BLOBs. Nothing is lost through them, but another reader of the files would fail
+    /// on them.
     async fn look_over(&self, place: &Place, store: &BlobStore) -> Result<()> {
         let garbled = match store.look_over().await {
-            // A store that went away is left out, and told of, by what reads from it.
+            // A store that has become unavailable is reported and left out by the functions that read BLOBs.
             Err(error) if error.kind() == ErrorKind::Unavailable => return Ok(()),
             looked => looked?,
         };
@@ -102,7 +104,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Puts the faults of what was read behind `after` on record, and takes what is whole again off it.
+    /// Records the faults of the BLOBs read after `after`, and clears the records of BLOBs that are intact again.
     async fn record(&self, place: &Place, after: Option<Digest>, read: &[Read]) -> Result<()> {
         let Some(last) = read.last().map(|read| read.entry.digest) else { return Ok(()) };
         for database in &place.databases {
@@ -133,7 +135,7 @@ impl Check<'_> {
                 Some(_) if *is_needed => faults += 1,
                 Some((state, detail)) => {
                     damaged += 1;
-                    // No document that is known of needs it.
+                    // No known document needs the BLOB.
                     tracing::warn!(store = place.name, digest = %entry.digest, state, detail, "a BLOB of no document is not whole");
                 }
                 None if !is_needed => (unneeded, unneeded_bytes) = (unneeded + 1, unneeded_bytes + entry.size),
@@ -142,7 +144,7 @@ impl Check<'_> {
         }
         metrics::counter!("strongroom_blob_faults_total").increment(faults);
         self.ticket.count("faults", faults);
-        // What a database holds itself, it needs alone.
+        // A BLOB stored inside a database is needed by that database only.
         let [blobs, of_bytes, not_whole] = match self.is_blind && place.id != DATABASE_STORE {
             false => ["unreferenced_blobs", "unreferenced_bytes", "damaged_unreferenced"],
             true => ["undecided_blobs", "undecided_bytes", "damaged_undecided"],
@@ -157,7 +159,7 @@ impl Check<'_> {
     }
 }
 
-/// BLOBs above `after` up to `last` that a database has on record as missing or damaged in a store.
+/// Returns the BLOBs above `after` and up to `last` that a database has on record as missing or damaged in a store.
 async fn recorded(
     database: &StorageDatabase,
     store: Id,

@@ -1,5 +1,5 @@
-//! Copying BLOBs from one store to another. Those of a group are read together, stored together and read back together: a store that
-//! flushes once for all who wait has all of them waiting.
+//! Copying of BLOBs from one store to another. The BLOBs of a group are read together, stored together and read back
+//! together, so that one flush of the destination covers the whole group.
 
 use blobs::{BlobHasher, BlobStore, BlobWriter, Stored};
 use database::content::blob::BlobRow;
@@ -8,16 +8,17 @@ use futures_util::stream::{self, Stream, StreamExt};
 use model::{Code, Error, ErrorKind, Result};
 use repository::DATABASE_STORE;
 
-/// BLOBs of one group at most, and their bytes; a longer BLOB is one alone.
+/// Maximum number of BLOBs per group, and of their bytes. A longer BLOB is a group by itself.
 const GROUP: usize = 32;
 const GROUP_BYTES: u64 = 2 << 20;
-/// Groups that are on their way at once. Into a content database fewer: uploads stand in the same line.
+/// Number of groups copied concurrently. The number is lower for a content database, because uploads wait in the same
+/// write queue.
 const AT_ONCE: usize = 4;
 const AT_ONCE_INSIDE: usize = 2;
-/// BLOBs of a group while people work, and one group at once.
+/// Number of BLOBs per group while users are active. Groups are then copied one at a time.
 const GENTLE: usize = 4;
 
-/// Copies these BLOBs, each of which is verified in its new place; `gently` is bit by bit.
+/// Copies these BLOBs and verifies each copy. With `gently` the groups are small and copied one at a time.
 pub(super) fn copy<'a>(
     from: &'a BlobStore,
     to: &'a BlobStore,
@@ -59,7 +60,7 @@ async fn copy_group(from: &BlobStore, to: &BlobStore, rows: Vec<BlobRow>) -> Vec
     rows.into_iter().zip(checked).collect()
 }
 
-/// Passes a BLOB to the writer of its copy, which is not finished yet.
+/// Reads a BLOB into the writer of its copy, and returns the unfinished writer.
 async fn read(from: &BlobStore, to: &BlobStore, row: &BlobRow) -> Result<BlobWriter> {
     let locator = row.locator.as_deref().map(blobs::Locator::from_bytes).transpose()?;
     let mut source = from.open(row.digest, length(row), locator.as_ref()).await.map_err(not_whole)?;
@@ -96,7 +97,7 @@ fn length(row: &BlobRow) -> u64 {
     row.size.max(0) as u64
 }
 
-/// Marks what a store says for certain about bytes that are to be copied.
+/// Adds the code [`Code::BlobNotWhole`] to errors that definitely mean missing or damaged source bytes.
 fn not_whole(error: Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound => {

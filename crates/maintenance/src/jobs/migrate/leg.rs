@@ -1,4 +1,4 @@
-//! One leg of a migration: from one store of one content database to another, page by page.
+//! One leg of a migration: the move of BLOBs from one store of a content database to another, page by page.
 
 use std::pin::pin;
 
@@ -19,24 +19,24 @@ use crate::jobs::ticket::{Flow, Ticket};
 
 use super::copying;
 
-/// BLOBs of one transaction, and of one that a rate makes wait for the next.
+/// Number of BLOBs per transaction, and the smaller number when a rate limit delays each transaction.
 const PAGE: usize = 256;
 const PAGE_AT_RATE: usize = 8;
 
-/// The result that counts references to lost bytes.
+/// Name of the result that counts references to lost bytes.
 pub(super) const LOST: &str = "accepted_losses";
 
-/// Where a migration goes on.
+/// Position from which a migration resumes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Cursor {
-    /// Identifiers of the content database and the source store that are being worked on.
+    /// Identifiers of the content database and the source store in progress.
     pub database: i64,
     pub store: i64,
-    /// The last reference that was dealt with.
+    /// Last reference processed.
     pub after: i64,
 }
 
-/// One leg: from one store of one database to another.
+/// One leg of a migration: from one store of a database to another.
 pub(super) struct Leg<'a> {
     pub ticket: &'a Ticket,
     pub database: &'a StorageDatabase,
@@ -46,7 +46,7 @@ pub(super) struct Leg<'a> {
 }
 
 impl Leg<'_> {
-    /// Moves everything behind `after`; false when the limit was reached.
+    /// Moves all selected BLOBs after `after`. Returns false when the limit was reached.
     pub async fn run(&self, mut after: Id, work: &MigrateWork, throttle: &mut Throttle) -> Flow<bool> {
         let page = if work.rate.is_some() { PAGE_AT_RATE } else { PAGE };
         loop {
@@ -63,7 +63,7 @@ impl Leg<'_> {
             let bytes = page.iter().map(|row| row.size.max(0) as u64).sum();
             let done = self.page(page, throttle.is_gentle()).await?;
             after = last;
-            // All at once, so that whatever is written down goes together.
+            // All figures change at once, so that they are saved together.
             let cursor = Cursor { database: self.database.id.get(), store: self.from.0.get(), after: after.get() };
             self.ticket.note(|figures| {
                 figures.cursor = serde_json::to_value(cursor).unwrap_or_default();
@@ -77,7 +77,8 @@ impl Leg<'_> {
                 self.ticket.fail(digest.to_string(), error);
             }
             metrics::counter!("strongroom_blobs_migrated_total").increment(done.moved.blobs as u64);
-            // Old copies in the content database are deleted page by page, so that its file does not grow meanwhile.
+            // Old copies in the content database are deleted page by page, to keep its file from growing during the
+            // migration.
             if self.from.0 == DATABASE_STORE {
                 release::release(self.ticket, throttle, Timestamp::now(), Timestamp::from_micros(0)).await?;
             }
@@ -91,7 +92,7 @@ impl Leg<'_> {
         while let Some((row, outcome)) = copies.next().await {
             match outcome {
                 Ok(stored) => copied.push((row, Some(stored))),
-                // The whole store is full or away: the next BLOB would fare no better.
+                // The store is full or unavailable, so the next BLOB would fail too.
                 Err(error) if ends_all(&error) => return Err(error.into()),
                 Err(error) if error.code() == Code::BlobNotWhole && self.is_accepted(&row).await? => {
                     copied.push((row, None))
@@ -107,25 +108,26 @@ impl Leg<'_> {
         Ok(done)
     }
 
-    /// Whether it is on record that these bytes are lost, and that somebody accepted it.
+    /// Returns whether these bytes are on record as lost, with the loss accepted.
     async fn is_accepted(&self, row: &BlobRow) -> Result<bool> {
         let (digest, from) = (row.digest, self.from.0);
         let faults = self.database.database.read(move |reader| fault::find(reader, &digest)).await?;
         Ok(faults.iter().any(|fault| fault.store_id == from && fault.accepted_at.is_some()))
     }
 
-    /// Puts on record what a check would find too.
+    /// Records the fault that a check would find.
     async fn note(&self, row: &BlobRow) -> Result<()> {
         let (from, blob) = ((self.from.0, &self.from.1), (row.digest, row.size.max(0) as u64));
         match note_unreadable(&self.database.database, from, blob).await {
-            // A source that is away now is told of when the next BLOB is read.
+            // If the source has become unavailable, reading the next BLOB reports it.
             Err(error) if error.kind() == ErrorKind::Unavailable => Ok(()),
             noted => noted.map(drop),
         }
     }
 
-    /// Leads references to their copies and puts the old ones into quarantine. A copy that was there before, or whose like was
-    /// deleted a short time ago, may be gone: it is looked for while nobody deletes copies, and then stays there.
+    /// Redirects references to their copies and puts the old copies into quarantine. A copy that existed before, or
+    /// whose digest was deleted recently, may be gone. Such a copy is confirmed while this job holds the deletion lock,
+    /// so that it cannot be deleted before the reference points to it.
     async fn redirect(&self, copied: Vec<Copied>, done: &mut Done) -> Flow<()> {
         let existed = |copied: &Copied| copied.1.is_some_and(|stored| stored.existed);
         let (mut uncertain, fresh): (Vec<_>, Vec<_>) = copied.into_iter().partition(existed);
@@ -145,9 +147,9 @@ impl Leg<'_> {
         Ok(())
     }
 
-    /// Leads references to copies in one transaction, which counts them too, and answers with those that were left where they are because
-    /// their copy may be gone. `found` says that all of them were looked for. Where there is no copy, because the bytes are lost and
-    /// that was accepted, the record of the loss goes along.
+    /// Redirects references to their copies in one transaction, which also counts them. Returns the references that
+    /// were left unchanged because their copy may be gone. `found` means that all copies have been confirmed. For an
+    /// accepted loss there is no copy; the record of the loss moves to the destination store.
     async fn lead(&self, copied: Vec<Copied>, found: bool, done: &mut Done) -> Result<Vec<Copied>> {
         let (from, to, job) = (self.from.0, self.to.0, self.ticket.id);
         let write = move |transaction: &mut Transaction<'_>| {
@@ -177,7 +179,7 @@ impl Leg<'_> {
                         count.lost += 1;
                         aside(row, from, reason::MOVED)
                     }
-                    // When the reference went elsewhere meanwhile, it is the new copy that nobody needs.
+                    // If the reference was changed meanwhile, the new copy is the unneeded one.
                     (false, Some(_)) => aside(row, to, reason::ORPHAN),
                     (false, None) => continue,
                 };
@@ -196,17 +198,17 @@ impl Leg<'_> {
     }
 }
 
-/// A reference and the copy that it is to lead to; none where the bytes are lost, and that was accepted.
+/// A reference and its new copy. None for bytes that are lost with the loss accepted.
 type Copied = (BlobRow, Option<Stored>);
 
-/// What became of a page.
+/// Result of a page.
 #[derive(Default)]
 struct Done {
     moved: Moved,
     failed: Vec<(Digest, Error)>,
 }
 
-/// A copy of a BLOB that is put into quarantine now.
+/// Returns the quarantine entry of a BLOB copy, dated now.
 fn aside(row: &BlobRow, store: Id, why: &str) -> ReclaimRow {
     ReclaimRow {
         store_id: store,
@@ -218,7 +220,7 @@ fn aside(row: &BlobRow, store: Id, why: &str) -> ReclaimRow {
     }
 }
 
-/// Whether an error is about a whole store and not about one BLOB.
+/// Returns whether an error concerns the whole store rather than one BLOB.
 fn ends_all(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Exhausted | ErrorKind::Unavailable)
 }

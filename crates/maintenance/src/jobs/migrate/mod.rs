@@ -1,9 +1,9 @@
-//! Moving BLOBs from store to store, in any direction, while people work.
+//! Migration of BLOBs between stores, in any direction, while the farm is in use.
 //!
-//! Each BLOB is copied, read back from its new place, and only then does its reference lead there; the old copy goes into
-//! quarantine in the same transaction and is deleted afterwards. A reader that is in the middle of the old copy goes on in the
-//! new one. A job that was cut short goes on behind the last page that was written down; what it copied twice is found to be
-//! there already.
+//! Each BLOB is copied and read back from its destination before its reference is redirected. The old copy goes into
+//! quarantine in the same transaction and is deleted afterwards. A reader that is in the middle of the old copy
+//! continues in the new one. An interrupted job resumes after the last saved page; BLOBs that it would copy twice are
+//! found in the destination.
 
 mod copying;
 mod leg;
@@ -22,7 +22,7 @@ use super::reclaim as release;
 use super::throttle::Throttle;
 use super::ticket::{Flow, Ticket};
 
-/// Seconds of a day.
+/// Seconds per day.
 const DAY: u64 = 24 * 60 * 60;
 
 pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
@@ -54,7 +54,7 @@ pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
             break;
         }
     }
-    // The last copies wait for whoever read the old place a moment ago and for nothing else.
+    // The last old copies need no quarantine time: a reader that is in the middle of one continues in the new copy.
     ticket.note(|figures| figures.phase = "deleting old copies".to_owned());
     release::release(ticket, &mut throttle, Timestamp::now(), Timestamp::from_micros(0)).await?;
     ticket.note(|figures| figures.phase = "giving space back".to_owned());
@@ -88,7 +88,7 @@ pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
     Ok(message)
 }
 
-/// Which backups keep old copies, and when that ends.
+/// Explains which backups hold old copies, and when the holds end.
 fn why_held(holds: &[BackupHold]) -> String {
     let time = |at: Timestamp| {
         let at = OffsetDateTime::from_unix_timestamp(at.seconds()).ok().and_then(|at| at.format(&Rfc3339).ok());
@@ -109,14 +109,14 @@ fn why_held(holds: &[BackupHold]) -> String {
     }
 }
 
-/// Where to begin, with figures that fit.
+/// Returns the starting position, after bringing the figures in line with it.
 async fn begin(ticket: &Ticket, databases: &[StorageDatabase], work: &MigrateWork) -> Result<Cursor> {
     let cursor: Cursor = serde_json::from_value(ticket.figures().cursor).unwrap_or_default();
     recount(ticket, databases).await?;
     if work.limit.is_some() || cursor.after != i64::MAX {
         return Ok(cursor);
     }
-    // Asked to go on after its end: what could not be moved is tried again.
+    // A migration resumed after its end retries the BLOBs that could not be moved.
     let failed = ticket.figures().failed;
     ticket.forget_failures();
     ticket.note(|figures| {
@@ -126,13 +126,13 @@ async fn begin(ticket: &Ticket, databases: &[StorageDatabase], work: &MigrateWor
     Ok(Cursor::default())
 }
 
-/// BLOBs that a job has moved by its figures.
+/// Returns the number of BLOBs that a job has moved, from its figures.
 fn moved_by(figures: &Figures) -> u64 {
     figures.items.saturating_sub(figures.failed + figures.results.get(LOST).copied().unwrap_or(0))
 }
 
-/// Brings the figures up to what the databases say was moved: a job that was killed did not write its last pages down. Forgets what jobs
-/// did that the farm does not know any more.
+/// Raises the figures to the counts in the databases, because a killed job did not save its last pages. Removes the
+/// counts of jobs that the farm no longer knows.
 async fn recount(ticket: &Ticket, databases: &[StorageDatabase]) -> Result<()> {
     let job = ticket.id;
     let mut sum = Moved::default();
@@ -161,7 +161,8 @@ async fn recount(ticket: &Ticket, databases: &[StorageDatabase]) -> Result<()> {
     Ok(())
 }
 
-/// The legs of one database. A store that gives no answer is noted when the job begins, and left out, unless it alone is meant.
+/// Returns the legs of one database. An unresponsive source store is reported when the job begins and left out, unless
+/// it is the only source requested.
 fn plan<'a>(
     ticket: &'a Ticket,
     storage: &Storage,
@@ -191,7 +192,8 @@ fn plan<'a>(
             Err(_) => continue,
         };
         let least = if row.id == DATABASE_STORE { database.minimum_size } else { 0 };
-        // What is uploaded from now on is left where the policy put it: a migration beside people at work comes to an end.
+        // BLOBs uploaded from now on stay where the policy put them. Otherwise a migration of a farm in use might never
+        // end.
         let now = Timestamp::now();
         let days_ago =
             |days: Option<u32>| now.before(std::time::Duration::from_secs(u64::from(days.unwrap_or(0)) * DAY));
@@ -213,7 +215,7 @@ fn plan<'a>(
     Ok(legs)
 }
 
-/// Counts what there is to do, at the first start and whenever the job goes on.
+/// Counts the remaining work, at the first start and at each resumption.
 async fn measure(ticket: &Ticket, legs: &[Leg<'_>], cursor: &Cursor, work: &MigrateWork) -> Flow<()> {
     ticket.note(|figures| figures.phase = "counting".to_owned());
     let (mut items, mut bytes) = (0, 0);

@@ -1,4 +1,4 @@
-//! Sets of earlier versions, in which whole pages have the checksums of older ones.
+//! Tests with sets as earlier versions wrote them, in which intact pages have outdated checksums.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::*;
 
 const PAGE: usize = 4096;
 
-/// Takes a backup of a new farm, and adds a set in which the content database is changed; the set.
+/// Takes a backup of a new farm, and adds a set in which the content database is changed. Returns that set.
 async fn changed_set(place: &Path, destination: &BackupPlace, change: impl Fn(&mut Vec<u8>)) -> Id {
     let directory = place.join("farm");
     let (configuration, content, administrator_password) = (None, None, Some("correct horse battery".to_owned()));
@@ -89,7 +89,7 @@ async fn a_set_whose_database_is_damaged_is_not_restored_by_new_checksums() {
     let place = tempfile::tempdir().unwrap();
     let destination = BackupPlace::Directory(place.path().join("backups"));
     changed_set(place.path(), &destination, |bytes| {
-        // The number of cells of a page.
+        // Offset 4 of a leaf page holds the number of its cells.
         let leaf = (1..bytes.len() / PAGE).find(|page| bytes[page * PAGE] == 13 && bytes[page * PAGE + 4] > 0).unwrap();
         bytes[leaf * PAGE + 4] ^= 0x40;
     })

@@ -1,4 +1,4 @@
-//! State that the parts of a walk through a set share: the session, the source, and the summary.
+//! Shared state of a traversal of a set: the session, the source, and the summary.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use super::options::ItemsSummary;
 use super::source::Source;
 use crate::Progress;
 
-/// Notes and faults that are kept.
+/// Maximum number of notes, and of faults, that are kept.
 pub(super) const TOLD: usize = 200;
 
-/// The walk through a set.
+/// Traversal of a set.
 pub(super) struct Walk<'a> {
     pub session: &'a Session,
     pub source: &'a Source<'a>,

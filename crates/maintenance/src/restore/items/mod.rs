@@ -1,5 +1,5 @@
-//! Bringing a site, a library or one document from a set back into the farm as it runs: with versions, permissions, columns,
-//! authors and times. Everything that is made goes through a [`Session`], which decides whether the caller may.
+//! Restore of a site, a library or a single document from a set into the live farm, with versions, permissions,
+//! columns, authors and times. Everything is created through a [`Session`], which checks the caller's permissions.
 
 use model::Code;
 mod context;
@@ -22,11 +22,11 @@ use context::Walk;
 pub use options::{ItemsOptions, ItemsSummary};
 use source::Source;
 
-/// Brings a site, library or document back, with everything below it.
+/// Restores a site, library or document, with everything below it.
 ///
 /// # Errors
-/// `NotFound` when the set has nothing at the path; `Conflict` when it is something else there; what the session refuses. One document
-/// that cannot be brought back is a fault, and the rest is.
+/// `NotFound` when the set has no item at the path; `Conflict` when the item there is of another kind; errors of the
+/// session. A single document that cannot be restored is reported as a fault, and the others are restored.
 pub fn restore_items<'a>(
     session: &'a Session,
     options: &'a ItemsOptions,
@@ -72,7 +72,7 @@ async fn bring(
     Ok(walk.summary)
 }
 
-/// What is added to the name of what comes beside.
+/// Returns the suffix for the name of an item that is restored beside the existing one.
 fn label(at: Timestamp) -> String {
     let at = OffsetDateTime::from_unix_timestamp(at.seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     format!(" (backup of {})", at.date())

@@ -1,4 +1,4 @@
-//! The options of bringing single items back, and the answer.
+//! Options and result of restoring single items.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,47 +7,47 @@ use model::{Id, NodeKind, NodePath};
 
 use crate::backup::BackupPlace;
 
-/// What to bring back into a farm.
+/// Options of an item restore.
 #[derive(Clone, Debug)]
 pub struct ItemsOptions {
-    /// Where the backups are.
+    /// Backup location.
     pub source: BackupPlace,
-    /// A file with the key or passphrase of encrypted backups.
+    /// File with the key or passphrase, for encrypted backups.
     pub key_file: Option<PathBuf>,
-    /// The set; the latest when absent.
+    /// Set to use. None for the latest.
     pub set: Option<Id>,
-    /// A site, library or document, as its path was then.
+    /// Path of a site, library or document at the time of the backup.
     pub path: NodePath,
-    /// What the path is expected to be.
+    /// Expected kind of the item.
     pub kind: NodeKind,
-    /// Whether it comes beside what is there now, under a name that says when it is from.
+    /// Restore beside the existing item, under a name that contains the date of the backup.
     pub beside: bool,
-    /// Whether pages of databases that are not what their checksums say get new checksums, where SQLite finds the
-    /// database in order.
+    /// Rebuild page checksums of databases that do not match, if SQLite finds the database valid.
     pub rebuild_checksums: bool,
-    /// New, empty PostgreSQL databases to look into, by the name of the content database or `configuration`.
+    /// New, empty PostgreSQL databases into which dumps are loaded for reading, by the name of the content database or
+    /// `configuration`.
     pub database_urls: BTreeMap<String, String>,
 }
 
-/// What was brought back.
+/// Result of the restore.
 #[derive(Clone, Debug, Default)]
 pub struct ItemsSummary {
-    /// The set.
+    /// Set that was used.
     pub set: Option<Id>,
-    /// Where it is now.
+    /// Current location.
     pub path: String,
-    /// Documents that were made with all their versions.
+    /// Number of documents created with all their versions.
     pub created: u64,
-    /// Documents that got their latest version from the set as the next one.
+    /// Number of documents whose latest version in the set was added as their next version.
     pub replaced: u64,
-    /// Documents whose latest version is the same.
+    /// Number of documents whose latest version is the same.
     pub unchanged: u64,
-    /// Versions and bytes that were stored.
+    /// Number of versions stored.
     pub versions: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Documents that could not be brought back, and why.
+    /// Documents that could not be restored, with the reason.
     pub faults: Vec<String>,
-    /// What could not be kept as it was, for a person.
+    /// Notes for the user about properties that could not be restored.
     pub notes: Vec<String>,
 }

@@ -1,4 +1,5 @@
-//! Sites and libraries that items come back into: what is there is used, what is missing is made as it was.
+//! Sites and libraries that receive restored items. Existing ones are used; missing ones are created with their former
+//! settings.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use repository::{ColumnChange, Item, Sort, Target};
 
 use super::context::Walk;
 
-/// Columns and content types of a library of the set, in the library that things come back into.
+/// Maps columns and content types of a library in the set to those of the destination library.
 #[derive(Default)]
 pub(super) struct Columns {
     pub columns: HashMap<Id, (Id, ColumnKind)>,
@@ -18,7 +19,7 @@ pub(super) struct Columns {
 }
 
 impl Walk<'_> {
-    /// The item that is at a place now, if it is of this kind.
+    /// Returns the existing item at a path, if it is of this kind.
     pub async fn present(&self, path: &NodePath, kind: NodeKind) -> Result<Option<Item>> {
         match self.session.item(&Target::Path(path.clone())).await {
             Ok(item) if item.kind == kind => Ok(Some(item)),
@@ -32,7 +33,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The site at a path, made when it is missing: as a site collection if it was one.
+    /// Creates the site at a path if it is missing, as a site collection if it was one.
     pub async fn make_site(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
         if self.present(path, NodeKind::Site).await?.is_some() {
             return if self.is_unfinished(path, row).await? { self.grants(path, row).await } else { Ok(()) };
@@ -48,7 +49,7 @@ impl Walk<'_> {
         self.grants(path, row).await
     }
 
-    /// The library at a path, made when it is missing, and what stands for its columns.
+    /// Creates the library at a path if it is missing. Returns the mapping of its columns.
     pub async fn library(&mut self, path: &NodePath, row: &NodeRow) -> Result<Columns> {
         let id = row.id;
         let read = move |reader: &mut Reader<'_>| {
@@ -92,7 +93,7 @@ impl Walk<'_> {
             let change = ColumnChange {
                 name: Name::new(old.name.as_str())?,
                 kind: old.kind.clone(),
-                // Required columns would keep people from checking in what was there before them.
+                // A required column would prevent the check-in of existing documents that have no value for it.
                 required: old.required && is_new,
                 content_type_id: old.content_type_id.and_then(|id| found.types.get(&id).copied()),
             };
@@ -102,8 +103,9 @@ impl Walk<'_> {
         Ok(found)
     }
 
-    /// Whether a place that is there is one that an earlier restoration had just made when it was cut short: nothing is in it, and it has no
-    /// permissions but those of its making and some of the set. What comes into it would be for others than it was.
+    /// Returns whether an existing site or library was created by an earlier restore that was interrupted: it is empty,
+    /// and has no permissions except those of its creation and some of those in the set. Without this test its former
+    /// permissions would not be applied, and restored content would be visible to other users than before.
     async fn is_unfinished(&mut self, path: &NodePath, row: &NodeRow) -> Result<bool> {
         let target = Target::Path(path.clone());
         let (_, page) = self.session.list(&target, Sort::Name, false, None, 1).await?;
@@ -118,7 +120,7 @@ impl Walk<'_> {
         Ok(!table.own || present.contains(&made) && present.iter().all(is_ours))
     }
 
-    /// Gives a place that was just made the permissions that it had, if it had its own.
+    /// Applies the former permissions to a site or library that was just created, if it had its own.
     async fn grants(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
         let Some(grants) = self.own_grants(row, &path.to_string()).await? else { return Ok(()) };
         let target = Target::Path(path.clone());
@@ -130,7 +132,7 @@ impl Walk<'_> {
         for (principal, role) in &grants {
             self.session.grant(&target, *principal, *role).await?;
         }
-        // Whoever makes a place holds it at first.
+        // The creator initially has full control.
         let me = self.session.principal().id;
         if !grants.is_empty() && !grants.contains(&(me, model::Role::FULL_CONTROL)) {
             self.session.revoke(&target, me, model::Role::FULL_CONTROL).await?;
@@ -138,8 +140,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The permissions of its own that an item had, as far as users, groups and roles are still there; none when it inherited.
-    /// `place` is where it comes to.
+    /// Returns the item's own permissions in the set, limited to users, groups and roles that still exist, or none when
+    /// it inherited. `place` is its path in the farm.
     pub async fn own_grants(&mut self, row: &NodeRow, place: &str) -> Result<Option<Vec<(Id, Id)>>> {
         let id = row.id;
         let read = move |reader: &mut Reader<'_>| match scope::of_node(reader, id)? {
@@ -162,7 +164,7 @@ impl Walk<'_> {
     }
 }
 
-/// The place that holds a path, and its name there.
+/// Splits a path into its parent and its name.
 pub(super) fn split(path: &NodePath) -> Result<(NodePath, Name)> {
     let split = path.split_last().map(|(parent, name)| (parent, name.clone()));
     split.ok_or_else(|| Error::invalid("the farm's root site is always there: name what is to be restored in it"))

@@ -1,4 +1,5 @@
-//! A set that is looked into: the content database that holds a path, and the bytes of its versions from wherever they are nearest.
+//! A set opened for reading items: the content database that holds a path, and the bytes of its versions from the
+//! nearest source.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -26,15 +27,15 @@ use crate::restore::set::choose;
 
 use super::options::ItemsOptions;
 
-/// A set that is open at one site collection.
+/// A set opened at one site collection.
 pub(super) struct Source<'a> {
     pub set: Id,
     pub started: Timestamp,
-    /// The site collection as the set has it, and the name of its content database.
+    /// The site collection in the set, and the name of its content database.
     pub collection: SiteCollectionRow,
     pub database_name: String,
     pub database: Database,
-    /// What is said of the databases, for a person.
+    /// Notes about the databases, for the user.
     pub notes: Vec<String>,
     own: BlobStore,
     storage: Storage,
@@ -44,7 +45,7 @@ pub(super) struct Source<'a> {
     lost: BTreeSet<Digest>,
 }
 
-/// The bytes of a version on their way.
+/// Reader of a version's bytes.
 pub(super) enum Content {
     Store(BlobReader),
     Backup(Box<Opened>),
@@ -88,7 +89,7 @@ impl<'a> Source<'a> {
         self.database.close().await;
     }
 
-    /// The item at a path.
+    /// Returns the item at a path.
     #[expect(clippy::disallowed_methods, reason = "who restores a backup reads all of it")]
     pub async fn find(&self, path: &NodePath) -> Result<NodeRow> {
         let address = self.collection.folded.split('/').filter(|name| !name.is_empty()).count();
@@ -106,7 +107,7 @@ impl<'a> Source<'a> {
         found.ok_or_else(|| Error::not_found(format!("this backup has nothing at \"{path}\"")))
     }
 
-    /// Where the set has the bytes of some versions, for those that are not in the database itself.
+    /// Returns the entries of these digests in the set. BLOBs stored inside the database have none.
     pub async fn entries(&self, mut digests: Vec<Digest>) -> Result<HashMap<Digest, Entry>> {
         digests.sort_unstable();
         digests.dedup();
@@ -120,18 +121,20 @@ impl<'a> Source<'a> {
         Ok(entries)
     }
 
-    /// Whether an error says of bytes that they are not there, and their loss was on record when the set was made.
+    /// Returns whether an error means that bytes are missing or damaged whose loss had been accepted when the set was
+    /// made.
     pub fn is_lost(&self, error: &Error, digest: &Digest) -> bool {
         matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) && self.lost.contains(digest)
     }
 
-    /// The bytes of a version: from the database of the set, from the backup, or from the farm's store where only that still has them.
+    /// Opens the bytes of a version: from the set's database, from the backup, or from the farm's store if only that
+    /// still has them.
     pub async fn content(&self, version: &VersionRow, entries: &HashMap<Digest, Entry>) -> Result<Content> {
         let size = version.size.max(0) as u64;
         if version.store_id == DATABASE_STORE {
             return self.own.open(version.digest, size, None).await.map(Content::Store);
         }
-        // What the farm has whole was taken from there before.
+        // The caller has already reused bytes that the farm has intact.
         let opened = match entries.get(&version.digest) {
             Some(entry) => self.vault.open(entry).await.map(|opened| Content::Backup(Box::new(opened))),
             None => Err(Error::corrupt(format!(
@@ -151,7 +154,7 @@ impl<'a> Source<'a> {
 }
 
 impl Content {
-    /// The next bytes; none at the end.
+    /// Returns the next bytes, or none at the end.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         match self {
             Self::Store(reader) => reader.next_chunk().await,
@@ -159,7 +162,7 @@ impl Content {
         }
     }
 
-    /// All bytes.
+    /// Reads all bytes.
     pub async fn all(mut self) -> Result<Bytes> {
         let mut bytes = BytesMut::new();
         while let Some(piece) = self.next().await? {
@@ -169,7 +172,7 @@ impl Content {
     }
 }
 
-/// The site collection with the longest address that begins a path.
+/// Returns the site collection with the longest address that is a prefix of the path.
 fn holder(collections: Vec<SiteCollectionRow>, path: &NodePath) -> Option<SiteCollectionRow> {
     let folded: Vec<String> = path.names().iter().map(model::Name::folded).collect();
     let fits = |row: &SiteCollectionRow| {

@@ -1,4 +1,4 @@
-//! Going through what comes back, from the top down.
+//! Top-down traversal of the items to restore.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ use crate::backup::format::vault::WHOLE;
 const PAGE: usize = 200;
 
 impl Walk<'_> {
-    /// Brings the item back that is at `path`; `suffix` is added to its name when it comes beside.
+    /// Restores the item at `path`. A `suffix` is added to its name when it is restored beside the existing item.
     pub async fn top(&mut self, path: &NodePath, row: &NodeRow, suffix: Option<&str>) -> Result<()> {
         let to = match suffix {
             Some(suffix) => beside(path, row.kind, suffix)?,
@@ -45,7 +45,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What stands for the columns of the library that a path is in.
+    /// Returns the column mapping of the library that contains a path.
     async fn columns_above(&mut self, path: &NodePath, to: &NodePath) -> Result<Columns> {
         let (mut from, mut above) = (path.clone(), to.clone());
         loop {
@@ -57,7 +57,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The folder at a place, made when it is missing.
+    /// Returns the folder at a path, and creates it if it is missing.
     async fn folder_at(&self, path: &NodePath) -> Result<ImportFolder> {
         match self.session.import_folder(&Target::Path(path.clone())).await {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -99,7 +99,7 @@ impl Walk<'_> {
         self.source.database.read_long(read).await
     }
 
-    /// Everything below a library or folder of the set.
+    /// Restores everything below a library or folder of the set.
     async fn below(&mut self, folder: &ImportFolder, parent: Id, columns: &Columns) -> Result<()> {
         let mut after = String::new();
         loop {
@@ -165,7 +165,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// All versions of a document, the oldest first, without anybody's working copy.
+    /// Returns all versions of a document, oldest first, without working copies.
     async fn history(&self, row: &NodeRow) -> Result<Vec<VersionRow>> {
         let (id, mut before, mut all) = (row.id, None, Vec::new());
         loop {
@@ -236,7 +236,7 @@ impl Walk<'_> {
             grants: self.own_grants(&row, &place).await?,
         };
         let returned = self.session.return_document(document).await?;
-        // What has its name already makes it take another one.
+        // If the name is taken, the document has been given another one.
         if let (Returned::Created(id), true) = (returned, beside)
             && let Ok(item) = self.session.item(&id.into()).await
         {
@@ -290,7 +290,7 @@ impl Walk<'_> {
         writer.finish().await
     }
 
-    /// Keeps what is wrong with one item; what is wrong with all ends the restoration.
+    /// Records the fault of a single item. Errors that affect all items end the restore.
     fn fault(&mut self, folder: &str, name: &str, error: &Error) -> Result<()> {
         if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Exhausted) {
             return Err(Error::new(error.kind(), error.message().to_owned()));
@@ -311,7 +311,7 @@ fn ownership(row: &NodeRow) -> Ownership {
     }
 }
 
-/// The path with something added to its name, before the extension of a document.
+/// Returns the path with a suffix on its name, before the extension of a document.
 fn beside(path: &NodePath, kind: NodeKind, suffix: &str) -> Result<NodePath> {
     let (parent, name) = split(path)?;
     let text = name.as_str();

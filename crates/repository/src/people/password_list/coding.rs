@@ -1,17 +1,19 @@
-//! A set of numbers in about 18 bits each, which is wrong about one in 65,536 of those that it does not hold.
+//! A set of numbers in about 18 bits each. A look-up wrongly finds about one in 65,536 of the numbers that the set does
+//! not hold.
 //!
-//! The numbers are spread evenly over 65,536 times as many places as there are numbers. Their distances, sorted, are
-//! written by a Golomb-Rice code: the upper part of a distance in ones and a zero, the lower 16 bits as they are
-//! (S. Golomb, "Run-length encodings", 1966; R. Rice, "Some practical universal noiseless coding techniques", 1979).
+//! The numbers are mapped evenly onto 65,536 times as many positions as there are numbers. The differences between the
+//! sorted positions are written in a Golomb-Rice code: the upper part of a difference in unary (ones and a final zero),
+//! the lower 16 bits verbatim (S. Golomb, "Run-length encodings", 1966; R. Rice, "Some practical universal noiseless
+//! coding techniques", 1979).
 
 use model::{Error, Result};
 
-/// Bits of a distance that are written as they are; also how rarely the set is wrong, as a power of two.
+/// Bits of a difference that are written verbatim. The rate of false positives is one in two to this power.
 const RICE_BITS: u32 = 16;
-/// Most numbers of a set; what is read as more was not written by [`encode`].
+/// Maximum number of entries in a set. A larger count was not written by [`encode`].
 const MOST: u64 = 1 << 32;
 
-/// Codes a set; the numbers come in any order and may repeat.
+/// Encodes a set. The numbers may come in any order and may repeat.
 pub(super) fn encode(numbers: &[u64]) -> Vec<u8> {
     let mut places: Vec<u64> = numbers.iter().map(|number| place(*number, numbers.len() as u64)).collect();
     places.sort_unstable();
@@ -27,10 +29,10 @@ pub(super) fn encode(numbers: &[u64]) -> Vec<u8> {
     bits.bytes
 }
 
-/// Whether a coded set of so many numbers holds one.
+/// Returns whether an encoded set of `entries` numbers holds `number`.
 ///
 /// # Errors
-/// Corrupt when the coded set ends too early.
+/// `Corrupt` when the encoded set ends too early.
 pub(super) fn holds(coded: &[u8], entries: u64, number: u64) -> Result<bool> {
     let wanted = place(number, entries);
     let mut bits = coded.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1 == 1));
@@ -52,7 +54,7 @@ pub(super) fn holds(coded: &[u8], entries: u64, number: u64) -> Result<bool> {
     Ok(false)
 }
 
-/// The place of a number among those of a set with so many.
+/// Returns the position of a number in a set of `entries` numbers.
 fn place(number: u64, entries: u64) -> u64 {
     let places = u128::from(entries.min(MOST)) << RICE_BITS;
     ((u128::from(number) * places) >> 64) as u64
@@ -76,10 +78,10 @@ impl Bits {
     }
 }
 
-/// A SHA-1 sum of a password.
+/// SHA-1 sum of a password.
 pub(super) type Sum = [u8; 20];
 
-/// The part of a list that a sum belongs to: its leading bits.
+/// Returns the part of a list that a sum belongs to, given by the sum's leading bits.
 pub(super) fn part_of(sum: &Sum, bits: u32) -> u64 {
     number(sum, 0).checked_shr(64 - bits.min(MOST_BITS)).unwrap_or(0)
 }
@@ -88,7 +90,7 @@ pub(super) fn number(sum: &Sum, from: usize) -> u64 {
     sum[from..from + 8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-/// Most leading bits of a sum that say to which part it belongs.
+/// Maximum number of leading bits of a sum that select its part.
 pub(super) const MOST_BITS: u32 = 20;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Reads files of SHA-1 sums of passwords, one on each line and sorted, as those of "Have I Been Pwned" are.
+//! Reads files of SHA-1 sums of passwords, sorted and one per line, such as those of "Have I Been Pwned".
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -8,10 +8,10 @@ use model::{Code, Error, Result};
 
 use super::coding::{Sum, part_of};
 
-/// Longest line: a sum, a colon and a count.
+/// Maximum length of a line: a sum, a colon and a count.
 const LONGEST_LINE: usize = 100;
 
-/// A file of sums that is being read.
+/// A file of sums being read.
 pub(super) struct SumFile {
     path: PathBuf,
     reader: BufReader<File>,
@@ -27,24 +27,24 @@ pub(super) struct Part {
 }
 
 impl SumFile {
-    /// Opens a file; nothing is read yet.
+    /// Opens a file without reading from it.
     ///
     /// # Errors
-    /// Invalid when it cannot be opened.
+    /// `Invalid` when it cannot be opened.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|error| unreadable(path, error))?;
         Ok(Self { path: path.to_owned(), reader: BufReader::new(file), line: 0, last: None, read: 0 })
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     pub(super) fn bytes_read(&self) -> u64 {
         self.read
     }
 
-    /// The next sum; sums that stand there twice come once.
+    /// Returns the next sum. Repeated sums are returned once.
     ///
     /// # Errors
-    /// Invalid with the number of the line for what is no sum or not sorted, or when the file cannot be read.
+    /// `Invalid` with the line number for a line that is not a sum or not in order, or when the file cannot be read.
     pub(super) fn next(&mut self) -> Result<Option<Sum>> {
         loop {
             let mut line = Vec::new();
@@ -72,11 +72,12 @@ impl SumFile {
         }
     }
 
-    /// The sums of the next part that has any; `first` is the first sum, which was read already, and becomes that of the
-    /// part behind it.
+    /// Returns the sums of the next non-empty part. `first` is the part's first sum, which was read already; it is
+    /// replaced by the first sum of the following part.
     ///
     /// # Errors
-    /// Those of [`next`](Self::next); Invalid when the part has more than `most` sums, which no list of passwords has.
+    /// Errors of [`next`](Self::next); `Invalid` when the part has more than `most` sums, which no list of passwords
+    /// has.
     pub(super) fn part(&mut self, bits: u32, most: usize, first: &mut Option<Sum>) -> Result<Option<Part>> {
         let Some(sum) = first.take() else { return Ok(None) };
         let mut part = Part { number: part_of(&sum, bits), sums: vec![sum] };

@@ -1,8 +1,8 @@
-//! Owns the list of passwords that nobody may have, which an administrator gives the farm: making it of a file of SHA-1
-//! sums, and asking it.
+//! The list of forbidden passwords, which an administrator installs in the farm: importing it from a file of SHA-1
+//! sums, and looking passwords up.
 //!
-//! The list lies in the configuration database, where all servers find it, in parts of some kilobytes. A question reads one
-//! part. It is wrong for one password in 65,536 that is not on it.
+//! The list is stored in the configuration database, where all servers find it, in parts of some kilobytes. A look-up
+//! reads one part. It wrongly finds one in 65,536 of the passwords that are not on the list.
 
 use model::Code;
 mod coding;
@@ -22,25 +22,26 @@ use crate::{Repository, Session};
 
 pub use database::configuration::password_list::PasswordList;
 
-/// Entries that a part has on average.
+/// Average number of entries in a part.
 const PART_ENTRIES: u64 = 4_096;
-/// Parts that one transaction writes or deletes.
+/// Number of parts that one transaction writes or deletes.
 const PARTS_AT_ONCE: usize = 64;
-/// Sums in one part beyond which the file holds no sums of passwords, which spread evenly.
+/// Maximum number of sums in one part. Sums of passwords spread evenly, so a file that exceeds it does not hold such
+/// sums.
 const MOST_IN_PART: usize = 8 * PART_ENTRIES as usize;
-/// Entries of a part that are decoded in less than a millisecond.
+/// Number of entries in a part that can be decoded in less than a millisecond.
 const SHORT_PART: u64 = 2 * PART_ENTRIES;
-/// Age at which a list that was never completed belongs to an import that was cut short.
+/// Age at which an incomplete list is taken for the remainder of an interrupted import.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Session {
-    /// Replaces the list with the SHA-1 sums in a sorted file, one per line. `tell` hears how many bytes of how many were
-    /// read; the file is read twice.
+    /// Replaces the list with the SHA-1 sums in a sorted file, one per line. Calls `tell` with the bytes read and the
+    /// total. The total is twice the size of the file, which is read twice.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed`; Invalid with code
-    /// `invalid_password_list` when the file cannot be read, is empty, or has a line that is no sum or not in order, which
-    /// is named.
+    /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed`; `Invalid` with
+    /// code `invalid_password_list` when the file cannot be read, is empty, or has a line that is not a sum or not in
+    /// order; the error names the line.
     pub async fn import_password_list(&self, path: &Path, tell: impl Fn(u64, u64)) -> Result<PasswordList> {
         self.require_farm_administrator("change the list of passwords that nobody may have")?;
         self.require_fresh("change the list of passwords that nobody may have")?;
@@ -71,10 +72,10 @@ impl Session {
         Ok(PasswordList { entries: written, ..list })
     }
 
-    /// The list that is in use.
+    /// Returns the list in use.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators.
+    /// `Forbidden` for callers who are not farm administrators.
     pub async fn password_list(&self) -> Result<Option<PasswordList>> {
         self.require_farm_administrator("see the list of passwords that nobody may have")?;
         self.repository.inner.configuration.read(password_list::in_use).await
@@ -83,7 +84,7 @@ impl Session {
     /// Removes the list. Returns whether there was one.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed`.
+    /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed`.
     pub async fn remove_password_list(&self) -> Result<bool> {
         self.require_farm_administrator("change the list of passwords that nobody may have")?;
         self.require_fresh("change the list of passwords that nobody may have")?;
@@ -136,28 +137,28 @@ impl Session {
     }
 }
 
-/// Answer of the list about a password.
+/// Result of looking up a password in the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// The list that was asked; [`Id::NONE`] when there is none.
+    /// The list that was consulted; [`Id::NONE`] when there is none.
     pub(super) list: Id,
     /// True if the password is on it.
     pub(super) listed: bool,
 }
 
 impl Repository {
-    /// Whether a password is on the list of those that nobody may have.
+    /// Returns whether a password is on the list of forbidden passwords.
     ///
     /// # Errors
-    /// Unavailable or Corrupt from the configuration database.
+    /// `Unavailable` or `Corrupt` from the configuration database.
     pub(super) async fn is_listed(&self, password: &str) -> Result<bool> {
         Ok(self.ask_list(password).await?.listed)
     }
 
-    /// Looks for a password on the list of those that nobody may have.
+    /// Looks a password up in the list of forbidden passwords.
     ///
     /// # Errors
-    /// Unavailable or Corrupt from the configuration database.
+    /// `Unavailable` or `Corrupt` from the configuration database.
     pub(super) async fn ask_list(&self, password: &str) -> Result<Asked> {
         let sum = sum_of(password);
         let find = move |reader: &mut database::Reader| {
@@ -172,7 +173,7 @@ impl Repository {
     }
 }
 
-/// The refusal of a password that is right and that nobody may have any more.
+/// Error for a password that is right but forbidden.
 pub(super) fn leaked() -> Error {
     counter!("strongroom_listed_passwords_total").increment(1);
     Error::forbidden(
@@ -183,10 +184,10 @@ pub(super) fn leaked() -> Error {
 }
 
 impl Repository {
-    /// Refuses a new password that nobody may have.
+    /// Refuses a new password that is forbidden.
     ///
     /// # Errors
-    /// Invalid with code `listed_password`.
+    /// `Invalid` with code `listed_password`.
     pub(super) async fn refuse_listed_new(&self, password: &str) -> Result<()> {
         if !self.is_listed(password).await? {
             return Ok(());
@@ -196,7 +197,7 @@ impl Repository {
     }
 }
 
-/// A part as it is stored.
+/// A part in its stored form.
 struct CodedPart {
     number: u64,
     entries: u64,
@@ -209,7 +210,7 @@ impl CodedPart {
     }
 }
 
-/// Reads and codes the next parts of a file, of which the first sum was read already.
+/// Reads and encodes the next parts of a file. `first`, the first sum of these parts, was read already.
 fn read_parts(
     mut source: SumFile,
     mut first: Option<Sum>,
@@ -231,7 +232,7 @@ fn sum_of(password: &str) -> Sum {
     sum
 }
 
-/// What stands for a sum within its part: other bits than those that tell the part.
+/// Returns the number that represents a sum within its part. It uses other bits than those that select the part.
 fn within_part(sum: &Sum) -> u64 {
     number(sum, 8)
 }

@@ -1,4 +1,4 @@
-//! Accounts, groups and roles, and who may change them.
+//! Tests of accounts, groups and roles, and of the rights to change them.
 
 use model::{Right, Rights, Role};
 
@@ -79,7 +79,7 @@ async fn groups_have_names_and_members(farm: Farm) {
     assert_eq!(members(sales.id, "ann").await, ["bob"]);
     assert_eq!(farm.events("group.member-add").await.len(), 2);
     assert_eq!(members(model::Principal::EVERYONE, "").await, ["admin", "ann", "bob"]);
-    // Members may see each other, others may not.
+    // Members may see each other; other users may not see them.
     assert_eq!(farm.caller(ann).await.members(sales.id, "", 10).await.unwrap().len(), 2);
     assert_eq!(code(farm.caller(ann).await.members(support.id, "", 10).await), "forbidden");
     admin.remove_member(sales.id, bob).await.unwrap();

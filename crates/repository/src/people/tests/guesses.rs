@@ -1,4 +1,4 @@
-//! Guessing passwords gets slow, whatever way it is tried.
+//! Tests that guessing passwords becomes slow, whatever way is used.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use model::Code;
 
 use super::{Farm, PASSWORD, client, code, on_each_engine};
 
-/// Longest time for what has to happen.
+/// Time limit for expected events.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 on_each_engine! {
@@ -24,7 +24,7 @@ async fn parallel_guesses_share_one_budget(farm: Farm) {
     for n in 0..200u8 {
         let server = if n % 2 == 0 { farm.repository.clone() } else { other.clone() };
         guesses.spawn(async move {
-            // From one network, by each way in.
+            // All guesses come from one network, by each way to authenticate.
             let (here, guess) = (client(&format!("2001:db8::{n}")), format!("guess number {n}"));
             match n % 4 {
                 0 | 1 => code(server.sign_in("ann", &guess, &here).await),
@@ -46,7 +46,7 @@ async fn parallel_guesses_share_one_budget(farm: Farm) {
     assert_eq!((count("sign_in_failed"), count("too_many_attempts")), (5, 195), "{outcomes:?}");
     assert_eq!(farm.events("sign-in.failure").await.len(), 5);
 
-    // The right password does not help as long as the wait lasts, nor does a restart.
+    // While the wait lasts, neither the right password nor a restart of the server helps.
     let here = client("2001:db8::ffff");
     other.close().await;
     let restarted = farm.another_server().await;
@@ -55,7 +55,7 @@ async fn parallel_guesses_share_one_budget(farm: Farm) {
         assert_eq!((error.kind(), error.code()), (model::ErrorKind::Exhausted, Code::TooManyAttempts));
         assert!(error.message().contains("second"), "{error}");
     }
-    // Others are not held up, nor is ann elsewhere, and an administrator can help.
+    // Other users are not delayed, nor is ann on another network. An administrator can clear the wait.
     farm.account("bob").await;
     restarted.sign_in("ann", PASSWORD, &client("10.1.0.1")).await.unwrap();
     restarted.sign_in("bob", PASSWORD, &here).await.unwrap();
@@ -65,7 +65,7 @@ async fn parallel_guesses_share_one_budget(farm: Farm) {
     farm.close().await;
 }
 
-/// All turns of the hasher but so many.
+/// Takes all permits of the hasher except `left`.
 async fn turns_but(farm: &Farm, left: usize) -> Vec<crate::people::password::Turn> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut turns = Vec::new();
@@ -84,7 +84,7 @@ async fn whoever_guesses_takes_no_turn_from_others(farm: Farm) {
         assert_eq!(code(caller.change_own_password("wrong", "an-even-better-one", &here).await), "wrong_password");
         assert!(!guess().await.unwrap());
     }
-    // There is no turn to be had, and none is waited for.
+    // No permit is available, and the calls do not wait for one.
     let _all = turns_but(&farm, 0).await;
     assert_eq!(code(caller.change_own_password("wrong", "an-even-better-one", &here).await), "too_many_attempts");
     assert_eq!(code(guess().await), "too_many_attempts");
@@ -95,7 +95,7 @@ async fn one_person_changes_one_password_at_a_time(farm: Farm) {
     let ann = farm.account("ann").await.id;
     let (caller, here) = (farm.caller(ann).await, client("10.0.0.1"));
     farm.repository.caller_from_password("ann", PASSWORD, &here).await.unwrap();
-    // There is no turn: one change waits, and the others are turned away while it does.
+    // No permit is available: one change waits, and the others are refused meanwhile.
     let turns = turns_but(&farm, 0).await;
     let mut changes = tokio::task::JoinSet::new();
     for _ in 0..20 {
@@ -109,7 +109,7 @@ async fn one_person_changes_one_password_at_a_time(farm: Farm) {
     drop(turns);
     assert_eq!(changes.join_next().await.unwrap().unwrap(), "easy_password");
 
-    // Somebody else's is not kept waiting by one that is under way.
+    // A change in progress does not delay another user's change.
     let bob = farm.account("bob").await.id;
     let under_way = farm.repository.inner.identities.changes.begin(ann).unwrap();
     let bob = farm.caller(bob).await;
@@ -134,7 +134,7 @@ async fn right_passwords_are_not_slowed_down(farm: Farm) {
         });
     }
     assert!(requests.join_all().await.into_iter().all(|accepted| accepted));
-    // A success forgets earlier failures of the account, so that four slips each day never add up.
+    // A success clears earlier failures of the account, so that four slips a day never add up.
     for _ in 0..3 {
         for _ in 0..4 {
             assert_eq!(code(farm.repository.sign_in("ann", "a-wrong-password", &here).await), "sign_in_failed");
@@ -150,7 +150,7 @@ async fn no_secret_is_written_down(farm: Farm) {
     let token = admin.create_token(ann, "robot".into()).await.unwrap();
     let here = client("10.0.0.1");
     let session = farm.repository.sign_in("ann", PASSWORD, &here).await.unwrap().secret;
-    // People type their password where the name belongs.
+    // People type their password into the login field by mistake.
     farm.repository.sign_in(PASSWORD, "ann", &here).await.err().unwrap();
     farm.repository.sign_in("ann", "a-wrong-password", &here).await.err().unwrap();
     farm.repository.sign_out(&session).await.unwrap();

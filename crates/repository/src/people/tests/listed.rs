@@ -1,4 +1,4 @@
-//! The list of passwords that nobody may have, in many parts.
+//! Tests of the list of forbidden passwords, with many parts.
 
 use std::fmt::Write;
 
@@ -38,12 +38,12 @@ async fn a_list_in_many_parts_holds_what_its_file_held(farm: Farm) {
     }
     assert!(wrong < 5, "{wrong} of 1,000 that are not listed");
 
-    // Sums that do not spread are none of passwords, and a part of them would take long to read.
+    // Sums that do not spread evenly are not sums of passwords, and a part full of them would take long to read.
     let crowded: Vec<String> = (0..40_000).map(|number| format!("0{number:039x}")).collect();
     std::fs::write(&file, crowded.join("\n")).unwrap();
     assert_eq!(code(admin.import_password_list(&file, |_, _| {}).await), "invalid_password_list");
     assert!(farm.repository.is_listed(&listed(5)).await.unwrap());
-    // A list that is refused half-way leaves the one before it in use; a good one takes its place.
+    // A list that is refused half-way leaves the previous one in use; a good list replaces it.
     std::fs::write(&file, format!("{}\n{}\nnonsense\n", sum("b"), sum("b"))).unwrap();
     assert_eq!(code(admin.import_password_list(&file, |_, _| {}).await), "invalid_password_list");
     assert!(farm.repository.is_listed(&listed(5)).await.unwrap());
@@ -73,7 +73,7 @@ async fn a_leaked_password_is_no_success_of_any_kind(farm: Farm) {
     std::fs::write(&file, sum(PASSWORD)).unwrap();
     admin.import_password_list(&file, |_, _| {}).await.unwrap();
     let before = kept().await;
-    // A server that verified it before, and one that did not.
+    // One server has verified the password before, the other has not.
     let another = farm.another_server().await;
     for server in [&farm.repository, &another] {
         for guesser in ["198.18.0.1", "198.18.0.2"] {
@@ -86,7 +86,7 @@ async fn a_leaked_password_is_no_success_of_any_kind(farm: Farm) {
     assert_eq!(kept().await, before, "whoever has a leaked password leaves neither a success nor an address");
     assert!(farm.events("sign-in.proof").await.is_empty());
 
-    // What was said of one list says nothing of the next.
+    // The result from one list does not apply to the next.
     std::fs::write(&file, sum("another")).unwrap();
     admin.import_password_list(&file, |_, _| {}).await.unwrap();
     for server in [&farm.repository, &another] {

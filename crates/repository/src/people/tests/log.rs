@@ -1,4 +1,4 @@
-//! The audit log of the farm: who may read it, how it is filtered, and that all it can say is known.
+//! Tests of the farm's audit log: the right to read it, its filters, and that every action it can record is listed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -55,7 +55,7 @@ async fn events_are_filtered(farm: Farm) {
     farm.close().await;
 }
 
-/// Adds events, one each minute from `first` on.
+/// Adds `count` events, one per minute from `first` on.
 async fn add(farm: &Farm, first: Timestamp, count: u64, detail: &'static str) {
     let add = move |tx: &mut database::Transaction| {
         for minute in 0..count {
@@ -70,7 +70,8 @@ async fn add(farm: &Farm, first: Timestamp, count: u64, detail: &'static str) {
 async fn old_events_are_found_by_their_day(farm: Farm) {
     let admin = farm.administrator().await;
     let day = Duration::from_secs(86_400);
-    // All that is there was written now, so these are in the future: later in the log is later in time.
+    // All existing events were written just now. The new ones lie in the future, so that the order of the log is the
+    // order of time.
     let first = Timestamp::now().after(100 * day);
     add(&farm, first, 200, "early").await;
     add(&farm, first.after(10 * day), 2_500, "late").await;
@@ -86,11 +87,11 @@ async fn old_events_are_found_by_their_day(farm: Farm) {
     let later = FarmFilter { text: None, ..span(first.after(day), first.after(20 * day)) };
     let found = admin.farm_events(later, None, 1_000).await.unwrap();
     assert!(found.items.len() == 1_000 && found.next.is_some());
-    // Looks behind all that is late, piece by piece.
+    // The search passes all the late events, piece by piece.
     let rest = FarmFilter { text: Some("early".into()), ..FarmFilter::default() };
     let found = admin.farm_events(rest, None, 150).await.unwrap();
     assert_eq!(found.items.len(), 150);
-    // A look ends somewhere, and says where to go on.
+    // A search stops after a number of events and returns the position at which to continue.
     let (wanted, sieve) = FarmFilter { text: Some("early".into()), ..FarmFilter::default() }.parts();
     let look = move |reader: &mut database::Reader| {
         let first = walk(reader, &wanted, &sieve, None, 150, 2_000)?;
@@ -121,7 +122,7 @@ async fn what_people_ask_of_a_job_is_told(farm: Farm) {
     farm.close().await;
 }
 
-/// Words in quotes that have the form of what is recorded.
+/// Returns the quoted words that have the form of an action.
 fn quoted(source: &str) -> impl Iterator<Item = &str> {
     source.split('"').skip(1).step_by(2).filter(|text| {
         let mut parts = text.split('.');
@@ -146,7 +147,7 @@ fn collect(folder: &Path, found: &mut BTreeSet<String>) {
         let text = std::fs::read_to_string(&path).unwrap();
         let code = text.split("#[cfg(test)]").next().unwrap();
         if ["record(", "audit(", ".note("].iter().any(|call| code.contains(call)) {
-            // Settings are named in the same way.
+            // Settings are named in the same form.
             let lines = code.lines().filter(|line| !line.trim_start().starts_with("setting:"));
             found.extend(lines.flat_map(quoted).map(ToOwned::to_owned));
         }

@@ -1,4 +1,4 @@
-//! What people may rely on, on both engines.
+//! Tests of the guarantees about accounts and authentication, on both engines.
 
 mod directory;
 mod guesses;
@@ -22,7 +22,7 @@ use crate::{FarmFilter, Options, Repository, Session};
 
 const ADMIN_PASSWORD: &str = "the-admin-password";
 const PASSWORD: &str = "a-good-password";
-/// From where tokens are shown.
+/// Address from which tokens are presented.
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// A new farm with one server.
@@ -52,7 +52,7 @@ impl Farm {
         Repository::open(&options).await.unwrap().0
     }
 
-    /// Another server on the same farm.
+    /// Opens another server on the same farm.
     async fn another_server(&self) -> Repository {
         Self::open(&self.fresh, self.directory.path()).await
     }
@@ -65,7 +65,7 @@ impl Farm {
         self.administrator().await.create_account(person(login)).await.unwrap()
     }
 
-    /// A session as whom the account makes requests, freshly signed in.
+    /// Returns a session of the account, as if freshly signed in.
     async fn caller(&self, account: Id) -> Session {
         self.repository.as_caller(self.repository.principal(account).await.unwrap())
     }
@@ -96,7 +96,7 @@ fn code<T>(result: Result<T, Error>) -> &'static str {
     result.err().map_or("ok", |error| error.code().as_str())
 }
 
-/// Runs each test on a farm of its own on each engine.
+/// Runs each test on its own farm on each engine.
 macro_rules! on_each_engine {
     ($($name:ident),+ $(,)?) => {$(
         mod $name {

@@ -1,4 +1,4 @@
-//! What is taken away is gone at the next request, also on another server of the farm.
+//! Tests that revoked access ends with the next request, also on another server of the farm.
 
 use super::super::{Account, AccountChange};
 use super::{Farm, HERE, PASSWORD, client, code, on_each_engine};
@@ -12,7 +12,7 @@ on_each_engine! {
     the_last_administrator_stays,
 }
 
-/// Which credentials of an account a server accepts: session, token, password.
+/// Returns whether a server accepts each credential of an account: session, token, password.
 async fn accepted(server: &Repository, session: &str, token: &str, login: &str, password: &str) -> [bool; 3] {
     [
         server.caller_from_session(session).await.unwrap().is_some(),
@@ -39,7 +39,7 @@ async fn a_disabled_account_is_refused_with_every_credential(farm: Farm) {
     assert_eq!(all("ann").await, [true; 3]);
     admin.update_account(ann, disabled(true)).await.unwrap();
     assert_eq!(all("ann").await, [false; 3]);
-    // Sessions were ended; the token and the password are the account's own again.
+    // Disabling ended the sessions. The token and the password work again.
     admin.update_account(ann, disabled(false)).await.unwrap();
     assert_eq!(all("ann").await, [false, true, true]);
 
@@ -92,7 +92,7 @@ async fn ending_sessions_ends_them(farm: Farm) {
     let sessions = ann_s.web_sessions(ann).await.unwrap();
     assert_eq!(sessions.len(), 3);
 
-    // The newest comes first.
+    // The newest session comes first.
     let newest = sessions[0].id;
     assert_eq!(code(bob_s.end_web_session(ann, newest).await), "forbidden");
     assert_eq!(code(bob_s.end_web_session(bob, newest).await), "not_found");
@@ -141,12 +141,12 @@ async fn the_last_administrator_stays(farm: Farm) {
     assert_eq!(code(admin.update_account(first.id, disabled(true)).await), "last_administrator");
     assert_eq!(code(admin.delete_account(first.id).await), "last_administrator");
     unchanged().await;
-    // An administrator who is disabled does not count.
+    // A disabled administrator does not count.
     admin.update_account(second, AccountChange { disabled: Some(true), ..promoted.clone() }).await.unwrap();
     assert_eq!(code(admin.update_account(first.id, demoted.clone()).await), "last_administrator");
     unchanged().await;
 
-    // Both at once: one of them is left.
+    // Of two concurrent demotions, one succeeds, so that one administrator is left.
     admin.update_account(second, disabled(false)).await.unwrap();
     let (a, b) = (farm.administrator().await, farm.administrator().await);
     let both = tokio::join!(a.update_account(first.id, demoted.clone()), b.update_account(second, demoted.clone()));

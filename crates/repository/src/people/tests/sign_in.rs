@@ -1,4 +1,4 @@
-//! Signing in, and what the credentials of a request tell.
+//! Tests of signing in, and of the callers that credentials identify.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ async fn a_right_password_leaves_a_trace_of_each_network(farm: Farm) {
     let ann = farm.account("ann").await.id;
     let (home, elsewhere) = (client("10.0.0.1"), client("10.0.0.2"));
     let request = async |from: &Client| farm.repository.caller_from_password("ann", PASSWORD, from).await.unwrap();
-    // A change that is refused tells that the password is right, and signs nobody in.
+    // A refused change shows that the password is right, but records no sign-in.
     let session = farm.caller(ann).await;
     assert_eq!(code(session.change_own_password(PASSWORD, "short", &home).await), "invalid_password");
     assert!(farm.events("sign-in.success").await.is_empty());
@@ -101,7 +101,7 @@ async fn whatever_is_wrong_looks_the_same(farm: Farm) {
     assert_eq!(farm.events("sign-in.failure").await.len(), wrong.len());
     assert_eq!(farm.repository.caller_from_password("off", PASSWORD, &here).await.unwrap(), None);
 
-    // Both take one run of argon2; hashing nothing would be a thousand times faster.
+    // Both take one run of argon2. Without hashing, the answer would come a thousand times faster.
     let quickest = async |login: &str| {
         let mut best = Duration::MAX;
         for n in 0..3 {
@@ -125,7 +125,7 @@ async fn sessions_end_by_themselves(farm: Farm) {
     assert!(!alive(now.after(SESSION_IDLE)).await);
     assert!(!alive(now.before(60 * minute)).await, "a clock that went back must not make a session outlive its time");
 
-    // Used each half of the idle time, it lives up to its whole length, and no longer.
+    // A session used every half of the idle time lives for its whole length, and no longer.
     let step = SESSION_IDLE / 2;
     let steps = u32::try_from(SESSION_LENGTH.as_secs() / step.as_secs()).unwrap();
     for n in 1..steps {
@@ -172,7 +172,7 @@ async fn the_time_of_last_use_is_stored(farm: Farm) {
         farm.repository.token_at(&token.secret, HERE, at).await.unwrap().unwrap();
         session.tokens(ann).await.unwrap()[0].used_at
     };
-    // It is written beside the request, so it may take a moment until it is seen.
+    // The time is written in the background, so it may take a moment to appear.
     while used(now).await.is_none() {
         tokio::task::yield_now().await;
     }
@@ -200,7 +200,7 @@ async fn the_first_start_makes_one_administrator(farm: Farm) {
 }
 
 impl Farm {
-    /// Notes that the only session was seen.
+    /// Records that the only session was used at this time.
     async fn seen(&self, at: Timestamp) {
         let sessions = self.administrator().await;
         let account = sessions.account_by_login("ann").await.unwrap().id;

@@ -1,4 +1,4 @@
-//! Strangers lock nobody out, and guess little.
+//! Tests that strangers cannot lock users out, and that they get few guesses.
 
 use model::Code;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use model::{Id, Timestamp};
 use super::{Farm, PASSWORD, client, code, on_each_engine};
 use crate::people::{Client, links, throttle};
 
-/// Failures of one name from one network before waiting begins.
+/// Number of failures of one login from one network before waiting begins.
 const FREE: usize = 5;
 
 on_each_engine! {
@@ -27,12 +27,12 @@ fn with_device(address: &str, device: &str) -> Client {
     Client { device: Some(device.to_owned()), ..client(address) }
 }
 
-/// From an address of its own for each number.
+/// Returns a client with its own address for each number.
 fn stranger(number: usize) -> Client {
     client(&format!("198.18.{}.{}", number / 250, number % 250 + 1))
 }
 
-/// From a greater network of its own for each number.
+/// Returns a client in its own wide network for each number.
 fn far_stranger(number: usize) -> Client {
     client(&format!("198.{}.{}.1", 18 + number / 250, number % 250))
 }
@@ -45,7 +45,7 @@ async fn strangers_elsewhere_do_not_lock_a_link(farm: Farm) {
         assert!(!attempt("guess", &far_stranger(number)).await.unwrap(), "{number}");
     }
     assert!(attempt("open sesame", &client("10.0.0.1")).await.unwrap());
-    // From one network soon only time helps, with the right password too.
+    // On one network, soon only waiting helps, even with the right password.
     for _ in 0..5 {
         assert!(!attempt("guess", &client("10.0.0.2")).await.unwrap());
     }
@@ -72,10 +72,10 @@ async fn guesses_at_a_link_are_bounded_across_networks(farm: Farm) {
         let from = client(&format!("203.0.113.{number}"));
         tried += usize::from(attempt(link, "guess", &from).await.is_ok());
     }
-    // 20 an hour of each; as many more as were forgiven while the test ran.
+    // 20 an hour for each of the two wide networks, plus the failures forgiven while the test ran.
     assert!((40..44).contains(&tried), "{tried}");
     assert!(!attempt(other, "guess", &client("203.0.113.40")).await.unwrap(), "another link has its own budget");
-    // Then new networks wait, and hear for how long.
+    // After that, new networks must wait, and the error states for how long.
     let mut networks = (0..250).map(far_stranger);
     let refused = loop {
         match attempt(link, "guess", &networks.next().expect("everybody may guess")).await {
@@ -85,7 +85,7 @@ async fn guesses_at_a_link_are_bounded_across_networks(farm: Farm) {
     };
     assert!((200..230).contains(&tried), "{tried} guesses from everywhere");
     assert_eq!((refused.code(), refused.retry_after().is_some()), (Code::TooManyAttempts, true));
-    // Whoever opened the link before does not.
+    // A network that opened the link before need not wait.
     assert!(attempt(link, "open sesame", &opener).await.unwrap());
     farm.close().await;
 }
@@ -124,7 +124,7 @@ async fn links_that_were_opened_leave_the_counters_alone(farm: Farm) {
             }
         }
         throttle::purge(tx, now)?;
-        // What one link knows is bounded, and so is what all know.
+        // The number of networks known for one link is bounded, and so is the number for all links.
         let left = link_network::remove_all(tx, Id::new(1))?;
         let pushed_out = link_network::purge(tx, now, KEPT)?;
         Ok((left, pushed_out))
@@ -137,7 +137,7 @@ async fn links_that_were_opened_leave_the_counters_alone(farm: Farm) {
 async fn a_person_signs_in_while_thousands_guess(farm: Farm) {
     farm.account("ann").await;
     farm.account("bob").await;
-    // A program keeps no cookies; the address from which it came is known.
+    // A program keeps no cookies, but the address from which it signed in is known.
     assert!(farm.repository.caller_from_password("ann", PASSWORD, &client("10.0.0.2")).await.unwrap().is_some());
     let first = farm.repository.sign_in("ann", PASSWORD, &client("10.0.0.1")).await.unwrap();
     let device = first.device.unwrap();
@@ -154,10 +154,10 @@ async fn a_person_signs_in_while_thousands_guess(farm: Farm) {
             assert!(again.device.is_none(), "the device is known already");
         }
     }
-    // 100 for an hour; as many more as were forgiven while the test ran.
+    // 100 an hour, plus the failures forgiven while the test ran.
     assert!((100..120).contains(&tried), "{tried}");
 
-    // Servers that remember no password of hers.
+    // These servers have no cached password of ann.
     let (other, another) = (farm.another_server().await, farm.another_server().await);
     for server in [&other, &another] {
         assert_eq!(code(server.sign_in("ann", PASSWORD, &client("10.9.9.9")).await), "too_many_attempts");
@@ -165,10 +165,10 @@ async fn a_person_signs_in_while_thousands_guess(farm: Farm) {
         assert_eq!(code(server.sign_in("ann", PASSWORD, &foreign).await), "too_many_attempts");
         server.sign_in("ann", PASSWORD, &with_device("10.9.9.9", &device)).await.unwrap();
     }
-    // Not from the memory of the server, but from the address.
+    // The request is accepted because of the known address, not because of the server's cache.
     let restarted = farm.another_server().await;
     assert!(restarted.caller_from_password("ann", PASSWORD, &client("10.0.0.2")).await.unwrap().is_some());
-    // What a known device shows wrong counts for it alone, and soon it waits too.
+    // Wrong passwords from a known device count against that device alone, which soon must wait too.
     for _ in 0..5 {
         let wrong = restarted.sign_in("ann", "a-wrong-password", &with_device("10.9.9.9", &device)).await;
         assert_eq!(code(wrong), "sign_in_failed");
@@ -194,7 +194,7 @@ async fn one_network_has_one_budget_for_all_names(farm: Farm) {
     farm.account("bob").await;
     assert_eq!(code(farm.repository.sign_in("bob", PASSWORD, &client("::ffff:10.0.0.1")).await), "too_many_attempts");
     farm.repository.sign_in("bob", PASSWORD, &client("10.0.0.2")).await.unwrap();
-    // Colleagues behind the same address who signed in before go on working.
+    // Colleagues behind the same address who signed in before can continue to sign in.
     farm.repository.sign_in("ann", PASSWORD, &with_device("10.0.0.1", &device)).await.unwrap();
     farm.close().await;
 }

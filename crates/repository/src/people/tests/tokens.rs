@@ -1,4 +1,5 @@
-//! What tokens may do less than their owners, and how long; and what needs a fresh proof.
+//! Tests of the limits of tokens compared with their owners, of the lifetime of tokens, and of operations that need a
+//! fresh proof.
 
 use std::time::Duration;
 
@@ -29,13 +30,13 @@ fn at(path: &str) -> Target {
     Target::path(path).unwrap()
 }
 
-/// A new group that has a role on a folder, and that role.
+/// Creates a group that has a role on a folder. Returns the group and the role.
 async fn powers(farm: &Farm) -> (Id, Id) {
     let name = format!("power {}", farm.repository.next_id());
     let admin = farm.administrator().await;
     let group = admin.create_group(&name, "").await.unwrap().id;
     let role = admin.create_role(&name, [Right::View].into_iter().collect()).await.unwrap().id;
-    // A role that was made is known to whoever asks afterwards.
+    // Sessions opened after the role was created know it.
     let admin = farm.administrator().await;
     let folder = admin.create_folder(&at("Documents"), &Name::new(name).unwrap()).await.unwrap().id;
     admin.break_inheritance(&folder.into(), false).await.unwrap();
@@ -43,7 +44,7 @@ async fn powers(farm: &Farm) -> (Id, Id) {
     (group, role)
 }
 
-/// What needs a fresh proof, each tried once.
+/// Tries each operation that needs a fresh proof once.
 async fn sensitive(farm: &Farm, session: &Session) -> Vec<&'static str> {
     let me = session.principal().id;
     let ann = farm.administrator().await.account_by_login("ann").await.unwrap().id;
@@ -59,7 +60,7 @@ async fn sensitive(farm: &Farm, session: &Session) -> Vec<&'static str> {
     let manages = [Right::View, Right::ManagePermissions].into_iter().collect();
     let manages = admin.create_role(&format!("manages {}", farm.repository.next_id()), manages).await.unwrap().id;
     let place = Name::new(format!("place {}", farm.repository.next_id())).unwrap();
-    // A role that was made is known to whoever asks afterwards.
+    // Sessions opened after the role was created know it.
     let admin = farm.administrator().await;
     let place = admin.create_folder(&at("Documents"), &place).await.unwrap().id;
     session.break_inheritance(&place.into(), true).await.unwrap();
@@ -90,7 +91,7 @@ async fn a_token_never_makes_tokens_or_passwords(farm: Farm) {
     let robot = session_of(&farm, &token.secret).await;
     let outcomes = sensitive(&farm, &robot).await;
     assert!(outcomes.iter().all(|outcome| *outcome == "fresh_sign_in_needed"), "{outcomes:?}");
-    // What is not sensitive it may do as its owner may.
+    // Operations that are not sensitive work with the owner's rights.
     let eve = NewAccount { password: None, ..person("eve") };
     let eve = robot.create_account(eve).await.unwrap().id;
     let group = robot.create_group("without a role", "").await.unwrap().id;
@@ -157,7 +158,7 @@ async fn scopes_take_rights_away(farm: Farm) {
     writer.create_folder(&at("Documents"), &name("a")).await.unwrap();
     assert_eq!(code(writer.break_inheritance(&at("Documents"), true).await), "token_scope");
     assert_eq!(code(writer.accounts("", 10).await), "token_scope");
-    // The same person with different tokens, one after the other: nothing is kept of one for the other.
+    // The same user with different tokens, one after the other: rights cached for one token do not apply to the other.
     assert_eq!(code(reader.create_folder(&at("Documents"), &name("b")).await), "token_scope");
 
     let manager = with(&[TokenScope::Manage]).await;
@@ -202,13 +203,13 @@ async fn outside_of_its_places_nothing_exists(farm: Farm) {
     assert!(found.items.is_empty(), "{found:?}");
     assert_eq!(robot.search("renamed", 10).await.unwrap().items.len(), 1);
     assert!(robot.site_collections().await.unwrap().is_empty() && robot.sites(10).await.unwrap().is_empty());
-    // What its owner may not open is no place of a token either, nor is a document or the farm.
+    // An item that the owner may not open cannot be a place of a token, nor can a document or the farm.
     let ann = farm.account("ann").await.id;
     let own = farm.caller(ann).await;
     assert_eq!(code(own.create_token(ann, place(inside.id)).await), "not_found");
     let everywhere = TokenWish { scopes: TokenScopes::ALL, ..place(inside.id) };
     assert_eq!(code(admin.create_token(ann, everywhere).await), "invalid_scope");
-    // What is moved out is gone, also for a server that knew the way.
+    // An item moved out of the place is out of reach, even on a server that has resolved it before.
     admin.move_to(&at("Documents/inside/renamed"), &outside.id.into(), None).await.unwrap();
     assert_eq!(code(robot.item(&below.id.into()).await), "not_found");
     farm.close().await;
@@ -231,7 +232,7 @@ async fn every_token_ends(farm: Farm) {
     }
     let ann = farm.account("ann").await.id;
     assert_eq!(code(farm.caller(ann).await.set_longest_token_days(30).await), "forbidden");
-    // A token outlives a password.
+    // A token remains valid when the password changes.
     let token = admin.create_token(ann, "ann's".into()).await.unwrap();
     admin.set_password(ann, "another good password").await.unwrap();
     assert!(farm.repository.caller_from_token(&token.secret, HERE).await.unwrap().is_some());
@@ -278,7 +279,7 @@ async fn a_token_works_from_its_networks_alone(farm: Farm) {
     let made =
         own.create_token(ann, TokenWish { networks: networks.clone(), ..TokenWish::from("near") }).await.unwrap();
     assert_eq!(own.tokens(ann).await.unwrap()[0].networks, networks);
-    // In this order, so that what one address was told is in memory for the next.
+    // The order matters: the result for one address is cached when the next one is tried.
     for (address, good) in [
         ("10.2.0.1", false),
         ("10.1.255.1", true),

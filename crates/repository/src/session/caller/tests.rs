@@ -1,4 +1,4 @@
-//! What a transaction decides anew, on both engines.
+//! Repeated checks inside transactions, on both database engines.
 
 use bytes::Bytes;
 use database::Engine;
@@ -57,7 +57,7 @@ async fn a_document_that_was_moved_or_deleted_is_decided_anew() {
                 "{how}"
             );
         }
-        // Nor can a decision be had for an item on which the right is missing even now.
+        // A right that the caller does not have even now cannot be obtained either.
         let closed = admin.locate(&at("Documents/closed")).await.unwrap();
         let seen = editor.locate(&at("Documents/open")).await.unwrap();
         assert_eq!(seen.to(Right::ManageSite).err().map(|error| error.kind()), Some(ErrorKind::Forbidden));

@@ -1,4 +1,4 @@
-//! Removals that somebody else gets in the way of.
+//! Removals that conflict with other processes.
 
 use database::Database;
 use database::content::reclaim::{ReclaimRow, reason};
@@ -26,7 +26,7 @@ async fn add_passing(session: &Session) -> Id {
     session.repository.registry().await.unwrap().store_named("passing").unwrap().id
 }
 
-/// Whether a content database refuses references to a store.
+/// Returns whether a content database refuses references to a store.
 async fn is_closed(database: &Database, store: Id) -> bool {
     let digest = blobs::digest_of(b"any bytes");
     let look = move |transaction: &mut Transaction<'_>| reclaim::require_not_deleting(transaction, store, &digest);
@@ -56,7 +56,7 @@ async fn a_store_is_not_forgotten_while_copies_in_it_are_deleted() {
         while !is_closed(&database, id).await {
             tokio::task::yield_now().await;
         }
-        // sleep: long enough for what it must not do
+        // sleep: long enough for a removal that wrongly does not wait
         tokio::time::sleep(Duration::from_millis(200)).await;
         assert!(!removing.is_finished(), "it waits until nobody deletes");
         assert_eq!(waiting().await, [id]);
@@ -89,7 +89,7 @@ async fn a_caller_that_goes_away_leaves_no_removal_half_done() {
     deleting.release().await;
     let known = async || session.repository.inner.configuration.read(farm::stores).await.unwrap();
     while known().await.iter().any(|row| row.id == id) {
-        // sleep: nobody waits for the removal any more
+        // sleep: the aborted request sends no notification when the removal ends
         tokio::time::sleep(LOOK).await;
     }
     session.alone_with_stores("passing").await.unwrap().release().await;
@@ -104,7 +104,7 @@ async fn a_store_that_the_farm_keeps_stays_closed_in_no_database() {
     session.set_store_state("passing", StoreState::ReadOnly).await.unwrap();
     session.create_content_database("second", None).await.unwrap();
     session.repository.close().await;
-    // One that was not there when the store was activated.
+    // The second database is absent when the store is to be activated.
     let (file, away) = (place.path().join("databases/second.sqlite"), place.path().join("away"));
     std::fs::rename(&file, &away).unwrap();
     let session = open(place.path(), false).await;
@@ -135,7 +135,7 @@ async fn a_store_that_the_farm_keeps_stays_closed_in_no_database() {
         storage.reopen_kept_stores().await.unwrap();
         assert!(!is_closed(&second, id).await);
     }
-    // And one that is attached.
+    // A database that is closed before it is opened at the start accepts references again, too.
     close().await;
     drop((second, storage, registry));
     session.repository.close().await;
@@ -163,7 +163,7 @@ async fn a_removal_that_was_thought_dead_forgets_nothing_and_opens_nothing_up() 
         session.change_state(&alone, "passing", StoreState::ReadOnly).await.unwrap();
         session.repository.refresh_registry().await.unwrap();
         let row = registry().await.store_named("passing").unwrap().clone();
-        // Its right is lost here, and another process goes on.
+        // From here on, the test assumes that this removal has lost the lock and another process continues.
         let removal = session.begin_removal(row.clone()).await.unwrap();
         let database = &registry().await.databases[0].database;
         let id = row.id;
@@ -187,7 +187,7 @@ async fn a_removal_that_was_thought_dead_forgets_nothing_and_opens_nothing_up() 
         assert!(matches!(refused.code(), Code::StoreBusy | Code::StoreInUse), "{meanwhile}: {refused:?}");
         session.repository.refresh_registry().await.unwrap();
         assert!(registry().await.store_named("passing").is_ok(), "{meanwhile}");
-        // What it closed it leaves to the other one.
+        // The store stays closed: reopening it is left to the other process.
         session.give_up(&alone, &*registry().await, &removal).await.unwrap();
         let digest = blobs::digest_of(meanwhile.as_bytes());
         let look = move |transaction: &mut Transaction<'_>| reclaim::require_not_deleting(transaction, id, &digest);

@@ -1,4 +1,4 @@
-//! `strongroom blobs check`: re-reads everything and names the documents of what is missing or damaged.
+//! `strongroom blobs check`: re-reads every BLOB and names the documents whose BLOBs are missing or damaged.
 
 use clap::Args;
 use model::{Result, counted};
@@ -11,16 +11,16 @@ use crate::commands::size::parse_size;
 use crate::commands::size::size;
 use crate::commands::verdict::Shown;
 
-/// What to check, and how fast.
+/// Scope and speed of a check.
 #[derive(Args)]
 pub struct Check {
-    /// Only this store
+    /// Check only this store
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
-    /// Bytes a second, such as 20M; as fast as it goes when absent
+    /// Limit in bytes per second, such as 20M [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     rate: Option<u64>,
-    /// Leave the work to a server of the farm
+    /// Let a server of the farm run the job in the background
     #[arg(long)]
     background: bool,
 }
@@ -58,7 +58,7 @@ impl Check {
     }
 }
 
-/// Words about BLOBs that no document needs, as far as that can be told.
+/// The text about BLOBs that no document needs, as far as that is known.
 fn unneeded(job: &Job) -> String {
     let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! `strongroom blobs collect`: removes BLOBs that nothing refers to.
+//! `strongroom blobs collect`: removes unreferenced BLOBs.
 
 use clap::Args;
 use model::Result;
@@ -10,31 +10,32 @@ use crate::commands::verdict::Shown;
 
 #[derive(Args)]
 pub struct Collect {
-    /// Only say what would be done
+    /// Only report what would be done
     #[arg(long)]
     dry_run: bool,
-    /// Days that BLOBs are kept after the last document that had them is gone for good [default: 30]
+    /// Days to keep a BLOB after its last document was permanently deleted [default: 30]
     #[arg(long, value_name = "DAYS")]
     window: Option<u32>,
-    /// Hours after which BLOBs that no database knows are put into quarantine, at least 1 [default: 24]
+    /// Hours before a BLOB that no database knows is quarantined, at least 1 [default: 24]
     #[arg(long, value_name = "HOURS")]
     orphan_window: Option<u32>,
-    /// Days that they stay there [default: 7]
+    /// Days that such BLOBs stay in quarantine [default: 7]
     #[arg(long, value_name = "DAYS")]
     quarantine: Option<u32>,
-    /// No window and no quarantine: delete at once what no document has. What lies in recycle bins is kept
+    /// Delete unreferenced BLOBs at once, without window and quarantine; documents in recycle bins keep their BLOBs
     #[arg(long, conflicts_with_all = ["window", "quarantine"])]
     immediate: bool,
-    /// Percent of all BLOBs that may be deleted; more, and more than 50, stops the collection before it deletes anything [default: 20]
+    /// Maximum percentage of all BLOBs to delete; the job stops before deleting anything if it would delete a larger
+    /// share and more than 50 BLOBs [default: 20]
     #[arg(long, value_name = "PERCENT")]
     share: Option<u8>,
-    /// Seconds after which the job pauses, at least 1; resuming it goes on where it was
+    /// Seconds after which the job pauses, at least 1; a resumed job continues where it stopped
     #[arg(long, value_name = "SECONDS")]
     time_limit: Option<u64>,
-    /// Bytes a second that may be deleted, such as 100M
+    /// Limit on deletion in bytes per second, such as 100M
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     rate: Option<u64>,
-    /// Leave the work to a server of the farm
+    /// Let a server of the farm run the job in the background
     #[arg(long)]
     background: bool,
 }

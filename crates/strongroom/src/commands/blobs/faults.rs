@@ -1,4 +1,4 @@
-//! `strongroom blobs faults` and `accept-loss`: BLOBs that are missing or damaged.
+//! `strongroom blobs faults` and `strongroom blobs accept-loss`: missing and damaged BLOBs.
 
 use model::{Digest, Result};
 use repository::{BlobFault, Session};
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use crate::commands::output::{table, time};
 use crate::commands::verdict::{Shown, Verdict};
 
-/// Faults of one page.
+/// Faults read per page.
 const PAGE: usize = 1_000;
-/// Faults that a check lists.
+/// Maximum number of faults that a check lists, apart from the rest of the last page.
 pub const LISTED: usize = 2_000;
-/// What helps with missing and damaged BLOBs.
+/// Advice on repairing missing and damaged BLOBs.
 pub const MENDING: &str = "`strongroom blobs repair --from-backup BACKUP` brings missing and damaged BLOBs back from a backup, while people work.";
 
-/// Lists faults; all is well when each is accepted.
+/// Lists faults. The verdict is good if every listed fault is accepted.
 pub async fn list(session: &Session) -> Result<Shown> {
     let (faults, next) = session.blob_faults(None, PAGE).await?;
     let value = faults.iter().map(fault_json).collect();
@@ -31,7 +31,7 @@ pub async fn list(session: &Session) -> Result<Shown> {
     Ok((value, text, faults.iter().all(|fault| fault.accepted.is_some()).into()))
 }
 
-/// What is on record, of one store alone if one is named; not many more than are listed.
+/// Recorded faults, of one store if `store` is given. Stops after the page that reaches [`LISTED`].
 pub async fn on_record(session: &Session, store: Option<&str>) -> Result<Vec<BlobFault>> {
     let (mut found, mut after): (Vec<BlobFault>, Option<Digest>) = (Vec::new(), None);
     while found.len() < LISTED {
@@ -45,7 +45,7 @@ pub async fn on_record(session: &Session, store: Option<&str>) -> Result<Vec<Blo
     Ok(found)
 }
 
-/// Faults for programs.
+/// A fault as JSON.
 pub fn fault_json(fault: &BlobFault) -> Value {
     json!({
         "database": fault.database,
@@ -61,7 +61,7 @@ pub fn fault_json(fault: &BlobFault) -> Value {
     })
 }
 
-/// Faults for people.
+/// Faults as a text table.
 pub fn fault_table(faults: &[BlobFault]) -> String {
     let row = |fault: &BlobFault| {
         let documents: Vec<String> = fault
@@ -80,7 +80,7 @@ pub fn fault_table(faults: &[BlobFault]) -> String {
     table(["STATE", "STORE", "DOCUMENTS", "BLOB", "FOUND", "WHERE AND WHAT"], &rows)
 }
 
-/// Puts a loss on record.
+/// Records a loss as accepted.
 pub async fn accept(session: &Session, digest: Digest) -> Result<Shown> {
     session.accept_loss(digest).await?;
     Ok((

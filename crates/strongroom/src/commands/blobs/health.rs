@@ -1,4 +1,4 @@
-//! `strongroom blobs health`: what the rules find, and their limits.
+//! `strongroom blobs health`: the findings of the health rules, and their limits.
 
 use std::time::Duration;
 
@@ -12,23 +12,24 @@ use crate::commands::output::table;
 use crate::commands::size::parse_size;
 use crate::commands::verdict::{Shown, Verdict};
 
-/// Time for which each database is looked through before the rules are asked: this process knows nothing of damage that
-/// a server has found.
+/// Time spent checking each database before the rules run. This process does not know of damage that a server has
+/// found.
 const LOOK: Duration = Duration::from_secs(3);
 
-/// What to look at.
+/// Arguments of `strongroom blobs health`.
 #[derive(Args)]
 pub struct Health {
-    /// Show the limits of the rules instead
+    /// Show the limits of the rules instead of the findings
     #[arg(long)]
     limits: bool,
-    /// Change a limit, such as database_bytes=400G or backup_hours=24; without a value the usual one comes back. May be given again
+    /// Change a limit, such as database_bytes=400G or backup_hours=24; an empty value restores the default; may be
+    /// repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     changed: Vec<String>,
 }
 
 impl Health {
-    /// Asks the rules, or changes and shows their limits.
+    /// Runs the health rules, or changes and shows their limits.
     pub async fn run(self, session: &Session) -> Result<Shown> {
         for text in &self.changed {
             let wrong = || Error::invalid(format!("\"{text}\" is no NAME=VALUE, such as database_bytes=400G"));
@@ -101,10 +102,10 @@ async fn findings(session: &Session) -> Result<Shown> {
     Ok((json!({ "findings": found, "partly": partly }), text, verdict))
 }
 
-/// Looks all databases through for a moment, and names those that were not looked through to their end.
+/// Checks all databases for at most [`LOOK`] each, and returns the names of those not checked completely.
 ///
 /// # Errors
-/// That the configuration database is damaged; what is found in others is among the findings.
+/// Fails if the configuration database is damaged. Damage to other databases is reported among the findings.
 async fn look_through(session: &Session) -> Result<Vec<String>> {
     let storage = session.storage().await?;
     let mut partly = Vec::new();
@@ -112,7 +113,7 @@ async fn look_through(session: &Session) -> Result<Vec<String>> {
         partly.push("configuration".to_owned());
     }
     for content in storage.databases()? {
-        // What is wrong is kept in mind, and the rules tell of it.
+        // The database remembers damage that the check finds, and the rules report it.
         if let Ok(Looked::Partly) = content.database.look_through(Some(LOOK)).await {
             partly.push(content.name);
         }

@@ -10,37 +10,38 @@ use crate::commands::verdict::Shown;
 
 #[derive(Args)]
 pub struct Migrate {
-    /// Only BLOBs of this content database
+    /// Only BLOBs that this content database refers to
     #[arg(long, value_name = "NAME")]
     database: Option<String>,
-    /// The store that they move to
+    /// Target store
     #[arg(long, value_name = "STORE")]
     to: String,
-    /// Only what is in this store
+    /// Only BLOBs in this store [default: every store but the target]
     #[arg(long, value_name = "STORE")]
     from: Option<String>,
     /// Only documents of this library or site collection
     #[arg(long, value_name = "SITE[/LIBRARY]")]
     within: Option<String>,
-    /// Only BLOBs of at least this size, such as 64k [default: when they leave the database, its minimum size]
+    /// Only BLOBs of at least this size, such as 64k [default: for BLOBs in a content database, the minimum size of its
+    /// policy]
     #[arg(long, visible_alias = "minimum-size", value_name = "SIZE", value_parser = parse_size)]
     min_size: Option<u64>,
     /// Only BLOBs of at most this size
     #[arg(long, visible_alias = "maximum-size", value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
-    /// Only what was stored at least so many days ago
+    /// Only BLOBs stored at least this many days ago
     #[arg(long, value_name = "DAYS")]
     older_than: Option<u32>,
-    /// Only what was not read for so many days
+    /// Only BLOBs not read for this many days
     #[arg(long, value_name = "DAYS")]
     not_read_for: Option<u32>,
-    /// Bytes a second, such as 20M; as fast as it goes when absent
+    /// Limit in bytes per second, such as 20M [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     rate: Option<u64>,
-    /// Stop after so many BLOBs
+    /// Stop after this many BLOBs
     #[arg(long, value_name = "NUMBER")]
     limit: Option<u64>,
-    /// Leave the work to a server of the farm
+    /// Let a server of the farm run the job in the background
     #[arg(long)]
     background: bool,
 }

@@ -1,5 +1,5 @@
-//! `strongroom blobs`: where the bytes of documents are, whether all are there and undamaged, where new ones go, and moving and
-//! collecting them. One file for each family of actions.
+//! `strongroom blobs`: status and integrity of BLOBs, storage policies, stores, migration and collection. One file for
+//! each group of actions.
 
 mod check;
 mod collect;
@@ -23,7 +23,7 @@ use crate::configuration::Place;
 
 pub use work::{ended_alone, job_json, watcher};
 
-/// What to do with BLOBs.
+/// Arguments of `strongroom blobs`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -34,35 +34,35 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show content databases and BLOB stores, what they hold, and what waits to be deleted
+    /// Show content databases and BLOB stores, their contents, and BLOBs waiting for deletion
     Status,
-    /// Re-read every BLOB and follow every reference; exit status 1 when anything is missing or damaged and its loss is not accepted, 3
-    /// when a store or content database gave no answer and nothing is known to be wrong elsewhere
+    /// Re-read every BLOB and follow every reference; exit status 1 if anything is missing or damaged and its loss is
+    /// not accepted, 3 if nothing else is wrong but a store or content database did not respond
     Check(check::Check),
-    /// Where new BLOBs go
+    /// Show or change the policies that choose a store for new BLOBs
     Policy {
         #[command(subcommand)]
         action: policy::Action,
     },
-    /// BLOB stores: adding, testing, opening up, closing, emptying and removing them
+    /// Add, test, activate, drain and remove BLOB stores
     Stores {
         #[command(subcommand)]
         action: stores::Action,
     },
-    /// Move BLOBs from store to store while people work
+    /// Move BLOBs from store to store while the farm is in use
     Migrate(migrate::Migrate),
-    /// Remove BLOBs that nothing refers to any more
+    /// Remove unreferenced BLOBs
     Collect(collect::Collect),
-    /// What an administrator should look at, and what to do; exit status 1 when there is something, 3 when there is
-    /// nothing but a database was not checked to its end
+    /// Show what needs an administrator's attention, and what to do; exit status 1 if there are findings, 3 if there
+    /// are none but a database was not checked completely
     Health(health::Health),
     /// List BLOBs that a check found missing or damaged
     Faults,
-    /// Bring missing or damaged BLOBs back from another store, or from a backup
+    /// Restore missing or damaged BLOBs from another store or from a backup
     Repair(repair::Repair),
-    /// Put on record that a missing or damaged BLOB is lost
+    /// Record that the loss of a missing or damaged BLOB is accepted
     AcceptLoss {
-        /// The BLOB
+        /// Digest of the BLOB
         digest: Digest,
     },
 }

@@ -1,4 +1,4 @@
-//! `strongroom blobs policy`: where new BLOBs go.
+//! `strongroom blobs policy`: the policies that choose a store for new BLOBs.
 
 use clap::{Args, Subcommand};
 use model::{Error, NodePath, Result, TierBasis, counted};
@@ -13,29 +13,30 @@ use crate::commands::verdict::{Shown, Verdict};
 pub enum Action {
     /// Show the policies of all content databases, and of the site collections and libraries that have their own
     Show,
-    /// Change a policy, for what is uploaded from now on
+    /// Change a policy; this affects future uploads
     Set(Set),
 }
 
-/// What to change. The policy of a library goes before that of its site collection, and that before its content database's.
+/// Changes to a policy. A library's policy overrides that of its site collection, which overrides that of its content
+/// database.
 #[derive(Args)]
 #[group(id = "change", required = true, multiple = true, args = ["active", "minimum_size", "types", "tiers", "reset"])]
 pub struct Set {
     #[command(flatten)]
     target: TargetFlags,
-    /// The BLOB store that new BLOBs go to
+    /// BLOB store for new BLOBs
     #[arg(long, value_name = "STORE")]
     active: Option<String>,
-    /// BLOBs smaller than this stay in the content database, such as 64k
+    /// Minimum size of externalised BLOBs, such as 64k; smaller ones stay in the content database
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     minimum_size: Option<u64>,
-    /// File types whose BLOBs leave the content database, such as pdf,tiff; all for every type
+    /// File types to externalise, such as pdf,tiff, or all
     #[arg(long, value_name = "TYPES", value_delimiter = ',')]
     types: Option<Vec<String>>,
-    /// Where BLOBs move as they age, such as age:365:archive or access:90:archive; none for nowhere. May be given again
+    /// Move ageing BLOBs to another store, such as age:365:archive or access:90:archive, or none; may be repeated
     #[arg(long = "tier", value_name = "BASIS:DAYS:STORE")]
     tiers: Vec<String>,
-    /// Forget what this policy said before
+    /// Discard the previous settings of this policy
     #[arg(long)]
     reset: bool,
 }
@@ -43,13 +44,13 @@ pub struct Set {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct TargetFlags {
-    /// The content database
+    /// Name of the content database
     #[arg(long, value_name = "NAME")]
     database: Option<String>,
-    /// The address of the site collection; / for the root one
+    /// Address of the site collection; / for the root site collection
     #[arg(long, value_name = "ADDRESS")]
     site: Option<String>,
-    /// The library
+    /// Path of the library
     #[arg(long, value_name = "SITE/LIBRARY")]
     library: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `strongroom blobs repair`: missing or damaged BLOBs, from another store of the farm or from a backup.
+//! `strongroom blobs repair`: restores missing or damaged BLOBs from another store of the farm or from a backup.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::commands::progress::{Bar, shows_progress};
 use crate::commands::size::size;
 use crate::commands::verdict::{Shown, Verdict};
 
-/// Which BLOBs, and where from.
+/// BLOBs to repair, and the source of their bytes.
 #[derive(Args)]
 pub struct Repair {
-    /// The BLOB; with --from-backup may be left out: then every one that `strongroom blobs faults` lists
+    /// Digest of the BLOB; optional with --from-backup [default: all BLOBs that `strongroom blobs faults` lists]
     digest: Option<Digest>,
-    /// Take the bytes from the newest backup that has them, in this directory or s3://BUCKET/PREFIX
+    /// Read the bytes from the newest backup that has them, in this directory or s3://BUCKET/PREFIX
     #[arg(long, value_name = "PLACE")]
     from_backup: Option<String>,
     #[command(flatten)]
@@ -27,10 +27,10 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Looks whether it is said what to repair, before the farm is opened.
+    /// Checks, before the farm is opened, that the arguments name something to repair.
     ///
     /// # Errors
-    /// Invalid when there is neither a BLOB nor a place of backups.
+    /// Returns `Invalid` if neither a BLOB nor a backup destination is given.
     pub fn check(&self) -> Result<()> {
         if self.digest.is_some() || self.from_backup.is_some() { Ok(()) } else { Err(unsaid()) }
     }

@@ -1,4 +1,4 @@
-//! `strongroom blobs status`: content databases and stores, and what waits to be deleted.
+//! `strongroom blobs status`: content databases, stores, and BLOBs waiting for deletion.
 
 use model::Result;
 use repository::{BackupHold, Session};
@@ -104,7 +104,7 @@ pub async fn status(session: &Session) -> Result<Shown> {
     Ok((value, text, Verdict::from(is_whole)))
 }
 
-/// Which backups keep BLOBs from being deleted, and what to do about it.
+/// The text about backups that hold BLOBs back from deletion, and how to end the holds.
 fn holds_text(holds: &[BackupHold]) -> String {
     if holds.is_empty() {
         return String::new();
@@ -137,7 +137,7 @@ fn holds_text(holds: &[BackupHold]) -> String {
     text
 }
 
-/// The same for programs.
+/// A hold as JSON.
 fn hold_json(hold: &BackupHold) -> Value {
     json!({
         "id": hold.id.to_string(),

@@ -12,7 +12,7 @@ use crate::commands::output::{line_from_stdin, table};
 use crate::commands::size::parse_size;
 use crate::commands::verdict::{Shown, Verdict};
 
-/// What can be set, for the help.
+/// Help text on the settings of stores.
 const SETTINGS: &str = "\
 Settings of the kinds s3, azure and gcs; a directory has compression only:
   endpoint                address of the service [default: the provider's own]
@@ -36,60 +36,60 @@ pub enum Action {
     /// Change settings or credentials of a store while it is in use
     #[command(after_help = SETTINGS)]
     Set {
-        /// The store
+        /// Name of the store
         name: String,
         #[command(flatten)]
         settings: Settings,
     },
-    /// Write, read, list and delete a probe, and say how long each took
+    /// Write, read, list and delete a probe, and report the time of each step
     Test {
-        /// The store
+        /// Name of the store
         name: String,
     },
-    /// Make the directory of a store whose disk is lost for good a store again, an empty one
+    /// Create an empty store in the place of one that was permanently lost, such as by a failed disk
     MakeAnew {
-        /// The store
+        /// Name of the store
         name: String,
     },
-    /// Encrypt with a new key from now on; what is there stays readable by its old one
+    /// Encrypt new BLOBs with a new key; existing BLOBs stay readable with the old keys
     RotateKey {
-        /// The store
+        /// Name of the store
         name: String,
     },
-    /// Let a store take new BLOBs, where a policy says so
+    /// Allow new BLOBs in a store, if a policy names it
     Activate {
-        /// The store
+        /// Name of the store
         name: String,
     },
-    /// Take a store back that a copy of this farm, restored elsewhere, has taken over; the copy can write to it no more
+    /// Take back a store that a restored copy of this farm has taken over; the copy can no longer write to it
     TakeOver {
-        /// The store
+        /// Name of the store
         name: String,
     },
-    /// Let a store take no new BLOBs; what is in it stays readable
+    /// Refuse new BLOBs in a store; existing BLOBs stay readable
     ReadOnly {
-        /// The store
+        /// Name of the store
         name: String,
     },
-    /// Let a store take no new BLOBs, and move what is in it to another one
+    /// Refuse new BLOBs in a store and move its BLOBs to another store
     Drain {
-        /// The store
+        /// Name of the store
         name: String,
-        /// Where to; the active store of each content database when absent
+        /// Target store [default: the active store of each content database]
         #[arg(long, value_name = "STORE")]
         to: Option<String>,
-        /// Bytes a second, such as 20M; as fast as it goes when absent
+        /// Limit in bytes per second, such as 20M [default: no limit]
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         rate: Option<u64>,
-        /// Leave the moving to a server of the farm
+        /// Let a server of the farm move the BLOBs in the background
         #[arg(long)]
         background: bool,
     },
-    /// Make the farm forget a store that no document needs any more; its bytes stay where they are
+    /// Remove a store that no document needs from the farm; its bytes are not deleted
     Remove {
-        /// The store
+        /// Name of the store
         name: String,
-        /// Also when BLOBs are in it that nothing refers to
+        /// Remove the store even if it holds unreferenced BLOBs
         #[arg(long)]
         force: bool,
     },
@@ -97,28 +97,28 @@ pub enum Action {
 
 #[derive(Args)]
 pub struct Add {
-    /// What to call it
+    /// Name, as shown in lists
     name: String,
-    /// Kind of store: directory, s3, azure or gcs
+    /// Provider: directory, s3, azure or gcs
     #[arg(long)]
     kind: String,
-    /// Where it is: a directory (relative to the data directory), or a bucket and perhaps a prefix (bucket/prefix)
+    /// Location: a directory (relative to the data directory), or a bucket with an optional prefix (bucket/prefix)
     #[arg(long, visible_alias = "path", visible_alias = "bucket", value_name = "PLACE")]
     location: String,
-    /// Encrypt BLOBs before they are stored, with a key that the farm makes and keeps
+    /// Encrypt BLOBs before storing them, with a key that the farm generates and keeps
     #[arg(long)]
     encrypt: bool,
     #[command(flatten)]
     settings: Settings,
 }
 
-/// Settings of a store's provider.
+/// Settings and credentials of a store's provider.
 #[derive(Args)]
 pub struct Settings {
-    /// A setting of the provider, such as endpoint=https://minio.example:9000; an empty value removes it. May be given again
+    /// Provider setting, such as endpoint=https://minio.example:9000; an empty value removes it; may be repeated
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
     settings: Vec<(String, String)>,
-    /// A credential or key, such as key_id=... or secret=...; - reads the value from the standard input. May be given again
+    /// Credential or key, such as key_id=... or secret=...; the value - reads it from standard input; may be repeated
     #[arg(long = "secret", value_name = "NAME=VALUE", value_parser = pair)]
     secrets: Vec<(String, String)>,
 }
@@ -141,7 +141,7 @@ impl Settings {
     }
 }
 
-/// Does what was asked with the farm's stores.
+/// Runs an action on the farm's stores.
 pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Shown> {
     match action {
         Action::List => list(session).await,

@@ -1,4 +1,5 @@
-//! What `migrate`, `collect`, `check` and `drain` share: a job that is run here with a progress bar, or left to a server.
+//! Shared code of `migrate`, `collect`, `check` and `drain`: runs a job in this process with a progress bar, or leaves
+//! it to a server.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,12 +15,12 @@ use crate::commands::output::{table, time};
 use crate::commands::progress::{new_bar, pace, shows_progress};
 use crate::commands::verdict::{Shown, Verdict};
 
-/// Errors of a job that are shown.
+/// Maximum number of job errors shown.
 const SHOWN: usize = 20;
-/// Errors of a job that are read at once.
+/// Job errors read per page.
 const PAGE: usize = 1_000;
 
-/// Runs a job to its end, or leaves it to a server.
+/// Runs a job to its end, or leaves it to a server of the farm.
 pub async fn run(session: &Session, work: Work, background: bool, as_json: bool) -> Result<Shown> {
     if background {
         let job = session.start_job(work).await?;
@@ -33,13 +34,13 @@ pub async fn run(session: &Session, work: Work, background: bool, as_json: bool)
     ended(session, &job).await
 }
 
-/// Runs a job to its end.
+/// Runs a job to its end in this process.
 pub async fn here(session: &Session, work: Work, as_json: bool) -> Result<Job> {
     let watch = watcher(as_json);
     jobs::run_here(session, work, &watch.0).await
 }
 
-/// How a job ended, with what it could not do.
+/// The outcome of a job, with its errors and advice.
 pub async fn ended(session: &Session, job: &Job) -> Result<Shown> {
     let errors = session.job_errors(job.id, "", SHOWN).await?;
     let mut text =
@@ -60,7 +61,7 @@ pub async fn ended(session: &Session, job: &Job) -> Result<Shown> {
     Ok((value, text, outcome(job)))
 }
 
-/// How a job ended, for whoever does not list the BLOBs that it found missing or damaged.
+/// The outcome of a job. Points to `strongroom blobs faults`, for callers that do not list the faulty BLOBs themselves.
 pub async fn ended_alone(session: &Session, job: &Job) -> Result<Shown> {
     let (value, mut text, verdict) = ended(session, job).await?;
     let faults = job.figures.results.get("faults").copied().unwrap_or(0);
@@ -70,21 +71,21 @@ pub async fn ended_alone(session: &Session, job: &Job) -> Result<Shown> {
     Ok((value, text, verdict))
 }
 
-/// What the errors of a job are about.
+/// Summary of a job's errors.
 #[derive(Default)]
 struct About {
-    /// Databases that were left out.
+    /// Databases that the job skipped.
     databases: Vec<String>,
-    /// Whether one of these only lacks changes.
+    /// True if a skipped database only lacks acknowledged changes.
     lacks_changes: bool,
-    /// Whether there is what may be there later.
+    /// True if an error may be gone when the job is resumed.
     passing: bool,
-    /// Whether there is a BLOB that is missing or damaged.
+    /// True if a BLOB is recorded as missing or damaged.
     mending: bool,
 }
 
 impl About {
-    /// Looks at all errors of a job, page by page.
+    /// Reads all errors of a job, page by page.
     async fn of(session: &Session, job: &Job) -> Result<Self> {
         let (mut about, mut after) = (Self::default(), String::new());
         let mut lost: Option<HashSet<Digest>> = None;
@@ -106,7 +107,7 @@ impl About {
                         unknown.insert(on_record(session, None).await?.iter().map(|fault| fault.digest).collect())
                     }
                 };
-                // Of so many that not all were read, any may be on record.
+                // If `lost` reached its limit, not all faults were read, and any digest may be recorded.
                 let is_lost = lost.contains(&digest) || lost.len() >= LISTED;
                 (about.passing, about.mending) = (about.passing || !is_lost, about.mending || is_lost);
             }
@@ -118,7 +119,7 @@ impl About {
     }
 }
 
-/// What helps with the errors of a job.
+/// Advice on the errors of a job.
 async fn advice(session: &Session, job: &Job) -> Result<String> {
     let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
     let about = About::of(session, job).await?;
@@ -142,7 +143,7 @@ async fn advice(session: &Session, job: &Job) -> Result<String> {
     Ok(if text.is_empty() { text } else { format!("\n{text}") })
 }
 
-/// Says how damaged databases come back; each by its name where all that were left out are damaged.
+/// Advice on restoring damaged databases. Names each database if all skipped ones are damaged.
 fn damaged_databases(directory: &Path, about: &About, all_damaged: bool) -> String {
     let mut text = "Look first whether the disk of a database that cannot be read is in order.\n".to_owned();
     if about.lacks_changes {
@@ -159,7 +160,8 @@ fn damaged_databases(directory: &Path, about: &About, all_damaged: bool) -> Stri
     text
 }
 
-/// A check is as good as what it found; one that could not look at everything has its own status.
+/// The verdict of a job. Faults that a job found make it bad; a check that is otherwise clean but could not check
+/// everything is incomplete.
 fn outcome(job: &Job) -> Verdict {
     let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
     let faults = of("faults") + of("databases_damaged");
@@ -175,7 +177,7 @@ fn capital(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A job for programs.
+/// A job as JSON.
 pub fn job_json(job: &Job) -> Value {
     let Figures { phase, total_items, total_bytes, items, bytes, failed, seconds, results, .. } = &job.figures;
     json!({
@@ -198,7 +200,8 @@ pub fn job_json(job: &Job) -> Value {
     })
 }
 
-/// Shows a job's figures on a bar, if somebody looks; the bar goes when the second part is dropped.
+/// Returns a listener that shows a job's figures on a progress bar if a person is watching, and a guard that clears the
+/// bar when dropped.
 pub fn watcher(as_json: bool) -> (impl Fn(&Figures) + Send + Sync, Finish) {
     let bar = shows_progress(as_json).then(new_bar);
     let finish = Finish(bar.clone());
@@ -214,7 +217,7 @@ pub fn watcher(as_json: bool) -> (impl Fn(&Figures) + Send + Sync, Finish) {
     (watch, finish)
 }
 
-/// Clears a bar when it is dropped.
+/// Guard that clears a progress bar when dropped.
 pub struct Finish(Option<indicatif::ProgressBar>);
 
 impl Drop for Finish {

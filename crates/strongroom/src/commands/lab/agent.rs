@@ -8,16 +8,16 @@ use model::{Error, Result};
 
 use super::failure::said;
 
-/// Shortest word that strangers do not guess.
+/// Minimum length of the agent token, in bytes; shorter ones could be guessed.
 const SHORTEST: usize = 16;
 
-/// Where to wait for orders.
+/// Arguments of `strongroom lab agent`.
 #[derive(Args)]
 pub struct Agent {
-    /// Address and port; other machines reach only one that is not of this machine alone
+    /// Address and port to listen on; a loopback address is reachable from this machine only
     #[arg(long, default_value = "127.0.0.1:8099")]
     listen: SocketAddr,
-    /// The word that whoever leads a run must know, 16 characters or more
+    /// Shared secret that `strongroom lab run` must send, 16 characters or more
     #[arg(long, env = "STRONGROOM_LAB_TOKEN", hide_env_values = true, value_name = "WORD")]
     token: Option<String>,
 }

@@ -10,13 +10,13 @@ use serde_json::json;
 use super::failure::said;
 use crate::commands::output::show;
 
-/// Which results.
+/// The two results to compare.
 #[derive(Args)]
 pub struct Compare {
-    /// The JSON file of the first result
+    /// JSON file of the first result
     #[arg(value_name = "A.json")]
     first: PathBuf,
-    /// The JSON file of the second result
+    /// JSON file of the second result
     #[arg(value_name = "B.json")]
     second: PathBuf,
     /// Print JSON

@@ -11,16 +11,17 @@ use super::failure::said;
 use super::live::Live;
 use crate::commands::output::show;
 
-/// Whose corpus, where to.
+/// Plan and destination of the corpus.
 #[derive(Args)]
 pub struct Corpus {
-    /// A file, or the name of a plan that comes with the program
+    /// Plan file, or the name of a built-in plan
     #[arg(value_name = "PLAN.toml")]
     plan: String,
-    /// The folder that takes it: a folder for each library. What is there already stays, so that one that was interrupted goes on
+    /// Destination directory, with one folder for each library; existing documents are kept, so that an interrupted run
+    /// continues
     #[arg(long, value_name = "DIR")]
     folder: PathBuf,
-    /// The share of the plan's corpus
+    /// Fraction of the plan's corpus to use
     #[arg(long)]
     scale: Option<f64>,
     /// Print JSON

@@ -1,8 +1,9 @@
-//! Failures of the lab, as commands report them.
+//! Conversion of lab errors into errors of commands.
 
 use model::Error;
 
-/// What the lab could not do, as commands say it: line by line, since a target's own words may be in it.
+/// Converts a lab error. The message may contain text from the target, so each of its lines is stripped of control
+/// characters.
 pub fn said(error: &lab::Error) -> Error {
     let lines: Vec<String> = error.to_string().lines().map(lab::report::plain).collect();
     Error::invalid(lines.join("\n"))

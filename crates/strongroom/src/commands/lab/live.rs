@@ -1,4 +1,4 @@
-//! What a person sees in the terminal while a run goes on.
+//! Live progress of a run in the terminal.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use lab::{Event, Window};
 
 use crate::commands::progress::shows_progress;
 
-/// A line that follows a run; nothing where nobody looks. What must be known is said in any case.
+/// A progress line for a run. Without a terminal no line is shown; important events are printed in any case.
 pub struct Live {
     bar: Option<ProgressBar>,
 }
 
 impl Live {
-    /// The view of a run.
+    /// Creates the progress line, hidden if `json` is set or standard error is not a terminal.
     pub fn new(json: bool) -> Self {
         let bar = shows_progress(json).then(|| ProgressBar::new(1));
         if let Some(bar) = &bar
-            // The template is a constant without unknown parts.
+            // The template is a constant without unknown placeholders.
             && let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3}%  {msg}")
         {
             bar.set_style(style);
@@ -26,7 +26,7 @@ impl Live {
         Self { bar }
     }
 
-    /// Takes what happened.
+    /// Processes an event of the run.
     pub fn take(&mut self, event: Event) {
         if let Event::Lost(why) | Event::Left(why) | Event::Unwatched(why) = &event {
             match &self.bar {
@@ -56,7 +56,7 @@ impl Live {
         }
     }
 
-    /// Takes the line away.
+    /// Removes the progress line.
     pub fn end(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();

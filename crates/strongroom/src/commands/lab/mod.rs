@@ -1,4 +1,4 @@
-//! `strongroom lab`: sends the load of a plan to a document server and judges the answers. One file for each action.
+//! `strongroom lab`: sends the load of a plan to a document server and judges the responses. One file for each action.
 
 mod agent;
 mod compare;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use model::Result;
 
-/// What the lab does.
+/// Arguments of `strongroom lab`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -25,21 +25,22 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Run a plan against a server; exit status 1 when a threshold does not hold or the figures are not valid
+    /// Run a plan against a server; exit status 1 if a threshold is not met or the figures are not valid
     Run(run::Run),
-    /// Run the workload of a paper with documents in the database and external in turn, and print its figures beside ours
+    /// Run a paper's workload, first with documents in the database and then with external BLOBs, and compare its
+    /// figures with ours
     Paper(paper::Paper),
-    /// Run a plan at rising levels and say how much the server takes
+    /// Run a plan at rising load levels and report the server's capacity
     Sweep(sweep::Sweep),
-    /// Compare two results and say which differences chance does not explain
+    /// Compare two results and report the differences that are not due to chance
     Compare(compare::Compare),
-    /// Write the corpus of a plan to a folder, for `strongroom import`
+    /// Write a plan's corpus to a directory, for `strongroom import`
     Corpus(corpus::Corpus),
-    /// Send load from this machine for runs that are led from another
+    /// Generate load from this machine for runs controlled by another
     Agent(agent::Agent),
-    /// List the plans that come with the program, or print one
+    /// List the built-in plans, or print one
     Plans(plans::Plans),
-    /// List the operations that plans may ask for
+    /// List the operations that plans can use
     Operations(plans::Operations),
 }
 

@@ -1,5 +1,5 @@
-//! `strongroom lab paper`: the same workload on a farm that keeps its documents in the database, and on one that keeps them
-//! outside; each served by a process of its own from a scratch directory.
+//! `strongroom lab paper`: runs the same workload on a farm that keeps its documents in the database and on one that
+//! keeps them in an external BLOB store. Each farm is served by its own process from a scratch directory.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -18,31 +18,32 @@ use crate::commands::output::show;
 
 /// Documents smaller than this stay in the database, as in the papers.
 const MINIMUM: &str = "1k";
-/// How much lower the priority of its server is than that of the lab: 10 of 19.
+/// Nice value by which the server's priority is lowered below the lab's: 10 of 19.
 const NICE: i32 = 10;
-/// Characters of the password of a scratch farm.
+/// Password length of a scratch farm, in characters.
 const PASSWORD: usize = 32;
 
-/// Which paper, how large.
+/// Arguments of `strongroom lab paper`.
 #[derive(Args)]
 pub struct Paper {
-    /// rbs-2010, ebs-2007, rbs-2010-sp1, dms-2012 or web-tuning
+    /// Paper: rbs-2010, ebs-2007, rbs-2010-sp1, dms-2012 or web-tuning
     #[arg(value_name = "NAME")]
     name: String,
-    /// The share of the paper's corpus; 0.001 of a terabyte is a gigabyte
+    /// Fraction of the paper's corpus to use; 0.001 of a terabyte is a gigabyte
     #[arg(long, default_value_t = 0.001)]
     scale: f64,
-    /// Virtual users, instead of the paper's
+    /// Number of virtual users [default: the paper's]
     #[arg(long)]
     users: Option<u32>,
-    /// Seconds that are counted in each phase, instead of the plans' own
+    /// Measured seconds in each phase [default: those of the plans]
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// Where the scratch farms are made; each needs room for the whole corpus. Removed at the end
+    /// Directory for the scratch farms, each of which needs space for the whole corpus; they are removed at the end
+    /// [default: the system's directory for temporary files]
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
-    /// Two empty PostgreSQL databases, which take the content of the farm with documents in the database and of the external one; SQLite
-    /// when absent. Each is emptied again when its farm is done
+    /// Two empty PostgreSQL databases for content: one for the farm with documents in the database, one for the farm
+    /// with external BLOBs; both are emptied afterwards [default: SQLite]
     #[arg(long, value_name = "postgres://...,postgres://...", value_delimiter = ',')]
     postgresql: Vec<String>,
     /// Directory for the results
@@ -93,12 +94,12 @@ impl Paper {
         if self.postgresql.is_empty() { "SQLite" } else { "PostgreSQL" }
     }
 
-    /// Results on the two engines lie beside each other.
+    /// File name suffix that keeps the results of the two engines apart in one directory.
     fn ending(&self) -> &'static str {
         if self.postgresql.is_empty() { "" } else { "-postgresql" }
     }
 
-    /// All phases in one configuration.
+    /// Runs all phases in one configuration.
     async fn phases(&self, paper: &Described, on: &Configuration<'_>, stop: &lab::Stop) -> Result<Vec<Phase>> {
         let mut phases = Vec::new();
         for phase in &paper.phases {
@@ -110,7 +111,7 @@ impl Paper {
         Ok(phases)
     }
 
-    /// A phase on a new farm, so that it neither finds what the one before it left nor needs the room for it.
+    /// Runs a phase on a new farm, so that the phase neither sees data of the previous one nor needs disk space for it.
     async fn phase(&self, phase: &str, on: &Configuration<'_>, stop: &lab::Stop) -> Result<Phase> {
         eprintln!("{phase}, documents in the store \"{}\"", on.store);
         let data = on.scratch.join(on.store);
@@ -141,29 +142,29 @@ impl Paper {
             lab::report::save(&result, &self.out, &file_name(&result.label)).map_err(|error| said(&error))?;
         }
         server.stop();
-        // Room that is kept back for a full disk is no content.
+        // Disk space reserved for the case of a full disk is not content.
         let mut database = bytes_below(&data.join("databases"), &|name| !name.ends_with("-reserve"));
         if let Some(of) = on.postgresql {
             database = size_of(of)?;
-            // All that is in it came from this farm: it was empty before.
+            // The database was empty before, so all its content came from this farm.
             psql(of, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")?;
         }
         let store = bytes_below(&data.join("blobs"), &|_| true);
-        // The next farm is new and needs the room.
+        // The next farm starts empty and needs the disk space.
         let removed = std::fs::remove_dir_all(&data);
         removed.map_err(|e| Error::unavailable(format!("{} cannot be removed", data.display())).with_source(e))?;
         Ok(Phase { result, database, store })
     }
 }
 
-/// Where documents go: the store, and the database of PostgreSQL that takes the content, if one does.
+/// Storage of the documents: the store, and the PostgreSQL database for content, if one is used.
 struct Configuration<'a> {
     store: &'a str,
     postgresql: Option<&'a String>,
     scratch: &'a Path,
 }
 
-/// A scratch directory that is removed at the end, however it ends.
+/// A scratch directory that is removed when the value is dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -176,12 +177,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is in the place for temporary files.
+        // If the removal fails, the rest is left in the scratch location.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// A server of this program on a scratch farm.
+/// A server process of this program on a scratch farm.
 struct Server {
     process: Child,
     address: String,
@@ -194,7 +195,7 @@ impl Server {
         let failed = |e: std::io::Error| Error::unavailable("a server for the lab cannot be started").with_source(e);
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
         if let Some(database) = postgresql {
-            // Not as a word of the command: others can read those.
+            // Passed in the environment, since other users can read command-line arguments.
             command.env("STRONGROOM_DATABASE", database);
         }
         let mut process = command
@@ -204,12 +205,13 @@ impl Server {
             .env("STRONGROOM_LOG", "error")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            // What interrupts the lab from a terminal is not for its server, which the lab ends itself.
+            // An interrupt from the terminal must not reach the server; the lab stops the server itself.
             .process_group(0)
             .spawn()
             .map_err(failed)?;
-        // On one machine the generator comes first: what waits for a processor is then the server, as in the papers, and
-        // not the clock that measures it. Where this is refused, the result says how late the generator's timers were.
+        // On a single machine the load generator has priority. The server then waits for the processor, as in the
+        // papers, and not the clock that measures it. If the system refuses this, the result still shows how late the
+        // generator's timers were.
         let _ = rustix::process::setpriority_process(pid(&process), NICE);
         let lines = process.stdout.take().map(|stdout| BufReader::new(stdout).lines());
         let greeting = lines.into_iter().flatten().map_while(std::io::Result::ok).find_map(|line| {
@@ -226,10 +228,10 @@ impl Server {
         Ok(server)
     }
 
-    /// Ends the server as a service manager does, so that it writes back what it holds.
+    /// Stops the server with SIGTERM, as a service manager does, so that it flushes its data.
     fn stop(&mut self) {
         if let Some(id) = pid(&self.process) {
-            // A server that has ended already needs no signal.
+            // The signal fails if the server has already exited; that is harmless.
             let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
         }
         let _ = self.process.wait();
@@ -242,13 +244,13 @@ fn pid(process: &Child) -> Option<rustix::process::Pid> {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Ended already, in most cases.
+        // In most cases the process has already exited.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// Runs a command of this program on a farm.
+/// Runs a command of this program on the farm in `data`.
 fn program(data: &Path, words: &[&str]) -> Result<()> {
     let failed = |e: std::io::Error| Error::unavailable("a command for the lab cannot be started").with_source(e);
     let command = std::env::current_exe().map_err(failed)?;
@@ -261,7 +263,7 @@ fn program(data: &Path, words: &[&str]) -> Result<()> {
     Err(Error::unavailable(format!("{} on the scratch farm failed: {said}", words.join(" "))))
 }
 
-/// Refuses a database that holds something: a farm in it would be spoilt, and it is emptied at the end.
+/// Refuses a database that is not empty: the farm would damage its content, and the database is emptied at the end.
 fn check_empty(database: &str) -> Result<()> {
     let held = psql(database, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")?;
     if held == "0" {
@@ -271,13 +273,14 @@ fn check_empty(database: &str) -> Result<()> {
     Err(Error::invalid(format!("the database {name} is not empty: --postgresql takes two that hold nothing")))
 }
 
-/// Bytes of a database of PostgreSQL, as it says itself; its log belongs to the whole server.
+/// Size of a PostgreSQL database in bytes, as the server reports it. The WAL belongs to the whole server and does not
+/// count.
 fn size_of(database: &str) -> Result<u64> {
     let size = psql(database, "SELECT pg_database_size(current_database())")?;
     size.parse().map_err(|_| Error::unavailable(format!("a database does not say how large it is: {size}")))
 }
 
-/// What a database answers to a command.
+/// Runs an SQL command with `psql` and returns its output.
 fn psql(database: &str, command: &str) -> Result<String> {
     let failed = |e: std::io::Error| {
         Error::unavailable("psql, which speaks to the databases, cannot be started: install PostgreSQL's client")
@@ -292,7 +295,7 @@ fn psql(database: &str, command: &str) -> Result<String> {
     Err(Error::unavailable(format!("a database of --postgresql cannot be used: {said}")))
 }
 
-/// Bytes of the files below a directory whose names are wanted; what cannot be read counts nothing.
+/// Total bytes of the files below a directory whose names satisfy `wanted`. Unreadable entries do not count.
 fn bytes_below(directory: &Path, wanted: &dyn Fn(&str) -> bool) -> u64 {
     let mut sum = 0;
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {

@@ -9,10 +9,10 @@ use serde_json::json;
 use super::failure::said;
 use crate::commands::output::{show, table};
 
-/// Which plan.
+/// Arguments of `strongroom lab plans`.
 #[derive(Args)]
 pub struct Plans {
-    /// Print this one, to make one of your own from it
+    /// Print this plan, as a starting point for your own
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// Print JSON
@@ -39,7 +39,7 @@ impl Plans {
     }
 }
 
-/// How to list operations.
+/// Arguments of `strongroom lab operations`.
 #[derive(Args)]
 pub struct Operations {
     /// Print JSON

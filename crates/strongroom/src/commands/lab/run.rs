@@ -13,39 +13,40 @@ use super::live::Live;
 use super::target::TargetFlags;
 use crate::commands::output::show;
 
-/// Which plan, where.
+/// Arguments of `strongroom lab run`.
 #[derive(Args)]
 pub struct Run {
-    /// A file, or the name of a plan that comes with the program (see `lab plans`)
+    /// Plan file, or the name of a built-in plan (see `lab plans`)
     #[arg(value_name = "PLAN.toml")]
     plan: String,
     #[command(flatten)]
     target: TargetFlags,
-    /// Directory for the result: a page, Markdown and JSON
+    /// Directory for the result as HTML, Markdown and JSON
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What the run is called in files and comparisons; the plan's name when absent
+    /// Name of the run in files and comparisons [default: the plan's name]
     #[arg(long, value_name = "NAME")]
     label: Option<String>,
-    /// The share of the plan's corpus
+    /// Fraction of the plan's corpus to use
     #[arg(long)]
     scale: Option<f64>,
-    /// Virtual users, instead of the plan's; with steps, those of the highest, and the others in proportion
+    /// Number of virtual users [default: the plan's]; for a plan with steps the highest step gets this number and the
+    /// others scale in proportion
     #[arg(long)]
     users: Option<u32>,
-    /// Seconds that are counted, instead of the plan's; steps share them in proportion
+    /// Measured seconds [default: the plan's]; steps are scaled in proportion
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// Send the load from agents instead of this process
+    /// Generate the load from these agents instead of this process
     #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',')]
     agents: Vec<String>,
-    /// The word that the agents ask for
+    /// Shared secret of the agents
     #[arg(long, env = "STRONGROOM_LAB_TOKEN", hide_env_values = true, value_name = "WORD", default_value = "")]
     token: String,
-    /// End the run when an agent is lost, instead of going on without it
+    /// Abort the run if an agent is lost, instead of continuing without it
     #[arg(long)]
     stop_without_agent: bool,
-    /// Serve a page that follows the run, on an address of this machine such as 127.0.0.1:8098
+    /// Serve a page with live progress on a loopback address such as 127.0.0.1:8098
     #[arg(long, value_name = "ADDRESS")]
     live: Option<SocketAddr>,
     /// Print JSON
@@ -67,7 +68,7 @@ impl Run {
             lab::report::check_label(label).map_err(|error| said(&error))?;
         }
         if let Some(directory) = &self.out {
-            // Before the load, not after it: a result that has no place is lost.
+            // Checked before the load starts: a result that cannot be written is lost.
             lab::report::prepare(directory).map_err(|error| said(&error))?;
         }
         let wishes = self.target.wishes();
@@ -114,15 +115,15 @@ impl Run {
         }
         let passed = result.passed();
         show(self.json, &json!({ "passed": passed, "result": result, "files": files }), &text);
-        // What was measured is not lost with the files: on a full disk it is still said.
+        // The measurements are shown even if the files could not be written, as on a full disk.
         saved.map_err(|error| said(&error))?;
         Ok(if passed { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
 }
 
-/// A label as the name of files.
+/// Converts a label into a file name.
 pub fn file_name(label: &str) -> String {
-    // A dot at the beginning would hide it.
+    // A leading dot would make the file hidden.
     let kept = |at: usize, c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.' && at > 0;
     label.char_indices().map(|(at, c)| if kept(at, c) { c } else { '-' }).collect()
 }

@@ -13,30 +13,30 @@ use super::run::file_name;
 use super::target::TargetFlags;
 use crate::commands::output::show;
 
-/// Which plan, from where to where.
+/// Arguments of `strongroom lab sweep`.
 #[derive(Args)]
 pub struct Sweep {
-    /// A file, or the name of a plan that comes with the program
+    /// Plan file, or the name of a built-in plan
     #[arg(value_name = "PLAN.toml")]
     plan: String,
     #[command(flatten)]
     target: TargetFlags,
-    /// The first level: users, or operations each second when the plan is open
+    /// First level: users, or operations per second for an open plan
     #[arg(long, default_value_t = 10.0)]
     from: f64,
-    /// The last level
+    /// Last level
     #[arg(long, default_value_t = 640.0)]
     to: f64,
-    /// Each level is so many times the one before
+    /// Factor between one level and the next
     #[arg(long, default_value_t = 2.0)]
     factor: f64,
-    /// Seconds of each level
+    /// Seconds per level
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(4..=3600))]
     seconds: u64,
-    /// The longest 95th percentile of latency that is good enough, in milliseconds
+    /// Maximum acceptable 95th percentile of latency, in milliseconds
     #[arg(long, default_value_t = 1000.0, value_name = "MS")]
     p95: f64,
-    /// The share of the plan's corpus
+    /// Fraction of the plan's corpus to use
     #[arg(long)]
     scale: Option<f64>,
     /// Directory for the result
@@ -73,7 +73,7 @@ impl Sweep {
         let capacity = found.capacity();
         let interrupted = found.ended == lab::sweep::Ended::Interrupted;
         let text = found.markdown(&result);
-        // Before the files: on a full disk it is still said.
+        // Shown before the files are written, so that the result is not lost on a full disk.
         show(self.json, &json!({ "capacity": capacity, "levels": found.levels, "interrupted": interrupted }), &text);
         if let Some(directory) = &self.out {
             lab::report::save(&result, directory, &file_name(&result.label)).map_err(|error| said(&error))?;

@@ -1,30 +1,30 @@
-//! Flags that say where load goes and who signs in.
+//! Flags for the target of the load and the login.
 
 use clap::{Args, ValueEnum};
 
-/// Where load goes and who signs in.
+/// Target of the load and login.
 #[derive(Args)]
 pub struct TargetFlags {
-    /// Address of the server, such as http://127.0.0.1:8080; that of the plan when absent
+    /// Address of the server, such as http://127.0.0.1:8080 [default: the plan's]
     #[arg(long, value_name = "URL")]
     target: Option<String>,
-    /// Another server that should be equal to the target, such as one more of the same farm; may be given several
-    /// times. Users are spread over all, and one that differs is named
+    /// Another server that should behave like the target, such as a second server of the same farm; users are spread
+    /// over all servers, and differences are reported; may be repeated
     #[arg(long, value_name = "URL")]
     twin: Vec<String>,
-    /// What the server speaks
+    /// Protocol of the server [default: the plan's]
     #[arg(long, value_enum)]
     kind: Option<KindFlag>,
-    /// Below which path the corpus lies: a site, or for WebDAV a collection such as /dav/Documents
+    /// Path of the corpus: a site, or for WebDAV a collection such as /dav/Documents [default: the plan's]
     #[arg(long, value_name = "PATH")]
     root: Option<String>,
-    /// Who signs in
+    /// Login name
     #[arg(long)]
     user: Option<String>,
-    /// The password; better given by the environment
+    /// Password; better set in the environment
     #[arg(long, env = "STRONGROOM_LAB_PASSWORD", hide_env_values = true, requires = "user")]
     password: Option<String>,
-    /// The server is on another machine and may be put under load
+    /// Confirm that the server on another machine may be put under load
     #[arg(long)]
     yes_this_is_mine: bool,
 }
@@ -36,7 +36,7 @@ enum KindFlag {
 }
 
 impl TargetFlags {
-    /// The wishes that the flags amount to.
+    /// Converts the flags into options of a run.
     pub fn wishes(&self) -> lab::Wishes {
         let kind = self.kind.map(|kind| match kind {
             KindFlag::Strongroom => lab::Kind::Strongroom,

@@ -1,4 +1,4 @@
-//! Places of backups, documents of all sizes, and farms that are restored.
+//! Backup destinations, documents of all sizes, and restored farms.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,10 +9,10 @@ use tempfile::TempDir;
 
 use super::{Client, Farm, Server, bytes};
 
-/// In the database, in segments, and in files of their own that stream through the codec.
+/// Document sizes: in the database, in segments, and in separate files that are streamed through the codec.
 pub const SIZES: &[usize] = &[0, 300, 20_000, 150_000, 700_000, 5_000_000];
 
-/// A place for backups and farms that come from them.
+/// A scratch directory for backups and farms restored from them.
 pub struct Place {
     scratch: TempDir,
 }
@@ -31,7 +31,7 @@ impl Place {
     }
 }
 
-/// Uploads documents of all sizes; their number.
+/// Uploads documents of all sizes. Returns their number.
 pub async fn fill(client: &Client, folder: &str, count: usize) -> usize {
     for number in 0..count {
         let answer = client.put(&format!("{folder}/{number}.bin"), document(folder, number)).await.unwrap();
@@ -46,7 +46,7 @@ pub fn document(folder: &str, number: usize) -> Vec<u8> {
     bytes(seed, SIZES[number % SIZES.len()])
 }
 
-/// Requires that documents have the bytes that [`fill`] gave them.
+/// Asserts that documents have the bytes that [`fill`] gave them.
 pub async fn compare(client: &Client, folder: &str, count: usize) {
     for number in 0..count {
         let answer = client.get(&format!("{folder}/{number}.bin")).await.unwrap();
@@ -64,7 +64,7 @@ pub async fn filled(engine: Engine, count: usize) -> (Farm, Server, Client) {
     (farm, server, client)
 }
 
-/// Restores into a new directory, on new databases where they are PostgreSQL's, and checks every byte of the result.
+/// Restores into a new directory, with new databases for PostgreSQL, and checks every byte of the result.
 pub async fn restored(engine: Engine, place: &Place, source: &str, name: &str, words: &[&str]) -> Farm {
     let farm = Farm::at(place.path(name));
     let mut all: Vec<String> = ["restore", &place.text(source)].map(str::to_owned).into();
@@ -80,7 +80,7 @@ pub async fn restored(engine: Engine, place: &Place, source: &str, name: &str, w
     farm
 }
 
-/// Runs the scripts in the descriptions of the formats on a set; the directory with everything that was in it.
+/// Runs the scripts in the format descriptions on a backup set. Returns the directory with the extracted content.
 pub fn by_description(place: &Place, source: &str, set: &str) -> PathBuf {
     let run = |description: &str, arguments: &[PathBuf]| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -98,7 +98,7 @@ pub fn by_description(place: &Place, source: &str, set: &str) -> PathBuf {
     out
 }
 
-/// Identifiers of the backups in a place, oldest first.
+/// Identifiers of the backups in a destination, oldest first.
 pub fn sets(farm: &Farm, place: &str) -> Vec<String> {
     let listed = farm.json(&["backup", "list", place]);
     let ids = listed["sets"].as_array().unwrap().iter().map(|set| set["id"].as_str().unwrap().to_owned());

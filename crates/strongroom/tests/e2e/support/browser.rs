@@ -1,13 +1,13 @@
-//! A browser without scripts: pages, forms and cookies, from an address of the test's choice.
+//! A browser without scripts: pages, forms and cookies, from an address chosen by the test.
 
 use reqwest::header::{COOKIE, HOST, LOCATION, ORIGIN, SET_COOKIE};
 use reqwest::{Method, RequestBuilder, StatusCode};
 
-/// What a browser shows.
+/// A page as received by the browser.
 #[derive(Debug)]
 pub struct Page {
     pub status: StatusCode,
-    /// Where it leads, if it leads elsewhere.
+    /// Target of a redirect, otherwise empty.
     pub location: String,
     pub text: String,
 }
@@ -20,19 +20,19 @@ impl Page {
     }
 }
 
-/// A browser that goes to one server, perhaps through a proxy that tells from where.
+/// A browser for one server, optionally behind a proxy that reports the client's address.
 pub struct Browser {
     http: reqwest::Client,
     address: String,
-    /// Fields of each request that a proxy adds.
+    /// Header fields that a proxy adds to each request.
     pub fields: Vec<(String, String)>,
-    /// Scheme and host that the person typed.
+    /// Scheme and host as typed by the user.
     pub origin: String,
     cookies: Vec<(String, String)>,
 }
 
 impl Browser {
-    /// A browser at the server itself.
+    /// A browser that accesses the server directly.
     pub fn at(address: &str) -> Self {
         let builder = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
         Self {
@@ -49,7 +49,7 @@ impl Browser {
         self.cookies.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Takes over the cookies of another, as the same browser at another time.
+    /// Takes over the cookies of another instance, as the same browser at another time.
     pub fn take_cookies(&mut self, other: &Self) {
         self.cookies.clone_from(&other.cookies);
     }
@@ -65,7 +65,7 @@ impl Browser {
         self.send(request).await
     }
 
-    /// Sends a form, whose token is on this page.
+    /// Sends a form with the form token of `page`.
     pub async fn post(&mut self, page: &Page, path: &str, fields: &[(&str, &str)]) -> Page {
         let mut all = vec![("form_token", page.form_token())];
         all.extend_from_slice(fields);
@@ -76,7 +76,7 @@ impl Browser {
         self.send(request).await
     }
 
-    /// Signs in; the answer leads elsewhere when that went well.
+    /// Signs in. The response is a redirect if the sign-in succeeded.
     pub async fn sign_in(&mut self, login: &str, password: &str) -> Page {
         let form = self.get("/sign-in").await;
         self.post(&form, "/sign-in", &[("login", login), ("password", password), ("next", "/")]).await

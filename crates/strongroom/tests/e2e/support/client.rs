@@ -1,4 +1,4 @@
-//! A client of the REST surface: content by path and JSON.
+//! A client of the REST API: content by path, and JSON.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-/// A complete answer.
+/// A complete response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: StatusCode,
@@ -25,7 +25,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.text()))
     }
 
-    /// A field of the header as text; empty when there is none.
+    /// A header field as text, empty if absent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
@@ -36,7 +36,7 @@ impl Answer {
     }
 }
 
-/// Speaks to one server with one token.
+/// A client of one server with one token.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -45,15 +45,15 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the server at an address.
+    /// A client of the server at `address`.
     pub fn new(address: &str, token: &str) -> Self {
-        // No request of a test takes longer than this; one that hangs fails.
+        // No request of a test takes longer. A request that hangs fails.
         let http = reqwest::Client::builder().timeout(Duration::from_secs(60)).no_proxy().build().unwrap();
         Self { http, address: address.to_owned(), token: token.to_owned() }
     }
 
-    /// Sends a request; an error means that no complete answer came. A reading one is sent twice before that: the pool may
-    /// have taken a connection that the server was just closing.
+    /// Sends a request. An error means that no complete response arrived. A GET request is sent a second time before
+    /// that, since the pool may have used a connection that the server was just closing.
     pub async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Answer, reqwest::Error> {
         let is_read = method == Method::GET;
         let request = self.http.request(method, format!("{}{path}", self.address)).bearer_auth(&self.token).body(body);
@@ -65,7 +65,7 @@ impl Client {
         Answer::read(answer).await
     }
 
-    /// Sends a request with header fields of its own.
+    /// Sends a request with additional header fields.
     pub async fn send_with(
         &self,
         method: Method,
@@ -91,8 +91,8 @@ impl Client {
         Answer::read(request.json(body).send().await?).await
     }
 
-    /// Sends a request with a JSON body as the administrator, with the password: a fresh proof of who asks, which a token
-    /// never is.
+    /// Sends a request with a JSON body as the administrator, with the password. This is a fresh proof of identity,
+    /// which a token never is.
     pub async fn prove_json(
         &self,
         method: Method,
@@ -126,7 +126,7 @@ impl Client {
     }
 }
 
-/// Has the library Documents keep no old versions, so that what is replaced is dead.
+/// Disables versioning for the library Documents, so that replaced content becomes unreferenced.
 pub async fn keep_no_versions(client: &Client) {
     let found = client.send(Method::GET, "/api/v1/items/by-path?path=Documents", Vec::new()).await.unwrap();
     let library: Value = serde_json::from_slice(&found.body).unwrap();

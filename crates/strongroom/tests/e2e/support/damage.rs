@@ -1,4 +1,4 @@
-//! What happens to the files of a store behind the server's back.
+//! Damage to the files of a store behind the server's back.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Farm, files_below};
 
-/// The file below a directory that holds these bytes, and where in it they begin.
+/// The file below a directory that holds these bytes, and their offset in it.
 pub fn file_with(directory: &Path, content: &[u8]) -> (PathBuf, usize) {
     for path in files_below(directory) {
         let found = std::fs::read(&path).unwrap();
@@ -27,7 +27,7 @@ pub fn damage(directory: &Path, content: &[u8]) {
     std::fs::write(&path, found).unwrap();
 }
 
-/// The faults on record, once there are so many: what somebody could not read is asked for again first.
+/// The recorded faults, once there are at least `count`. The server first retries a failed read.
 pub async fn recorded(farm: &Farm, count: usize) -> Value {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
@@ -36,7 +36,7 @@ pub async fn recorded(farm: &Farm, count: usize) -> Value {
             return faults;
         }
         assert!(Instant::now() < deadline, "there are no {count} faults on record: {faults:#}");
-        // sleep: a fault is put on record beside the request that met it, and nothing tells of that
+        // sleep: polled, since a fault is recorded in parallel with the request that met it, without a notification
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

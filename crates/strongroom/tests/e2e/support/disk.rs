@@ -1,5 +1,5 @@
 //! Scratch file systems: a small tmpfs, or an ext4 or xfs image on a loop device, that can be filled, made read-only or
-//! cut off. Mounting needs root, or sudo without a password; a machine that allows neither fails the test.
+//! shut down. Mounting needs root or sudo without a password; otherwise the test fails.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// Runs a program as root; fails the test with what it said when it fails.
+/// Runs a program as root. Panics with its output if it fails.
 fn run(program: &str, words: &[&str]) {
     said_by(program, words);
 }
@@ -33,7 +33,7 @@ fn attempt(program: &str, words: &[&str]) -> Result<String, String> {
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
-/// A mounted scratch file system; unmounted when it is dropped.
+/// A mounted scratch file system, unmounted when dropped.
 pub struct Disk {
     scratch: TempDir,
     options: &'static str,
@@ -41,7 +41,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// A tmpfs of so many megabytes.
+    /// A tmpfs of this many megabytes.
     pub fn tmpfs(megabytes: u32) -> Self {
         let disk = Self::prepare("", false);
         disk.mount_words(&["-t", "tmpfs", "-o", &format!("size={megabytes}m"), "tmpfs"]);
@@ -82,40 +82,41 @@ impl Disk {
         self.mount_words(&["-o", &options, self.image_path().to_str().unwrap()]);
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     pub fn path(&self) -> PathBuf {
         self.scratch.path().join("mount")
     }
 
-    /// Takes what is left of it, as another program would.
+    /// Fills the rest of the disk, as another program would.
     pub fn take_the_rest(&self, name: &str) {
         let mut file = std::fs::File::create(self.path().join(name)).unwrap();
         while file.write_all(&[1; 512]).is_ok() {}
     }
 
-    /// Mounts it anew with other options, such as `ro` or `size=64m`.
+    /// Remounts with other options, such as `ro` or `size=64m`.
     pub fn remount(&self, options: &str) {
         run("mount", &["-o", &format!("remount,{options}"), self.path().to_str().unwrap()]);
     }
 
-    /// Cuts the power: from now on nothing reaches the disk, and what was not flushed is lost.
+    /// Cuts the power: nothing reaches the disk any more, and unflushed data is lost.
     pub fn cut_power(&self) {
         run("xfs_io", &["-x", "-c", "shutdown", self.path().to_str().unwrap()]);
     }
 
-    /// Unmounts it; nothing may use it any more.
+    /// Unmounts the file system, which must not be in use any more.
     pub fn unmount(&self) {
         run("umount", &[self.path().to_str().unwrap()]);
         let deadline = Instant::now() + Duration::from_secs(30);
-        // The kernel lets go of a file system a moment after its last user; mounted before that, it would be the old one.
+        // The kernel releases a file system a moment after its last user. If it were mounted before that, it would be
+        // the old one.
         while self.image && !said_by("losetup", &["-j", self.image_path().to_str().unwrap()]).is_empty() {
             assert!(Instant::now() < deadline, "something still uses {}", self.path().display());
-            // sleep: the release of a loop device is asked for, nothing tells of it
+            // sleep: polled, since a loop device is released without a notification
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Lets this disk appear at another place.
+    /// Mounts this disk at a second mount point.
     pub fn bind(&self, place: &Path) -> Bound {
         run("mount", &["--bind", self.path().to_str().unwrap(), place.to_str().unwrap()]);
         Bound(place.to_path_buf())
@@ -124,12 +125,12 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // A test that failed may still have open files there; the mount goes when they do.
+        // A failed test may still have open files on the disk. The mount ends when they are closed.
         let _ = attempt("umount", &["-l", self.path().to_str().unwrap_or_default()]);
     }
 }
 
-/// A disk at a second place; taken away when this is dropped.
+/// A second mount point of a disk, unmounted when dropped.
 pub struct Bound(PathBuf);
 
 impl Drop for Bound {

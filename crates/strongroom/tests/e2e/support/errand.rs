@@ -1,7 +1,4 @@
-//! Commands of administrators that run beside the load of a kill loop and are themselves killed in the middle.
-//!
-//! Each may be refused, since another that was killed may still hold what it needs; none may panic, find damage, or say
-//! that it is done and not be.
+//! Administrator commands that run during the load of a kill loop and are killed themselves.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
@@ -15,19 +12,19 @@ use tempfile::TempDir;
 
 use super::{Client, Farm, Random, bytes};
 
-/// Files of the tree that is imported, and their sizes.
+/// Number of files in the imported tree, and their sizes.
 const FILES: usize = 24;
 const SIZES: &[usize] = &[0, 300, 20_000, 150_000, 400_000];
-/// How long a command may take that is not killed.
+/// Timeout for a command that is not killed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A command: what it is called here, and its words.
+/// A command: its name in this test, and its arguments.
 struct Kind {
     name: &'static str,
     words: &'static [&'static str],
 }
 
-/// `FOLDER` and `BACKUPS` stand for places of the test.
+/// `FOLDER` and `BACKUPS` are replaced by directories of the test.
 const KINDS: &[Kind] = &[
     Kind { name: "import", words: &["import", "FOLDER", "Documents/imported"] },
     Kind { name: "migrate there", words: &["blobs", "migrate", "--to", "second"] },
@@ -39,7 +36,7 @@ const KINDS: &[Kind] = &[
     Kind { name: "rebuild", words: &["site", "database", "rebuild-indexes", "main"] },
 ];
 
-/// The commands of one kill loop, with the places that they need and how often each was done.
+/// The commands of a kill loop, with their directories and the number of times that each completed.
 pub struct Errands {
     scratch: TempDir,
     done: BTreeMap<&'static str, usize>,
@@ -47,7 +44,7 @@ pub struct Errands {
     next: usize,
 }
 
-/// A command under way.
+/// A running command.
 pub struct Errand {
     kind: &'static Kind,
     child: Child,
@@ -55,7 +52,7 @@ pub struct Errand {
 }
 
 impl Errands {
-    /// Makes a second store in the farm, a tree of files to import, and the folder that takes it.
+    /// Adds a second store to the farm, and creates a directory tree to import and the target folder.
     pub async fn prepare(farm: &Farm, client: &Client) -> Self {
         let scratch = tempfile::tempdir().unwrap();
         for number in 0..FILES {
@@ -74,7 +71,7 @@ impl Errands {
         self.scratch.path().join(name).to_str().unwrap().to_owned()
     }
 
-    /// Begins the next command; all have their turn.
+    /// Starts the next command, in rotation.
     pub fn begin(&mut self, farm: &Farm) -> Errand {
         let kind = &KINDS[self.next % KINDS.len()];
         self.next += 1;
@@ -98,7 +95,7 @@ impl Errands {
         Errand { kind, child: command.spawn().unwrap(), said }
     }
 
-    /// Kills a command, or waits for its end and takes note of what it said.
+    /// Kills a command, or waits until it exits and records its result.
     pub fn end(&mut self, mut errand: Errand, random: &mut Random) {
         if random.below(2) == 0 {
             errand.kill();
@@ -116,13 +113,13 @@ impl Errands {
             return;
         }
         assert!(status.code().is_some(), "{} ended with {status}: {said}", errand.kind.name);
-        // A check that was refused says so in words; one that found something lists it.
+        // A refused check is reported in words; a check with findings lists them.
         assert!(!said.contains("damaged") && !said.contains("missing"), "{}: {said}", errand.kind.name);
         self.refused.insert(errand.kind.name, said);
     }
 
-    /// Has each command come to its end on a farm that nobody kills any more, and holds what they did against what they
-    /// promise: what was imported is there, backups verify, nothing is missing after a collection.
+    /// Runs each command to completion on a farm that is no longer killed, and checks the results: imported documents
+    /// exist, backups verify, and nothing is missing after a collection.
     pub async fn finish(&mut self, farm: &Farm, client: &Client) {
         println!("done beside the load: {:?}, refused: {:?}", self.done, self.refused);
         for kind in KINDS {
@@ -136,7 +133,7 @@ impl Errands {
                     break;
                 }
                 assert!(Instant::now() < deadline, "{} is refused for good: {}", kind.name, self.refused[kind.name]);
-                // sleep: what a killed command held is let go after a time, nothing tells of it
+                // sleep: polled, since locks of a killed command expire without a notification
                 tokio::time::sleep(Duration::from_millis(500)).await;
             }
         }
@@ -153,7 +150,7 @@ impl Errands {
 
 impl Errand {
     fn kill(&mut self) {
-        // It may have ended by itself.
+        // The process may already have exited.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         self.child.wait().unwrap();
     }
@@ -168,7 +165,7 @@ impl Errand {
                 self.kill();
                 panic!("{} does not end: {}", self.kind.name, std::fs::read_to_string(&self.said).unwrap());
             }
-            // sleep: the end of a process is asked for, nothing tells of it
+            // sleep: polled, since a process exits without a notification
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -1,4 +1,4 @@
-//! Makes system calls of a running server fail or wait.
+//! Injection of failures and delays into system calls of a running server.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -6,19 +6,20 @@ use std::time::{Duration, Instant};
 
 use super::Server;
 
-/// strace on a running server, which tampers with calls of one kind.
+/// A running strace that is attached to a server and tampers with one kind of system call.
 pub struct Injector {
     strace: Child,
     log: PathBuf,
 }
 
 impl Injector {
-    /// Has calls fail, from now on, at the times that strace calls `when`; where paths are given, those on them alone.
+    /// Makes calls fail from now on, as selected by strace's `when` expression. With paths, only calls on these paths
+    /// fail.
     pub fn attach(server: &Server, calls: &str, error: &str, when: &str, paths: &[PathBuf], log: &Path) -> Self {
         Self::with(server, calls, &format!("error={error}:when={when}"), paths, log)
     }
 
-    /// Has each call on these paths wait from now on, for so long before it is made.
+    /// Delays each call on these paths from now on.
     pub fn delay(server: &Server, calls: &str, time: Duration, paths: &[PathBuf], log: &Path) -> Self {
         Self::with(server, calls, &format!("delay_enter={}", time.as_micros()), paths, log)
     }
@@ -37,22 +38,22 @@ impl Injector {
             .unwrap_or_else(|error| panic!("strace does not start: {error}"));
         let status = format!("/proc/{}/status", server.pid());
         let deadline = Instant::now() + Duration::from_secs(20);
-        // Every thread is traced before the load begins, or a fault could miss it.
+        // All threads must be traced before the load starts, or a fault could be missed.
         while !all_traced(server.pid()) {
             assert!(strace.try_wait().unwrap().is_none(), "strace may not trace the server ({status})");
             assert!(Instant::now() < deadline, "strace does not attach to the server ({status})");
-            // sleep: attaching is asked for, nothing tells of it
+            // sleep: polled, since strace attaches without a notification
             std::thread::sleep(Duration::from_millis(2));
         }
         Self { strace, log: log.to_path_buf() }
     }
 
-    /// Lets the server go and returns the calls that were made to fail.
+    /// Detaches from the server and returns the calls that failed.
     pub fn detach(mut self) -> Vec<String> {
         let pid = rustix::process::Pid::from_raw(self.strace.id() as i32).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-        // strace can wait for ever: for a thread that waits for a child which strace itself has stopped. When strace is
-        // killed, the system lets both go on.
+        // strace can wait forever for a thread that itself waits for a child stopped by strace. When strace is killed,
+        // the kernel resumes both.
         let deadline = Instant::now() + Duration::from_secs(5);
         while self.strace.try_wait().unwrap().is_none() {
             if Instant::now() > deadline {
@@ -60,7 +61,7 @@ impl Injector {
                 self.strace.wait().unwrap();
                 break;
             }
-            // sleep: the end of a process is asked for, nothing tells of it
+            // sleep: polled, since a process exits without a notification
             std::thread::sleep(Duration::from_millis(2));
         }
         let text = std::fs::read_to_string(&self.log).unwrap();

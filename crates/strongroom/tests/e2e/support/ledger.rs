@@ -1,7 +1,8 @@
-//! The acknowledgement oracle: what the server said that it keeps, noted outside of it, and compared afterwards.
+//! The acknowledgement oracle: a record, kept outside the server, of the changes that the server acknowledged, compared
+//! with its content afterwards.
 //!
-//! Each path has one writer at a time, so that its possible states are known: the last acknowledged one, or one of the
-//! changes that were asked for after it and never answered with success.
+//! Each path has one writer at a time, so its possible states are known: the last acknowledged one, or one of the
+//! changes requested after it without a successful response.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,14 +14,14 @@ use tokio::task::JoinSet;
 
 use super::{Answer, Client, Random, bytes};
 
-/// How long the load may take to be acknowledged.
+/// Timeout for changes of the load to be acknowledged.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Changes that the load makes at full speed beyond those that somebody waits for, and what each takes after that: what a
-/// test keeps stays of a size that slow machines can handle, while the load goes on.
+/// Number of changes that the load makes at full speed beyond those waited for, and the delay before each further
+/// change. This keeps the data of a test small enough for slow machines while the load continues.
 const AHEAD: u64 = 60;
 const PACE: Duration = Duration::from_secs(1);
 
-/// What a path holds: bytes of a seed and a size, or nothing.
+/// State of a path: seed and size of its bytes, or `None` if there is no document.
 type State = Option<(u64, usize)>;
 
 struct Entry {
@@ -29,7 +30,7 @@ struct Entry {
     possible: Vec<State>,
 }
 
-/// The paths of a test with what is known of each.
+/// The paths of a test, with the known and possible states of each.
 pub struct Ledger {
     writers: Vec<Arc<Mutex<Vec<Entry>>>>,
     acknowledged: Arc<AtomicU64>,
@@ -40,7 +41,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger for so many concurrent writers with so many paths each; documents have one of the sizes.
+    /// Creates a ledger for concurrent writers with a number of paths each. `sizes` are the document sizes.
     pub fn new(writers: usize, paths: usize, sizes: &'static [usize]) -> Self {
         let entry = |writer, path| Entry {
             path: format!("load/w{writer}/{path}.bin"),
@@ -59,34 +60,34 @@ impl Ledger {
         }
     }
 
-    /// How many changes were acknowledged so far.
+    /// Number of changes acknowledged so far.
     pub fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Relaxed)
     }
 
-    /// Waits until so many more changes are acknowledged.
+    /// Waits until `more` further changes are acknowledged.
     pub async fn wait_for(&self, more: u64) {
         let (goal, deadline) = (self.acknowledged() + more, Instant::now() + PATIENCE);
         self.goal.store(goal, Ordering::Relaxed);
         while self.acknowledged() < goal {
             assert!(Instant::now() < deadline, "the load stands still; refused so far: {:#?}", self.refused());
-            // sleep: the count is asked for, nothing tells of it
+            // sleep: polled, since the counter changes without a notification
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 
-    /// From now on until the next start nothing counts as acknowledged: where power is really cut, no answer comes out any
-    /// more, but a file system that is being cut off may still tell a flush that it succeeded.
+    /// Ignores all acknowledgements until the next start. In a real power cut no response is sent any more, but a file
+    /// system that is being shut down may still report a successful flush.
     pub fn distrust(&self) {
         self.distrust.store(true, Ordering::SeqCst);
     }
 
-    /// The changes that were answered with an error since the last call: status and text.
+    /// The error responses to changes since the last call: status and text.
     pub fn refused(&self) -> Vec<String> {
         std::mem::take(&mut self.refused.lock().unwrap())
     }
 
-    /// Uploads, replaces and deletes with all writers at once until told to stop, or until the server is gone.
+    /// Uploads, replaces and deletes documents with all writers concurrently until `stop` is set or the server is gone.
     pub fn load(&self, client: &Client, random: &mut Random, stop: &Arc<AtomicBool>) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         for writer in &self.writers {
@@ -99,7 +100,7 @@ impl Ledger {
                 let mut entries = writer.lock().await;
                 while !stop.load(Ordering::Relaxed) {
                     if acknowledged.load(Ordering::Relaxed) > goal.load(Ordering::Relaxed) + AHEAD {
-                        // sleep: the pace of a load that nobody waits for
+                        // sleep: the pace of the load while no test waits for it
                         tokio::time::sleep(PACE).await;
                     }
                     let at = random.below(entries.len() as u64) as usize;
@@ -114,9 +115,9 @@ impl Ledger {
         tasks
     }
 
-    /// Does so many changes, one after the other.
+    /// Makes `count` changes in sequence.
     ///
-    /// Goes on after an error answer; ends early when the server is gone.
+    /// Continues after an error response, and returns early if the server is gone.
     pub async fn changes(&self, client: &Client, random: &mut Random, count: usize) {
         for _ in 0..count {
             let writer = random.below(self.writers.len() as u64) as usize;
@@ -130,9 +131,9 @@ impl Ledger {
         }
     }
 
-    /// Reads every path: each holds what was acknowledged, or, whole, what was asked for after that and not answered with
-    /// success. On a server that was started since, what is found is what must be found from now on; on one that still
-    /// runs, a change whose outcome is unknown may also come to light later.
+    /// Reads every path. Each must hold the acknowledged state, or completely the state of a later change without a
+    /// successful response. On a restarted server the found state must be found from now on. On a server that is still
+    /// running, a change with unknown outcome may also become visible later.
     pub async fn verify(&self, client: &Client, restarted: bool) {
         self.distrust.store(false, Ordering::SeqCst);
         for writer in &self.writers {
@@ -166,7 +167,8 @@ fn holds(state: &State, answer: &Answer) -> bool {
     }
 }
 
-/// Asks for one change of a path: None when it was acknowledged, else the answer; an error when none came.
+/// Requests one change of a path. Returns `None` if it was acknowledged, otherwise the error response. An error means
+/// that no response arrived.
 async fn change(
     entry: &mut Entry,
     client: &Client,
@@ -178,7 +180,7 @@ async fn change(
     let wanted = if exists && random.below(4) == 0 {
         None
     } else {
-        // Some contents come again and again, under several names and from several writers at once.
+        // Some contents occur repeatedly, under several names and from several writers at once.
         let seed = if random.below(4) == 0 { random.below(8) } else { random.next() };
         Some((seed, sizes[random.below(sizes.len() as u64) as usize]))
     };
@@ -193,10 +195,10 @@ async fn change(
     if answer.status.is_success() {
         entry.acknowledged = wanted;
         entry.possible.clear();
-        // What was acknowledged is seen by the next read.
+        // An acknowledged change is visible to the next read.
         if random.below(8) == 0 {
             let read = client.get(&entry.path).await?;
-            // A server that is being killed, or whose disk is gone, may refuse; it may not deliver anything else.
+            // A server that is being killed, or whose disk is gone, may refuse, but must not deliver anything else.
             assert!(
                 holds(&wanted, &read) || read.status.is_server_error(),
                 "{}: acknowledged {wanted:?}, then read {} with {} bytes",

@@ -1,4 +1,4 @@
-//! The rig of the end-to-end tests: servers as processes, a client, the acknowledgement oracle, scratch disks.
+//! Support code for the end-to-end tests: server processes, clients, the acknowledgement oracle and scratch disks.
 
 pub mod backups;
 mod browser;
@@ -27,19 +27,19 @@ pub use server::{Farm, PASSWORD, Refusal, Server, empty, files_below};
 pub use signed_in::SignedIn;
 pub use worker::{Ground, Trouble, Worker};
 
-/// Numbers that look random, from a seed that a failing test prints.
+/// Pseudo-random numbers from a seed that a failing test prints.
 #[derive(Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of a seed.
+    /// Creates the sequence for a seed.
     pub fn seeded(seed: u64) -> Self {
         let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         random.next();
         random
     }
 
-    /// A seed from the clock, printed so that a failure can be looked into.
+    /// Creates a sequence with a seed from the clock. The seed is printed, so that a failure can be reproduced.
     pub fn fresh() -> Self {
         let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
         let seed = clock.as_nanos() as u64;
@@ -61,7 +61,7 @@ impl Random {
     }
 }
 
-/// Bytes that a seed and a size determine, and that nothing compresses.
+/// Incompressible bytes, determined by a seed and a size.
 pub fn bytes(seed: u64, size: usize) -> Vec<u8> {
     let mut random = Random::seeded(seed.wrapping_add(size as u64));
     let mut bytes = Vec::with_capacity(size + 8);

@@ -1,10 +1,10 @@
-//! Processes, as the system tells of them.
+//! Information about processes from `/proc`.
 
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Whether a process is there. One that has ended and was not yet taken note of is not.
+/// Returns whether a process exists. A zombie does not count.
 pub fn is_there(id: u32) -> bool {
     stat(id).is_some_and(|(state, _)| state != "Z")
 }
@@ -16,7 +16,7 @@ fn stat(id: u32) -> Option<(String, u32)> {
     Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
 }
 
-/// The children of a process that open documents for it.
+/// Child processes of a server that read documents.
 pub fn readers(server: u32) -> Vec<u32> {
     let ids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let is_reader = |id: &u32| {
@@ -27,21 +27,21 @@ pub fn readers(server: u32) -> Vec<u32> {
     ids.filter(is_reader).collect()
 }
 
-/// A figure of a process in KiB, such as `VmHWM`, the most memory that it had; 0 when it is gone.
+/// A memory figure of a process in KiB, such as `VmHWM` for the peak, or 0 if the process is gone.
 pub fn memory(id: u32, figure: &str) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(':'));
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
 
-/// What the system says of a process under a name, such as `Seccomp`; none when it is gone.
+/// A field of `/proc/PID/status`, such as `Seccomp`, or `None` if the process is gone.
 pub fn status(id: u32, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     Some(line.trim().to_owned())
 }
 
-/// Whether a process is gone or leaves a signal to the system.
+/// Returns whether a process is gone or has no handler for a signal.
 pub fn handles_no_longer(id: u32, signal: Signal) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
@@ -53,7 +53,7 @@ pub fn send(id: u32, signal: Signal) {
     let _ = kill_process(Pid::from_raw(id.cast_signed()).unwrap(), signal);
 }
 
-/// Waits until something is found.
+/// Waits until `find` returns a value.
 pub async fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
@@ -61,7 +61,7 @@ pub async fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
             return found;
         }
         assert!(Instant::now() < deadline, "waited in vain for {what}");
-        // sleep: processes tell nobody of themselves
+        // sleep: polled, since processes change without a notification
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

@@ -1,4 +1,4 @@
-//! A farm of a test's own, and the server process on it.
+//! A private farm for a test, and its server process.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
@@ -17,45 +17,46 @@ use tempfile::TempDir;
 use super::Client;
 use super::watch::Watched;
 
-/// How long a server may take to become ready, or a command to end, on a slow and busy machine.
+/// Timeout for a server to become ready, or for a command to end, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// The program that is tested.
+/// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_strongroom");
 /// The administrator's password in every test.
 pub const PASSWORD: &str = "correct horse battery";
 
-/// A data directory, and what the server on it is told.
+/// A data directory, and the arguments of its server.
 pub struct Farm {
     _watched: Watched,
     _scratch: Option<TempDir>,
-    /// The data directory.
+    /// Data directory.
     pub data: PathBuf,
     arguments: Vec<String>,
-    /// The file that takes the log of servers; the test keeps it when there is none.
+    /// File for the servers' log. If `None`, the log is kept in memory.
     pub log: Option<PathBuf>,
-    /// A program, with its first words, that servers and commands are run by: one that makes calls fail, or changes the time.
+    /// Command prefix under which servers and commands run, such as a program that makes calls fail or changes the
+    /// time.
     pub under: Vec<String>,
-    /// The program that serves.
+    /// The program that runs as the server.
     pub program: PathBuf,
 }
 
-/// A server or command that ended by itself: its status and all that it said.
+/// A server or command that ended by itself: its exit status and all its output.
 #[derive(Debug)]
 pub struct Refusal {
     pub status: ExitStatus,
     pub said: String,
 }
 
-/// A running server; ended with SIGKILL when it is dropped. What it said is shown when the test fails.
+/// A running server, killed when dropped. Its output is shown if the test fails.
 pub struct Server {
     child: Child,
     log: Arc<Mutex<Vec<String>>>,
-    /// Such as `http://127.0.0.1:40123`.
+    /// Base URL, such as `http://127.0.0.1:40123`.
     pub address: String,
 }
 
 impl Farm {
-    /// A new farm in a directory of its own, with its databases on the engine.
+    /// A new farm in its own directory, with its databases on this engine.
     pub async fn on(engine: Engine) -> Self {
         if engine == Engine::Postgres {
             let (content, configuration) =
@@ -65,12 +66,13 @@ impl Farm {
         Self::in_scratch(&[])
     }
 
-    /// A new farm in a directory of its own, with its content and its configuration in these databases of PostgreSQL.
+    /// A new farm in its own directory, with its content and configuration in these PostgreSQL databases.
     pub fn with_databases(content: &str, configuration: &str) -> Self {
         Self::in_scratch(&["--database", content, "--configuration-database", configuration])
     }
 
-    /// A new farm in a directory of its own, with its content in this database of PostgreSQL and its configuration in a file.
+    /// A new farm in its own directory, with its content in this PostgreSQL database and its configuration in a SQLite
+    /// file.
     pub fn with_content(content: &str) -> Self {
         Self::in_scratch(&["--database", content])
     }
@@ -83,7 +85,7 @@ impl Farm {
         farm
     }
 
-    /// A new farm on SQLite in a directory of the caller's choice.
+    /// A new farm on SQLite in the given directory.
     pub fn at(data: impl Into<PathBuf>) -> Self {
         Self {
             _watched: Watched::new(),
@@ -97,7 +99,7 @@ impl Farm {
     }
 
     fn command(&self) -> Command {
-        // Without its test, a server ends too.
+        // The server is killed if the test process ends.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--"]).args(&self.under).arg(&self.program);
         command.args(["serve", "--data"]);
@@ -107,7 +109,7 @@ impl Farm {
         command
     }
 
-    /// Starts a server and does not wait for it.
+    /// Starts a server without waiting for it.
     pub fn spawn(&self) -> Server {
         let mut command = self.command();
         if let Some(path) = &self.log {
@@ -120,13 +122,13 @@ impl Farm {
         Server { child, log, address: String::new() }
     }
 
-    /// Starts a server and waits until it is ready, or says how it ended instead.
+    /// Starts a server and waits until it is ready. Returns a [`Refusal`] if it ends instead.
     pub fn try_start(&self) -> Result<Server, Refusal> {
         let mut server = self.spawn();
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = server.child.try_wait().unwrap() {
-                // The pipes are read to their end before the last words can be complete.
+                // The output is complete only once both pipes have been read to their end.
                 let said = server.last_words();
                 return Err(Refusal { status, said });
             }
@@ -134,7 +136,7 @@ impl Farm {
                 return Ok(server);
             }
             assert!(Instant::now() < deadline, "the server does not become ready:\n{}", server.said());
-            // sleep: readiness is asked for, nothing tells of it
+            // sleep: polled, since readiness changes without a notification
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -144,7 +146,7 @@ impl Farm {
         self.try_start().unwrap_or_else(|refusal| panic!("the server ended with {}:\n{}", refusal.status, refusal.said))
     }
 
-    /// Runs another command of the program on the data directory; the words come before `--data`.
+    /// Runs another command of the program on the data directory. `words` precede `--data`.
     pub fn run(&self, words: &[&str]) -> Result<String, Refusal> {
         let program = [env!("CARGO_BIN_EXE_strongroom").to_owned()];
         let mut line = self.under.iter().chain(&program);
@@ -166,32 +168,33 @@ impl Farm {
         serde_json::from_str(&said).unwrap_or_else(|error| panic!("{words:?} printed no JSON ({error}):\n{said}"))
     }
 
-    /// Runs a command that prints JSON whether it finds all well or not.
+    /// Runs a command that prints JSON, whether it succeeds or not.
     pub fn json_whatever(&self, words: &[&str]) -> Value {
         let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
         let said = self.run(&words).unwrap_or_else(|refusal| refusal.said);
         serde_json::from_str(&said).unwrap_or_else(|error| panic!("{words:?} printed no JSON ({error}):\n{said}"))
     }
 
-    /// Has the program re-read every byte of the stores and follow every reference; it must find nothing wrong.
+    /// Runs `strongroom blobs check`, which re-reads every byte of the stores and follows every reference. It must find
+    /// no fault.
     pub fn check_blobs(&self) {
         let check = self.json(&["blobs", "check"]);
         assert_eq!(check["faults"].as_array().map(Vec::len), Some(0), "{check:#}");
     }
 
-    /// A token of the administrator.
+    /// Creates a token for the administrator.
     pub fn token(&self) -> String {
         self.token_named("test")
     }
 
-    /// Another token of the administrator.
+    /// Creates another token for the administrator.
     pub fn token_named(&self, name: &str) -> String {
         let token = self.json(&["user", "token", "create", "admin", name]);
         token["secret"].as_str().unwrap_or_else(|| panic!("no secret in {token}")).to_owned()
     }
 }
 
-/// Keeps what comes from a pipe, line by line, in a thread that ends with the pipe.
+/// Collects the lines of a pipe in a thread that ends with the pipe.
 fn keep(pipe: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) {
     thread::spawn(move || {
         for line in BufReader::new(pipe).lines() {
@@ -202,27 +205,27 @@ fn keep(pipe: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) {
 }
 
 impl Server {
-    /// All that the server said so far.
+    /// All output of the server so far.
     pub fn said(&self) -> String {
         self.log.lock().unwrap().join("\n")
     }
 
     fn last_words(&mut self) -> String {
         let deadline = Instant::now() + Duration::from_secs(10);
-        // Both threads drop their share of the log at the end of their pipe.
+        // Both threads drop their reference to the log at the end of their pipe.
         while Arc::strong_count(&self.log) > 1 && Instant::now() < deadline {
-            // sleep: the threads end by themselves, nothing tells of it
+            // sleep: polled, since the threads end without a notification
             thread::sleep(Duration::from_millis(2));
         }
         self.said()
     }
 
-    /// Waits until the server says where it listens, and asks nothing.
+    /// Waits until the server reports its address, without sending a request.
     pub fn wait_until_it_listens(&mut self) {
         let deadline = Instant::now() + PATIENCE;
         while !self.listens() {
             assert!(Instant::now() < deadline, "the server does not listen:\n{}", self.said());
-            // sleep: what the server says is asked for, nothing tells of it
+            // sleep: polled, since log lines arrive without a notification
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -259,7 +262,7 @@ impl Server {
         self.child.id()
     }
 
-    /// Whether the process still runs.
+    /// Returns whether the process is still running.
     pub fn is_alive(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
@@ -269,7 +272,7 @@ impl Server {
         Client::new(&self.address, token)
     }
 
-    /// Ends the server at once, as a crash would.
+    /// Kills the server, as a crash would.
     pub fn kill(mut self) {
         self.end();
     }
@@ -281,7 +284,7 @@ impl Server {
         let _ = self.child.wait();
     }
 
-    /// Asks the server to stop and waits until it has.
+    /// Stops the server gracefully and waits until it has exited.
     pub fn stop(mut self) -> ExitStatus {
         kill_process(Pid::from_raw(self.child.id() as i32).unwrap(), Signal::TERM).unwrap();
         let deadline = Instant::now() + PATIENCE;
@@ -290,7 +293,7 @@ impl Server {
                 return status;
             }
             assert!(Instant::now() < deadline, "the server does not stop:\n{}", self.said());
-            // sleep: the end of a process is asked for, nothing tells of it
+            // sleep: polled, since a process exits without a notification
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -320,7 +323,7 @@ pub fn files_below(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Takes everything away that a directory holds.
+/// Removes all contents of a directory.
 pub fn empty(directory: &Path) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! A browser that is signed in.
+//! A signed-in browser.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use reqwest::cookie::{CookieStore, Jar};
 
 use super::{PASSWORD, Server};
 
-/// Keeps its cookies as browsers do.
+/// A client that keeps cookies as browsers do.
 pub struct SignedIn {
     http: reqwest::Client,
     jar: Arc<Jar>,
@@ -15,7 +15,7 @@ pub struct SignedIn {
 }
 
 impl SignedIn {
-    /// Signs in with the password of tests.
+    /// Signs in with the tests' password.
     pub async fn sign_in(server: &Server, login: &str) -> Self {
         let jar = Arc::new(Jar::default());
         let http = reqwest::Client::builder().cookie_provider(Arc::clone(&jar)).no_proxy().build().unwrap();
@@ -31,16 +31,16 @@ impl SignedIn {
         browser
     }
 
-    /// A page: its status and text.
+    /// Fetches a page. Returns its status and text.
     pub async fn get(&self, path: &str) -> (StatusCode, String) {
         let response = self.request(path).send().await.unwrap();
         (response.status(), response.text().await.unwrap())
     }
 
-    /// The beginning of a connection of HTTP/2 with a request for a page as its first stream.
+    /// The first bytes of an HTTP/2 connection, with a request for a page on the first stream.
     pub fn http2(&self, path: &str) -> Vec<u8> {
         let cookies = self.jar.cookies(&self.address.parse().unwrap()).unwrap();
-        // A number that does not fit goes on in the next byte (RFC 7541, 5.1).
+        // A number that exceeds the prefix continues in the next byte (RFC 7541, 5.1).
         let text = |text: &[u8]| {
             let mut bytes = match text.len() {
                 short @ 0..127 => vec![short as u8],
@@ -49,7 +49,7 @@ impl SignedIn {
             bytes.extend_from_slice(text);
             bytes
         };
-        // GET, http; then path, authority and cookie by the number of their name.
+        // GET and http as indexed fields; then path, authority and cookie with indexed names.
         let mut fields = vec![0x82, 0x86, 0x04];
         fields.extend(text(path.as_bytes()));
         fields.push(0x01);
@@ -62,7 +62,7 @@ impl SignedIn {
         bytes
     }
 
-    /// A request for a page, to be changed or left alone.
+    /// Prepares a request for a page, which the caller can modify.
     pub fn request(&self, path: &str) -> reqwest::RequestBuilder {
         self.http.get(format!("{}{path}", self.address))
     }

@@ -1,4 +1,4 @@
-//! Ends the test run when a test hangs, and says what it waits for.
+//! A watchdog that ends the test run if a test hangs, and prints where its processes wait.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(20 * 60);
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// A test's farm, while it exists.
+/// Registration of a running test's farm, for as long as it exists.
 pub struct Watched(u64);
 
 type Tests = HashMap<u64, (String, Instant)>;
@@ -27,7 +27,7 @@ fn tests() -> MutexGuard<'static, Tests> {
 }
 
 impl Watched {
-    /// Watches the test that runs in this thread.
+    /// Registers the test that runs in this thread.
     pub fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -45,21 +45,21 @@ impl Drop for Watched {
 
 fn watch() {
     loop {
-        // sleep: the interval of a watch
+        // sleep: the interval of the watchdog
         thread::sleep(INTERVAL);
         let hanging = tests().values().find(|(_, since)| since.elapsed() > PATIENCE).map(|(name, _)| name.clone());
         if let Some(name) = hanging {
             let minutes = PATIENCE.as_secs() / 60;
             let mut said = format!("\ntest {name} hangs: it has not ended within {minutes} minutes. Processes:\n");
             describe(std::process::id(), 0, &mut said);
-            // Not with eprintln, which the harness keeps until the test ends.
+            // The test harness would hold back the output of `eprintln!` until the test ends.
             let _ = std::io::stderr().write_all(said.as_bytes());
             std::process::exit(1);
         }
     }
 }
 
-/// Adds a process with what its threads wait for, and its descendants.
+/// Appends a process and its descendants, with the system calls in which their threads wait.
 fn describe(process: u32, depth: usize, said: &mut String) {
     let directory = Path::new("/proc").join(process.to_string());
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default().replace('\0', " ");

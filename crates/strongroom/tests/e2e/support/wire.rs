@@ -1,4 +1,4 @@
-//! A client that sends and takes bodies at its own pace, on HTTP/1.1 or HTTP/2.
+//! A client that sends and receives bodies at its own pace, on HTTP/1.1 or HTTP/2.
 
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -15,34 +15,34 @@ use tokio::task::AbortHandle;
 
 use super::{PASSWORD, Server};
 
-/// A body of a request.
+/// A request body.
 pub type Sent = BoxBody<Bytes, Infallible>;
 
-/// Which HTTP is spoken.
+/// The HTTP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Http {
     One,
     Two,
 }
 
-/// How an answer is taken.
+/// The pace at which a response is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     Fast,
     /// With short pauses.
     Slow,
-    /// With stops, in which everything on the way fills up and nothing moves any more.
+    /// With stops that are long enough for all buffers to fill up, so that nothing moves any more.
     Stopping,
 }
 
-/// Speaks to one server, each request on a connection of its own.
+/// A client of one server, with a new connection for each request.
 pub struct Wire {
     host: String,
     pub http: Http,
-    /// Field and value that prove who asks.
+    /// Header field and value with the credential.
     credential: (&'static str, String),
     connections: Mutex<Vec<AbortHandle>>,
-    /// Whether the system keeps as little as it can of what was not taken yet.
+    /// True if the receive buffer is kept as small as possible.
     is_narrow: bool,
 }
 
@@ -53,13 +53,13 @@ impl Wire {
         Self { host: server.host().to_owned(), http, credential, connections: Mutex::default(), is_narrow: false }
     }
 
-    /// A client that shows nothing.
+    /// A client without credentials.
     pub fn unknown(server: &Server, http: Http) -> Self {
         let host = server.host().to_owned();
         Self { host, http, credential: ("cookie", String::new()), connections: Mutex::default(), is_narrow: false }
     }
 
-    /// A browser of the administrator.
+    /// A browser session of the administrator.
     pub async fn signed_in(server: &Server, http: Http) -> Self {
         let mut wire = Self::unknown(server, http);
         let form = wire.send("GET", "/sign-in", &[], Self::nothing()).await;
@@ -78,7 +78,7 @@ impl Wire {
         wire
     }
 
-    /// The same client, for which the system keeps as little as it can of what was not taken yet.
+    /// The same client with the smallest possible receive buffer.
     pub fn narrow(self) -> Self {
         Self { is_narrow: true, ..self }
     }
@@ -91,7 +91,7 @@ impl Wire {
         socket.connect(self.host.parse().unwrap()).await.unwrap()
     }
 
-    /// A token for forms.
+    /// A form token.
     pub async fn form_token(&self) -> String {
         form_token(&self.get("/account").await)
     }
@@ -106,7 +106,7 @@ impl Wire {
         Full::new(bytes.into()).boxed()
     }
 
-    /// A body whose length is not told, in pieces; with a pause before some of them where `pace` is slow.
+    /// A body of unknown length, in pieces. If `pace` is slow, there is a pause before some of them.
     pub fn pieces(bytes: Bytes, piece: usize, pace: Pace) -> Sent {
         let stream = futures_util::stream::unfold((bytes, 0_usize), move |(mut rest, count)| async move {
             if rest.is_empty() {
@@ -121,18 +121,18 @@ impl Wire {
         BodyExt::boxed(StreamBody::new(stream))
     }
 
-    /// A body of one piece again and again.
+    /// A body that repeats one piece `count` times.
     pub fn repeated(piece: Bytes, count: u64) -> Sent {
         let pieces = (0..count).map(move |_| Ok(Frame::data(piece.clone())));
         BodyExt::boxed(StreamBody::new(futures_util::stream::iter(pieces)))
     }
 
-    /// Sends a request; the answer's body is still to be taken.
+    /// Sends a request. The response's body is still to be read.
     pub async fn send(&self, method: &str, path: &str, fields: &[(&str, &str)], body: Sent) -> Response<Incoming> {
         self.try_send(method, path, fields, body).await.unwrap()
     }
 
-    /// The same; an error means that the connection or the stream ended before an answer came.
+    /// Like [`Self::send`], but returns an error if the connection or stream ends before a response arrives.
     pub async fn try_send(
         &self,
         method: &str,
@@ -182,12 +182,12 @@ impl Wire {
         }
     }
 
-    /// Sends so many bytes of a body that is to be longer, then goes away.
+    /// Sends `count` bytes of a longer body, then disconnects.
     pub async fn cut(&self, path: &str, count: usize) {
         self.cut_after("PUT", path, &[], Bytes::from(vec![7; count])).await;
     }
 
-    /// Sends the beginning of a body, then goes away.
+    /// Sends the beginning of a body, then disconnects.
     pub async fn cut_after(&self, method: &str, path: &str, fields: &[(&str, &str)], begin: Bytes) {
         let stream = futures_util::stream::unfold(Some(begin), move |first| async move {
             match first {
@@ -201,9 +201,9 @@ impl Wire {
         let request = self.send_on(TcpStream::from_std(stream).unwrap(), method, path, fields, body);
         let begun = tokio::time::timeout(Duration::from_millis(500), request).await;
         assert!(begun.is_err(), "there is no answer before the body ended");
-        // On HTTP/2 the connection would live on as long as its body does.
+        // On HTTP/2 the connection would stay open as long as its body does.
         if let Err(error) = end.shutdown(std::net::Shutdown::Both) {
-            // The client or the server went first.
+            // The connection was already closed by either side.
             assert_eq!(error.kind(), std::io::ErrorKind::NotConnected, "{error}");
         }
         self.hang_up();
@@ -214,7 +214,7 @@ impl Wire {
         self.connections.lock().unwrap().drain(..).for_each(|connection| connection.abort());
     }
 
-    /// The whole body of what is at an address.
+    /// Fetches the whole body at a path.
     pub async fn get(&self, path: &str) -> Vec<u8> {
         let answer = self.send("GET", path, &[], Self::nothing()).await;
         assert_eq!(answer.status().as_u16(), 200, "{path}");
@@ -222,14 +222,15 @@ impl Wire {
     }
 }
 
-/// How long a client stops, and after how many bytes again: a server fills all that is between in a fraction of that.
+/// Duration of a client's stops, and the number of bytes between them. A server fills all buffers in between in a
+/// fraction of that time.
 const STOP: Duration = Duration::from_millis(1_500);
 const STOP_EACH: usize = 8 << 20;
-/// How often a slow client pauses.
+/// Number of pauses of a slow client.
 const PAUSES: usize = 8;
 
 async fn pause() {
-    // sleep: these tests are about a client that takes its time
+    // sleep: these tests need a slow client
     tokio::time::sleep(Duration::from_millis(30)).await;
 }
 
@@ -239,7 +240,7 @@ fn form_token(page: &[u8]) -> String {
     after.split('"').next().unwrap().to_owned()
 }
 
-/// Takes a body to its end, which must be a proper one.
+/// Reads a body to its end, and panics if it is incomplete.
 pub async fn whole(answer: Response<Incoming>, pace: Pace) -> Vec<u8> {
     let (mut body, mut taken, mut count, mut next_stop) = (answer.into_body(), Vec::new(), 0, 1);
     while let Some(frame) = body.frame().await {
@@ -252,7 +253,7 @@ pub async fn whole(answer: Response<Incoming>, pace: Pace) -> Vec<u8> {
         }
         if pace == Pace::Stopping && taken.len() >= next_stop {
             next_stop += STOP_EACH;
-            // sleep: this client stops until the server can send no more
+            // sleep: this client stops reading until the server can send no more
             tokio::time::sleep(STOP).await;
         }
         count += 1;

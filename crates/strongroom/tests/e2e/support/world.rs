@@ -1,6 +1,6 @@
-//! The state of one worker's folders: what a model says, and what a server shows.
+//! The state of one worker's folders: expected by the model, and shown by the server.
 //!
-//! Knows how to read that state through REST and how to compare the two; knows no operation that changes it.
+//! Reads that state through REST and compares the two. Independent of the operations that change it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,22 +9,22 @@ use serde_json::Value;
 
 use super::Client;
 
-/// Stands for the identifier of a document or folder whose creation was not answered.
+/// Placeholder for the identifier of a document or folder whose creation was not acknowledged.
 pub const UNNAMED: &str = "unnamed";
 
-/// The folders of a worker that stay where they are.
+/// The permanent folders of a worker.
 pub const FIXED: [&str; 2] = ["a", "b"];
 
-/// A document as its owner finds it.
+/// A document as its owner sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     /// Folder and name, such as `a/7.bin` or `a/f3/7.bin`.
     pub place: String,
     /// Digests of the versions, the newest first.
     pub versions: Vec<String>,
-    /// Whether the owner has it checked out.
+    /// True if the owner has it checked out.
     pub checked_out: bool,
-    /// Digest of the bytes that the owner reads: of the working copy or of the newest version.
+    /// Digest of the bytes that the owner reads: the working copy or the newest version.
     pub content: String,
     /// Value of the column.
     pub value: Option<String>,
@@ -36,32 +36,32 @@ pub struct Document {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct World {
     pub documents: BTreeMap<String, Document>,
-    /// Places of the folders in [`FIXED`].
+    /// Paths of the folders in [`FIXED`], by identifier.
     pub folders: BTreeMap<String, String>,
-    /// Documents in the recycle bin, as they were before their deletion.
+    /// Documents in the recycle bin, as they were before deletion.
     pub recycled: BTreeMap<String, Document>,
-    /// Folders in the recycle bin, with what was in them.
+    /// Folders in the recycle bin, with their contents.
     pub recycled_folders: BTreeMap<String, Contents>,
 }
 
-/// A folder that was deleted: its place and its documents.
+/// A deleted folder: its path and its documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     pub place: String,
     pub documents: BTreeMap<String, Document>,
 }
 
-/// What a server shows of a worker's folder.
+/// The state of a worker's folder as the server shows it.
 #[derive(Debug)]
 pub struct Found {
     documents: BTreeMap<String, Document>,
     folders: BTreeMap<String, String>,
-    /// Entries of the recycle bin by the identifier of their item.
+    /// Entries of the recycle bin, by the identifier of their item.
     pub entries: BTreeMap<String, String>,
 }
 
 impl World {
-    /// This state with the identifiers that the server gave, if it is what the server shows.
+    /// Returns this state with the server's identifiers filled in, if it matches what the server shows.
     pub fn agrees(&self, found: &Found) -> Option<World> {
         let mut world = self.clone();
         if let Some(document) = world.documents.remove(UNNAMED) {
@@ -86,7 +86,7 @@ impl World {
         same.then_some(world)
     }
 
-    /// Takes an item out of the recycle bin, back to where it was.
+    /// Restores an item from the recycle bin.
     pub fn restore(&mut self, id: &str) {
         if let Some(document) = self.recycled.remove(id) {
             self.documents.insert(id.to_owned(), document);
@@ -96,13 +96,13 @@ impl World {
         }
     }
 
-    /// Takes an item out of the recycle bin for good.
+    /// Permanently removes an item from the recycle bin.
     pub fn purge(&mut self, id: &str) {
         self.recycled.remove(id);
         self.recycled_folders.remove(id);
     }
 
-    /// Documents directly in a folder.
+    /// Identifiers of the documents directly in a folder.
     pub fn within(&self, place: &str) -> Vec<String> {
         let inside = self.documents.iter().filter(|(_, document)| parent(&document.place) == place);
         inside.map(|(id, _)| id.clone()).collect()
@@ -110,10 +110,10 @@ impl World {
 }
 
 impl Found {
-    /// Reads the folders of a worker, all versions, values and links of what they hold, and the recycle bin.
+    /// Reads the folders of a worker, all versions, values and links of their documents, and the recycle bin.
     ///
     /// `site` is the site collection, `home` the path of the worker's folder, `column` the identifier of the column.
-    /// The bytes of older versions are read when that is asked for, and must have their digests.
+    /// With `deeply` the bytes of older versions are read too, and must match their digests.
     pub async fn read(
         client: &Client,
         site: &str,
@@ -189,17 +189,17 @@ async fn list(client: &Client, path: &str) -> Result<Vec<Value>, reqwest::Error>
     }
 }
 
-/// The text of a JSON value that must be one.
+/// The text of a JSON value, which must be a string.
 pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
 }
 
-/// The folder of a place.
+/// The folder part of a path.
 pub fn parent(place: &str) -> &str {
     place.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The name of a place.
+/// The name part of a path.
 pub fn last(place: &str) -> &str {
     place.rsplit_once('/').map_or(place, |(_, name)| name)
 }

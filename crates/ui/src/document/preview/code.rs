@@ -1,5 +1,6 @@
-//! Source text in lines of markup, with comments, strings, numbers and words of the language in spans. It knows families of
-//! languages, not each of them: what it takes for a string may be none, but every character is there once, escaped.
+//! Syntax highlighting: source text as lines of HTML, with comments, strings, numbers and keywords in spans. It only
+//! knows families of languages. A supposed string may therefore not be one, but every character appears exactly once,
+//! escaped.
 
 use super::escape::escape;
 
@@ -7,14 +8,14 @@ use super::escape::escape;
 #[derive(Debug, PartialEq)]
 pub struct Language {
     extensions: &'static [&'static str],
-    /// What begins a comment that ends with its line.
+    /// Beginnings of comments that end at the end of the line.
     line: &'static [&'static str],
-    /// What begins and ends other comments.
+    /// Beginnings and ends of block comments.
     block: &'static [(&'static str, &'static str)],
-    /// What begins and ends a string; the second is whether it may go over lines.
+    /// String delimiters, each with a flag for strings that may span lines.
     quotes: &'static [(&'static str, bool)],
     words: &'static [&'static str],
-    /// Whether case matters in words.
+    /// True if keywords ignore case.
     caseless: bool,
 }
 
@@ -243,12 +244,12 @@ const LANGUAGES: &[Language] = &[
     },
 ];
 
-/// The family of languages of this extension, in lower case.
+/// Returns the family of languages for this extension, in lower case.
 pub fn of(extension: &str) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.extensions.contains(&extension))
 }
 
-/// A piece of text, by what begins it: its class and its length in bytes, which is never 0.
+/// Returns the class and the length of the token at the beginning of the text. The length in bytes is never 0.
 fn token(language: &Language, text: &str, in_word: bool) -> (&'static str, usize) {
     let line = || text.find('\n').unwrap_or(text.len());
     if language.line.iter().any(|mark| text.starts_with(mark)) {
@@ -277,7 +278,8 @@ fn token(language: &Language, text: &str, in_word: bool) -> (&'static str, usize
     ("", first.len_utf8())
 }
 
-/// Length of a string that begins with `quote`; none when it has no end, or not in its line although it must.
+/// Returns the length of a string that begins with `quote`. `None` when it is unterminated, or not terminated within
+/// its line although it must be.
 fn string(text: &str, quote: &str, over_lines: bool) -> Option<usize> {
     let mut at = quote.len();
     while at < text.len() {
@@ -298,12 +300,12 @@ fn string(text: &str, quote: &str, over_lines: bool) -> Option<usize> {
     None
 }
 
-/// Lines longer than this, in bytes, were not written by a person: such a text has no classes.
+/// Line length in bytes beyond which a text is taken to be generated and is not highlighted.
 const LONGEST_LINE: usize = 5_000;
-/// Quotes without an end that are looked into, in a line and in a text: each costs a look at all that follows.
+/// Limit on unterminated quotes per line or per text. Each of them costs a scan of all that follows.
 const MOST_UNCLOSED: usize = 16;
 
-/// The lines of a text as markup.
+/// Returns the lines of a text as HTML.
 pub fn lines(text: &str, language: Option<&Language>) -> Vec<String> {
     let mut lines = vec![String::new()];
     let Some(language) = language.filter(|_| text.lines().all(|line| line.len() <= LONGEST_LINE)) else {
@@ -332,7 +334,7 @@ pub fn lines(text: &str, language: Option<&Language>) -> Vec<String> {
     lines
 }
 
-/// Adds a piece, which may go over lines.
+/// Appends a piece, which may span lines.
 fn add(piece: &str, class: &str, lines: &mut Vec<String>) {
     for (index, part) in piece.split('\n').enumerate() {
         if index > 0 {
@@ -402,7 +404,7 @@ mod tests {
                 lines(&hostile, Some(language));
             }
         }
-        // What grows with the square of the length takes many minutes, what does not takes seconds, however busy the machine.
+        // A quadratic algorithm would take many minutes, a linear one takes seconds, however busy the machine.
         assert!(begun.elapsed().as_secs() < 100, "{:?}", begun.elapsed());
     }
 }

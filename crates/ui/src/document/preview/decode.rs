@@ -1,6 +1,7 @@
-//! From stored bytes to text, without a word about their encoding.
+//! Decoding of stored bytes to text when the encoding is not declared.
 
-/// The text; `None` when it is none. When the bytes are only a beginning, a character that was cut is left out.
+/// Decodes a text. Returns `None` when the bytes are not a text. When they are only a prefix (`cut`), an incomplete
+/// last character is dropped.
 pub fn decode(bytes: &[u8], cut: bool) -> Option<String> {
     let text = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => utf8(rest, cut),
@@ -11,8 +12,8 @@ pub fn decode(bytes: &[u8], cut: bool) -> Option<String> {
     (!text.contains('\0')).then(|| text.replace("\r\n", "\n").replace('\r', "\n"))
 }
 
-/// Whether bytes of which nothing else is known are a text: UTF-8 whose only control characters are tabs, ends of lines and
-/// ends of pages.
+/// Returns whether bytes of unknown kind are text: UTF-8 whose only control characters are tabs, line ends and form
+/// feeds.
 pub fn is_plain(bytes: &[u8], cut: bool) -> bool {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -30,7 +31,7 @@ fn utf8(bytes: &[u8], cut: bool) -> String {
         Err(error) if cut && error.error_len().is_none() => {
             String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned()
         }
-        // What is not UTF-8 is an old Western text most of the time.
+        // Text that is not UTF-8 is most likely Latin-1.
         Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
     }
 }
@@ -38,7 +39,7 @@ fn utf8(bytes: &[u8], cut: bool) -> String {
 fn utf16(bytes: &[u8], cut: bool, number: fn([u8; 2]) -> u16) -> String {
     let (pairs, _) = bytes.as_chunks::<2>();
     let mut units: Vec<u16> = pairs.iter().map(|pair| number(*pair)).collect();
-    // The first half of a character of two units.
+    // A high surrogate without its second half.
     if cut && units.last().is_some_and(|unit| (0xd800..0xdc00).contains(unit)) {
         units.pop();
     }

@@ -1,8 +1,8 @@
-//! Text as markup that shows it.
+//! HTML escaping of text.
 
 use std::fmt::Write as _;
 
-/// Adds text to markup.
+/// Appends escaped text to HTML.
 pub fn escape(text: &str, markup: &mut String) {
     for character in text.chars() {
         match character {

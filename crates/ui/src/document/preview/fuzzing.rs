@@ -1,8 +1,8 @@
-//! What fuzz targets call of previews: how stored bytes become lines, tables and markup.
+//! Entry points for the fuzz targets of previews: conversion of stored bytes to lines, tables and HTML.
 
 use super::{code, decode, kind, markdown, table};
 
-/// Elements that a drawn text may have.
+/// Elements that rendered Markdown may contain.
 const ELEMENTS: [&str; 32] = [
     "a",
     "blockquote",
@@ -38,7 +38,7 @@ const ELEMENTS: [&str; 32] = [
     "ul",
 ];
 
-/// The text in markup that only has the escapes of ours.
+/// Returns the text of HTML that contains only our own escapes and spans.
 fn text_of(markup: &str) -> String {
     let mut text = String::new();
     let mut rest = markup;
@@ -57,7 +57,7 @@ fn text_of(markup: &str) -> String {
     text + rest
 }
 
-/// A stored text. The first byte says as what it is shown.
+/// Previews a stored text. The first byte selects the kind of preview.
 pub fn preview(input: &[u8]) {
     let Some((choice, bytes)) = input.split_first() else { return };
     let cut = choice & 1 != 0;
@@ -87,7 +87,7 @@ pub fn preview(input: &[u8]) {
     }
 }
 
-/// All markup is ours: known elements, no scripts, and links only to elsewhere.
+/// Checks that all HTML is ours: known elements, no scripts, and links only to external addresses.
 fn drawn(markup: &str) {
     for piece in markup.split('<').skip(1) {
         let (tag, _) = piece.split_once('>').expect("a tag that begins ends");

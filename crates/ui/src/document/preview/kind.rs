@@ -1,36 +1,36 @@
-//! Which way a document is shown, by its media type and the extension of its name.
+//! Kind of preview for a document, chosen by its media type and file extension.
 
 use repository::TextFormat;
 
 use super::code::{self, Language};
 use http_core::protocol::content_type;
 
-/// A way to show a document.
+/// Kind of preview.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// None.
     Other,
-    /// Neither type nor name says anything: as lines of text, if it is one.
+    /// Neither the type nor the name is known. Shown as lines if the content is text.
     Unknown,
-    /// As a picture.
+    /// Image.
     Image,
-    /// As sound.
+    /// Audio player.
     Audio,
-    /// As a film.
+    /// Video player.
     Video,
-    /// By pages.
+    /// PDF pages.
     Pdf,
-    /// As formatted text.
+    /// Rendered Markdown.
     Markdown,
-    /// As a table.
+    /// Table.
     Table,
-    /// As lines of text, of a language.
+    /// Lines of text, highlighted if the language is known.
     Text(Option<&'static Language>),
-    /// As the text of an office document.
+    /// Extracted text of an office document.
     Office(TextFormat),
 }
 
-/// Pictures that browsers draw. None of them runs anything when it is drawn as one, SVG included.
+/// Image types that browsers display. None of them, including SVG, runs scripts when used as an image.
 const IMAGES: [&str; 8] =
     ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp", "image/svg+xml", "image/x-icon"];
 const AUDIO: [&str; 9] = [
@@ -45,7 +45,7 @@ const AUDIO: [&str; 9] = [
     "audio/flac",
 ];
 const VIDEO: [&str; 3] = ["video/mp4", "video/webm", "video/ogg"];
-/// Texts whose type does not begin with `text/`.
+/// Text types that do not begin with `text/`.
 const TEXTS: [&str; 12] = [
     "application/json",
     "application/xml",
@@ -60,19 +60,20 @@ const TEXTS: [&str; 12] = [
     "application/x-httpd-php",
     "application/x-perl",
 ];
-/// How the types of office documents begin; the name says which of them it is.
+/// Prefixes of the types of office documents. The file name decides about the exact format.
 const OFFICE: [&str; 3] =
     ["application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument.", "application/vnd.ms-"];
-/// Types that say nothing: the name may say more.
+/// Uninformative types. The file name decides instead.
 const UNKNOWN: [&str; 3] = ["", "application/octet-stream", "binary/octet-stream"];
 
-/// The way to show a document.
+/// Returns the kind of preview for a document.
 pub fn of(media_type: &str, name: &str) -> Kind {
     let stored = content_type::essence(media_type);
     let extension = name.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_lowercase());
     let guessed = if UNKNOWN.contains(&stored.as_str()) { content_type::guess(name) } else { &stored };
     if IMAGES.contains(&guessed) {
-        // A type that was only guessed is not the one that the bytes are sent with; browsers look into other pictures.
+        // The bytes are served with the stored type, not with a guessed one. Browsers sniff other image formats, but
+        // not SVG, so that is shown as text.
         return if guessed == "image/svg+xml" && guessed != stored { Kind::Text(code::of("svg")) } else { Kind::Image };
     }
     if guessed == "application/pdf" {

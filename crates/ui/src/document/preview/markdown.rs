@@ -1,11 +1,11 @@
-//! Markdown as markup. Raw HTML in it is shown as the text that it is, pictures by their description, and only links to
-//! elsewhere are links.
+//! Markdown to HTML. Raw HTML is shown as text, images are replaced by their descriptions, and only links to external
+//! addresses become links.
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
 use super::escape::escape;
 
-/// Markup for a text; every tag in it is one of ours.
+/// Renders a text as HTML. Every tag in the result is ours.
 pub fn draw(text: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut links = Vec::new();
@@ -15,16 +15,17 @@ pub fn draw(text: &str) -> String {
     markup
 }
 
-/// The event as it may be written; `links` says of each link that is open whether it was written.
+/// Returns a safe version of the event. `links` is a stack of the open links, each with a flag whether its tag was
+/// written.
 fn safe<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Option<Event<'a>> {
     Some(match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => return None,
-        // The alignment of columns would be written as style, which the policy of our pages forbids.
+        // Column alignment would be written as a style attribute, which our content security policy forbids.
         Event::Start(Tag::Table(columns)) => {
             Event::Start(Tag::Table(vec![pulldown_cmark::Alignment::None; columns.len()]))
         }
-        // The page has headings of its own above these.
+        // The page's own headings are above these, so the levels are shifted.
         Event::Start(Tag::Heading { level, .. }) => {
             Event::Start(Tag::Heading { level: below(level), id: None, classes: Vec::new(), attrs: Vec::new() })
         }

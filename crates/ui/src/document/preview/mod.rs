@@ -1,7 +1,7 @@
-//! What of a document a page shows in place: pictures, sound, films and PDF by their address, texts and tables read here.
+//! Previews on web pages. Images, audio, video and PDF are embedded by URL; texts and tables are read here.
 //!
-//! Whatever is stored, nothing of it becomes markup of ours: texts are escaped, Markdown is drawn from its parsed form. Only
-//! the first part of a text is read, so that the cost does not depend on its size.
+//! Stored content never becomes our HTML: texts are escaped, and Markdown is rendered from its parsed form. Only the
+//! first part of a text is read, so the cost does not depend on its size.
 
 use model::Code;
 mod code;
@@ -23,52 +23,52 @@ use crate::frame::visit::Visit;
 use http_core::converter::{self, Converter};
 use http_core::server::intake;
 
-/// Most bytes of a text that are read.
+/// Limit on bytes read from a text.
 const MOST_BYTES: u64 = 256 << 10;
-/// Most lines of a text that are shown.
+/// Limit on displayed lines.
 const MOST_LINES: usize = 2_000;
 
-/// What is shown of a document.
+/// Preview of a document.
 pub enum Preview {
-    /// Nothing: there is no way to show it.
+    /// None: this kind of document has no preview.
     Nothing,
-    /// Nothing, though documents of this kind are shown; the name of the text that says why.
+    /// None, although this kind of document has previews. Holds the text key of the reason.
     Unseen(&'static str),
-    /// There is nothing in it.
+    /// The document is empty.
     Empty,
-    /// A picture, by this address.
+    /// URL of an image.
     Image(String),
-    /// Sound, by this address.
+    /// URL of an audio file.
     Audio(String),
-    /// A film, by this address.
+    /// URL of a video.
     Video(String),
-    /// A PDF document, by this address.
+    /// URL of a PDF document.
     Pdf(String),
-    /// Lines of text, as markup that is safe; and whether there is more than these.
+    /// Lines of text as safe HTML, and whether the text was cut.
     Text(Vec<String>, bool),
-    /// Markup made from Markdown, which is safe; and whether there is more than this.
+    /// Safe HTML rendered from Markdown, and whether the text was cut.
     Markdown(String, bool),
-    /// A table, and whether there is more than this.
+    /// A table, and whether it was cut.
     Table(Sheet, bool),
-    /// The paragraphs of an office document, and whether there is more than these.
+    /// Paragraphs of an office document, and whether the text was cut.
     Words(Vec<String>, bool),
 }
 
 impl Preview {
-    /// Whether there is anything to see.
+    /// Returns whether there is a preview.
     pub fn is_shown(&self) -> bool {
         !matches!(self, Self::Nothing | Self::Unseen(_))
     }
 }
 
-/// Where an office document is to be had as PDF; none when this server makes none of it.
+/// Returns the URL of an office document as PDF, or `None` when this server cannot convert it.
 pub fn pages(visit: &Visit, item: &Item) -> Option<String> {
     let fits = (1..=converter::MOST_BYTES).contains(&item.size);
     let taken = visit.converts && fits && Converter::takes(&converter::extension(&item.name));
     taken.then(|| format!("/items/{}/pages", item.id))
 }
 
-/// What to show of a document. When its content cannot be read, that is nothing: the page says elsewhere what is wrong.
+/// Returns the preview of a document. Unreadable content has no preview; the page reports the fault elsewhere.
 pub async fn of(session: &Session, item: &Item) -> Preview {
     let address = format!("/download/{}/document?show=yes", item.id);
     let kind = kind::of(&item.media_type, &item.name);
@@ -95,7 +95,7 @@ pub async fn of(session: &Session, item: &Item) -> Preview {
     }
 }
 
-/// Why nothing of an office document is shown.
+/// Returns the reason why an office document has no preview.
 fn unread(error: &Error) -> Preview {
     tracing::debug!(target: "http", code = error.code().as_str(), "no preview: {}", error.report());
     Preview::Unseen(match error.code() {
@@ -105,7 +105,7 @@ fn unread(error: &Error) -> Preview {
         Code::ReaderFailed => "preview.reader-failed",
         Code::Busy => "preview.busy",
         _ if error.kind() == ErrorKind::Unavailable => "preview.not-now",
-        // What is wrong with the content itself is said above it.
+        // A fault of the content itself is already reported above the preview.
         _ => return Preview::Nothing,
     })
 }
@@ -126,7 +126,7 @@ fn words(found: TextExtract) -> Preview {
     }
 }
 
-/// The beginning of a document, and whether there is more.
+/// Reads the beginning of a document. Also returns whether there is more.
 async fn read(session: &Session, item: &Item) -> Result<(Vec<u8>, bool)> {
     let mut opened = session.open(&Target::Id(item.id), VersionChoice::Visible).await?;
     let size = opened.size();
@@ -165,7 +165,7 @@ fn lines(text: &str, language: Option<&'static code::Language>, cut: bool) -> Pr
     Preview::Text(code::lines(shown.unwrap_or(text), language), cut || shown.is_some())
 }
 
-/// Whether a document is text, so that its versions can be compared.
+/// Returns whether a document is text, so that its versions can be compared.
 pub fn is_text(item: &Item) -> bool {
     matches!(kind::of(&item.media_type, &item.name), Kind::Text(_) | Kind::Markdown | Kind::Table)
 }

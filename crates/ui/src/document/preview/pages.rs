@@ -1,4 +1,4 @@
-//! Office documents as PDF, to be drawn like one.
+//! Office documents converted to PDF, shown like any other PDF.
 
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -12,7 +12,7 @@ use crate::frame::visit::Visit;
 use http_core::server::state::AppState;
 use http_core::transfer::content::{self, Plan};
 
-/// The first pages of the document with this identifier, where a converter is installed.
+/// Sends the first pages of the document with this identifier, where a converter is installed.
 pub async fn show(
     State(state): State<AppState>,
     visit: Visit,
@@ -31,7 +31,7 @@ pub async fn show(
         content::Content { name: &name, media_type: "application/pdf", length, etag: &etag, modified, inline: true };
     let Plan { mut response, bytes } = content::plan(&method, &headers, &about)?;
     if let Some((start, count)) = bytes {
-        // Both are within the length, which is that of bytes in memory.
+        // Both values are bounded by the length of bytes in memory.
         let part = pdf.slice(start as usize..(start + count) as usize);
         *response.body_mut() = Body::from(part);
     }

@@ -1,6 +1,6 @@
-//! Tables that were stored as text: CSV with whatever separator it has.
+//! Tables stored as text: CSV with any common separator.
 
-/// Most rows, columns, and characters of a cell that are shown.
+/// Limits on displayed rows, columns, and characters per cell.
 const MOST_ROWS: usize = 200;
 const MOST_COLUMNS: usize = 50;
 const MOST_CHARS: usize = 300;
@@ -8,18 +8,18 @@ const MOST_CHARS: usize = 300;
 /// A table of text.
 #[derive(Debug, PartialEq)]
 pub struct Sheet {
-    /// The first row, which usually names the columns.
+    /// First row, usually the column titles.
     pub head: Vec<String>,
-    /// The rows below it.
+    /// Remaining rows.
     pub rows: Vec<Vec<String>>,
 }
 
-/// Reads a table, and whether there is more than is shown; `None` when the text is no table.
+/// Parses a table. Also returns whether there is more than the limits allow. `None` when the text is not a table.
 pub fn read(text: &str) -> Option<(Sheet, bool)> {
     let first = text.lines().next()?;
     let separator = [b';', b'\t', b',', b'|'].into_iter().max_by_key(|mark| {
         let found = first.bytes().filter(|byte| byte == mark).count();
-        // Equal counts: the comma, which is the usual one.
+        // The comma wins a tie, because it is the most common separator.
         (found, *mark == b',')
     })?;
     let mut reader =

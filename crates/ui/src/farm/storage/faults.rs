@@ -1,4 +1,4 @@
-//! The page of BLOBs that a check found missing or damaged, and what becomes of each.
+//! The page of BLOBs that a check found missing or damaged, with their repair or the acceptance of their loss.
 
 use askama::Template;
 use axum::extract::{Path, Query};
@@ -13,17 +13,17 @@ use crate::frame::visit::{Sent, Visit};
 use crate::frame::{address, navigation};
 use crate::wording::away;
 
-/// Address of the page.
+/// URL of the page.
 const HERE: &str = "/farm/faults";
-/// Faults of one page.
+/// Faults read per page.
 const PAGE: usize = 50;
-/// Documents that are shown for each.
+/// Limit on documents shown per fault.
 const NAMED: usize = 5;
 
-/// From where on the list is wanted.
+/// Query parameters: the start of the page.
 #[derive(Default, Deserialize)]
 pub struct After {
-    /// The last digest of the page before.
+    /// Last digest of the previous page.
     #[serde(default)]
     after: String,
 }
@@ -32,7 +32,7 @@ pub struct After {
 #[template(path = "faults.html")]
 struct FaultsPage<'a> {
     page: &'a Page,
-    /// Content databases of which nothing is known here; empty when there are none.
+    /// Names of unavailable content databases, or empty.
     away: String,
     rows: Vec<FaultRow>,
     next: Option<Digest>,
@@ -41,13 +41,13 @@ struct FaultsPage<'a> {
 struct FaultRow {
     fault: BlobFault,
     state: &'static str,
-    /// Path and page of each document; no page for what lies in a recycle bin.
+    /// Path and URL of each document. A document in a recycle bin has no URL.
     documents: Vec<(String, Option<String>)>,
     more: usize,
     accepted_by: String,
 }
 
-/// The list.
+/// Shows the list.
 pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
     navigation::furnish_farm(&mut visit.page, HERE)?;
     let after = if from.after.is_empty() { None } else { Some(from.after.parse()?) };
@@ -82,7 +82,7 @@ fn documents(fault: &BlobFault) -> Vec<(String, Option<String>)> {
         .collect()
 }
 
-/// Brings a BLOB back, or accepts its loss.
+/// Repairs a BLOB, or accepts its loss.
 pub async fn resolve(Path(digest): Path<String>, sent: Sent) -> Shown {
     let digest: Digest = digest.parse()?;
     let session = &sent.visit.session;

@@ -1,4 +1,4 @@
-//! The forms that start jobs.
+//! The forms for starting jobs.
 
 use axum::extract::Path;
 use model::{Error, Result};
@@ -16,7 +16,7 @@ use crate::frame::page::html;
 use crate::frame::visit::{Sent, Visit};
 use crate::frame::{navigation, refuse};
 
-/// Reads what was typed before, or nothing.
+/// Earlier input of the form, if any.
 struct Typed<'a>(Option<&'a Fields>);
 
 impl Typed<'_> {
@@ -127,7 +127,7 @@ fn read(kind: &str, fields: &Fields) -> Result<Work> {
                 window_days: parse_number(&fields.text("window"))?.unwrap_or(usual.window_days),
                 quarantine_days: parse_number(&fields.text("quarantine"))?.unwrap_or(usual.quarantine_days),
                 share: parse_number(&fields.text("share"))?.unwrap_or(usual.share),
-                // Whatever was sent, nothing is deleted that was not asked for in so many words.
+                // Any value other than an explicit `delete` is a dry run.
                 dry_run: fields.text("mode") != "delete",
                 rate,
                 ..usual

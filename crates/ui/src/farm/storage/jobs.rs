@@ -1,4 +1,4 @@
-//! The pages of jobs: how far each is, and what can be asked of it.
+//! The pages of jobs: their progress and their controls.
 
 use askama::Template;
 use axum::extract::{Path, Query};
@@ -15,29 +15,29 @@ use crate::frame::texts::Language;
 use crate::frame::visit::{Sent, Visit};
 use crate::wording::{events, names};
 
-/// Address of the list.
+/// URL of the list.
 pub const HERE: &str = "/farm/jobs";
-/// Jobs, and errors of a job, of one page.
+/// Jobs, or errors of a job, per page.
 const PAGE: usize = 50;
 
-/// From where on a list is wanted.
+/// Query parameters: the start of a page.
 #[derive(Default, Deserialize)]
 pub struct From {
-    /// The last job of the page before.
+    /// Last job of the previous page.
     before: Option<String>,
-    /// The last error of the page before.
+    /// Last error of the previous page.
     #[serde(default)]
     after: String,
 }
 
-/// A job as a line of the list, and the head of its own page.
+/// A row of the list, and the header of the job's own page.
 struct JobRow {
     id: Id,
     what: String,
     state: &'static str,
     tone: &'static str,
     is_running: bool,
-    /// What it does now, or how it ended.
+    /// Current phase, or the outcome.
     note: String,
     percent: Option<u64>,
     done: String,
@@ -74,7 +74,8 @@ impl JobRow {
             is_running,
             note: match is_running {
                 true => words::phase(page, &figures.phase),
-                // What a job says at its end is English; its results are shown in every language.
+                // A job's final message is English only. Its results are translated, so the message is omitted in other
+                // languages.
                 false
                     if matches!(job.state.as_str(), "finished" | "incomplete")
                         && page.language != Language::ENGLISH =>
@@ -94,7 +95,7 @@ impl JobRow {
     }
 }
 
-/// The message of a job as a sentence.
+/// Capitalises a job's message.
 fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -114,7 +115,7 @@ fn state(page: &Page, job: &Job) -> (&'static str, &'static str) {
     }
 }
 
-/// Whether something may happen to it without anybody asking.
+/// Returns whether the job can change without a user's action.
 fn is_alive(job: &Job) -> bool {
     matches!(job.state.as_str(), "running" | "waiting")
 }
@@ -128,7 +129,7 @@ struct JobsPage<'a> {
     older: Option<Id>,
 }
 
-/// The list, newest first.
+/// Shows the list, newest first.
 pub async fn list(mut visit: Visit, Query(from): Query<From>) -> Shown {
     navigation::furnish_farm(&mut visit.page, HERE)?;
     let before = from.before.map(|text| text.parse()).transpose()?;
@@ -157,13 +158,13 @@ struct JobPage<'a> {
     finished: Option<Timestamp>,
     seconds: String,
     results: Vec<(String, String)>,
-    /// What people did with it: when, what and who, newest first.
+    /// Users' actions on the job: time, action and user, newest first.
     told: Vec<(Timestamp, &'static str, String)>,
     errors: Vec<JobError>,
     next: Option<String>,
 }
 
-/// One job.
+/// Shows one job.
 pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<From>) -> Shown {
     navigation::furnish_farm(&mut visit.page, HERE)?;
     let job = visit.session.job(id.parse()?).await?;
@@ -195,7 +196,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<F
     }))
 }
 
-/// What a job found and did, in words.
+/// Returns the results of a job with their labels.
 fn results(page: &Page, job: &Job) -> Vec<(String, String)> {
     let shown = job.figures.results.iter().map(|(name, amount)| {
         let label = page.language.find(&format!("result.{}", name.replace('_', "-")));
@@ -205,7 +206,7 @@ fn results(page: &Page, job: &Job) -> Vec<(String, String)> {
     shown.collect()
 }
 
-/// Asks something of a job.
+/// Requests a pause, resumption or abort of a job.
 pub async fn ask(Path(id): Path<String>, sent: Sent) -> Shown {
     let id: Id = id.parse()?;
     let (request, key) = match sent.fields.text("do").as_str() {

@@ -1,5 +1,5 @@
-//! The pages of the farm's storage: BLOB stores, storage policies, jobs, what waits to be deleted, and damaged BLOBs. For
-//! administrators of the farm.
+//! The storage pages for farm administrators: BLOB stores, storage policies, jobs, BLOBs awaiting deletion, and damaged
+//! BLOBs.
 
 mod faults;
 mod job_forms;

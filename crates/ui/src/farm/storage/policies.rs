@@ -1,4 +1,4 @@
-//! The page of storage policies: what applies where.
+//! The page of storage policies and their scopes.
 
 use askama::Template;
 use model::{Code, Error, NodeKind, NodePath, Result, TierBasis};
@@ -13,36 +13,36 @@ use crate::frame::page::{Page, html};
 use crate::frame::visit::{Sent, Visit};
 use crate::frame::{address, navigation, refuse};
 
-/// Address of the page.
+/// URL of the page.
 pub const HERE: &str = "/farm/policies";
 
-/// A policy in words.
+/// A policy in readable form.
 pub struct Described {
-    /// Where its form is.
+    /// URL of its form.
     pub href: String,
-    /// What it is for.
+    /// Purpose or target.
     pub name: String,
-    /// The page of the site or library; empty for a database.
+    /// URL of the site or library; empty for a database.
     pub browse: String,
-    /// The store that BLOBs go to, from which size on, and of which types.
+    /// Active store, minimum size, and media types.
     pub words: [Words; 3],
-    /// What happens as they age; empty for nothing.
+    /// Age-based tiers; empty when there are none.
     pub tiers: Vec<String>,
-    /// Whether the tiers come from the policy above.
+    /// True if the tiers are inherited.
     pub tiers_above: bool,
 }
 
-/// A part of a policy in words.
+/// A setting of a policy in readable form.
 pub struct Words {
-    /// What it is about.
+    /// Subject.
     pub label: &'static str,
-    /// The words.
+    /// Value of the setting.
     pub text: String,
-    /// Whether it comes from the policy above.
+    /// True if the value is inherited.
     pub above: bool,
 }
 
-/// Puts a policy into words.
+/// Describes a policy.
 pub fn describe(page: &Page, policy: &StoragePolicy) -> Described {
     let target = if policy.kind == "database" { policy.name.clone() } else { policy.target.to_string() };
     let inherits = policy.kind != "database";
@@ -84,11 +84,11 @@ fn tier_words(page: &Page, tier: &NamedTier) -> String {
 #[template(path = "policies.html")]
 struct PoliciesPage<'a> {
     page: &'a Page,
-    /// Title and policies of each part.
+    /// Sections of the page, each with its title and policies.
     parts: [(&'static str, Vec<Described>); 2],
 }
 
-/// The list.
+/// Shows the list.
 pub async fn list(mut visit: Visit) -> Shown {
     navigation::furnish_farm(&mut visit.page, HERE)?;
     let page = &visit.page;
@@ -113,13 +113,13 @@ fn place_form<'a>(page: &'a Page, place: &str) -> Form<'a> {
     }
 }
 
-/// Asks for which site collection or library a policy is wanted.
+/// Asks for the site collection or library of a new policy.
 pub async fn ask_place(mut visit: Visit) -> Shown {
     navigation::furnish_farm(&mut visit.page, HERE)?;
     Ok(html(&place_form(&visit.page, "")))
 }
 
-/// Leads to the form of the policy of a place.
+/// Redirects to the policy form of a site collection or library.
 pub async fn find_place(sent: Sent) -> Shown {
     let Sent { mut visit, fields } = sent;
     navigation::furnish_farm(&mut visit.page, HERE)?;
@@ -138,7 +138,7 @@ async fn find(visit: &Visit, fields: &Fields) -> Result<String> {
     let item = visit.session.item(&Target::Path(path.clone())).await.map_err(|_| none())?;
     match item.kind {
         NodeKind::Library => Ok(format!("{HERE}/library/{}", item.id)),
-        // The root site of a site collection has its identifier.
+        // A site collection and its root site have the same identifier.
         NodeKind::Site if item.id == item.collection_id => Ok(format!("{HERE}/collection/{}", item.id)),
         _ => Err(none()),
     }

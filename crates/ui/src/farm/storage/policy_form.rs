@@ -16,9 +16,9 @@ use crate::frame::page::html;
 use crate::frame::visit::{Sent, Visit};
 use crate::frame::{navigation, refuse};
 
-/// Tiers that the form has room for, beside those that are there.
+/// Number of empty tier rows in the form, in addition to existing tiers.
 const SPARE: usize = 2;
-/// What stands for all types.
+/// Input that stands for all types.
 const ALL: &str = "*";
 
 fn target(kind: &str, which: &str) -> Result<PolicyTarget> {
@@ -30,7 +30,7 @@ fn target(kind: &str, which: &str) -> Result<PolicyTarget> {
     }
 }
 
-/// What the form shows: what the policy says itself, or what was typed.
+/// Content of the form: the policy's own settings, or the user's input.
 struct Typed {
     store: Option<String>,
     minimum: String,
@@ -103,7 +103,7 @@ async fn form<'a>(visit: &'a Visit, policy: &StoragePolicy, typed: &Typed) -> Re
     };
     let mut choices = Vec::new();
     if !is_database {
-        // What applies is what is above only where the policy says nothing itself.
+        // The effective store equals the inherited one only when the policy has none of its own.
         let above = match typed.store {
             None => page.f1("policy.as-above-now", &policy.active_store),
             Some(_) => page.s("policy.as-above").to_owned(),
@@ -155,7 +155,7 @@ pub async fn ask(mut visit: Visit, Path((kind, which)): Path<(String, String)>) 
     Ok(html(&form(&visit, &policy, &Typed::of(&policy)).await?))
 }
 
-/// Sets the policy.
+/// Saves the policy.
 pub async fn save(Path((kind, which)): Path<(String, String)>, sent: Sent) -> Shown {
     let Sent { mut visit, fields } = sent;
     navigation::furnish_farm(&mut visit.page, HERE)?;

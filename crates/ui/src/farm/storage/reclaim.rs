@@ -1,4 +1,4 @@
-//! The page of what waits to be deleted.
+//! The page of BLOBs awaiting deletion.
 
 use askama::Template;
 use model::Timestamp;
@@ -14,7 +14,7 @@ use crate::wording::away;
 #[template(path = "reclaim.html")]
 struct ReclaimPage<'a> {
     page: &'a Page,
-    /// Content databases of which nothing is known here; empty when there are none.
+    /// Names of unavailable content databases, or empty.
     away: String,
     rows: Vec<ReclaimRow>,
     holds: Vec<BackupHold>,
@@ -25,12 +25,12 @@ struct ReclaimPage<'a> {
 struct ReclaimRow {
     reason: &'static str,
     hint: &'static str,
-    /// Whether the next collection deletes the oldest of them.
+    /// True if the next collection will delete the oldest of these BLOBs.
     soon: bool,
     pending: PendingReclaim,
 }
 
-/// The list.
+/// Shows the list.
 pub async fn show(mut visit: Visit) -> Shown {
     navigation::furnish_farm(&mut visit.page, "/farm/reclaim")?;
     let pending = visit.session.pending_reclaim().await?;

@@ -1,4 +1,4 @@
-//! The forms of a new BLOB store, and of the settings and credentials of one that is there.
+//! The forms for a new BLOB store, and for the settings and credentials of an existing one.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ use crate::frame::page::{Page, html};
 use crate::frame::visit::{Sent, Visit};
 use crate::frame::{navigation, refuse};
 
-/// Settings and credentials that the pages show, what everybody needs first: name, whether it is a credential, and the kinds
-/// of stores that have it.
+/// Settings and credentials on the forms, most important first: name, whether it is a credential, and the kinds of
+/// stores that have it.
 const SETTINGS: [(&str, bool, &[&str]); 9] = [
     ("endpoint", false, &["s3", "azure", "gcs"]),
     ("region", false, &["s3"]),
@@ -45,7 +45,7 @@ fn hint(page: &Page, name: &str) -> &'static str {
     page.language.find(&format!("setting-hint.{name}")).unwrap_or_default()
 }
 
-/// Fields of settings and credentials; what is typed again goes before what is there.
+/// Returns the fields for settings and credentials. The user's input takes precedence over present values.
 fn provider_fields(page: &Page, kind: &str, present: &BTreeMap<String, String>, fields: Option<&Fields>) -> Vec<Field> {
     let value = |name: &str| match fields {
         Some(fields) => fields.trimmed(name),
@@ -59,7 +59,7 @@ fn provider_fields(page: &Page, kind: &str, present: &BTreeMap<String, String>, 
             _ if secret => Field::of(name, label, Input::Line("password")),
             _ => Field::line(name, label, value(name)),
         };
-        // A password that a browser remembers must not slip in here.
+        // Prevents browsers from filling in a saved password.
         field.complete = if secret { "new-password" } else { "off" };
         field.hint(hint(page, name))
     });
@@ -103,14 +103,14 @@ fn known(kind: &str) -> Result<()> {
     }
 }
 
-/// The form of a new store.
+/// Shows the form for a new store.
 pub async fn ask_new(mut visit: Visit, Path(kind): Path<String>) -> Shown {
     navigation::furnish_farm(&mut visit.page, HERE)?;
     known(&kind)?;
     Ok(html(&new_form(&visit.page, &kind, None)))
 }
 
-/// What was typed into some fields, without those that stayed empty.
+/// Returns the non-empty input of some fields.
 fn typed(fields: &Fields, names: impl Iterator<Item = &'static str>) -> BTreeMap<String, String> {
     names.map(|name| (name.to_owned(), fields.trimmed(name))).filter(|(_, value)| !value.is_empty()).collect()
 }
@@ -153,14 +153,14 @@ fn change_form<'a>(page: &'a Page, store: &StoreStatus, fields: Option<&Fields>)
     }
 }
 
-/// The form of settings and credentials.
+/// Shows the form for settings and credentials.
 pub async fn ask_change(mut visit: Visit, Path(name): Path<String>) -> Shown {
     navigation::furnish_farm(&mut visit.page, HERE)?;
     let store = find(&visit.session, &name).await?;
     Ok(html(&change_form(&visit.page, &store, None)))
 }
 
-/// Changes settings and credentials. An empty setting goes back to what is usual; an empty credential stays as it is.
+/// Changes settings and credentials. An empty setting is reset to its default; an empty credential stays unchanged.
 pub async fn change(Path(name): Path<String>, sent: Sent) -> Shown {
     let Sent { mut visit, fields } = sent;
     navigation::furnish_farm(&mut visit.page, HERE)?;

@@ -1,4 +1,4 @@
-//! The page of BLOB stores, and what can be done with one of them.
+//! The page of BLOB stores and their actions.
 
 use askama::Template;
 use axum::extract::Path;
@@ -16,7 +16,7 @@ use crate::frame::visit::{Sent, Visit};
 use crate::frame::{navigation, refuse};
 use http_core::protocol::segments;
 
-/// Address of the page.
+/// URL of the page.
 pub const HERE: &str = "/farm/stores";
 
 #[derive(Template)]
@@ -24,7 +24,7 @@ pub const HERE: &str = "/farm/stores";
 struct StoresPage<'a> {
     page: &'a Page,
     stores: Vec<StoreRow>,
-    /// Kinds that can be added: word and name.
+    /// Kinds of stores that can be added: key and name.
     kinds: Vec<(&'static str, String)>,
 }
 
@@ -33,17 +33,17 @@ struct StoreRow {
     kind: String,
     state: &'static str,
     tone: &'static str,
-    /// Whether it is in the content databases, which always take BLOBs.
+    /// True if this is the store inside the content databases, which always accepts BLOBs.
     inside: bool,
     store: StoreStatus,
 }
 
-/// The address of one store's pages.
+/// Returns the URL of a store's pages.
 pub fn address(name: &str) -> String {
     format!("{HERE}/{}", segments::encode(name))
 }
 
-/// The list.
+/// Shows the list.
 pub async fn list(mut visit: Visit) -> Shown {
     navigation::furnish_farm(&mut visit.page, HERE)?;
     let (_, stores) = visit.session.storage_status().await?;
@@ -70,16 +70,16 @@ pub async fn find(session: &Session, name: &str) -> Result<StoreStatus> {
     found.ok_or_else(|| Error::not_found(format!("there is no BLOB store \"{name}\"")))
 }
 
-/// The stores that take new BLOBs, as choices of a list.
+/// Returns the stores that accept new BLOBs, as choices for a list.
 pub async fn active(session: &Session, chosen: Option<&str>, without: &str) -> Result<Vec<Choice>> {
     let stores = session.stores().await?;
     let open = |store: &StoreStatus| store.state == StoreState::Active.as_str() && store.name != without;
-    // One that a policy names already is shown whatever its state.
+    // The currently selected store is listed whatever its state.
     let listed = stores.iter().filter(|store| open(store) || Some(store.name.as_str()) == chosen);
     Ok(listed.map(|store| Choice::new(&store.name, &store.name, Some(store.name.as_str()) == chosen)).collect())
 }
 
-/// Opens a store up for new BLOBs, or closes it.
+/// Activates a store for new BLOBs, or makes it read-only.
 pub async fn set_state(Path(name): Path<String>, sent: Sent) -> Shown {
     let state = match sent.fields.text("do").as_str() {
         "activate" => StoreState::Active,
@@ -105,7 +105,7 @@ struct StepRow {
     took: String,
 }
 
-/// Writes, reads, lists and deletes a probe, and shows how that went.
+/// Writes, reads, lists and deletes a probe, and shows the result of each step.
 pub async fn test(Path(name): Path<String>, sent: Sent) -> Shown {
     let mut visit = sent.visit;
     navigation::furnish_farm(&mut visit.page, HERE)?;
@@ -124,7 +124,7 @@ pub async fn test(Path(name): Path<String>, sent: Sent) -> Shown {
     Ok(html(&TestPage { page, name: &name, steps: steps.collect(), failure }))
 }
 
-/// Encrypts with a new key from now on.
+/// Rotates the encryption key. New BLOBs are encrypted with the new key.
 pub async fn rotate(Path(name): Path<String>, sent: Sent) -> Shown {
     sent.visit.session.rotate_store_key(&name).await?;
     Ok(done(HERE, &Flash::new("toast.key-rotated", name)))
@@ -153,14 +153,14 @@ async fn drain_form<'a>(visit: &'a Visit, store: &StoreStatus, fields: Option<&F
     })
 }
 
-/// The form of emptying a store.
+/// Shows the form for draining a store.
 pub async fn ask_drain(mut visit: Visit, Path(name): Path<String>) -> Shown {
     navigation::furnish_farm(&mut visit.page, HERE)?;
     let store = find(&visit.session, &name).await?;
     Ok(html(&drain_form(&visit, &store, None).await?))
 }
 
-/// Closes a store and moves what is in it.
+/// Closes a store and moves its BLOBs elsewhere.
 pub async fn drain(Path(name): Path<String>, sent: Sent) -> Shown {
     let Sent { mut visit, fields } = sent;
     navigation::furnish_farm(&mut visit.page, HERE)?;
@@ -196,14 +196,14 @@ fn remove_form<'a>(page: &'a Page, store: &StoreStatus) -> Form<'a> {
     }
 }
 
-/// The question before a store is forgotten.
+/// Asks for confirmation before a store is removed from the farm.
 pub async fn ask_remove(mut visit: Visit, Path(name): Path<String>) -> Shown {
     navigation::furnish_farm(&mut visit.page, HERE)?;
     let store = find(&visit.session, &name).await?;
     Ok(html(&remove_form(&visit.page, &store)))
 }
 
-/// Makes the farm forget a store.
+/// Removes a store from the farm.
 pub async fn remove(Path(name): Path<String>, sent: Sent) -> Shown {
     let Sent { mut visit, fields } = sent;
     navigation::furnish_farm(&mut visit.page, HERE)?;

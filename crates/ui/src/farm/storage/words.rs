@@ -1,17 +1,17 @@
-//! Figures and states of storage as people read and type them.
+//! Parsing and formatting of storage figures and states for the pages.
 
 use model::{Error, Result};
 use repository::Work;
 
 use crate::frame::page::Page;
 
-/// Kinds of stores that a page adds.
+/// Kinds of stores that the pages can add.
 pub const KINDS: [&str; 4] = ["directory", "s3", "azure", "gcs"];
 
-/// Units of sizes that people type; 1 KB is 1,024 bytes, as on all pages.
+/// Size units for input. 1 KB is 1,024 bytes, as on all pages.
 const UNITS: [(&str, u32); 5] = [("t", 40), ("g", 30), ("m", 20), ("k", 10), ("", 0)];
 
-/// Reads a size such as `64 KB`, `10M` or `512`; none for an empty text.
+/// Parses a size such as `64 KB`, `10M` or `512`. Returns `None` for an empty text.
 pub fn parse_size(text: &str) -> Result<Option<u64>> {
     let bad = || Error::invalid(format!("\"{text}\" is no size: write 64 KB, 10 MB or a number of bytes"));
     let plain = text.trim().to_lowercase();
@@ -25,7 +25,7 @@ pub fn parse_size(text: &str) -> Result<Option<u64>> {
     number.checked_mul(1 << bits).filter(|bytes| i64::try_from(*bytes).is_ok()).map(Some).ok_or_else(bad)
 }
 
-/// A size as it is typed, exact to the byte.
+/// Formats a size for input, exact to the byte.
 pub fn typed_size(bytes: u64) -> String {
     let fitting = UNITS.iter().find(|(_, bits)| bytes > 0 && bytes.trailing_zeros() >= *bits);
     match fitting {
@@ -34,7 +34,7 @@ pub fn typed_size(bytes: u64) -> String {
     }
 }
 
-/// Reads a whole number; none for an empty text.
+/// Parses a whole number. Returns `None` for an empty text.
 pub fn parse_number<T: std::str::FromStr>(text: &str) -> Result<Option<T>> {
     let text = text.trim();
     if text.is_empty() {
@@ -43,17 +43,17 @@ pub fn parse_number<T: std::str::FromStr>(text: &str) -> Result<Option<T>> {
     text.parse().map(Some).map_err(|_| Error::invalid(format!("\"{text}\" is no whole number that fits here")))
 }
 
-/// The text, if it is not empty.
+/// Returns the text unless it is empty.
 pub fn some(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// A number with one digit behind the point.
+/// Formats a number with one decimal place.
 pub fn decimal(page: &Page, number: f64) -> String {
     page.language.decimal(format!("{number:.1}"))
 }
 
-/// A length of time, rounded so that one figure says it.
+/// Formats a duration, rounded to a single unit.
 pub fn length(page: &Page, seconds: u64) -> String {
     match seconds {
         0..100 => page.n("length.seconds", seconds),
@@ -63,23 +63,23 @@ pub fn length(page: &Page, seconds: u64) -> String {
     }
 }
 
-/// What a kind of store is called.
+/// Returns the name of a kind of store.
 pub fn kind(page: &Page, word: &str) -> String {
     page.language.find(&format!("store-kind.{word}")).map_or_else(|| word.to_owned(), ToOwned::to_owned)
 }
 
-/// What a job does at the moment.
+/// Returns the name of a job's phase.
 pub fn phase(page: &Page, text: &str) -> String {
     let key = text.to_lowercase().replace(' ', "-");
     page.language.find(&format!("phase.{key}")).map_or_else(|| text.to_owned(), ToOwned::to_owned)
 }
 
-/// What a kind of job is called.
+/// Returns the name of a kind of job.
 pub fn kind_of_work(page: &Page, word: &str) -> String {
     page.language.find(&format!("work.{word}")).map_or_else(|| word.to_owned(), ToOwned::to_owned)
 }
 
-/// What a job is for, in a line.
+/// Describes a job in one line.
 pub fn work(page: &Page, work: &Work) -> String {
     let mut text = match work {
         Work::Migrate(work) => {

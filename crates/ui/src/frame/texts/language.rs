@@ -1,4 +1,4 @@
-//! The files of `locales/`: what the pages say in a language, and how it writes numbers and days.
+//! The files of `locales/`: the texts of the pages in each language, and its formats of numbers and days.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,35 +11,35 @@ use serde::Deserialize;
 #[folder = "locales/"]
 struct Files;
 
-/// How a language writes: the table `language` of its file.
+/// Formats of a language: the table `language` of its file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Form {
-    /// What its speakers call it.
+    /// Native name of the language.
     pub name: String,
-    /// Whether it is written from right to left.
+    /// True if the language is written from right to left.
     #[serde(default)]
     pub right_to_left: bool,
-    /// The mark between thousands.
+    /// Thousands separator.
     pub group: char,
-    /// The mark before decimals.
+    /// Decimal separator.
     pub decimal: char,
-    /// A day, made of `yyyy`, `mm`, `m`, `dd`, `d` and `mon`, each in braces.
+    /// Pattern of a day, with `yyyy`, `mm`, `m`, `dd`, `d` and `mon` in braces.
     pub day: String,
-    /// What the months are called in days, where that is needed.
+    /// Names of the months for `mon`, where that is used.
     #[serde(default)]
     pub months: Vec<String>,
 }
 
 impl Form {
-    /// A day in this form.
+    /// Formats a day.
     pub fn day(&self, year: i32, month: u8, day: u8) -> String {
         let mut text = String::with_capacity(16);
         let mut rest = self.day.as_str();
         while let Some((before, (hole, after))) = rest.split_once('{').and_then(|(b, a)| Some((b, a.split_once('}')?)))
         {
             text.push_str(before);
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = match hole {
                 "yyyy" => write!(text, "{year:04}"),
                 "mm" => write!(text, "{month:02}"),
@@ -57,19 +57,19 @@ impl Form {
     }
 }
 
-/// All that the pages need of a language.
+/// Texts and formats of a language.
 pub struct Words {
-    /// The language tag: the name of its file.
+    /// Language tag: the name of the file.
     pub tag: String,
-    /// How it writes.
+    /// Formats of numbers and days.
     pub form: Form,
-    /// Its texts, by key.
+    /// Texts by key.
     pub texts: HashMap<String, String>,
-    /// The two forms of each text that counts: for one, and for any other number.
+    /// Plural forms of each countable text: for one, and for any other number.
     pub forms: HashMap<String, [String; 2]>,
 }
 
-/// All languages, English first.
+/// Returns all languages, English first.
 pub fn all() -> &'static [Words] {
     static ALL: OnceLock<Vec<Words>> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -79,7 +79,7 @@ pub fn all() -> &'static [Words] {
     })
 }
 
-/// The language in a file. A test reads them all, so that none is left out.
+/// Parses a language file. A test parses all of them, so none can be skipped unnoticed.
 fn read(name: &str) -> Option<Words> {
     let file = Files::get(name)?;
     let mut table: toml::Table = std::str::from_utf8(&file.data).ok()?.parse().ok()?;

@@ -1,48 +1,48 @@
-//! What the pages say, in each language. One file per language; a test keeps them complete.
+//! Texts of the pages in each language. There is one file per language, and tests keep the keys complete.
 
 mod language;
 
 use super::texts::language::{Words, all};
 
-/// A language of the pages. Each is a file in `locales/`, found when the program is built.
+/// A language of the pages. Each one is a file in `locales/`, embedded at build time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Language(usize);
 
 impl Language {
-    /// What is spoken to those who speak nothing else that is there, and where another language lacks a text.
+    /// Fallback when no other language fits, or when a language lacks a text.
     pub const ENGLISH: Self = Self(0);
 
-    /// All languages, English first.
+    /// Returns all languages, English first.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..all().len()).map(Self)
     }
 
     fn words(self) -> &'static Words {
-        // Made only above and from what is there.
+        // The index always exists, because languages are only created from the list.
         all().get(self.0).unwrap_or_else(|| &all()[0])
     }
 
-    /// The language tag, as in `<html lang>`.
+    /// Returns the language tag, as in `<html lang>`.
     pub fn tag(self) -> &'static str {
         &self.words().tag
     }
 
-    /// What speakers call it.
+    /// Returns the native name.
     pub fn own_name(self) -> &'static str {
         &self.words().form.name
     }
 
-    /// `ltr` or `rtl`, as in `<html dir>`.
+    /// Returns `ltr` or `rtl`, as in `<html dir>`.
     pub fn direction(self) -> &'static str {
         if self.words().form.right_to_left { "rtl" } else { "ltr" }
     }
 
-    /// The marks between thousands and before decimals.
+    /// Returns the thousands separator and the decimal separator.
     pub fn marks(self) -> (char, char) {
         (self.words().form.group, self.words().form.decimal)
     }
 
-    /// A number of ours with the language's mark before decimals.
+    /// Replaces the decimal point of a number with the language's separator.
     pub fn decimal(self, text: String) -> String {
         match self.marks().1 {
             '.' => text,
@@ -50,18 +50,18 @@ impl Language {
         }
     }
 
-    /// A day, as in `21 Nov 2026`.
+    /// Formats a day, as in `21 Nov 2026`.
     pub fn day(self, year: i32, month: u8, day: u8) -> String {
         self.words().form.day(year, month, day)
     }
 
-    /// Reads a tag; regions do not matter.
+    /// Finds the language for a tag. Regions are ignored.
     pub fn parse(tag: &str) -> Option<Self> {
         let primary = tag.split(['-', '_']).next().unwrap_or_default();
         Self::all().find(|language| language.tag().eq_ignore_ascii_case(primary))
     }
 
-    /// The best language for an `Accept-Language` field; English when none fits.
+    /// Returns the best language for an `Accept-Language` field; English when none fits.
     pub fn accepted(field: &str) -> Self {
         let mut best = (0.0, Self::ENGLISH);
         for part in field.split(',').take(20) {
@@ -75,30 +75,30 @@ impl Language {
         best.1
     }
 
-    /// The text with this key. Keys are checked by a test, so the fallback is never seen.
+    /// Returns the text for a key. A test checks the keys, so the fallback is never seen.
     pub fn text(self, key: &str) -> &'static str {
         self.find(key).unwrap_or("…")
     }
 
-    /// The text with this key, if there is one.
+    /// Returns the text for a key, if there is one.
     pub fn find(self, key: &str) -> Option<&'static str> {
         let found = self.words().texts.get(key).or_else(|| all()[0].texts.get(key));
         found.map(String::as_str)
     }
 
-    /// The text with this key, `{0}`, `{1}` ... replaced by `values`.
+    /// Returns the text for a key with `{0}`, `{1}` ... replaced by `values`.
     pub fn fill(self, key: &str, values: &[&str]) -> String {
         filled(self.text(key), values)
     }
 
-    /// The text for a number of things: `key.one` or `key.other`, with `{0}` the number.
+    /// Returns the text for a number of things: `key.one` or `key.other`, with `{0}` replaced by the number.
     pub fn count(self, key: &str, n: u64) -> String {
         let form = self.words().forms.get(key).or_else(|| all()[0].forms.get(key));
         let form = form.map_or("…", |forms| &forms[usize::from(n != 1)]);
         filled(form, &[&self.number(n)])
     }
 
-    /// A whole number with the language's separator of thousands.
+    /// Formats a whole number with the language's thousands separator.
     pub fn number(self, n: u64) -> String {
         let digits = n.to_string();
         let mut text = String::new();
@@ -148,7 +148,7 @@ mod tests {
                 assert!(!text.trim().is_empty(), "{key} of {tag}");
             }
         }
-        // What another language lacks is said in English; German lacks nothing.
+        // Texts that another language lacks appear in English. German must be complete.
         let keys = |table: &HashMap<String, String>| table.keys().cloned().collect::<BTreeSet<_>>();
         assert_eq!(keys(english), keys(&german().words().texts));
     }
@@ -175,7 +175,7 @@ mod tests {
                 }
             }
         }
-        // Keys that are put together at run time, by their beginnings.
+        // Prefixes of keys that are composed at run time.
         let composed = [
             "toast.",
             "kind.",
@@ -202,7 +202,7 @@ mod tests {
             "figure-short.",
             "figures.range-",
         ];
-        // Keys that are chosen in one place and asked for in another.
+        // Keys that are chosen in one place and looked up in another.
         let named = |key: &str| crate::sources().iter().any(|(_, text)| text.contains(&format!("\"{key}\"")));
         let idle: Vec<_> = table
             .keys()

@@ -1,4 +1,4 @@
-//! What is read and written again, and what is refused.
+//! Round trips of parsing and writing, and refusals.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! Compares all pages of a file that nobody writes with their checksums, and writes the checksums anew, without SQLite.
+//! Verifies the checksums of all pages of a file that no process is writing, and rewrites the checksums, without
+//! SQLite.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -9,30 +10,30 @@ use super::{HEADER, MAGIC, RESERVED_AT, SMALLEST, SUM, is_intact, sum_of};
 
 /// Offset of the lock-byte page, which SQLite never reads or writes ("The Lock-Byte Page" in its file format).
 const LOCKS_AT: u64 = 1 << 30;
-/// Bytes that are read at once.
+/// Number of bytes per read.
 const PIECE: usize = 1 << 20;
 
-/// Pages of a file that are not what their checksums say.
+/// The pages of a file that do not match their checksums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrongPages {
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// The number of the first one, from 1 on.
+    /// Number of the first wrong page, counted from 1.
     pub first: Option<u64>,
-    /// Set when the file ends within a page, which counts as wrong.
+    /// Set if the file ends within a page, which counts as wrong.
     pub is_cut: bool,
-    /// Set when the header says that pages have checksums.
+    /// Set if the header says that pages have checksums.
     pub has_checksums: bool,
 }
 
-/// Compares the pages of a database file with their checksums, as its bytes come. A file without checksums has no wrong
-/// page. A header that says so of a file in which any page has a fitting one is damaged, and so is a file that does not
-/// begin like one of SQLite: the first page is wrong.
+/// Verifies the pages of a database file against their checksums, as the bytes arrive. A file without checksums has no
+/// wrong page. But if the header denies checksums and any page has a valid one, the header is damaged. So is a file
+/// that does not begin like a SQLite file. In both cases the first page counts as wrong.
 #[derive(Debug, Default)]
 pub struct PageSums {
-    /// Bytes of the page that is not complete yet; at first, of the header.
+    /// Bytes of the incomplete page; initially of the header.
     begun: Vec<u8>,
-    /// Bytes of a page, and whether pages have checksums, as the header says.
+    /// Page size, and whether pages have checksums, according to the header.
     header: Option<(usize, bool)>,
     pages: u64,
     wrong: WrongPages,
@@ -40,12 +41,12 @@ pub struct PageSums {
 }
 
 impl PageSums {
-    /// Begins with the first byte of a file.
+    /// Creates a verifier. It expects the first byte of a file next.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next bytes.
+    /// Consumes the next bytes.
     pub fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let wanted = self.header.map_or(HEADER, |(size, _)| size) - self.begun.len();
@@ -61,7 +62,7 @@ impl PageSums {
                     self.is_header_wrong = !self.begun.starts_with(MAGIC);
                     self.wrong.has_checksums = header.1;
                     self.header = Some(header);
-                    // The first page is compared as if it had a checksum.
+                    // The first page is verified as if it had a checksum.
                     self.begun[RESERVED_AT] = SUM as u8;
                 }
                 Some((size, has_sums)) => {
@@ -82,7 +83,7 @@ impl PageSums {
         self.wrong.first.get_or_insert(self.pages + 1);
     }
 
-    /// Returns what was wrong, after the last byte.
+    /// Returns the wrong pages, after the last byte.
     pub fn finish(mut self) -> WrongPages {
         if self.header.is_none_or(|(_, has_sums)| has_sums && !self.begun.is_empty()) {
             self.wrong.is_cut = true;
@@ -96,7 +97,7 @@ impl PageSums {
     }
 }
 
-/// Bytes of a page, and whether pages have checksums.
+/// Page size, and whether pages have checksums.
 fn read_header(header: &[u8]) -> (usize, bool) {
     let size = match u16::from_be_bytes([header[16], header[17]]) {
         1 => 65_536,
@@ -105,7 +106,7 @@ fn read_header(header: &[u8]) -> (usize, bool) {
     (size, header.starts_with(MAGIC) && usize::from(header[RESERVED_AT]) == SUM)
 }
 
-/// Looks for pages of a file that are not what their checksums say. Blocks.
+/// Finds the pages of a file that do not match their checksums. Blocks.
 pub(in crate::engine::sqlite) fn wrong_pages(path: &Path) -> io::Result<WrongPages> {
     let mut file = File::open(path)?;
     let (mut sums, mut piece) = (PageSums::new(), vec![0; PIECE]);
@@ -117,7 +118,8 @@ pub(in crate::engine::sqlite) fn wrong_pages(path: &Path) -> io::Result<WrongPag
     }
 }
 
-/// Writes the checksum of each page anew that is not what its checksum says, durably. The header must be right. Blocks.
+/// Rewrites the checksum of every page that does not match its checksum, durably, and returns the number of these
+/// pages. The header must be correct. Blocks.
 pub(in crate::engine::sqlite) fn write_sums(path: &Path) -> io::Result<u64> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     let mut header = [0; HEADER];

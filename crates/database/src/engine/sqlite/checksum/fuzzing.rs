@@ -1,4 +1,4 @@
-//! What fuzz targets call of the checksums of pages. Exists only when built with `--cfg fuzzing`.
+//! Entry points for fuzzing the page checksums. Exists only when built with `--cfg fuzzing`.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -28,7 +28,7 @@ fn read(path: &Path, order: &str) -> rusqlite::Result<Rows> {
     all.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
 }
 
-/// A database of some pages with checksums.
+/// A database of several pages with checksums.
 fn made() -> &'static Made {
     static MADE: OnceLock<Made> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -55,14 +55,15 @@ fn made() -> &'static Made {
     })
 }
 
-/// Changes to a database file, four bytes each: where (three) and what. What is read of it is what was written, or an
-/// error.
+/// Applies changes to a database file, four bytes each: the position (three bytes) and the change. Reading must then
+/// return what was written, or an error.
 pub fn pages(input: &[u8]) {
     let made = made();
     let mut bytes = made.bytes.clone();
     for change in input.chunks_exact(4) {
         let at = u32::from_le_bytes([change[0], change[1], change[2], 0]) as usize % bytes.len();
-        // Without what says that there are checksums nothing is compared; and who changes them may write anything.
+        // The parts that declare the checksums are left alone, since without them nothing is verified. The checksums
+        // themselves are left alone too, since changing them together with the data could produce any valid page.
         if at >= MAGIC.len() && at != RESERVED_AT && at % PAGE < PAGE - SUM {
             bytes[at] ^= change[3];
         }

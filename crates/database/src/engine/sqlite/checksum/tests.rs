@@ -1,4 +1,4 @@
-//! What the layer notices, and how files without checksums get them.
+//! Tests of the damage that the layer detects, and of adding checksums to files without them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,14 +29,14 @@ fn tables(raw: &rusqlite::Connection) -> rusqlite::Result<Vec<String>> {
     listed.query_map([], |row| row.get(0))?.collect()
 }
 
-/// Everything that a table holds, or why it cannot be read.
+/// Everything that a table holds, or the error on reading it.
 fn content(raw: &rusqlite::Connection, table: &str) -> rusqlite::Result<Vec<Vec<Value>>> {
     let mut all = raw.prepare(&format!("SELECT * FROM {table} NOT INDEXED"))?;
     let columns = all.column_count();
     all.query_map([], |row| (0..columns).map(|at| row.get(at)).collect())?.collect()
 }
 
-/// A database of the schema with rows of many pages in each table, alone in its file.
+/// Creates a database of the schema with rows of many pages in each table, in a single file without a WAL.
 fn filled(path: &Arc<PathBuf>, schema: Schema) {
     let mut connection = open(path, Role::Maker);
     let plan = Plan { makes: true, ..Plan::new(schema, Engine::Sqlite) };
@@ -103,7 +103,7 @@ fn damaged_pages_of_any_table_are_never_read_as_good_ones() {
         let pages = whole.len() / PAGE;
         assert!(pages > 40 && whole.chunks(PAGE).all(is_intact));
         let (mut refused, mut damaged_ones) = (0, 0);
-        // Some pages of each part of the file, and its last ones.
+        // Some pages from each part of the file, and its last ones.
         for page in (0..pages).step_by(pages / 25).chain(pages - 2..pages) {
             damaged_ones += 3;
             let place = page * PAGE;
@@ -148,7 +148,7 @@ fn a_file_without_checksums_is_given_them_and_keeps_its_rows() {
     assert!(has(connection.raw()) && content(connection.raw(), "a").unwrap() == before);
 }
 
-/// What a file says after its owner opened it: all rows, or the code of the error that refused it.
+/// The content of a file as its owner sees it after opening: all rows, or the code of the error that refused it.
 fn opened(path: &Arc<PathBuf>) -> Result<Vec<Vec<Value>>, String> {
     let refused = |error: rusqlite::Error| classify(error, path).code().to_string();
     let mut connection = Connection::open(path, Role::Writer, PATIENCE).map_err(|error| error.code().to_string())?;
@@ -179,7 +179,8 @@ fn no_bit_of_the_header_turns_checksums_off() {
         for bit in 0..HEADER * 8 {
             let mut flipped = whole.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            // The last page is damaged too: what turned checksums off would let it be read, or give it a new one.
+            // The last page is damaged too. If checksums were turned off, it would be readable, or be given a new
+            // checksum.
             let end = flipped.len() - PAGE / 2;
             flipped[end] ^= 1;
             remove_log(&path);
@@ -202,7 +203,7 @@ fn a_damaged_file_without_checksums_is_not_given_any() {
     drop(old);
     let mut bytes = std::fs::read(path.as_path()).unwrap();
     let pages = bytes.len() / PAGE;
-    // The number of cells of a leaf.
+    // Changes the number of cells of a leaf page.
     bytes[(pages - 3) * PAGE + 4] ^= 1;
     std::fs::write(path.as_path(), &bytes).unwrap();
     let mut connection = open(&path, Role::Writer);
@@ -217,7 +218,7 @@ fn a_damaged_file_without_checksums_is_not_given_any() {
 fn the_sum_is_that_of_sqlites_own_layer() {
     let mut page = [0; 504];
     page.iter_mut().zip(1u8..=255).for_each(|(byte, value)| *byte = value);
-    // Worked out from the description of `cksumvfs`: s1 += word + s2, s2 += word + s1.
+    // Computed from the description of `cksumvfs`: s1 += word + s2, s2 += word + s1.
     let (mut first, mut second) = (0u64, 0u64);
     for pair in page.chunks(8) {
         let words: Vec<u64> =
@@ -237,7 +238,7 @@ fn a_copy_beyond_the_cache_has_right_checksums_while_the_log_is_newer_than_the_f
     let writer = open(&path, Role::Maker);
     let raw = writer.raw();
     raw.execute_batch("CREATE TABLE wide (id INTEGER PRIMARY KEY, text TEXT) STRICT; BEGIN").unwrap();
-    // Five times the cache that SQLite has by itself.
+    // Five times SQLite's default cache.
     for id in 0..3_000 {
         raw.execute("INSERT INTO wide VALUES (?1, ?2)", (id, "first ".repeat(600))).unwrap();
     }
@@ -266,7 +267,7 @@ fn a_wrong_page_of_a_file_is_named() {
     let whole = std::fs::read(&*path).unwrap();
     let first = |page: usize| Some(page as u64 + 1);
     let last = whole.len() / PAGE - 1;
-    // What the header says of the format, of the size of pages and of checksums, and what is behind it.
+    // Header bytes for the format, the page size and the checksums, and the bytes after it.
     for place in [0, 15, 16, 17, RESERVED_AT, 24, HEADER - 1, HEADER, 200, PAGE / 2, PAGE - SUM, PAGE - 1] {
         for page in [0, 1, last / 2, last] {
             let mut bytes = whole.clone();
@@ -287,7 +288,7 @@ fn a_wrong_page_of_a_file_is_named() {
         std::fs::write(&*path, &bytes).unwrap();
         let wrong = file::WrongPages { count: 1, first: first(page), is_cut: false, has_checksums: true };
         assert_eq!(file::wrong_pages(&path).unwrap(), wrong);
-        // However the bytes come.
+        // Pieces of any length give the same result.
         for length in [1, 99, 100, 4095, 5000] {
             let mut sums = file::PageSums::new();
             bytes.chunks(length).for_each(|piece| sums.update(piece));
@@ -330,7 +331,7 @@ fn checksums_are_written_anew_only_where_the_file_is_whole_without_them() {
     assert_eq!(rebuild_checksums(&path).unwrap(), 0);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
 
-    // The number of cells of a page, of which no checksum needs to tell; and a file that was cut.
+    // A changed cell count of a page, which may also go unnoticed without a checksum; and a truncated file.
     let leaf = (1..pages).find(|page| whole[page * PAGE] == 13 && whole[page * PAGE + 4] > 2).unwrap();
     let mut damaged = whole.clone();
     damaged[leaf * PAGE + 4] ^= 1;

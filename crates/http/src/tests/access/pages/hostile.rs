@@ -1,5 +1,5 @@
-//! Every field of every form gets what nobody would type in good faith: it is refused or kept as text, and it is markup
-//! on no page.
+//! Hostile input in every field of every form. It is either refused or stored as text, and never appears as markup on a
+//! page.
 
 use super::super::sending::{Door, Opened};
 use super::super::{Case, Farm, Ground, Reply, Row, table};
@@ -28,7 +28,7 @@ fn rows(method: &'static str) -> impl Iterator<Item = (usize, Row)> {
     rows.filter(move |(_, row)| row.method == method && row.body != "FILE")
 }
 
-/// All pairs of the body, of which one has another value.
+/// Returns the form body with the value of one pair replaced.
 fn changed(body: &str, index: usize, value: &str) -> String {
     let pairs = form_urlencoded::parse(body.as_bytes()).enumerate();
     let pairs = pairs.map(|(at, (name, old))| (name, if at == index { value.into() } else { old }));
@@ -51,7 +51,7 @@ async fn hostile_fields_are_refused_or_kept_as_text() {
         }
     };
     for (index, row) in rows("POST") {
-        // What changes the session or the account that asks would end the test.
+        // A change to the caller's own session or account would end the test.
         if row.route.starts_with("/account") {
             continue;
         }

@@ -1,5 +1,5 @@
-//! The holder of a link as a principal: what the page of a link gives, to whom, and in which state of link, document
-//! and maker.
+//! The holder of a sharing link as a principal: the content that a link's page serves, for each caller and each state
+//! of the link, its document and its creator.
 
 use model::{Id, Right, Rights, Role};
 use repository::{LinkRule, NewAccount, NewLink, Session};
@@ -7,7 +7,7 @@ use repository::{LinkRule, NewAccount, NewLink, Session};
 use super::super::{Farm, Ground, canary};
 use crate::tests::Reply;
 
-/// One link with all that it depends on.
+/// A sharing link with its document and its creator.
 struct Shared {
     admin: Session,
     site: Id,
@@ -55,7 +55,7 @@ async fn take(farm: &Farm, url: &str, body: &str) -> Reply {
     farm.send_as("", "POST", url, &form, body.to_owned()).await
 }
 
-/// Ways in which a link ends: all of them look the same.
+/// Ways in which a link becomes invalid. All of them must look the same.
 const ENDINGS: [&str; 9] = [
     "wrong secret",
     "secret of another link",
@@ -88,7 +88,7 @@ async fn end(farm: &Farm, ground: &Ground, shared: &mut Shared, how: &str) {
     }
 }
 
-/// A page without what differs from one request to the next.
+/// Returns a page without the parts that differ between requests.
 fn plain(reply: &Reply, shared: &Shared) -> String {
     let text = reply.text().replace(&shared.secret, "SECRET").replace(&shared.link.to_string(), "LINK");
     let number = |word: &str| word.len() > 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
@@ -127,14 +127,14 @@ async fn a_link_gives_its_document_to_anybody_and_nothing_else() {
         assert!(reply.text().contains("given.txt") && canary::told(&reply).is_none(), "{}", column.name);
     }
     assert_eq!(take(&farm, &shared.page(), "").await.expect(200).text(), "given away");
-    // The secret is no credential anywhere else.
+    // The link's secret is not accepted as any other credential.
     for url in ["/api/v1/me", "/api/v1/content/Documents/shared-0/given.txt"] {
         let bearer = format!("Bearer {}", shared.secret);
         farm.send_as("", "GET", url, &[("authorization", &bearer)], "").await.expect(401);
         let cookie = format!("__Host-strongroom_session={}", shared.secret);
         farm.send_as("", "GET", url, &[("cookie", &cookie)], "").await.expect(401);
     }
-    // What is published later is given, and drafts are not; who may only read the log hears of no address.
+    // The link serves the current version, not the one at the time of sharing.
     farm.put("Documents/shared-0/given.txt", "given anew").await.expect(200);
     assert_eq!(take(&farm, &shared.page(), "").await.expect(200).text(), "given anew");
 }
@@ -150,7 +150,7 @@ async fn the_password_of_a_link_is_asked_and_not_told() {
         assert_eq!(reply.status.as_u16(), status, "{body}");
         assert_eq!(reply.text().contains("given away"), status == 200, "{body}");
     }
-    // Rights of the maker that do not open the document give nothing.
+    // The creator's remaining right does not open the document, so the link does not either.
     let only = shared.admin.create_role("Edit unseen", Rights::NONE.with(Right::Edit)).await.unwrap().id;
     let admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
     admin.revoke(&shared.document.into(), shared.maker, Role::CONTRIBUTE).await.unwrap();

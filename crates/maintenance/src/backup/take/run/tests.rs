@@ -1,4 +1,4 @@
-//! Places that are not what they were.
+//! Tests with backup locations whose content has disappeared.
 
 use database::Location;
 use repository::{Options, Repository};
@@ -36,7 +36,7 @@ async fn a_place_without_the_backups_that_are_known_to_be_there_is_not_begun_ane
     std::fs::remove_dir(&mounted).unwrap();
     std::fs::rename(&unmounted, &mounted).unwrap();
     take().await.unwrap();
-    // What the farm forgot is not looked for.
+    // A backup that was removed from the farm's records is not expected in the location.
     std::fs::remove_dir_all(&mounted).unwrap();
     let storage = session.storage().await.unwrap();
     for id in kept_in(&storage, &options.destination).await.unwrap() {

@@ -1,4 +1,4 @@
-//! Changes of a document that is there, or was.
+//! Changes to existing or deleted documents.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::super::world::{Document, UNNAMED, World, last, text};
 use super::super::{Answer, Client, Random, bytes};
 use super::{Done, VERSIONS, Worker, name_by};
 
-/// How a document gets another place.
+/// The ways of changing a document's path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Rename,
@@ -16,13 +16,13 @@ pub(super) enum Way {
 }
 
 impl Worker {
-    /// Stores the next version, or the working copy of a document that is checked out.
+    /// Stores the next version of a document, or its working copy if it is checked out.
     pub(super) async fn replace(&mut self, client: &Client, random: &mut Random, id: String) -> Done {
         if self.world.documents[&id].versions.len() >= VERSIONS {
             return self.delete(client, random, id).await;
         }
         let held = self.world.documents[&id].checked_out;
-        // A working copy is seen only by its bytes: they are never those of the newest version.
+        // A working copy is recognised only by its bytes, so they must differ from the newest version.
         let (body, digest) = loop {
             let (seed, size) = self.content(random);
             let body = bytes(seed, size);
@@ -35,7 +35,7 @@ impl Worker {
         let next = self.with(&id, |document| {
             document.content = digest.clone();
             if !document.checked_out {
-                // Programs make an empty file through WebDAV first: what fills it takes its place.
+                // WebDAV clients create an empty file first. The content that follows replaces this version.
                 if by_webdav && document.versions[0] == blobs::digest_of(b"").to_string() {
                     document.versions.remove(0);
                 }
@@ -119,7 +119,7 @@ impl Worker {
         self.change(next, client.send(Method::POST, &path, Vec::new()), |_, _| {}).await
     }
 
-    /// Takes a document out of the worker's recycle bin.
+    /// Permanently removes a document from the worker's recycle bin.
     pub(super) async fn purge(&mut self, client: &Client, random: &mut Random) -> Done {
         let Some((id, entry)) = self.entry(random) else { return Ok(()) };
         let mut next = self.world.clone();
@@ -128,8 +128,8 @@ impl Worker {
         self.change(next, client.send(Method::DELETE, &path, Vec::new()), |_, _| {}).await
     }
 
-    /// Takes a document that was in the bin when the server was started, and its entry. It is not taken again: a document that
-    /// comes back and is deleted once more has another entry.
+    /// Picks a document that was in the recycle bin when the server started, with its entry. It is not picked again: a
+    /// document that is restored and deleted again has another entry.
     fn entry(&mut self, random: &mut Random) -> Option<(String, String)> {
         let entries = &mut self.found.as_mut()?.entries;
         let at = random.below(entries.len().max(1) as u64) as usize;
@@ -192,7 +192,7 @@ impl Worker {
         }
     }
 
-    /// Makes a link, or ends one.
+    /// Creates a link or revokes one.
     pub(super) async fn share(&mut self, client: &Client, random: &mut Random, id: String) -> Done {
         let path = format!("/api/v1/items/{id}/links");
         let link = self.world.documents[&id].links.first().cloned();

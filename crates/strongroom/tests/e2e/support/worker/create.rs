@@ -1,4 +1,4 @@
-//! Changes that make a document: by REST and WebDAV, once for each key, and in parts.
+//! Changes that create a document: by REST and WebDAV, with an idempotency key, and in parts.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -26,7 +26,7 @@ impl Worker {
         self.name_at(client, &place).await
     }
 
-    /// Asks for the identifier of the document that WebDAV, which names none, just made at a place.
+    /// Looks up the identifier of a document just created by WebDAV, whose response does not contain it.
     pub(super) async fn name_at(&mut self, client: &Client, place: &str) -> Done {
         let path = format!("/api/v1/items/by-path?path={}/{place}", self.home);
         let answer =
@@ -35,7 +35,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Creates a document with a key, often twice.
+    /// Creates a document with an idempotency key, often sending the request twice.
     pub(super) async fn create_once(&mut self, client: &Client, random: &mut Random) -> Done {
         let (folder, place) = self.fresh_place(random);
         let repeatable = Repeatable {
@@ -84,11 +84,11 @@ impl Worker {
         Ok(())
     }
 
-    /// Goes on with an upload for so many parts.
+    /// Continues an upload with at most `most` parts.
     pub(super) async fn go_on(&mut self, client: &Client, mut parts: Parts, most: usize) -> Done {
         let body = bytes(parts.seed.0, parts.seed.1);
         let world = self.with_new(&parts.place, parts.seed);
-        // Asking may be what makes the document.
+        // The query for the offset may already create the document.
         self.next = Some(world.clone());
         let state = client.send_with(Method::HEAD, &parts.location, &[("tus-resumable", "1.0.0")], Vec::new()).await?;
         let mut offset: usize = state.header("upload-offset").parse().unwrap_or_else(|_| {

@@ -1,4 +1,4 @@
-//! Changes of folders, which carry documents along.
+//! Changes to folders, which include the documents in them.
 
 use reqwest::Method;
 use serde_json::json;
@@ -22,7 +22,7 @@ impl Worker {
         self.change(next, client.send_json(Method::POST, &path, &json!({ "name": name })), named).await
     }
 
-    /// Moves a folder with all that is in it, by REST or WebDAV.
+    /// Moves a folder with its contents, by REST or WebDAV.
     pub(super) async fn place_folder_anew(&mut self, client: &Client, random: &mut Random) -> Done {
         let Some((id, old)) = self.free_folder(random) else { return Ok(()) };
         self.made += 1;
@@ -57,7 +57,7 @@ impl Worker {
         self.change(next, client.send(Method::DELETE, &path, Vec::new()), |_, _| {}).await
     }
 
-    /// A folder in which nothing is checked out, and of which nothing is in the recycle bin by itself.
+    /// A folder without checked-out documents, and without individually deleted documents in the recycle bin.
     fn free_folder(&self, random: &mut Random) -> Option<(String, String)> {
         let is_free = |place: &str| {
             let held = self.world.documents.values().any(|it| it.checked_out && parent(&it.place) == place);

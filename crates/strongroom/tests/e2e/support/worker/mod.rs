@@ -1,7 +1,7 @@
-//! A worker that does all kinds of changes in a folder of its own and knows what each must lead to.
+//! A worker that makes all kinds of changes in its own folder and knows the expected result of each.
 //!
-//! It does one thing after the other: when the server dies, at most one change has an unknown outcome, and what is found
-//! afterwards is the state before it or the state after it, as a whole.
+//! It makes one change at a time. When the server is killed, at most one change has an unknown outcome, and the state
+//! found afterwards is either completely the one before it or completely the one after it.
 
 mod change;
 mod create;
@@ -13,19 +13,19 @@ use serde_json::json;
 use super::world::{Document, FIXED, Found, UNNAMED, World, parent, text};
 use super::{Answer, Client, Random, bytes};
 
-/// Documents that a worker keeps at most, versions of each, and folders.
+/// Maximum number of documents of a worker, of versions of each, and of folders.
 const DOCUMENTS: usize = 8;
 const VERSIONS: usize = 6;
 const FOLDERS: usize = 3;
 
-/// The site collection, and the column that workers write into.
+/// The site collection, and the column that workers fill in.
 #[derive(Clone)]
 pub struct Ground {
     site: String,
     column: String,
 }
 
-/// A change that can be asked for again.
+/// A change that can be sent again with its idempotency key.
 #[derive(Clone)]
 struct Repeatable {
     path: String,
@@ -33,7 +33,7 @@ struct Repeatable {
     seed: (u64, usize),
 }
 
-/// An upload in parts that was begun.
+/// An unfinished upload in parts.
 #[derive(Clone)]
 struct Parts {
     location: String,
@@ -42,32 +42,32 @@ struct Parts {
     acknowledged: usize,
 }
 
-/// A worker with its model.
+/// A worker and its model.
 pub struct Worker {
     ground: Ground,
     home: String,
-    /// Identifiers of the two folders that stay where they are.
+    /// Identifiers of the two permanent folders.
     fixed: [String; 2],
     made: u64,
     sizes: &'static [usize],
     world: World,
-    /// The state that the change under way leads to.
+    /// The state after the change in progress.
     next: Option<World>,
     repeatable: Option<Repeatable>,
-    /// The newest change with a key that was answered, and the identifier of its document.
+    /// The newest acknowledged change with an idempotency key, and the identifier of its document.
     answered: Option<(Repeatable, String)>,
     parts: Option<Parts>,
     found: Option<Found>,
 }
 
-/// Why a change was not made.
+/// The reason why a change was not made.
 #[derive(Debug)]
 pub enum Trouble {
-    /// No answer came: its outcome is unknown.
+    /// No response arrived: the outcome is unknown.
     Silence,
     /// The server refused it.
     Refusal(String),
-    /// It was refused for a moment and is to be asked for again: the same bytes are just being deleted.
+    /// The server refused the change temporarily, since the same bytes are just being deleted. It can be retried.
     Later,
 }
 
@@ -80,7 +80,7 @@ impl From<reqwest::Error> for Trouble {
 type Done = Result<(), Trouble>;
 
 impl Ground {
-    /// Adds the column to the library Documents.
+    /// Adds the column to the library Documents and sets the link rule of its site collection.
     pub async fn prepare(client: &Client) -> Self {
         let library =
             client.send(Method::GET, "/api/v1/items/by-path?path=Documents", Vec::new()).await.unwrap().json();
@@ -97,7 +97,7 @@ impl Ground {
 }
 
 impl Worker {
-    /// A worker with two empty folders.
+    /// Creates a worker with two empty folders.
     pub async fn new(client: &Client, ground: &Ground, number: usize, sizes: &'static [usize]) -> Self {
         let home = format!("mixed/w{number}");
         let mut fixed = [String::new(), String::new()];
@@ -125,8 +125,8 @@ impl Worker {
         }
     }
 
-    /// Compares all that the worker made with what a server that was started again shows, and goes on from there. `deeply`
-    /// reads the bytes of all versions, not only of the newest.
+    /// Compares the worker's model with what a restarted server shows, and continues from there. `deeply` reads the
+    /// bytes of all versions, not only of the newest.
     pub async fn verify(&mut self, client: &Client, deeply: bool) {
         self.finish_what_was_cut(client).await;
         let found = Found::read(client, &self.ground.site, &self.home, &self.ground.column, deeply).await.unwrap();
@@ -138,14 +138,15 @@ impl Worker {
         self.found = Some(found);
     }
 
-    /// Repeats a change that has a key, and goes on with an upload in parts: each must be done once in the end.
+    /// Repeats a change that has an idempotency key, and continues an upload in parts. Each must have been applied
+    /// exactly once in the end.
     async fn finish_what_was_cut(&mut self, client: &Client) {
         if let Some((answered, id)) = &self.answered {
             let again = self.send_repeatable(client, answered).await.unwrap();
             if again.status.is_success() {
                 assert_eq!(&text(&again.json()["id"]), id, "{}: it was done twice", self.home);
             } else {
-                // The version that it made, or the folder, may be gone. Whether it was done twice is seen below.
+                // The version that it created, or the folder, may be gone. A duplicate is detected below.
                 let (status, said) = (again.status, again.text());
                 let is_gone = status == StatusCode::NOT_FOUND || said.contains("idempotency_key_reused");
                 assert!(is_gone, "{}: an answered change, repeated: {status} {said}", self.home);
@@ -211,12 +212,12 @@ impl Worker {
     }
 
     fn content(&self, random: &mut Random) -> (u64, usize) {
-        // Some contents come again and again, from several workers at once.
+        // Some contents occur repeatedly, from several workers at once.
         let seed = if random.below(4) == 0 { random.below(8) } else { random.next() };
         (seed, self.sizes[random.below(self.sizes.len() as u64) as usize])
     }
 
-    /// A place for a document that was never used: identifier of the folder, path of the document.
+    /// An unused path for a document: identifier of the folder, and path.
     fn fresh_place(&mut self, random: &mut Random) -> (String, String) {
         self.made += 1;
         let fixed = FIXED.iter().map(|place| (*place).to_owned()).zip(self.fixed.iter());
@@ -226,13 +227,13 @@ impl Worker {
         ((*id).clone(), format!("{place}/{}.bin", self.made))
     }
 
-    /// Another name in the folder that a place is in.
+    /// An unused path in the same folder.
     fn fresh_name(&mut self, old: &str) -> String {
         self.made += 1;
         format!("{}/{}.bin", parent(old), self.made)
     }
 
-    /// Asks for a change that leads to `next`; what the answer tells completes the state.
+    /// Requests a change that leads to `next`. The response completes the state.
     async fn change(
         &mut self,
         next: World,
@@ -273,12 +274,12 @@ impl Worker {
     }
 }
 
-/// Whether an answer asks to try again: the bytes are those of a BLOB that is just being deleted.
+/// Returns whether a response asks to retry, since a BLOB with the same bytes is just being deleted.
 fn is_for_a_moment(answer: &Answer) -> bool {
     answer.status == StatusCode::SERVICE_UNAVAILABLE && answer.json()["code"] == "blob_being_deleted"
 }
 
-/// Gives the new document of a state the identifier that an answer names.
+/// Gives the new document of a state the identifier in a response.
 fn name_by(id: impl FnOnce(&Answer) -> String) -> impl FnOnce(&mut World, &Answer) {
     move |world, answer| {
         let document = world.documents.remove(UNNAMED).unwrap();

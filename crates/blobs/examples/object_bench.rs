@@ -1,8 +1,9 @@
-//! Copies a directory of files into an object store, or out of it again, and prints how many seconds it took.
+//! Benchmark that copies a directory of files into an object store or back, and prints the elapsed seconds.
 //!
-//! `object_bench up|down ENDPOINT BUCKET PREFIX DIRECTORY TRANSFERS [KEY=VALUE ...]`, the credential in `AWS_ACCESS_KEY_ID` and
-//! `AWS_SECRET_ACCESS_KEY`. What `up` stored is noted in `DIRECTORY.list`, where `down` finds it; `down` writes into `DIRECTORY.out`.
-//! Keys: `compression` (a level), `encryption` (1). `bench/s3` runs it.
+//! `object_bench up|down ENDPOINT BUCKET PREFIX DIRECTORY TRANSFERS [KEY=VALUE ...]`, with the credential in
+//! `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. `up` writes the list of stored BLOBs to `DIRECTORY.list`, from
+//! which `down` reads it; `down` writes into `DIRECTORY.out`. Keys: `compression` (a level), `encryption` (1).
+//! `bench/s3` runs it.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a measuring tool: a failure is a panic")]
 
@@ -56,7 +57,7 @@ fn list_of(directory: &Path) -> PathBuf {
     directory.with_extension("list")
 }
 
-/// Runs `work` on all items, `transfers` at once.
+/// Runs `work` on all items, up to `transfers` of them concurrently.
 async fn all<T, R, F>(items: Vec<T>, transfers: usize, work: impl Fn(T) -> F + Clone + Send + Sync + 'static) -> Vec<R>
 where
     T: Clone + Send + Sync + 'static,

@@ -1,10 +1,11 @@
-//! Prints what a directory store does per second, beside a file per BLOB and plain reads without verification.
+//! Benchmark of a directory store, compared with one file per BLOB and with plain reads without verification.
 //!
 //! `cargo run --release -p blobs --example store_bench -- DIRECTORY [MEGABYTES] [key=value ...]`
 //!
-//! Each measurement writes `MEGABYTES` (default 512) of fresh content after a warm-up of the same volume. Keys: `writers`,
-//! `zero_fill` (0 or 1), `segment_limit`, `batch_bytes`, `segment_bytes`, `sizes` (comma-separated), `putters`, `only`
-//! (`put`, `get` or `base`). Nothing is deleted between measurements: that would spoil the next one.
+//! Each measurement writes `MEGABYTES` (default 512) of fresh content after a warm-up of the same volume. Keys:
+//! `writers`, `zero_fill` (0 or 1), `segment_limit`, `batch_bytes`, `segment_bytes`, `sizes` (comma-separated),
+//! `putters`, `only` (`put`, `get` or `base`). Nothing is deleted between measurements: deleting would distort the next
+//! one.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measuring tool: a failure is a panic")]
 
@@ -91,7 +92,7 @@ async fn main() {
     store.close().await;
 }
 
-/// Content that is different each time and cheap to make: the store must not find it twice.
+/// Content that is unique per call and cheap to make, so that the store never deduplicates it.
 fn content(template: &Bytes, number: u64) -> (Digest, Bytes) {
     let mut bytes = template.to_vec();
     bytes[..8].copy_from_slice(&number.to_le_bytes());
@@ -148,7 +149,7 @@ async fn puts(store: &BlobStore, size: usize, count: usize, putters: usize, seed
     (started.elapsed(), times)
 }
 
-/// What a server without segments does: write, fdatasync, rename, fsync the directory.
+/// Baseline, a server without segments: write, fdatasync, rename, fsync of the directory.
 async fn files(directory: &Path, size: usize, count: usize, putters: usize) -> Measured {
     let template = blobs::testing::random_bytes(size as u64, size);
     let next = Arc::new(AtomicUsize::new(0));
@@ -183,7 +184,7 @@ async fn files(directory: &Path, size: usize, count: usize, putters: usize) -> M
     (started.elapsed(), times)
 }
 
-/// Reads from the page cache, each delivered byte copied once as a socket would.
+/// Measures reads from the page cache; each delivered byte is copied once, as a socket would.
 async fn gets(store: &BlobStore, settings: &Settings, size: usize, count: usize, seed: u64) {
     let template = blobs::testing::random_bytes(seed, size);
     let mut all = Vec::new();

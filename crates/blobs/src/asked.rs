@@ -1,5 +1,5 @@
-//! A question to a place whose answer is good for a while: whoever comes while it is asked shares what comes of it, a refusal too, so
-//! that those who wait for a place that gives no answer do not wait in turn.
+//! A single-flight check whose result is cached. Concurrent callers share the result, failures included, so that
+//! callers of an unresponsive store do not time out one after another.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use model::{Error, Result};
 use tokio::sync::Mutex;
 
-/// Remembers what came of the question.
+/// Caches the result of a check.
 pub struct Asked {
-    /// How long a good answer is believed from when it was asked for; for good when absent.
+    /// Lifetime of a success, counted from the start of the check; unlimited when `None`.
     believed: Option<Duration>,
-    /// For how long what went wrong is answered without asking again.
+    /// Minimum delay between a failed check and the next attempt. Until then callers get the same error.
     pause: Duration,
     since: Instant,
-    /// Until when that is, in milliseconds after `since`.
+    /// End of the cached success, in milliseconds after `since`.
     until: AtomicU64,
     refused: Mutex<Option<(Instant, Error)>>,
 }
@@ -25,14 +25,15 @@ impl Asked {
         Self { believed, pause, since: Instant::now(), until: AtomicU64::new(0), refused: Mutex::default() }
     }
 
-    /// Whether the last answer was good and is still believed.
+    /// Returns whether a cached success is still valid.
     pub fn is_settled(&self) -> bool {
         (self.since.elapsed().as_millis() as u64) < self.until.load(Ordering::Acquire)
     }
 
-    /// Asks, unless that is settled or was refused just now.
+    /// Runs the check, unless a success is cached or a failure is recent.
     ///
-    /// Errors: those of the question.
+    /// # Errors
+    /// The errors of the check, cached ones included.
     pub async fn settle<F: Future<Output = Result<()>>>(&self, question: impl FnOnce() -> F) -> Result<()> {
         if self.is_settled() {
             return Ok(());
@@ -63,7 +64,7 @@ impl Asked {
     }
 }
 
-/// An error once more, without its cause.
+/// Copies an error, without its source.
 fn same(error: &Error) -> Error {
     Error::new(error.kind(), error.message().to_owned()).with_code(error.code())
 }

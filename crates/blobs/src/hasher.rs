@@ -1,4 +1,4 @@
-//! The digest of BLOBs, computed by whoever sees the bytes first.
+//! The digest of BLOBs, computed where the bytes first arrive.
 
 use model::Digest;
 
@@ -7,23 +7,23 @@ use model::Digest;
 pub struct BlobHasher(blake3::Hasher);
 
 impl BlobHasher {
-    /// A hasher that has seen nothing.
+    /// Creates a hasher without input.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next piece.
+    /// Adds the next piece.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The digest of all pieces so far.
+    /// Returns the digest of all pieces so far.
     pub fn finish(&self) -> Digest {
         Digest::new(*self.0.finalize().as_bytes())
     }
 }
 
-/// The digest of bytes that are in memory as a whole.
+/// Returns the digest of bytes that are entirely in memory.
 pub fn digest_of(bytes: &[u8]) -> Digest {
     Digest::new(*blake3::hash(bytes).as_bytes())
 }

@@ -1,5 +1,6 @@
-//! Nobody writes to or deletes from a store that another restoration of the same farm has taken over: each takes for dead what only the
-//! other needs. `docs/decisions/0023-a-store-has-one-holder.md` tells why.
+//! A guard that prevents writing to or deleting from a store that another restoration of the same farm has taken over.
+//! Each restoration would take for orphans the BLOBs that only the other one needs.
+//! `docs/decisions/0023-a-store-has-one-holder.md` explains the decision.
 
 use std::time::Duration;
 
@@ -13,13 +14,13 @@ use crate::provider::{
     CompactLimits, CompactReport, Consent, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
 };
 
-/// For so long after it was read the marker is believed.
+/// Lifetime of a successful check of the marker.
 const BELIEVED: Duration = Duration::from_secs(5);
-/// Within this time after a store was handed over, whoever held it before has learnt of it and what it had begun to delete is deleted:
-/// what is found in the store from then on stays.
+/// Time after a hand-over by which the previous holder has noticed it and the deletions it had begun are done. A BLOB
+/// found in the store after that time stays.
 pub const HANDED_OVER: Duration = Duration::from_secs(6);
 
-/// A store that is written to only while its owner holds it.
+/// A store that accepts writes only while its owner holds it.
 pub struct HeldProvider<P> {
     inner: P,
     owner: Owner,
@@ -31,8 +32,11 @@ impl<P: Provider + Marked> HeldProvider<P> {
         Self { inner, owner: owner.clone(), asked: Asked::new(Some(BELIEVED), Duration::ZERO) }
     }
 
-    /// Errors: `Unavailable` with code `store_taken_over` when another restoration of the farm holds the store; what reading its marker
-    /// says.
+    /// Fails unless the owner holds the store.
+    ///
+    /// # Errors
+    /// `Unavailable` with code `store_taken_over` when another restoration of the farm holds the store; the errors of
+    /// reading its marker.
     async fn require(&self) -> Result<()> {
         self.asked.settle(|| self.ask()).await
     }
@@ -51,7 +55,7 @@ impl<P: Provider + Marked> HeldProvider<P> {
     }
 }
 
-/// The consent of whoever asks for deletions, and of the holder of the store.
+/// Combined consent: that of the caller that deletes, and the check that the owner still holds the store.
 struct Both<'a, P> {
     store: &'a HeldProvider<P>,
     other: &'a dyn Consent,
@@ -62,7 +66,7 @@ impl<P: Provider + Marked> Consent for Both<'_, P> {
         Box::pin(async move {
             self.store.require().await?;
             self.other.ask().await?;
-            // The other one may have thought about it for long.
+            // The other consent may have taken long.
             self.store.require().await
         })
     }

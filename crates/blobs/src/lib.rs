@@ -1,9 +1,11 @@
-//! BLOB stores: where the bytes of documents lie when they do not lie in a content database.
+//! BLOB stores, which hold the bytes of documents that are not stored in a content database.
 //!
-//! A [`BlobStore`] is a concrete facade over a [`Provider`]. The `directory` provider is built in; others plug in through
-//! [`BlobStore::from_provider`] and are held to the same contract by the suite in `testing` (feature `testing`).
+//! A [`BlobStore`] is a concrete facade over a [`Provider`]. The providers for directories and object stores are built
+//! in; others plug in through [`BlobStore::from_provider`]. The suite in `testing` (feature `testing`) holds all of
+//! them to the same contract.
 //!
-//! This room knows nothing of content databases, documents, permissions or policies: a BLOB is a digest and its bytes.
+//! This crate does not know content databases, documents, permissions or policies: to it, a BLOB is a digest and its
+//! bytes.
 
 mod asked;
 mod blocking;

@@ -4,11 +4,11 @@ use std::fmt;
 
 use model::{Error, Result};
 
-/// The longest locator in bytes.
+/// Length of the longest locator in bytes.
 pub const MAX_LOCATOR: usize = 32;
 
-/// Where a store last put a BLOB: an opaque hint of at most [`MAX_LOCATOR`] bytes. A database may keep it beside the
-/// digest. A missing, stale or foreign locator only costs a slower look-up; it never leads to other bytes.
+/// The location of a BLOB in its store, as an opaque hint of at most [`MAX_LOCATOR`] bytes. A database may keep it
+/// beside the digest. A missing, stale or foreign locator only makes the look-up slower; it never leads to other bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Locator {
     length: u8,
@@ -16,7 +16,7 @@ pub struct Locator {
 }
 
 impl Locator {
-    /// Wraps stored bytes; more than [`MAX_LOCATOR`] are invalid. What they mean only the provider knows.
+    /// Wraps stored bytes; more than [`MAX_LOCATOR`] are invalid. Only the provider knows their meaning.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         if bytes.len() > MAX_LOCATOR {
             return Err(Error::invalid(format!("a locator has at most {MAX_LOCATOR} bytes, not {}", bytes.len())));
@@ -24,7 +24,7 @@ impl Locator {
         Ok(Self::from_slice(bytes))
     }
 
-    /// The same for bytes whose number is known; what is too much is left out.
+    /// Like [`Self::from_bytes`], but cuts off bytes beyond the limit.
     pub(crate) fn from_slice(bytes: &[u8]) -> Self {
         let length = bytes.len().min(MAX_LOCATOR);
         let mut kept = [0; MAX_LOCATOR];
@@ -32,7 +32,7 @@ impl Locator {
         Self { length: length as u8, bytes: kept }
     }
 
-    /// The bytes to store.
+    /// Returns the bytes to store.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }

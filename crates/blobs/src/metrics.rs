@@ -1,4 +1,4 @@
-//! How often BLOBs are stored and opened, and how long that takes. The recorder must be installed before a store is opened.
+//! Metrics: number and duration of put and open operations. The recorder must be installed before a store is opened.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Those of a kind.
+    /// Creates the metrics of a kind.
     pub(crate) fn of(kind: &'static str) -> Self {
         Self {
             put: histogram!("strongroom_blob_put_seconds", "kind" => kind),
@@ -23,12 +23,12 @@ impl Metrics {
         }
     }
 
-    /// Waits until a BLOB is durable. What fails is not counted.
+    /// Waits until a BLOB is durable and records the duration. Failures are not counted.
     pub(crate) async fn timed_put<T>(&self, putting: Pending<'_, T>) -> Result<T> {
         timed(&self.put, putting).await
     }
 
-    /// Waits until a BLOB is open. What fails is not counted.
+    /// Waits until a BLOB is open and records the duration. Failures are not counted.
     pub(crate) async fn timed_open<T>(&self, opening: Pending<'_, T>) -> Result<T> {
         timed(&self.open, opening).await
     }

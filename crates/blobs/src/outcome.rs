@@ -1,39 +1,39 @@
-//! Findings of a verification, and their way from a provider to whoever asked.
+//! Findings of a verification, and the channel that carries them from the provider to the caller.
 
 use model::{Digest, Error, Result};
 use tokio::sync::mpsc;
 
-/// What was found at one BLOB or one place.
+/// The finding for one BLOB or one location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// The BLOB, if it can still be told.
+    /// The BLOB, if it can still be identified.
     pub digest: Option<Digest>,
-    /// Bytes that were looked at; sums up to the content of the store.
+    /// Number of bytes examined. The sum over all findings is the content of the store.
     pub size: u64,
     /// The finding.
     pub outcome: Outcome,
 }
 
-/// The state of one BLOB or one place.
+/// The state of one BLOB or one location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All bytes are there and have the digest.
+    /// All bytes exist and match the digest.
     Intact,
-    /// The bytes are not what they must be.
+    /// The bytes are damaged.
     Damaged {
-        /// Where it lies: a file and a position, for a person.
+        /// The location (a file and an offset), for messages.
         place: String,
         /// Description of the fault.
         what: String,
     },
-    /// The store has a note of this BLOB but not its bytes.
+    /// The store lists this BLOB but does not have its bytes.
     Missing {
-        /// Where it should lie.
+        /// The expected location.
         place: String,
     },
 }
 
-/// How a provider hands its findings to whoever asked for the verification.
+/// The channel through which a provider passes its findings to the caller of the verification.
 pub struct Reporter(mpsc::Sender<Result<Checked>>);
 
 impl Reporter {
@@ -41,12 +41,12 @@ impl Reporter {
         Self(findings)
     }
 
-    /// Hands over one finding; waits for a slow listener and fails when the listener has gone.
+    /// Passes on one finding. Waits for a slow receiver; fails when the receiver was dropped.
     pub async fn report(&self, checked: Checked) -> Result<()> {
         self.0.send(Ok(checked)).await.map_err(|_| gone())
     }
 
-    /// The same from a thread that may block.
+    /// Blocking variant of [`Self::report`].
     pub fn report_blocking(&self, checked: Checked) -> Result<()> {
         self.0.blocking_send(Ok(checked)).map_err(|_| gone())
     }

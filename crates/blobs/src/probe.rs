@@ -1,4 +1,5 @@
-//! The test of a store that an operator runs: writes, reads, lists and deletes random bytes of its own, and tells how long each took.
+//! The test of a store that the administrator runs: it writes, reads, lists and deletes random bytes of its own and
+//! measures each step.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -10,12 +11,12 @@ use ring::rand::SecureRandom;
 use crate::provider::Stored;
 use crate::{BlobReader, BlobStore, digest_of};
 
-/// Length of the small BLOB.
+/// Length of the small BLOB in bytes.
 const SMALL: usize = 200_000;
-/// A store whose large BLOBs begin above this is not probed with one.
+/// Stores with a `put_limit` of this size or more are not probed with a large BLOB.
 const LARGE: u64 = 32 << 20;
 
-/// Length of the bytes by which two stores are told apart, and how long the other one may take to answer.
+/// Length of the random bytes that identify a store, and the timeout for the other store's answer.
 const TOKEN: usize = 32;
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -30,12 +31,12 @@ pub struct ProbeStep {
     pub time: Duration,
 }
 
-/// What a store can do. Its [`Display`](fmt::Display) is a log with a line for each step.
+/// The result of a probe. Its [`Display`](fmt::Display) is a log with a line for each step.
 #[derive(Debug, Default)]
 pub struct ProbeReport {
     /// The successful steps, in order.
     pub steps: Vec<ProbeStep>,
-    /// The step that failed and how; nothing after it was tried but removing the probe.
+    /// The step that failed, with its error. After it only the removal of the probe's BLOBs was tried.
     pub failure: Option<(&'static str, Error)>,
 }
 
@@ -59,7 +60,7 @@ impl fmt::Display for ProbeReport {
     }
 }
 
-/// BLOBs that this probe made and has to remove.
+/// A running probe, with the BLOBs that it created and has to remove.
 struct Probe<'a> {
     store: &'a BlobStore,
     report: ProbeReport,
@@ -67,27 +68,29 @@ struct Probe<'a> {
 }
 
 impl BlobStore {
-    /// Tries out everything that a store must be able to do, with random bytes of its own that it removes again; BLOBs of others are
-    /// not touched. Never fails itself: the report holds the first error.
+    /// Tries everything that a store must be able to do, with random bytes of its own that it removes again. Other
+    /// BLOBs are not touched. Never fails itself: the report holds the first error.
     pub async fn test(&self) -> ProbeReport {
         probe(self).await
     }
 
-    /// Whether `other` is this store by another name or address: writes random bytes here, looks for them there, and removes them.
-    /// None when `other` does not answer within ten seconds.
+    /// Returns whether `other` is this store under another name or address: writes random bytes here, looks for them
+    /// there, and removes them. `None` when `other` fails or does not answer within ten seconds.
     ///
-    /// Errors: what goes wrong here.
+    /// # Errors
+    /// Failures of this store.
     pub async fn leads_to(&self, other: &Self) -> Result<Option<bool>> {
         leads_to(self, other).await
     }
 }
 
-/// Probes a store with bytes that nobody else has, so that no BLOB of anybody is touched.
+/// Probes a store with random bytes, which no other BLOB has, so that no existing BLOB is touched.
 async fn probe(store: &BlobStore) -> ProbeReport {
     let mut probe = Probe { store, report: ProbeReport::default(), made: Vec::new() };
     if let Err((what, error)) = probe.run().await {
         for digest in probe.made {
-            // The failure that is told is the first one; a probe that stays is an orphan, which collection finds.
+            // The report keeps the first failure. A BLOB of the probe that stays is an orphan, which garbage collection
+            // finds.
             if let Err(error) = store.delete(digest).await {
                 tracing::warn!(%digest, error = error.report(), "the probe of a BLOB store could not be removed");
             }
@@ -137,10 +140,11 @@ impl Probe<'_> {
     }
 }
 
-/// Whether `other` has what is written to `store`: random bytes that are removed again. None when `other` does not answer, within
-/// [`PATIENCE`] or at all.
+/// Returns whether `other` has the random bytes that are written to `store` and removed again. `None` when `other`
+/// fails or does not answer within [`PATIENCE`].
 ///
-/// Errors: what goes wrong in `store`.
+/// # Errors
+/// Failures of `store`.
 async fn leads_to(store: &BlobStore, other: &BlobStore) -> Result<Option<bool>> {
     let bytes = random(TOKEN)?;
     let digest = digest_of(&bytes);
@@ -169,7 +173,7 @@ async fn stream(store: &BlobStore, bytes: &Bytes) -> Result<Stored> {
     writer.finish().await
 }
 
-/// Reads `expected` from `offset` on.
+/// Reads from `offset` on and compares the bytes with `expected`.
 async fn read(store: &BlobStore, stored: &Stored, offset: u64, expected: &Bytes) -> Result<()> {
     let mut reader: BlobReader = store.open(stored.digest, stored.size, Some(&stored.locator)).await?;
     reader.set_range(offset..offset + expected.len() as u64);
@@ -186,7 +190,7 @@ async fn read(store: &BlobStore, stored: &Stored, offset: u64, expected: &Bytes)
     }
 }
 
-/// Whether a listing that begins just before the probe begins with it.
+/// Checks that a listing that begins just before the probe's BLOB begins with that BLOB.
 async fn list(store: &BlobStore, digest: Digest, size: u64) -> Result<()> {
     let mut before = *digest.as_bytes();
     for byte in before.iter_mut().rev() {

@@ -1,6 +1,6 @@
 //! The contract between the facade and a kind of BLOB store.
 //!
-//! The words MUST and MAY below are tested by `testing::contract` on every implementation.
+//! `testing::contract` tests the MUST and MAY requirements below on every implementation.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use model::{Digest, Error, Result, Timestamp};
 use crate::locator::Locator;
 use crate::outcome::{Checked, Outcome, Reporter};
 
-/// Deletions that a store is asked for at once, where each is asked for by itself.
+/// Number of concurrent deletions where each BLOB is deleted individually.
 const DELETED_AT_ONCE: usize = 16;
 
 /// A future of a provider, boxed so that [`Provider`] is object-safe.
@@ -29,16 +29,16 @@ pub struct Whole {
     pub pieces: Vec<Bytes>,
 }
 
-/// What a store answers when a BLOB is durable.
+/// The result of storing a BLOB durably.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored {
     /// The BLOB's identity.
     pub digest: Digest,
     /// Length in bytes.
     pub size: u64,
-    /// Where it lies now.
+    /// Its current location.
     pub locator: Locator,
-    /// Whether the store had an undamaged copy already.
+    /// Set when the store already had an undamaged copy.
     pub existed: bool,
 }
 
@@ -49,40 +49,40 @@ pub struct Entry {
     pub digest: Digest,
     /// Length in bytes.
     pub size: u64,
-    /// When the store received it, by the clock of the receiving server.
+    /// Time at which the store received it, by the clock of the receiving server.
     pub stored_at: Timestamp,
 }
 
-/// A page of an enumeration, in rising order of digests.
+/// A page of an enumeration, in ascending order of digests.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// The entries; each digest once.
     pub entries: Vec<Entry>,
-    /// Pass this as `after` for the next page; `None` after the last one.
+    /// Value of `after` for the next page; `None` after the last one.
     pub next: Option<Digest>,
 }
 
-/// What a store holds and what it takes.
+/// The contents and disk usage of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Number of BLOBs.
     pub blobs: u64,
     /// Sum of their lengths in bytes.
     pub content_bytes: u64,
-    /// Bytes taken from the disk (or whatever carries the store), preparation and dead space included.
+    /// Bytes taken from the disk (or the storage behind the store), including reserved and dead space.
     pub disk_bytes: u64,
     /// Bytes of deleted BLOBs that compaction would free.
     pub reclaimable_bytes: u64,
-    /// Bytes that can still be stored, where the store knows.
+    /// Bytes that can still be stored, if the store knows.
     pub free_bytes: Option<u64>,
 }
 
-/// When compaction is worth its writing.
+/// Limits that decide when compaction is worthwhile.
 #[derive(Clone, Copy, Debug)]
 pub struct CompactLimits {
-    /// Rewrite what has at least this share of dead bytes (0.0 to 1.0).
+    /// Minimum share of dead bytes (0.0 to 1.0) from which on a container is rewritten.
     pub dead_share: f64,
-    /// Stop after this many bytes were copied.
+    /// Number of copied bytes after which compaction stops.
     pub copy_at_most: u64,
 }
 
@@ -92,26 +92,26 @@ impl Default for CompactLimits {
     }
 }
 
-/// What compaction did.
+/// The result of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompactReport {
-    /// Containers (segments) that were rewritten and removed.
+    /// Number of containers that were removed: segments after rewriting, or orphaned data objects.
     pub removed: u64,
-    /// Bytes of live BLOBs that were copied.
+    /// Number of bytes of live BLOBs that were copied.
     pub copied_bytes: u64,
-    /// Bytes of disk that were freed.
+    /// Number of disk bytes that were freed.
     pub freed_bytes: u64,
-    /// Containers left alone because a BLOB in them is damaged.
+    /// Number of containers left alone because something in them is damaged.
     pub damaged: u64,
 }
 
-/// Consent to a deletion. It can be withdrawn at any moment, since the right to delete can be lost.
+/// Consent to a deletion. It can be withdrawn at any time, because the right to delete can be lost.
 pub trait Consent: Send + Sync {
-    /// Answers without error while deleting is allowed. Asked right before something is deleted.
+    /// Succeeds while deletion is allowed. Called right before a deletion.
     fn ask(&self) -> Pending<'_, ()>;
 }
 
-/// Consents always.
+/// Always consents.
 impl Consent for () {
     fn ask(&self) -> Pending<'_, ()> {
         Box::pin(async { Ok(()) })
@@ -120,34 +120,39 @@ impl Consent for () {
 
 /// A kind of BLOB store.
 ///
-/// - Several instances in several processes MAY use one store at once; none MUST need another to be alive.
-/// - A BLOB MUST be durable when `put` or `Upload::finish` answers, and MUST resolve from then on until it is deleted.
-/// - BLOBs are immutable. Storing the same bytes again MUST answer `existed` and MUST NOT disturb readers; when the stored
-///   copy is damaged it MUST be replaced.
-/// - Only a definite absence MUST be answered with `ErrorKind::NotFound`; any other trouble is another kind.
-/// - Bytes that are not those of the digest MUST NOT be delivered: `ErrorKind::Corrupt` names the BLOB instead.
-/// - A full store MUST answer `ErrorKind::Exhausted`, and reads and deletes MUST go on.
-/// - After a failed write nothing that waited for it MUST be answered with success, and a later write MUST NOT rely on it.
-/// - Dropping any future or object MUST be safe at any time; what was not answered MAY be stored or not, never in part.
+/// - Several instances in several processes MAY use one store concurrently; an instance MUST NOT depend on another
+///   being alive.
+/// - A BLOB MUST be durable when `put` or `Upload::finish` returns, and MUST be readable from then on until it is
+///   deleted.
+/// - BLOBs are immutable. Storing the same bytes again MUST return `existed` and MUST NOT disturb readers; when the
+///   stored copy is damaged it MUST be replaced.
+/// - Only a definite absence MUST be reported as `ErrorKind::NotFound`; any other failure has another kind.
+/// - Bytes that do not match the digest MUST NOT be delivered: an `ErrorKind::Corrupt` error names the BLOB instead.
+/// - A full store MUST return `ErrorKind::Exhausted`, and reads and deletions MUST continue to work.
+/// - After a failed write, no caller that waited for it MUST be given success, and a later write MUST NOT rely on it.
+/// - Dropping any future or object MUST be safe at any time. A BLOB whose operation did not return MAY be stored or
+///   not, but never in part.
 pub trait Provider: Send + Sync + 'static {
     /// The kind's name, such as `directory`.
     fn kind(&self) -> &'static str;
 
-    /// Up to this many bytes a writer gathers in memory and hands over by `put`; more goes through `upload`.
+    /// Size up to which a writer gathers a BLOB in memory and passes it to `put`; larger BLOBs go through `upload`.
     fn put_limit(&self) -> u64;
 
     /// Stores a BLOB of any size that is in memory. The digest MUST be checked in debug builds and MAY be trusted in release builds.
     fn put(&self, blob: Whole) -> Pending<'_, Stored>;
 
-    /// Begins a BLOB of unknown digest whose bytes are still coming; `announced` is its length if known. MUST answer
-    /// `Exhausted` when `announced` bytes certainly do not fit.
+    /// Begins a BLOB of unknown digest whose bytes are still arriving; `announced` is its length if known. MUST fail
+    /// with `Exhausted` when `announced` bytes certainly do not fit.
     fn upload(&self, announced: Option<u64>) -> Pending<'_, Box<dyn Upload>>;
 
-    /// Opens a BLOB for reading. `size` is what the caller believes; a store that knows better MUST answer `Corrupt`.
+    /// Opens a BLOB for reading. `size` is the size that the caller expects; a store that knows another size MUST fail
+    /// with `Corrupt`.
     fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> Pending<'_, Box<dyn Source>>;
 
-    /// Answers without error only when an undeleted BLOB is there at this moment, whatever other processes did: nothing that this process
-    /// remembers of the store may stand for it. The default opens it and reads a byte, for stores that remember nothing.
+    /// Succeeds only if an undeleted BLOB exists at this moment, whatever other processes did. It MUST NOT rely on
+    /// anything that this process remembers of the store. The default opens the BLOB and reads a byte, for stores that
+    /// remember nothing.
     fn confirm(&self, digest: Digest, size: u64) -> Pending<'_, ()> {
         Box::pin(async move {
             let mut source = self.open(digest, size, None).await?;
@@ -155,13 +160,13 @@ pub trait Provider: Send + Sync + 'static {
         })
     }
 
-    /// Removes a BLOB; MUST be durable when it answers. Removing what is not there MUST succeed. Readers that have it open
-    /// MAY go on.
+    /// Removes a BLOB; the removal MUST be durable on return. Removing an absent BLOB MUST succeed. Readers that have
+    /// it open MAY continue.
     fn delete(&self, digest: Digest) -> Pending<'_, ()>;
 
-    /// Removes several BLOBs like [`delete`](Self::delete), and says of each what became of it. MUST ask for
-    /// `consent` after whatever it has to wait for, and right before it deletes. The default removes some at once and
-    /// asks before each; a store overrides it where looking for many at once is cheaper.
+    /// Removes several BLOBs like [`delete`](Self::delete) and returns the outcome of each. MUST ask for `consent`
+    /// after everything it has to wait for, and right before it deletes. The default deletes some concurrently and asks
+    /// before each; a store overrides it where looking up many at once is cheaper.
     fn delete_all<'a>(
         &'a self,
         digests: Vec<Digest>,
@@ -179,18 +184,18 @@ pub trait Provider: Send + Sync + 'static {
         })
     }
 
-    /// Lists BLOBs with a digest above `after`, in rising order, at most `limit` (which is at least 1), in bounded memory. A BLOB that
-    /// is there from the first page to the last MUST be listed exactly once, whatever else happens.
+    /// Lists BLOBs with a digest above `after`, in ascending order, at most `limit` (which is at least 1), in bounded
+    /// memory. A BLOB that exists from the first page to the last MUST be listed exactly once, whatever else happens.
     fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page>;
 
-    /// Reads a BLOB that `enumerate` listed to its end and compares its digest. Copies that are kept elsewhere for faster reading MUST NOT
-    /// stand for it.
+    /// Reads a BLOB that `enumerate` listed to its end and compares its digest. Copies in a cache MUST NOT be read
+    /// instead.
     fn reread(&self, entry: Entry) -> Pending<'_, Outcome> {
         Box::pin(async move { reread(self.open(entry.digest, entry.size, None).await, entry).await })
     }
 
-    /// Re-reads everything and reports each BLOB. The default reads what `enumerate` lists; a store that can see more
-    /// (damage that hides a BLOB from enumeration) MUST report that too.
+    /// Reads everything again and reports each BLOB. The default reads the BLOBs that `enumerate` lists; a store that
+    /// can detect more (damage that hides a BLOB from enumeration) MUST report that too.
     fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
         Box::pin(async move {
             let mut after = None;
@@ -208,35 +213,39 @@ pub trait Provider: Send + Sync + 'static {
         })
     }
 
-    /// Tells of each place in the store's files that is not as it must be although no BLOB lies there, for a person. Reads no BLOBs.
+    /// Returns a description, for the administrator, of each damaged region in the store's files that holds no BLOB.
+    /// Reads no BLOBs.
     fn look_over(&self) -> Pending<'_, Vec<String>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// What the store holds. MAY take long on a large store.
+    /// Computes the contents and disk usage. MAY take long on a large store.
     fn usage(&self) -> Pending<'_, Usage>;
 
-    /// Gives space of deleted BLOBs back. MUST be safe beside every other operation and at any crash.
+    /// Reclaims the space of deleted BLOBs. MUST be safe beside every other operation and if a crash occurs at any
+    /// moment.
     fn compact(&self, limits: CompactLimits) -> Pending<'_, CompactReport> {
         let _ = limits;
         Box::pin(async { Ok(CompactReport::default()) })
     }
 
-    /// Whether whoever opened the store may write to it; only stores that several restorations of a farm can reach ask themselves.
+    /// Fails unless the owner that opened the store may write to it. Only stores that several restorations of a farm
+    /// can reach check this.
     fn held(&self) -> Pending<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// Makes `holder` the one who may write to it; answers with the one before. Stores without holders change nothing.
+    /// Makes `holder` the one that may write to the store and returns the previous one. Stores without holders change
+    /// nothing.
     fn hand_over(&self, holder: Option<String>) -> Pending<'_, Option<String>> {
         Box::pin(async { Ok(holder) })
     }
 
-    /// Finishes what waits and lets go of everything held. Later calls that write MUST answer `Unavailable`.
+    /// Finishes pending work and releases all resources. Later writes MUST fail with `Unavailable`.
     fn close(&self) -> Pending<'_, ()>;
 }
 
-/// A BLOB on its way in. Dropping it aborts: nothing of it MUST stay, or only what the next start removes.
+/// A BLOB being uploaded. Dropping it aborts the upload: nothing of it MUST remain except what the next start removes.
 pub trait Upload: Send {
     /// Takes the next piece. MUST bound its memory by making the caller wait.
     fn write(&mut self, bytes: Bytes) -> Pending<'_, ()>;
@@ -247,15 +256,17 @@ pub trait Upload: Send {
 
 /// An open BLOB. All bytes that it delivers are verified.
 pub trait Source: Send {
-    /// Between 1 and `limit` bytes from `offset` if that needs no waiting and no I/O, else `None`. `offset` is inside
-    /// the BLOB and `limit` at least 1. A caller that asks for all bytes of a small BLOB SHOULD get them at once.
+    /// Returns between 1 and `limit` bytes from `offset` on if that needs no waiting and no I/O, otherwise `None`.
+    /// `offset` is inside the BLOB and `limit` at least 1. A caller that requests all bytes of a small BLOB SHOULD get
+    /// them at once.
     fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>>;
 
-    /// The same, waiting as long as it takes.
+    /// Like [`Self::try_read`], but waits as long as necessary.
     fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes>;
 }
 
-/// Reads an opened BLOB to its end and compares the digest. Errors other than the BLOB's own state end the verification.
+/// Reads an opened BLOB to its end and compares the digest. Errors that say nothing about the BLOB itself end the
+/// verification.
 pub(crate) async fn reread(opened: Result<Box<dyn Source>>, entry: Entry) -> Result<Outcome> {
     use model::ErrorKind::{Corrupt, NotFound};
     let damaged = |error: Error| Outcome::Damaged { place: String::new(), what: error.message().to_owned() };

@@ -7,12 +7,12 @@ use model::{Digest, Error, Result};
 
 use crate::provider::Source;
 
-/// The most that [`BlobReader::next_chunk`] delivers at once, in bytes.
+/// Limit on the bytes that one call of [`BlobReader::next_chunk`] delivers.
 const CHUNK: u64 = 256 * 1024;
-/// The largest BLOB that [`BlobReader::try_whole`] delivers, in bytes.
+/// Length of the longest range that [`BlobReader::try_whole`] delivers, in bytes.
 const WHOLE: u64 = 512 * 1024;
 
-/// An open BLOB. Everything it delivers is verified; at damage it ends with `ErrorKind::Corrupt`.
+/// An open BLOB. All bytes that it delivers are verified; at damage it ends with `ErrorKind::Corrupt`.
 pub struct BlobReader {
     digest: Digest,
     size: u64,
@@ -21,40 +21,40 @@ pub struct BlobReader {
 }
 
 impl BlobReader {
-    /// Length up to which a BLOB is delivered at once, in bytes: all of it is verified before anything of it is there.
+    /// Length in bytes up to which a BLOB is delivered at once: all of it is verified before any of it is delivered.
     pub const AT_ONCE: u64 = CHUNK;
 
     pub(crate) fn new(digest: Digest, size: u64, source: Box<dyn Source>) -> Self {
         Self { digest, size, range: 0..size, source }
     }
 
-    /// Which BLOB this is.
+    /// Digest of this BLOB.
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// Length of the whole BLOB in bytes, whatever range is set.
+    /// Length of the whole BLOB in bytes, regardless of the range.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Delivers only these bytes from now on; what lies beyond the end is left out.
+    /// Restricts delivery to this range from now on, cut off at the end of the BLOB.
     pub fn set_range(&mut self, range: Range<u64>) {
         let end = range.end.min(self.size);
         self.range = range.start.min(end)..end;
     }
 
-    /// What is still to be delivered of the range.
+    /// The part of the range that is still to be delivered.
     pub fn remaining(&self) -> Range<u64> {
         self.range.clone()
     }
 
-    /// The next bytes of the range, at most 256 KiB; `None` at its end.
+    /// Reads the next bytes of the range, at most 256 KiB; `None` at its end.
     pub async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
         if self.range.is_empty() {
             return Ok(None);
         }
-        // Later chunks begin at multiples of the chunk length, which is what stores verify by.
+        // Later chunks begin at multiples of the chunk length, in which stores verify.
         let aligned = (self.range.start / CHUNK + 1) * CHUNK;
         let limit = (aligned.min(self.range.end) - self.range.start) as usize;
         let bytes = match self.source.try_read(self.range.start, limit) {
@@ -65,8 +65,8 @@ impl BlobReader {
         Ok(Some(bytes))
     }
 
-    /// The whole range at once, if it is small and in memory: no waiting, no copying. `None` means: use
-    /// [`next_chunk`](Self::next_chunk). After `Some(Ok(_))` the reader is at its end.
+    /// Returns the whole range at once if it is small and in memory, without waiting or copying. After `None` the
+    /// caller uses [`next_chunk`](Self::next_chunk). After `Some(Ok(_))` the reader is at its end.
     pub fn try_whole(&mut self) -> Option<Result<Bytes>> {
         let length = self.range.end - self.range.start;
         if length == 0 {

@@ -1,4 +1,4 @@
-//! The facade that callers hold.
+//! The facade that callers use.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::reader::BlobReader;
 use crate::verification::Verification;
 use crate::writer::BlobWriter;
 
-/// A BLOB store. Cheap to clone; all clones are one store.
+/// A BLOB store. Cheap to clone; all clones share one store.
 #[derive(Clone)]
 pub struct BlobStore {
     provider: Arc<dyn Provider>,
@@ -26,139 +26,148 @@ pub struct BlobStore {
 }
 
 impl BlobStore {
-    /// Opens the store in a directory, creating it at first use. Recovers what a crashed process left; `Conflict` when
-    /// the directory belongs to another farm or holds something else.
+    /// Opens the store in a directory and, if `options.create` is set, creates it where it is absent. Recovers the
+    /// segments and uploads that a crashed process left. Fails with `Conflict` when the directory belongs to another
+    /// farm or holds something else.
     pub async fn open_directory(path: &Path, owner: &Owner, options: DirectoryOptions) -> Result<BlobStore> {
         let provider = DirectoryProvider::open(path, owner, options).await?;
         Ok(Self::from_provider(Arc::new(HeldProvider::new(provider, owner))))
     }
 
-    /// Opens the store in a bucket of an object store, making it one at first use. `Conflict` when it belongs to another farm or holds
-    /// something else, `Invalid` when the options cannot work, `Unavailable` when the service does not answer or refuses the credential.
+    /// Opens the store in a bucket of an object store and creates it on first use. Fails with `Conflict` when the
+    /// location belongs to another farm or holds something else, with `Invalid` when the options cannot work, and with
+    /// `Unavailable` when the service does not answer or refuses the credential.
     pub async fn open_object(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<BlobStore> {
         let provider = ObjectProvider::open(options, secrets, owner).await?;
         Ok(Self::from_provider(Arc::new(HeldProvider::new(provider, owner))))
     }
 
-    /// A store in a bucket that was made one before: the service is asked when the store is first used, and at most every five seconds
-    /// while it gives no answer within ten. `Invalid` when the options cannot work.
+    /// Returns an existing store in a bucket. The service is contacted when the store is first used and has ten seconds
+    /// to answer; after a failure it is contacted at most every five seconds. Fails with `Invalid` when the options
+    /// cannot work.
     pub fn expect_object(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<BlobStore> {
         let provider = ObjectProvider::expect(options, secrets, owner)?;
         Ok(Self::from_provider(Arc::new(HeldProvider::new(provider, owner))))
     }
 
-    /// A store of any kind.
+    /// Wraps a provider of any kind.
     pub fn from_provider(provider: Arc<dyn Provider>) -> BlobStore {
         let metrics = Metrics::of(provider.kind());
         Self { provider, metrics }
     }
 
-    /// What is behind the facade, for wrapping it.
+    /// Returns the provider behind the facade, for wrapping it.
     pub fn provider(&self) -> Arc<dyn Provider> {
         self.provider.clone()
     }
 
-    /// The kind of store: `directory`, `database`, ...
+    /// The kind of store, such as `directory`, `database` or `s3`.
     pub fn kind(&self) -> &'static str {
         self.provider.kind()
     }
 
-    /// Stores a BLOB that is in memory; durable when it answers. `digest` is trusted in release builds (hashing again would
-    /// halve the rate of small uploads) and checked in debug builds; [`Self::writer`] computes it itself.
+    /// Stores a BLOB that is in memory, durably. `digest` is trusted in release builds (hashing again would halve the
+    /// rate of small uploads) and checked in debug builds; [`Self::writer`] computes it itself.
     ///
-    /// `existed` says that the store had the bytes before. The caller must then make sure that no collection that decided earlier
-    /// still deletes them.
+    /// `existed` means that the store already had the bytes. The caller must then make sure that a garbage collection
+    /// that decided earlier does not delete them.
     pub async fn put(&self, digest: Digest, bytes: Bytes) -> Result<Stored> {
         let whole = Whole { digest, size: bytes.len() as u64, pieces: vec![bytes] };
         self.metrics.timed_put(self.provider.put(whole)).await
     }
 
-    /// Begins a BLOB whose bytes are still coming, in bounded memory. `announced` is its length, if known; another length is
-    /// refused.
+    /// Begins a BLOB whose bytes are still arriving, in bounded memory. `announced` is its length, if known; any other
+    /// length is refused.
     pub async fn writer(&self, announced: Option<u64>) -> Result<BlobWriter> {
         BlobWriter::begin(self.provider.clone(), self.metrics.clone(), announced).await
     }
 
-    /// Opens a BLOB for reading. `NotFound` only when it is definitely absent.
+    /// Opens a BLOB for reading. Fails with `NotFound` only when it is definitely absent.
     pub async fn open(&self, digest: Digest, size: u64, locator: Option<&Locator>) -> Result<BlobReader> {
         let source = self.metrics.timed_open(self.provider.open(digest, size, locator.copied())).await?;
         Ok(BlobReader::new(digest, size, source))
     }
 
-    /// Makes sure that a BLOB is there at this moment, whatever other processes did, as [`open`](Self::open) does not: that also
-    /// finds what this process remembers and another has just deleted. `NotFound` when it is definitely absent.
+    /// Makes sure that a BLOB exists at this moment, whatever other processes did. [`open`](Self::open) does not: it
+    /// also finds a BLOB that this process remembers and another one has just deleted. Fails with `NotFound` when it is
+    /// definitely absent.
     pub async fn confirm(&self, digest: Digest, size: u64) -> Result<()> {
         self.provider.confirm(digest, size).await
     }
 
-    /// Removes a BLOB; durable when it answers. Removing what is not there succeeds.
+    /// Removes a BLOB, durably. Removing an absent BLOB succeeds.
     pub async fn delete(&self, digest: Digest) -> Result<()> {
         self.provider.delete(digest).await
     }
 
-    /// Removes several BLOBs like [`delete`](Self::delete), and says of each what became of it. Asks for `consent`
-    /// again and again, right before it deletes.
+    /// Removes several BLOBs like [`delete`](Self::delete) and returns the outcome of each. Asks for `consent`,
+    /// possibly many times, right before it deletes.
     ///
-    /// Errors: why none of them could be removed.
+    /// # Errors
+    /// Failures that prevent the removal of all of them.
     pub async fn delete_all(&self, digests: Vec<Digest>, consent: &dyn Consent) -> Result<Vec<(Digest, Result<()>)>> {
         self.provider.delete_all(digests, consent).await
     }
 
-    /// Asks for as little as can be asked, to see whether the store answers.
+    /// Checks with the smallest possible request that the store answers.
     ///
-    /// Errors: why it does not.
+    /// # Errors
+    /// The failure of that request.
     pub async fn answers(&self) -> Result<()> {
         self.enumerate(None, 1).await.map(drop)
     }
 
-    /// Lists BLOBs in rising order of digests, from just above `after`, at most `limit` at a time.
+    /// Lists BLOBs in ascending order of digests, from just above `after`, at most `limit` at a time.
     pub async fn enumerate(&self, after: Option<Digest>, limit: usize) -> Result<Page> {
         self.provider.enumerate(after, limit.max(1)).await
     }
 
-    /// Reads a BLOB that was listed to its end, from where it is kept for good, and tells whether it is whole.
+    /// Reads a listed BLOB to its end, bypassing caches, and returns its state.
     pub async fn reread(&self, entry: Entry) -> Result<Outcome> {
         self.provider.reread(entry).await
     }
 
-    /// Starts re-reading everything. The findings stream out of the answer; their sizes sum up to what
-    /// [`usage`](Self::usage) calls content, which makes a progress bar.
+    /// Starts to read everything again. The result is a stream of findings; their sizes add up to the content bytes of
+    /// [`usage`](Self::usage), which allows a progress bar.
     pub fn verify(&self) -> Verification {
         Verification::start(self.provider.clone())
     }
 
-    /// Looks over what lies around the BLOBs in the store's files. Tells of each place that is not as it must be, for a person.
+    /// Examines the regions of the store's files that hold no BLOBs. Returns a description of each damaged one, for the
+    /// administrator.
     pub async fn look_over(&self) -> Result<Vec<String>> {
         self.provider.look_over().await
     }
 
-    /// What the store holds and takes.
+    /// Computes the contents and disk usage of the store.
     pub async fn usage(&self) -> Result<Usage> {
         self.provider.usage().await
     }
 
-    /// Gives the space of deleted BLOBs back where that is worth it.
+    /// Reclaims the space of deleted BLOBs where that is worthwhile.
     pub async fn compact(&self, limits: CompactLimits) -> Result<CompactReport> {
         self.provider.compact(limits).await
     }
 
-    /// Whether its owner may write to it.
+    /// Fails unless the store's owner may write to it.
     ///
-    /// Errors: `Unavailable` with code `store_taken_over` when another restoration of the farm holds it; why it does not answer.
+    /// # Errors
+    /// `Unavailable` with code `store_taken_over` when another restoration of the farm holds it; failures of the store.
     pub async fn held(&self) -> Result<()> {
         self.provider.held().await
     }
 
-    /// Makes `holder` (a restoration of the farm; none for the farm as it was first made) the one who may write to it. Answers with who
-    /// held it before, who learns of it within [`HANDED_OVER`](crate::HANDED_OVER).
+    /// Makes `holder` (a restoration of the farm; `None` for the farm as it was first created) the one that may write
+    /// to the store. Returns the previous holder, which notices within [`HANDED_OVER`](crate::HANDED_OVER).
     ///
-    /// Errors: why the store does not answer.
+    /// # Errors
+    /// Failures of the store.
     pub async fn hand_over(&self, holder: Option<String>) -> Result<Option<String>> {
         self.provider.hand_over(holder).await
     }
 
-    /// Finishes what waits and lets go of everything. Later writes fail. A store that is dropped instead is tidied up by
-    /// the next one that opens it.
+    /// Finishes pending work and releases all resources. Later writes fail. A store that is dropped instead is
+    /// recovered by the next process that opens it.
     pub async fn close(&self) {
         if let Err(error) = self.provider.close().await {
             tracing::warn!(kind = self.kind(), error = error.report(), "a BLOB store was not closed cleanly");

@@ -20,14 +20,15 @@ impl Verification {
         let (sender, findings) = mpsc::channel(256);
         let worker = tokio::spawn(async move {
             if let Err(error) = provider.verify(Reporter::new(sender.clone())).await {
-                // Nobody listens any more: then nobody wants to know.
+                // Sending fails only when the receiver was dropped, and then no caller needs the error.
                 let _ = sender.send(Err(error)).await;
             }
         });
         Self { findings, worker }
     }
 
-    /// The next finding; `None` when everything was looked at. After an error comes `None`, and the verification is incomplete.
+    /// Returns the next finding; `None` after everything was verified. An error is followed by `None`, and the
+    /// verification is then incomplete.
     pub async fn next(&mut self) -> Option<Result<Checked>> {
         self.findings.recv().await
     }

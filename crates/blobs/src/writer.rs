@@ -1,4 +1,4 @@
-//! Streaming into a store: gathers small BLOBs in memory, streams large ones.
+//! Streaming into a store: small BLOBs are gathered in memory, large ones are streamed.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use crate::hasher::BlobHasher;
 use crate::metrics::Metrics;
 use crate::provider::{Provider, Stored, Upload, Whole};
 
-/// A BLOB on its way into a store, in bounded memory. Dropping it without [`finish`](Self::finish) leaves nothing behind.
+/// A BLOB being written into a store, in bounded memory. Dropping it without [`finish`](Self::finish) leaves nothing
+/// behind.
 pub struct BlobWriter {
     provider: Arc<dyn Provider>,
     metrics: Metrics,
@@ -22,7 +23,7 @@ pub struct BlobWriter {
 enum State {
     Gathering(Vec<Bytes>),
     Streaming(Box<dyn Upload>),
-    /// A piece could not be taken, so that the rest would not be the BLOB.
+    /// A piece could not be stored, so that the remaining ones would not make up the BLOB.
     Failed,
 }
 
@@ -35,18 +36,19 @@ impl BlobWriter {
         Ok(Self { provider, metrics, announced, hasher: BlobHasher::new(), written: 0, state })
     }
 
-    /// Bytes taken so far.
+    /// Number of bytes taken so far.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Takes the next piece. `Invalid` when more comes than was announced; after any error the writer can only be dropped.
+    /// Takes the next piece. Fails with `Invalid` when more bytes arrive than were announced. After any error the
+    /// writer can only be dropped.
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
         let total = self.written.saturating_add(bytes.len() as u64);
-        // Taken out, so that an error or a dropped future leaves a writer that refuses to finish.
+        // Taken out of `self`, so that after an error or a dropped future the writer refuses to finish.
         let state = std::mem::replace(&mut self.state, State::Failed);
         if let Some(announced) = self.announced.filter(|announced| total > *announced) {
             return Err(Error::invalid(format!("more bytes arrived than the {announced} that were announced")));
@@ -75,7 +77,8 @@ impl BlobWriter {
         Ok(())
     }
 
-    /// Makes the BLOB durable. `Invalid` when fewer bytes came than were announced; then nothing is stored.
+    /// Makes the BLOB durable. Fails with `Invalid` when fewer bytes arrived than were announced; nothing is stored
+    /// then.
     pub async fn finish(self) -> Result<Stored> {
         if let Some(announced) = self.announced.filter(|announced| self.written < *announced) {
             return Err(Error::invalid(format!("only {} of {announced} announced bytes arrived", self.written)));

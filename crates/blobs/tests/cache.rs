@@ -1,4 +1,4 @@
-//! The read cache: the contract, its bounds, damage, and what it keeps over a restart.
+//! The read cache: the contract, its limits, damage, and its contents after a restart.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -35,7 +35,7 @@ async fn contract_with_a_cache_in_front() {
     .await;
 }
 
-/// A store whose provider can be told to fail, a place for the cache, and some BLOBs.
+/// A store whose provider can be made to fail, a location for the cache, and some BLOBs.
 struct Fixture {
     dir: tempfile::TempDir,
     faulty: Arc<FaultyProvider>,
@@ -60,7 +60,7 @@ impl Fixture {
         self.dir.path().join("cache")
     }
 
-    /// From now on the store behind the cache delivers nothing.
+    /// Makes the store behind the cache refuse to open any BLOB from now on.
     fn fail(&self) {
         self.faulty.set(Some(Fault { operation: Operation::Open, after: 0, kind: ErrorKind::Unavailable }));
     }
@@ -75,7 +75,7 @@ impl Fixture {
         get(store, stored).await.map(|read| assert!(read == bytes[..], "BLOB {at}"))
     }
 
-    /// Reads a BLOB and waits until it is kept.
+    /// Reads a BLOB and waits until it is cached.
     async fn keep(&self, store: &BlobStore, at: usize) {
         self.read(store, at).await.unwrap();
         let file = self.file(at);
@@ -126,7 +126,6 @@ async fn damaged_files_are_never_served() {
             let mut bytes = std::fs::read(fixture.file(at)).unwrap();
             let position = position.min(bytes.len() - 1);
             bytes[position] ^= 1;
-            // A new file: the old one may be mapped.
             std::fs::remove_file(fixture.file(at)).unwrap();
             std::fs::write(fixture.file(at), bytes).unwrap();
             fixture.read(&store, at).await.unwrap();

@@ -1,4 +1,4 @@
-//! Compaction frees space and loses nothing, whatever happens beside it.
+//! Compaction frees space and loses nothing, whatever happens concurrently.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -13,7 +13,7 @@ use bytes::Bytes;
 use model::ErrorKind;
 use support::*;
 
-/// A store of several sealed segments, of whose BLOBs two in three are deleted.
+/// Creates a store of several sealed segments in which two of three BLOBs are deleted.
 async fn holey(dir: &std::path::Path) -> (BlobStore, Vec<(Stored, Bytes)>, Vec<Stored>) {
     let options = DirectoryOptions { segment_bytes: 400_000, ..options() };
     let store = BlobStore::open_directory(dir, &owner(), options).await.unwrap();
@@ -56,11 +56,11 @@ async fn space_is_freed_and_nothing_else_changes() {
     assert!(after.disk_bytes + 800_000 < usage.disk_bytes && after.reclaimable_bytes < 100_000, "{after:?}");
     assert_eq!(store.enumerate(None, 1000).await.unwrap().entries, before, "times are kept too");
     all_is_well(&store, &kept, &gone).await;
-    // Another process still has the old segments in mind.
+    // Another process still has the old segments in its catalog.
     all_is_well(&second, &kept, &gone).await;
     store.close().await;
     all_is_well(&open(dir.path()).await, &kept, &gone).await;
-    // The segments that were still being written the first time.
+    // Compacts the segments that were still being written the first time.
     let store = open(dir.path()).await;
     assert!(store.compact(CompactLimits::default()).await.unwrap().removed >= 1);
     let again = store.compact(CompactLimits::default()).await.unwrap();
@@ -76,10 +76,10 @@ async fn a_crash_between_copy_and_removal_leaves_no_trace_but_a_second_copy() {
     let before = tempfile::tempdir().unwrap();
     copy(dir.path(), before.path());
     open(dir.path()).await.compact(CompactLimits::default()).await.unwrap();
-    // Old and new segments side by side, as a crash just before the removal leaves them.
+    // Old and new segments side by side, as after a crash just before the removal.
     copy(before.path(), dir.path());
     all_is_well(&open(dir.path()).await, &kept, &gone).await;
-    // Removed segments of which a file was left.
+    // Removed segments of which one file remains.
     for extension in ["idx", "del"] {
         let mixed = tempfile::tempdir().unwrap();
         copy(before.path(), mixed.path());

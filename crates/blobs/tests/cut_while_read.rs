@@ -1,5 +1,6 @@
-//! Files of a store that become shorter, or go, while somebody reads them: what was delivered stays what it was, and the
-//! process lives. A mapping of such a file would kill it (SIGBUS), as would a page that the disk cannot read again.
+//! Files of a store that are truncated or removed while they are read: bytes that were delivered stay unchanged, and
+//! the process survives. A mapping of such a file would kill it (SIGBUS), as would a page that the disk cannot read
+//! again.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -16,7 +17,7 @@ use model::{ErrorKind, Timestamp};
 use rustix::io::ReadWriteFlags;
 use support::*;
 
-/// The file that holds a BLOB, and where it begins there.
+/// Returns the file that holds a BLOB, and the BLOB's offset in it.
 fn place_of(root: &Path, content: &[u8]) -> (PathBuf, u64) {
     let found = all_files(root).into_iter().find_map(|path| {
         let bytes = std::fs::read(&path).unwrap();
@@ -34,7 +35,7 @@ async fn what_was_delivered_outlives_the_file_that_it_came_from() {
         let store = open(root.path()).await;
         let stored = put(&store, &content).await;
         let open = || store.open(digest_of(&content), length as u64, Some(&stored.locator));
-        // The next reader finds everything in memory.
+        // After this read, everything is in memory for the next reader.
         assert!(get(&store, &stored).await.unwrap() == content);
         let mut reader = open().await.unwrap();
         let first = reader.next_chunk().await.unwrap().unwrap();
@@ -46,7 +47,7 @@ async fn what_was_delivered_outlives_the_file_that_it_came_from() {
             Ok(Some(_)) => panic!("{length}: there is nothing more to deliver"),
             Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt, "{length}: {error}"),
         }
-        // What is kept in memory is what it was, and whoever reads the disk is told.
+        // Bytes kept in memory are unchanged; a reader that needs the disk gets an error.
         match get(&store, &stored).await {
             Ok(again) => assert!(again == content && length <= 200_000, "{length}"),
             Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt, "{length}: {error}"),
@@ -57,7 +58,8 @@ async fn what_was_delivered_outlives_the_file_that_it_came_from() {
     }
 }
 
-/// Returns whether the file system reads without waiting for a disk. Where it does not, no BLOB is kept in memory.
+/// Returns whether the file system supports reads that do not wait for a disk. If it does not, no BLOB is kept in
+/// memory.
 fn tells_what_is_in_memory(root: &Path) -> bool {
     let path = root.join("probe");
     std::fs::write(&path, [1; 100]).unwrap();
@@ -83,7 +85,7 @@ async fn short_blobs_that_were_read_are_served_from_memory_until_they_are_delete
     file.write_all_at(b"damage", at + 100).unwrap();
     assert!(get(&store, &stored).await.unwrap() == content, "it was not kept");
 
-    // The damaged record is found by the upload, and what is read back is the new one.
+    // The upload detects the damaged record, and reading back returns the new one.
     let again = put(&store, &content).await;
     assert!(again.locator != stored.locator, "no new record was written");
     let (path, at) = {

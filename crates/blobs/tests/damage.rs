@@ -1,4 +1,4 @@
-//! Damage is noticed, named, never delivered, and hurts no neighbour.
+//! Damage is detected, reported, never delivered, and leaves neighbouring BLOBs unharmed.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -13,7 +13,7 @@ use bytes::Bytes;
 use model::ErrorKind;
 use support::*;
 
-/// Three BLOBs in one segment, closed; answers them and the segment's file.
+/// Creates a closed store with three BLOBs in one segment; returns them and the segment's file.
 async fn three(dir: &Path, sizes: [usize; 3]) -> (Vec<(Stored, Bytes)>, std::path::PathBuf) {
     let store = open(dir).await;
     let mut all = Vec::new();
@@ -27,7 +27,7 @@ async fn three(dir: &Path, sizes: [usize; 3]) -> (Vec<(Stored, Bytes)>, std::pat
     (all, files[0].clone())
 }
 
-/// The parts of the middle record and a byte in each of them.
+/// Returns the parts of a BLOB's record, with the offset of one byte in each.
 fn parts(segment: &[u8], stored: &Stored) -> Vec<(&'static str, usize)> {
     let at = record_offset(segment, &stored.digest);
     let data = at + 128;
@@ -182,7 +182,7 @@ async fn swapped_contents_are_noticed() {
     let (all, segment) = three(dir.path(), [70_000, 70_000, 70_000]).await;
     let mut bytes = fs::read(&segment).unwrap();
     let (one, two) = (record_offset(&bytes, &all[0].0.digest), record_offset(&bytes, &all[1].0.digest));
-    // Content and its checksums, as if the file system had mixed blocks up.
+    // Swaps the contents and their checksums, as if the file system had mixed up blocks.
     let length = 70_000 + 8;
     let first = bytes[one + 128..one + 128 + length].to_vec();
     bytes.copy_within(two + 128..two + 128 + length, one + 128);

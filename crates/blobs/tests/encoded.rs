@@ -1,4 +1,4 @@
-//! Directories whose BLOBs are compressed, encrypted, or both.
+//! Directory stores whose BLOBs are compressed, encrypted, or both.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -214,7 +214,7 @@ async fn every_flipped_bit_of_a_record_is_found_and_mended() {
         let at = record_offset(&good, &victim.digest);
         let stored = u64::from_le_bytes(good[at + 88..at + 96].try_into().unwrap()) as usize;
         let end = at + 128 + stored + stored.div_ceil(65_536) * 4;
-        // Bytes of headers, table and checksums (all of them once), and some of each frame.
+        // Bytes of headers, table and checksums (every one for one of the forms), and some of each frame.
         let step = if form.0 == "both" { 1 } else { 9 };
         let places =
             (at..at + 128 + 240).step_by(step).chain((at + 368..end).step_by(stored / 40)).chain(end - 24..end);
@@ -234,7 +234,7 @@ async fn every_flipped_bit_of_a_record_is_found_and_mended() {
             }
             let found = damage(&store).await;
             assert_eq!(found.keys().copied().collect::<Vec<_>>(), [Some(victim.digest)], "byte {}", place - at);
-            // A place whose header is gone stays one of which nobody knows what lay there.
+            // A region whose header is damaged stays unidentified, so only damage after the header is repaired.
             if place % 16 == 0 && place >= at + 128 {
                 assert!(!put(&store, &bytes).await.existed);
                 assert!(get(&store, &victim).await.unwrap() == bytes[..]);
@@ -274,7 +274,7 @@ async fn a_flipped_bit_or_a_missing_end_of_a_large_file_is_found_and_mended() {
             );
             match get(&store, &victim).await {
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt, "byte {place} of {length}"),
-                // The envelope's own copy of its checksums does for reading; the outer one is for recovery.
+                // The envelope's own checksums suffice for reading; the outer ones are for recovery.
                 Ok(read) => assert!(read == bytes[..]),
             }
             store.close().await;
@@ -312,7 +312,7 @@ async fn a_reader_goes_on_when_the_same_bytes_come_in_another_form() {
         readers.push((reader, first.to_vec()));
         stores.extend([store, writer]);
     }
-    // Nothing of the plain form is left in memory to go on with.
+    // No bytes of the plain form are in memory with which a reader could continue.
     for (mut reader, mut read) in readers {
         while let Some(chunk) = reader.next_chunk().await.unwrap() {
             read.extend_from_slice(&chunk);

@@ -1,4 +1,4 @@
-//! A directory with encoded BLOBs that was written by the first version that could is read forever.
+//! A directory with encoded BLOBs that was written by the first version able to do so stays readable for ever.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -17,7 +17,7 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v2")
 }
 
-/// What came in each form: one that shrinks and one that does not, in a segment and in a file of its own.
+/// Contents of each form: a compressible and an incompressible BLOB, once in a segment and once in a file of its own.
 fn contents(form: usize) -> [Bytes; 4] {
     let lines =
         |length: usize| Bytes::from(format!("Strongroom keeps line {form}. ").repeat(length / 25 + 1)).slice(..length);
@@ -28,7 +28,7 @@ fn limit(options: DirectoryOptions, large: bool) -> DirectoryOptions {
     DirectoryOptions { segment_limit: if large { 0 } else { 5000 }, segment_bytes: 16_384, ..options }
 }
 
-/// Makes the golden store; run by hand when a new version of the format is born, never to make a test pass.
+/// Creates the golden store. Run by hand when a new version of the format is introduced, never to make a test pass.
 #[tokio::test]
 #[ignore = "writes the golden store of a new version"]
 async fn write_golden_encoded_store() {

@@ -1,6 +1,6 @@
-//! Full disks and failing writes: nothing is acknowledged that is not there, reads and deletes go on.
+//! Full disks and failing writes: nothing is acknowledged that is not stored, and reads and deletions continue to work.
 //!
-//! Limits of a process and mounts act on the whole process, so that each case runs in a process of its own.
+//! Resource limits and mounts affect the whole process, so each case runs in a process of its own.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -15,8 +15,9 @@ use model::ErrorKind;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use support::*;
 
-/// Runs a test of this file again, in a process of its own with `BLOBS_TEST_STORE` set. With `mounted`, a file system of that many bytes
-/// is mounted there, in a name space of its own, which needs no privileges where the system allows that.
+/// Runs a test of this file again, in a process of its own with `BLOBS_TEST_STORE` set. With `mounted`, a file system
+/// of that many bytes is mounted there, in a mount namespace of its own, which needs no privileges where the system
+/// allows that.
 fn run_alone(test: &str, store: &Path, mounted: Option<u64>) {
     let binary = std::env::current_exe().unwrap();
     let arguments = [test, "--exact", "--ignored", "--nocapture", "--test-threads=1"];
@@ -80,9 +81,9 @@ async fn inside_a_full_disk() {
     for (stored, bytes) in &kept {
         assert!(get(&store, stored).await.unwrap() == bytes[..]);
     }
-    // Closing, opening and deleting work on a full disk; what compaction frees can be used again.
+    // Closing, opening and deleting work on a full disk, and the space that compaction frees can be used again.
     store.close().await;
-    // A store that still has a removed segment mapped would keep its space.
+    // A store that still has a removed segment open would keep its space in use.
     drop(store);
     let store = open(&path).await;
     for (stored, _) in kept.drain(..20) {
@@ -106,8 +107,8 @@ fn a_failed_write_is_never_acknowledged_nor_built_upon() {
 #[tokio::test]
 #[ignore = "run by a_failed_write_is_never_acknowledged_nor_built_upon"]
 async fn inside_a_failing_disk() {
-    // A limit of the length of files makes writes fail in the middle, once its signal is ignored.
-    // Safety: this process runs this one test, and ignoring a signal touches no memory.
+    // A limit on the length of files makes writes fail midway, once its signal is ignored. Safety: this process runs
+    // this one test, and ignoring a signal touches no memory.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let path = store_path();
     let store = open(&path).await;
@@ -128,7 +129,7 @@ async fn inside_a_failing_disk() {
     let stored = put(&store, &torn).await;
     assert!(!stored.existed, "what failed was not taken for stored");
     kept.push((stored, torn));
-    // Another thread makes the one after it.
+    // Another thread creates the segment after it.
     wait_for("a new segment, and the one after it", || segment_files(&path, "seg").len() == 3).await;
     for _ in 0..2 {
         for (stored, bytes) in &kept {
@@ -145,7 +146,7 @@ async fn inside_a_failing_disk() {
     }
 }
 
-/// Calls that write or make durable, and the errors that a disk may answer.
+/// Calls that write or make durable.
 const CALLS: &str = "fsync,fdatasync,pwrite64,pwritev,ftruncate,fallocate,rename,renameat2";
 
 #[test]
@@ -202,7 +203,8 @@ fn fault_content(seed: u64) -> bytes::Bytes {
 #[ignore = "run by an_error_at_any_call_loses_nothing_that_was_acknowledged"]
 async fn inside_a_disk_with_one_error() {
     for round in 0..2u64 {
-        // A store that cannot be opened, or that cannot take a BLOB, says so; the next attempt may work.
+        // A store that cannot be opened, or that cannot store a BLOB, must report an error; the next attempt may
+        // succeed.
         let opened = BlobStore::open_directory(&store_path(), &owner(), options()).await;
         let Ok(store) = opened else { continue };
         let mut worked = false;
@@ -218,7 +220,7 @@ async fn inside_a_disk_with_one_error() {
                     assert!(matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Exhausted), "{error:?}");
                 }
             }
-            // Each thread meets its error at each kind of call; they come to an end.
+            // Each thread meets the error once at each kind of call, so the errors come to an end.
             if worked && seed % 100 >= 5 {
                 break;
             }

@@ -1,4 +1,4 @@
-//! A store that was written by the first version is read forever.
+//! A store that was written by the first version stays readable for ever.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -12,7 +12,7 @@ use blobs::{BlobStore, DirectoryOptions, Locator, Stored, digest_of};
 use model::ErrorKind;
 use support::*;
 
-/// Seeds and lengths of the BLOBs in the golden store; the last one is deleted, the longest one is a file.
+/// Seeds and lengths of the BLOBs in the golden store. The last one is deleted, the longest one is a file of its own.
 const CONTENT: [(u64, usize); 5] = [(1, 0), (2, 30), (3, 1000), (4, 70_001), (5, 500)];
 
 fn golden() -> PathBuf {
@@ -23,7 +23,7 @@ fn options() -> DirectoryOptions {
     DirectoryOptions { segment_limit: 1000, segment_bytes: 16_384, zero_fill: false, ..Default::default() }
 }
 
-/// Makes the golden store; run by hand when a new version of the format is born, never to make a test pass.
+/// Creates the golden store. Run by hand when a new version of the format is introduced, never to make a test pass.
 #[tokio::test]
 #[ignore = "writes the golden store of a new version"]
 async fn write_golden_store() {

@@ -1,4 +1,4 @@
-//! A store is written to by one restoration of its farm only.
+//! Only one restoration of a farm may write to a store.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -56,7 +56,7 @@ async fn a_directory_is_held_by_one() {
     one_at_a_time(open(None).await, open(Some("copy")).await).await;
     let mark = std::fs::read_to_string(Path::new(dir.path()).join("store.toml")).unwrap();
     assert!(mark.contains("owner = \"farm-1\"") && !mark.contains("holder"), "{mark}");
-    // One that is made by a restoration is held by it from the beginning.
+    // A store that a restoration creates is held by it from the beginning.
     let made = tempfile::tempdir().unwrap();
     let store = BlobStore::open_directory(made.path(), &held_by(Some("copy")), options()).await.unwrap();
     put(&store, &random_bytes(1, 10)).await;
@@ -74,7 +74,7 @@ async fn a_bucket_is_held_by_one() {
     one_at_a_time(open(None).await, open(Some("copy")).await).await;
 }
 
-/// Hands the store over before it consents, and takes so long that whoever held the store must have learnt of it.
+/// Hands the store over before consenting, and takes so long that the previous holder must have noticed.
 struct Slow<'a>(&'a BlobStore);
 
 impl Consent for Slow<'_> {

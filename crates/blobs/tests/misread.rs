@@ -1,7 +1,7 @@
-//! Reads that give wrong bytes and no error, while a store is compacted: what was copied is what was found good, or the
-//! original stays.
+//! Reads that return wrong bytes without an error, while a store is compacted: the copies equal what was found intact,
+//! or the original stays.
 //!
-//! Bytes are garbled in every read of a process by strace, so that each case runs in a process of its own.
+//! strace garbles bytes in the reads of a whole process, so each case runs in a process of its own.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -22,13 +22,13 @@ fn content(seed: u64) -> Bytes {
     random_bytes(seed, if seed % 4 == 3 { 200_000 } else { 20_000 })
 }
 
-/// Compacts a store while the n-th read of a segment in each thread gives a wrong byte. Answers how many did, and how
-/// many segments were left alone.
+/// Compacts a store while the n-th read of a segment in each thread returns a wrong byte. Returns the number of garbled
+/// reads and of segments that were left alone.
 fn compact_with_a_wrong_byte(store: &Path, read: usize) -> (usize, usize) {
     let trace = store.with_extension("trace");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-e", "signal=none", "-e", "trace=pread64", "-e"]);
-    // The first byte of what was read; no record, table or random content begins with it.
+    // Overwrites the first byte of a read with one that begins no record, table or random content.
     command.arg(format!("inject=pread64:poke_exit=@arg2=5b:when={read}")).arg("-o").arg(&trace);
     for file in segment_files(store, "seg") {
         command.arg("-P").arg(file);
@@ -82,7 +82,7 @@ fn what_compaction_reads_wrongly_is_not_lost() {
         left_alone += left;
         std::fs::remove_dir_all(&path).unwrap();
     }
-    // A walk that finds damage is done once more; what the copy finds has the original stay.
+    // A walk that finds damage is repeated; damage that the copy finds keeps the original in place.
     let records = KEPT.count();
     assert!(
         garbled >= 4 * records && left_alone == records,

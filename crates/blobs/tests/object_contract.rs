@@ -1,4 +1,4 @@
-//! The contract on the provider for object stores, with a real S3 server.
+//! The contract, tested on the provider for object stores with a real S3 server.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

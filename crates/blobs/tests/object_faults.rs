@@ -1,4 +1,5 @@
-//! An S3 service in trouble: the right kind of error, never absence, nothing acknowledged lost, nobody waits for ever.
+//! A faulty S3 service: the right kind of error, never a false absence, no acknowledged BLOB lost, and no caller waits
+//! for ever.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -24,7 +25,7 @@ struct Service {
     server: S3Server,
     proxy: FaultProxy,
     store: BlobStore,
-    /// The same store, past the proxy.
+    /// The same store, bypassing the proxy.
     direct: BlobStore,
 }
 
@@ -54,14 +55,14 @@ impl Service {
         assert!(get(&self.direct, stored).await.unwrap() == bytes[..]);
     }
 
-    /// The files of data objects.
+    /// Returns the files of the data objects.
     fn data(&self) -> Vec<std::path::PathBuf> {
         let found = std::fs::read_dir(self.server.bucket().join("farm/data"));
         found.map_or_else(|_| Vec::new(), |found| found.map(|entry| entry.unwrap().path()).collect())
     }
 }
 
-/// What may go wrong with an answer, and what a reader must hear if it always does.
+/// Faults of a response, each with the errors that a reader may get if the fault persists.
 fn reading_troubles() -> Vec<(Trouble, &'static [ErrorKind])> {
     vec![
         (Trouble::Status(500, "InternalError"), &[Unavailable]),
@@ -69,7 +70,7 @@ fn reading_troubles() -> Vec<(Trouble, &'static [ErrorKind])> {
         (Trouble::Status(403, "AccessDenied"), &[Unavailable]),
         (Trouble::Status(400, "ExpiredToken"), &[Unavailable]),
         (Trouble::Status(404, "NoSuchBucket"), &[Unavailable]),
-        // Said of an object that is there, as a gateway does that has lost its way.
+        // Reported for an existing object, as a misrouted gateway does.
         (Trouble::Status(404, "NoSuchKey"), &[Unavailable, Corrupt]),
         (Trouble::Cut(100), &[Unavailable]),
         (Trouble::Cut(0), &[Unavailable]),
@@ -87,7 +88,7 @@ async fn trouble_with_reading_is_told_and_passes() {
     let service = service().await;
     let blobs = service.stored().await;
     for (trouble, kinds) in reading_troubles() {
-        // The object of a BLOB itself, and the data object of a large one.
+        // The object of the BLOB itself, and the data object of a large one.
         for (target, of) in [("/blobs/farm/blobs/", &blobs[..]), ("/blobs/farm/data/", &blobs[1..])] {
             for (stored, bytes) in of {
                 let start = Instant::now();
@@ -174,7 +175,7 @@ async fn a_write_in_trouble_is_refused_or_stored_but_never_both() {
             [("PUT", "farm/blobs/"), ("PUT", "farm/data/"), ("POST", "uploads"), ("POST", "uploadId")]
         {
             for times in [1, usize::MAX] {
-                // Waiting for nothing takes its time, and is waited for below as well.
+                // Skipped to save time: a permanent stall has to reach its timeout.
                 if times > 1 && trouble == Trouble::Stall(0) && method == "POST" {
                     continue;
                 }
@@ -192,7 +193,7 @@ async fn a_write_in_trouble_is_refused_or_stored_but_never_both() {
                         assert_eq!(error.kind(), if full { Exhausted } else { Unavailable }, "{name}: {error:?}");
                     }
                 }
-                // The next attempt is a good one, whatever stayed of this one.
+                // The next attempt succeeds, whatever remained of this one.
                 let again = service.store.put(digest_of(&bytes), bytes.clone()).await.unwrap();
                 service.is_whole(&again, &bytes).await;
             }
@@ -327,11 +328,11 @@ async fn a_second_farm_and_foreign_objects_are_refused() {
 async fn what_an_upload_left_is_removed_when_it_is_old() {
     let service = service().await;
     let [_, (stored, bytes)] = service.stored().await;
-    // The envelope never arrives, so that the data object is left.
+    // The envelope never arrives, so that the data object becomes an orphan.
     let lost = random_bytes(50, LARGE);
     service.proxy.set([Rule::always("PUT", "farm/blobs/", Trouble::Status(403, "AccessDenied"))]);
     service.store.put(digest_of(&lost), lost.clone()).await.unwrap_err();
-    // A second copy of the same bytes takes the place of the first, which stays for its readers.
+    // A second copy of the same bytes replaces the first, which stays for its readers.
     assert!(put(&service.direct, &bytes).await.existed);
     assert_eq!(service.data().len(), 3);
     assert_eq!(service.direct.compact(Default::default()).await.unwrap().removed, 0, "they are not old yet");
@@ -344,7 +345,7 @@ async fn what_an_upload_left_is_removed_when_it_is_old() {
         if service.data().len() == 1 {
             break;
         }
-        // Times of objects are told in whole seconds.
+        // The times of objects have a resolution of a whole second.
         assert!(start.elapsed().as_secs() < 20, "{report:?}");
     }
     service.is_whole(&stored, &bytes).await;
@@ -375,7 +376,7 @@ async fn every_kind_of_damage_is_found_and_mended_by_storing_again() {
             assert!(damage(&service.direct).await.is_empty());
         }
     }
-    // The bytes of one BLOB under the name of another.
+    // Stores the bytes of one BLOB under the name of another.
     let [(small, _), (large, _)] = &blobs;
     std::fs::copy(name(large), name(small)).unwrap();
     assert_eq!(get(&service.direct, small).await.unwrap_err().kind(), Corrupt);

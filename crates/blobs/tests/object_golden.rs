@@ -1,4 +1,4 @@
-//! What the first version of the provider for object stores wrote is read forever.
+//! Objects that the first version of the provider for object stores wrote stay readable for ever.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -16,7 +16,7 @@ use bytes::Bytes;
 use model::ErrorKind;
 use support::*;
 
-/// The forms of the golden stores: name, level of compression, whether encrypted.
+/// The forms of the golden stores: name, compression level, whether encrypted.
 const FORMS: [(&str, Option<i32>, bool); 4] =
     [("plain", None, false), ("compressed", Some(3), false), ("encrypted", None, true), ("both", Some(3), true)];
 
@@ -24,7 +24,8 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/object-v1")
 }
 
-/// An empty one, one that does not shrink, one that does, one that looks like an envelope, and one with a data object.
+/// Contents: an empty BLOB, an incompressible one, a compressible one, one that looks like an envelope, and one with a
+/// data object.
 fn contents() -> Vec<Bytes> {
     let text = |length: usize| Bytes::from(b"Strongroom keeps what is written here. ".repeat(length / 39));
     vec![Bytes::new(), random_bytes(1, 300), text(3000), Bytes::from_static(b"SRobject, or so it seems"), text(140_000)]
@@ -40,7 +41,7 @@ async fn store(server: &S3Server, form: (&str, Option<i32>, bool), keys: Vec<Sto
     BlobStore::open_object(&options, &secrets, &owner()).await.unwrap()
 }
 
-/// Makes the golden stores; run by hand when a new version of the format is born, never to make a test pass.
+/// Creates the golden stores. Run by hand when a new version of the format is introduced, never to make a test pass.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "writes the golden stores of a new version"]
 async fn write_golden_stores() {
@@ -68,7 +69,7 @@ async fn the_first_version_is_read() {
     for form in FORMS {
         fs::create_dir_all(server.bucket().join(form.0)).unwrap();
         copy(&golden().join(form.0), &server.bucket().join(form.0));
-        // A newer key in front is no hindrance, nor are other settings.
+        // Neither a newer key in front nor other settings prevent reading.
         let keys = vec![StoreKey::generate().unwrap(), key()];
         let store = store(&server, (form.0, None, false), keys).await;
         for content in contents() {
@@ -121,7 +122,7 @@ async fn no_bit_of_an_encrypted_object_can_be_turned_unnoticed() {
     for at in 0..good.len() {
         let mut bad = good.clone();
         bad[at] ^= 1 << (at % 8);
-        // Whoever alters the header can also make its checksum fit.
+        // An attacker that alters the header can also correct its checksum.
         let sum = crc32fast::hash(&bad[..188]);
         if at < 188 {
             bad[188..192].copy_from_slice(&sum.to_le_bytes());
@@ -131,7 +132,7 @@ async fn no_bit_of_an_encrypted_object_can_be_turned_unnoticed() {
             Err(error) => {
                 assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unavailable), "{at}: {error:?}")
             }
-            // Bytes of the header without a meaning, which were zero.
+            // Unused bytes of the header, which were zero.
             Ok(read) => assert!(read == content[..] && (168..188).contains(&at), "byte {at}"),
         }
     }

@@ -1,4 +1,4 @@
-//! The test that an operator runs against a store.
+//! The test that the administrator runs against a store.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

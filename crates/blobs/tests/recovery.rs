@@ -1,4 +1,4 @@
-//! What a crash leaves is mended at the next start; what was acknowledged is there.
+//! The next start repairs what a crash leaves, and acknowledged BLOBs are kept.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -15,7 +15,7 @@ use bytes::Bytes;
 use model::{Digest, ErrorKind};
 use support::*;
 
-/// A store as a crash leaves it: a segment of full length without an index.
+/// Creates a store as a crash leaves it: with a segment that has no index.
 async fn crashed(dir: &Path, sizes: &[usize]) -> Vec<(Stored, Bytes)> {
     let store = open(dir).await;
     let mut all = Vec::new();
@@ -31,7 +31,7 @@ async fn crashed(dir: &Path, sizes: &[usize]) -> Vec<(Stored, Bytes)> {
 #[tokio::test]
 async fn damage_that_a_later_batch_proves_to_be_none_of_a_crash_is_kept_and_told() {
     let dir = tempfile::tempdir().unwrap();
-    // Each is a batch of its own.
+    // Each BLOB is a batch of its own.
     let all = crashed(dir.path(), &[5000, 300, 3000, 200]).await;
     let segment = segment_files(dir.path(), "seg").remove(0);
     let mut bytes = fs::read(&segment).unwrap();
@@ -70,7 +70,8 @@ async fn a_last_record_that_is_cut_anywhere_is_dropped_alone() {
     let dir = tempfile::tempdir().unwrap();
     copy(origin.path(), dir.path());
     for cut in from..=to {
-        // Zeros from here on, as in space that was reserved and not written; every third time the file ends here.
+        // Zeros from the cut on, as in space that was reserved and not written. Every third time the file ends at the
+        // cut instead.
         let mut bytes = good.clone();
         bytes[cut..].fill(0);
         bytes.resize(if cut % 3 == 0 { cut } else { 1 << 20 }, 0);
@@ -82,7 +83,7 @@ async fn a_last_record_that_is_cut_anywhere_is_dropped_alone() {
         }
         match get(&store, last).await {
             Ok(read) => assert!(cut == to && read == all[2].1[..], "cut at {}", cut - from),
-            // A checksum may end in a zero.
+            // A checksum may end in a zero byte.
             Err(error) => assert!(cut < to && error.kind() == ErrorKind::NotFound, "cut at {}: {error}", cut - from),
         }
         assert!(damage(&store).await.is_empty(), "a torn tail is no damage, cut at {}", cut - from);
@@ -140,7 +141,7 @@ async fn a_segment_inside_a_document_is_not_taken_for_records() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[4096] ^= 1;
     fs::write(&path, bytes).unwrap();
-    // The search for the next record goes through the document.
+    // The search for the next record passes through the document.
     let store = open(other.path()).await;
     let listed: Vec<_> = store.enumerate(None, 10).await.unwrap().entries.iter().map(|entry| entry.digest).collect();
     assert_eq!(listed, [outer[1].digest]);
@@ -172,7 +173,7 @@ async fn a_torn_record_behind_a_good_one_of_its_batch_leaves_nothing() {
     let path = segment_files(dir.path(), "seg").remove(0);
     let mut bytes = fs::read(&path).unwrap();
     let (last, _) = &all[1];
-    // A batch has its records one behind the other, a block may have several.
+    // The records of a batch follow one another, and a block may hold several.
     let behind = (record_offset(&bytes, &last.digest) + 128 + last.size as usize + 4).next_multiple_of(64);
     assert_ne!(behind % 4096, 0);
     bytes.resize(behind, 0);
@@ -187,7 +188,7 @@ async fn a_torn_record_behind_a_good_one_of_its_batch_leaves_nothing() {
     assert_eq!(fs::metadata(&path).unwrap().len() % 4096, 0);
 }
 
-/// Not a test of its own: the process that [`a_killed_process_keeps_its_promises`] kills.
+/// The child process that [`a_killed_process_keeps_its_promises`] kills; not a test of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn child_that_writes_until_it_is_killed() {
     let Ok(path) = std::env::var("BLOBS_TEST_STORE") else { return };

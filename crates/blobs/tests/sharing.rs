@@ -1,4 +1,4 @@
-//! Several processes and handles, owners, and what does not belong into a store.
+//! Several processes and handles, owners, and files that do not belong into a store.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -31,13 +31,14 @@ async fn two_handles_see_each_other() {
         assert_eq!(store.enumerate(None, 100).await.unwrap().entries.len(), 12);
         assert!(damage(store).await.is_empty());
     }
-    // Deleted by the one that did not write it; then nobody serves it from there or takes it for stored.
+    // Deleted by the handle that did not write it. Afterwards neither handle serves the old record or takes the bytes
+    // for stored.
     let (stored, bytes) = &all[0];
     two.delete(stored.digest).await.unwrap();
     assert_eq!(get(&two, stored).await.unwrap_err().kind(), ErrorKind::NotFound);
     assert!(!put(&one, bytes).await.existed);
     assert!(get_by_digest(&two, stored.digest, stored.size).await.unwrap() == bytes[..]);
-    // What one sealed, the other goes on reading.
+    // A handle continues to read segments that the other one has sealed.
     one.close().await;
     for (stored, bytes) in &all {
         assert!(get_by_digest(&two, stored.digest, stored.size).await.unwrap() == bytes[..]);
@@ -64,7 +65,7 @@ async fn what_another_handle_deleted_is_not_confirmed_though_it_is_remembered() 
 
 #[tokio::test]
 async fn damage_in_a_segment_that_another_handle_writes_hides_nothing_behind_it() {
-    // In the bytes of a record, and in the header before them.
+    // Damages the bytes of a record, then the header before them.
     for (place, width) in [(100i64, 16usize), (-16, 16)] {
         let dir = tempfile::tempdir().unwrap();
         let one = open(dir.path()).await;
@@ -92,7 +93,7 @@ async fn damage_in_a_segment_that_another_handle_writes_hides_nothing_behind_it(
                 Err(error) => assert_eq!((number, error.kind()), (3, ErrorKind::Corrupt), "{error}"),
             }
         }
-        // A header that cannot be read tells nobody's digest: only who knows the place misses that BLOB.
+        // An unreadable header reveals no digest: only a reader with the locator misses that BLOB.
         let named: Vec<_> = damage(&two).await.into_keys().flatten().collect();
         assert_eq!(named, if place > 0 { vec![all[3].0.digest] } else { Vec::new() });
         one.close().await;
@@ -217,7 +218,7 @@ async fn what_is_not_found_where_the_disk_is_not_mounted_is_not_deleted() {
     let dir = tempfile::tempdir().unwrap();
     let (place, away) = (dir.path().join("store"), dir.path().join("away"));
     let store = open(&place).await;
-    // The holder of the store is believed for some seconds from here.
+    // The check of the store's holder is cached for some seconds from here on.
     let large = put(&store, &random_bytes(1, 1_200_000)).await;
     fs::rename(&place, &away).unwrap();
     for name in ["segments", "large"] {

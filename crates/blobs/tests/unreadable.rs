@@ -1,8 +1,8 @@
-//! Reads that fail: what the disk cannot give is damage of one BLOB, never absence and never a store that is away. The
-//! store opens, takes the same bytes again, passes on to the next BLOB, and nothing that was there is gone when the
+//! Reads that fail: bytes that the disk cannot read are damage of one BLOB, never its absence and never the absence of
+//! the store. The store opens, takes the same bytes again and continues with the next BLOB. Nothing is lost once the
 //! disk reads again.
 //!
-//! Errors are injected into every call of a process by strace, so that each case runs in a process of its own.
+//! strace injects errors into the calls of a whole process, so each case runs in a process of its own.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -17,13 +17,12 @@ use bytes::Bytes;
 use model::ErrorKind;
 use support::*;
 
-/// Calls that read what a store holds.
+/// Calls that read a store's files.
 const CALLS: &str = "openat,read,pread64,preadv2";
-/// Numbers of the BLOBs in the store of this test; those from the second range lie in a segment that a process left
-/// open.
+/// Numbers of the BLOBs in the store of this test. Those in the second range are in a segment that a process left open.
 const SEALED: std::ops::Range<u64> = 0..6;
 const OPEN: std::ops::Range<u64> = 6..12;
-/// The one that was deleted.
+/// Number of the deleted BLOB.
 const DELETED: u64 = 12;
 
 fn content(seed: u64) -> Bytes {
@@ -35,7 +34,7 @@ fn content(seed: u64) -> Bytes {
     random_bytes(seed, length)
 }
 
-/// A store with a sealed segment, one that a killed process left, a note of a deletion and large files.
+/// Creates a store with a sealed segment, one that a killed process left, a log of deletions, and large files.
 async fn make_template(path: &Path, scratch: &Path) {
     let store = open(scratch).await;
     for seed in SEALED.chain([DELETED]) {
@@ -52,7 +51,7 @@ async fn make_template(path: &Path, scratch: &Path) {
     store.close().await;
 }
 
-/// Runs a case of this file under strace, which makes reads of these files fail. Answers how many did.
+/// Runs a case of this file under strace, which makes reads of these files fail. Returns the number of failed reads.
 fn run_failing(case: &str, store: &Path, files: &[PathBuf], error: &str, when: &str) -> usize {
     let trace = store.with_extension("trace");
     let mut command = Command::new("strace");
@@ -75,7 +74,7 @@ fn store_path() -> PathBuf {
     std::env::var_os("BLOBS_TEST_STORE").map(PathBuf::from).unwrap()
 }
 
-/// Fails reads from the n-th of each thread on, or only that one, until none fails any more.
+/// Fails the n-th read of each thread, or all from the n-th on, for growing n until no read fails any more.
 fn fail_each(error: &str, and_all_later: bool) {
     let dir = tempfile::tempdir().unwrap();
     let template = dir.path().join("template");
@@ -83,14 +82,14 @@ fn fail_each(error: &str, and_all_later: bool) {
     run.block_on(make_template(&template, &dir.path().join("scratch")));
     let (mut faults, mut call) = (0, 0);
     loop {
-        // Each of the first ones, then in growing steps.
+        // Each of the first calls, then in growing steps.
         call += 1 + call / 8;
         let store = dir.path().join(format!("store-{call}"));
         std::fs::create_dir(&store).unwrap();
         copy(&template, &store);
         let mut files = all_files(&store.join("segments"));
         files.extend(all_files(&store.join("large")));
-        // The index that the open segment may get is read too.
+        // Includes the index that the open segment may get, which is read too.
         files.extend(segment_files(&store, "seg").iter().map(|path| path.with_extension("idx")));
         let when = format!("{call}{}", if and_all_later { "+" } else { "" });
         let injected = run_failing("inside_a_store_that_is_read_badly", &store, &files, error, &when);
@@ -104,7 +103,7 @@ fn fail_each(error: &str, and_all_later: bool) {
     assert!(faults > 30, "{faults} errors were injected");
 }
 
-/// Everything is there again when the disk reads again.
+/// Asserts that everything is readable again once the disk reads again.
 async fn check_whole(path: &Path, when: &str) {
     let store = open(path).await;
     for seed in SEALED.chain(OPEN) {
@@ -165,7 +164,7 @@ async fn inside_a_store_whose_notes_are_away() {
 async fn inside_a_store_whose_notes_come_back() {
     let store = BlobStore::open_directory(&store_path(), &owner(), options()).await.expect("the store opens");
     let deleted = content(DELETED);
-    // The first read of each thread fails, and there are not so many.
+    // Only the first read of each thread fails, and there are fewer threads than attempts.
     for _ in 0..1_000 {
         match store.confirm(digest_of(&deleted), deleted.len() as u64).await.expect_err("it is deleted").kind() {
             ErrorKind::NotFound => return store.close().await,
@@ -197,7 +196,7 @@ async fn inside_a_store_that_is_read_badly() {
     store.usage().await.expect("the store counts");
     let found = verify(&store).await;
     assert!(!found.iter().any(|checked| matches!(checked.outcome, Outcome::Missing { .. })), "{found:?}");
-    // What comes again is stored again, and read from there.
+    // The same bytes can be stored again, and are read from the new record.
     for seed in SEALED.chain(OPEN) {
         let bytes = content(seed);
         let stored = store.put(digest_of(&bytes), bytes.clone()).await;

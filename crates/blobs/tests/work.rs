@@ -1,5 +1,5 @@
-//! Work that does not grow with what is there, and names that are flushed: counted by strace, so that each case runs in
-//! a process of its own.
+//! Work that does not grow with the contents of the store, and names that are flushed. strace counts the calls of a
+//! whole process, so each case runs in a process of its own.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -14,15 +14,15 @@ use bytes::Bytes;
 use support::*;
 
 const SEGMENTS: u64 = 8;
-/// BLOBs in each segment.
+/// Number of BLOBs in each segment.
 const IN_EACH: u64 = 6;
-/// Large files in one directory.
+/// Number of large files in one directory.
 const MANY: usize = 100;
-/// Entries of a page, and most large files that are looked at for it.
+/// Number of entries in a page, and the limit on large files examined for it.
 const PAGE: usize = 10;
 const AHEAD: usize = 32;
 
-/// Runs a case of this file under strace and answers with these calls of it, in their order, with paths of descriptors.
+/// Runs a case of this file under strace and returns its calls of these kinds, in order, with the paths of descriptors.
 fn calls_of(case: &str, store: &Path, calls: &str) -> Vec<String> {
     let trace = store.with_extension("trace");
     let mut command = Command::new("strace");
@@ -57,7 +57,7 @@ async fn a_group_of_deletions_looks_at_each_segment_once() {
     assert_eq!(segment_files(&path, "seg").len(), SEGMENTS as usize);
     let calls = calls_of("inside_a_store_of_many_segments", &path, "openat");
     let looks = calls.iter().filter(|call| call.contains(".del\"")).count() as u64;
-    // At the start, once for the group, and to note what is deleted.
+    // Once at the start, once for the group, and once to log the deletions.
     assert!((SEGMENTS..=3 * SEGMENTS).contains(&looks), "{looks} looks for {} deletions", SEGMENTS * IN_EACH);
     assert!(open(&path).await.enumerate(None, 10).await.unwrap().entries.is_empty());
 }
@@ -82,7 +82,7 @@ async fn a_page_of_a_listing_opens_no_more_large_files_than_it_shows_and_a_few_a
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store");
     let store = BlobStore::open_directory(&path, &owner(), large_only()).await.unwrap();
-    // All of them in the first directory.
+    // All of them are in the first directory.
     let contents = (0_u64..).map(|number| Bytes::from(number.to_string()));
     for bytes in contents.filter(|bytes| digest_of(bytes).as_bytes()[0] == 0).take(MANY) {
         put(&store, &bytes).await;
@@ -125,8 +125,8 @@ fn names_of_new_directories_are_flushed_before_anything_in_them_is_acknowledged(
         let flushed = |call: &String| call.contains("fsync(") && call.contains(&parent) && call.ends_with(" = 0");
         assert!(calls[at..stored].iter().any(flushed), "{} is not flushed: {calls:#?}", path.display());
     }
-    // One that was named from where the process was, and one in it; `new`, two below it, the store, its parts, and one
-    // of large files.
+    // `one`, named relative to the working directory, and `two` in it; `new`, two below it, the store, its parts, and
+    // one directory of large files.
     assert!(made >= 9, "{calls:#?}");
 }
 

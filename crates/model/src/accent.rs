@@ -1,8 +1,9 @@
-//! The colour of a site.
+//! The accent colour of a site.
 
 use crate::{Code, Error, Result};
 
-/// Colour of links, buttons and marks on the pages of a site. Each has enough contrast with light and dark ground.
+/// Colour of links, buttons and highlights on the pages of a site. Each has enough contrast against a light and a dark
+/// background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Accent {
     /// The colour of the product.
@@ -25,7 +26,7 @@ pub enum Accent {
 }
 
 impl Accent {
-    /// All of them, the usual one first.
+    /// All colours, the default one first.
     pub const ALL: [Accent; 8] =
         [Self::Teal, Self::Blue, Self::Indigo, Self::Violet, Self::Magenta, Self::Brown, Self::Green, Self::Slate];
 
@@ -43,7 +44,7 @@ impl Accent {
         }
     }
 
-    /// Reads the word.
+    /// Parses the word.
     pub fn parse(text: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|accent| accent.as_str() == text).ok_or_else(|| {
             Error::invalid("the colour of a site is teal, blue, indigo, violet, magenta, brown, green or slate")

@@ -1,11 +1,11 @@
-//! The stable codes of errors.
+//! Stable error codes.
 
 use std::fmt;
 
 /// Defines the codes, each with the word that scripts and clients see.
 macro_rules! codes {
     ($($name:ident = $word:literal,)+) => {
-        /// What an error is about, more exactly than its kind says. Scripts rely on the words; none of them is ever changed.
+        /// The reason for an error, more specific than its kind. Scripts rely on the words, which never change.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Code {
             $(#[doc = concat!("`", $word, "`")] $name,)+
@@ -15,7 +15,7 @@ macro_rules! codes {
             /// All codes.
             pub const ALL: &[Self] = &[$(Self::$name,)+];
 
-            /// The word.
+            /// Returns the word.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $word,)+
@@ -26,7 +26,7 @@ macro_rules! codes {
 }
 
 codes! {
-    // One for each kind of error.
+    // One code for each kind of error.
     NotFound = "not_found",
     Conflict = "conflict",
     Locked = "locked",
@@ -36,7 +36,7 @@ codes! {
     Unavailable = "unavailable",
     Corrupt = "corrupt",
 
-    // All others.
+    // All other codes.
     Aborted = "aborted",
     AdministratorsOnly = "administrators_only",
     AmbiguousPerson = "ambiguous_person",
@@ -276,7 +276,7 @@ codes! {
 }
 
 impl Code {
-    /// The code with this word; none when there is none.
+    /// Returns the code with this word, if there is one.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.as_str() == word)
     }

@@ -17,22 +17,22 @@ pub enum ColumnKind {
     Person,
     /// Yes or no.
     YesNo,
-    /// An address that a browser may open: http, https or mailto.
+    /// A URL that a browser may open: http, https or mailto.
     Link,
 }
 
 /// Value of one column of one item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnValue {
-    /// Of a text, choice or link column.
+    /// Value of a text, choice or link column.
     Text(String),
-    /// Of a number column; never NaN or infinite.
+    /// Value of a number column; never NaN or infinite.
     Number(f64),
-    /// Of a date column.
+    /// Value of a date column.
     Date(Timestamp),
-    /// Of a person column.
+    /// Value of a person column.
     Person(Id),
-    /// Of a yes/no column.
+    /// Value of a yes/no column.
     YesNo(bool),
 }
 
@@ -50,7 +50,7 @@ impl ColumnKind {
         }
     }
 
-    /// Reads the word; `choices` belong to a choice column and are ignored for others.
+    /// Parses the word. `choices` belong to a choice column and are ignored for others.
     pub fn parse(word: &str, choices: Vec<String>) -> Result<Self> {
         match word {
             "text" => Ok(Self::Text),
@@ -65,7 +65,7 @@ impl ColumnKind {
         }
     }
 
-    /// Refuses a value that a column of this kind cannot hold.
+    /// Rejects a value that a column of this kind cannot hold.
     pub fn check(&self, value: &ColumnValue) -> Result<()> {
         match (self, value) {
             (Self::Text, ColumnValue::Text(text)) => check_length(text),

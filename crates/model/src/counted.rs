@@ -1,17 +1,17 @@
-//! Numbers of things in English messages.
+//! Numbers and sizes in English messages.
 
-/// Returns a size or count that a database keeps as a signed number; 0 for a negative one.
+/// Converts a size or count that a database keeps as a signed number; 0 for a negative one.
 pub fn unsigned(stored: i64) -> u64 {
     u64::try_from(stored).unwrap_or(0)
 }
 
-/// The number and the thing, which gets an `s` behind it unless it is one: `1 BLOB`, `0 BLOBs`.
+/// Formats a number and its noun, which gets an `s` unless the number is one: `1 BLOB`, `0 BLOBs`.
 pub fn counted(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A size for people, in the unit in which it has at most three digits before the point: `512 bytes`, `1.5 MiB`, `256
-/// GiB`.
+/// Formats a size for people, in a unit that leaves at most three digits before the decimal point (sizes below 1 KiB in
+/// bytes): `512 bytes`, `1.5 MiB`, `256 GiB`.
 pub fn readable_size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -26,7 +26,8 @@ pub fn readable_size(bytes: u64) -> String {
     format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), UNITS[unit])
 }
 
-/// A size for people who compare it with another one: `1.5 MiB (1600000 bytes)`. Two that differ never look alike.
+/// Formats a size for people who compare it with another one: `1.5 MiB (1600000 bytes)`. Different sizes never look
+/// alike.
 pub fn exact_size(bytes: u64) -> String {
     let text = readable_size(bytes);
     if bytes < 1024 { text } else { format!("{text} ({})", counted(bytes, "byte")) }

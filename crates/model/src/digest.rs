@@ -15,7 +15,7 @@ impl Digest {
         Self(bytes)
     }
 
-    /// Reads a stored digest; anything but 32 bytes is corrupt.
+    /// Reads a stored digest. Fails with `Corrupt` unless it has 32 bytes.
     pub fn from_slice(bytes: &[u8]) -> Result<Self> {
         let array: [u8; 32] = bytes
             .try_into()
@@ -37,7 +37,7 @@ impl fmt::Display for Digest {
             text[2 * i] = HEX[usize::from(byte >> 4)];
             text[2 * i + 1] = HEX[usize::from(byte & 15)];
         }
-        // Hexadecimal digits are ASCII, so this never takes the fallback.
+        // Hexadecimal digits are ASCII, so the fallback is never used.
         f.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }

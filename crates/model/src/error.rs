@@ -1,4 +1,4 @@
-//! The one error shape of all rooms.
+//! The one error type of all crates.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -7,31 +7,31 @@ use std::time::Duration;
 
 use crate::{Code, Right};
 
-/// What every fallible function of the rooms returns.
+/// The result of every fallible function of these crates.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The closed set of reasons why an operation can fail. Each protocol maps these to its own codes, once.
+/// The closed set of reasons for which an operation can fail. Each protocol maps them to its own codes in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// There is definitely no such thing, or the caller may not know that it exists.
+    /// The object definitely does not exist, or the caller may not know that it exists.
     NotFound,
-    /// The request contradicts the present state: a name that is taken, a precondition that failed.
+    /// The request conflicts with the current state: a name is taken, a precondition failed.
     Conflict,
-    /// Somebody holds the document: checked out or locked by another person.
+    /// Another user has checked out or locked the document.
     Locked,
-    /// The request itself is wrong and will be wrong again.
+    /// The request itself is wrong; repeating it does not help.
     Invalid,
-    /// The caller is known and may not do this.
+    /// The caller is known but not allowed to do this.
     Forbidden,
     /// A limit was reached: quota, disk space, rate, size.
     Exhausted,
-    /// Something that is needed does not answer; whether a change was made may be unknown.
+    /// A required service does not answer; it may be unknown whether a change was made.
     Unavailable,
-    /// Stored bytes or rows are not what they must be.
+    /// Stored bytes or rows are damaged.
     Corrupt,
 }
 
-/// An error: a kind for programs, a message for a person (what happened, to what, what to do) and the cause.
+/// An error: a kind for programs, a message for people (what happened, to what, what to do), and the cause.
 ///
 /// The message may be shown to the caller. The source is for the log only.
 pub struct Error {
@@ -43,25 +43,25 @@ pub struct Error {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// A right that a caller would need and does not have.
+/// A right that a caller needs and lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
     /// The right.
     pub right: Right,
     /// Name of the item; empty for the root site.
     pub name: String,
-    /// Whether it is missing for something inside of the item.
+    /// Set when the right is missing on something inside the item.
     pub inside: bool,
 }
 
-/// What an error tells beside its message, for whoever says it by other words.
+/// The details of an error beside its message, for code that words the message differently.
 enum Known {
     Lack(Lack),
     Names(Vec<String>),
 }
 
 impl Error {
-    /// The caller knows of an item and lacks a right on it.
+    /// Creates the error for a caller that knows of an item and lacks a right on it.
     pub fn lacking(right: Right, name: &str) -> Self {
         let message = format!(
             "you do not have the right \"{}\" on \"{name}\": ask somebody who manages its permissions",
@@ -71,14 +71,14 @@ impl Error {
         Self { known: Some(Box::new(Known::Lack(lack))), ..Self::forbidden(message) }
     }
 
-    /// The caller lacks a right on something that is inside of an item.
+    /// Creates the error for a caller that lacks a right on something inside an item.
     pub fn lacking_inside(right: Right, name: &str) -> Self {
         let message = format!("\"{name}\" holds items for which you do not have the right \"{}\"", right.as_str());
         let lack = Lack { right, name: name.to_owned(), inside: true };
         Self { known: Some(Box::new(Known::Lack(lack))), ..Self::forbidden(message) }
     }
 
-    /// The right that was missing, for whoever calls rights by other words than the message.
+    /// Returns the missing right, for code that names rights differently from the message.
     pub fn lack(&self) -> Option<&Lack> {
         match self.known.as_deref() {
             Some(Known::Lack(lack)) => Some(lack),
@@ -86,33 +86,33 @@ impl Error {
         }
     }
 
-    /// An error of `kind` with a `message` that a person can act on.
+    /// Creates an error of `kind` with a `message` that a person can act on.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self { kind, message: message.into(), code: kind.code(), retry_after: None, known: None, source: None }
     }
 
-    /// Replaces the stable machine-readable code, which is otherwise the kind's own.
+    /// Replaces the stable machine-readable code, which by default is that of the kind.
     #[must_use]
     pub fn with_code(mut self, code: Code) -> Self {
         self.code = code;
         self
     }
 
-    /// Says after which time the same request may succeed, where that is known.
+    /// Sets the time after which the same request may succeed, where it is known.
     #[must_use]
     pub fn with_retry_after(mut self, time: Duration) -> Self {
         self.retry_after = Some(time);
         self
     }
 
-    /// Keeps the names that the message is made with, in their order, for whoever says it in another language.
+    /// Attaches the names in the message, in their order, so that the message can be worded in another language.
     #[must_use]
     pub fn naming(mut self, names: &[&str]) -> Self {
         self.known = Some(Box::new(Known::Names(names.iter().map(|name| (*name).to_owned()).collect())));
         self
     }
 
-    /// The names that the message is made with; empty when it has none or does not tell.
+    /// Returns the names in the message; empty when there are none or they were not attached.
     pub fn named(&self) -> &[String] {
         match self.known.as_deref() {
             Some(Known::Names(names)) => names,
@@ -120,7 +120,7 @@ impl Error {
         }
     }
 
-    /// Keeps the cause, for the log.
+    /// Attaches the cause, for the log.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(source.into());
@@ -167,7 +167,7 @@ impl Error {
         Self::new(ErrorKind::Corrupt, message)
     }
 
-    /// The reason, for programs.
+    /// Returns the reason, for programs.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
@@ -177,22 +177,22 @@ impl Error {
         &self.message
     }
 
-    /// A stable code such as `name_taken`; scripts may rely on it.
+    /// Returns the stable code, such as `name_taken`. Scripts may rely on it.
     pub fn code(&self) -> Code {
         self.code
     }
 
-    /// Whether the same request may succeed later without being changed.
+    /// Returns whether the same request, unchanged, may succeed later.
     pub fn is_retryable(&self) -> bool {
         matches!(self.kind, ErrorKind::Unavailable | ErrorKind::Locked | ErrorKind::Exhausted)
     }
 
-    /// After which time the same request may succeed, where that is known.
+    /// Returns the time after which the same request may succeed, where it is known.
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
     }
 
-    /// The message with all its causes, for the log.
+    /// Returns the message with all its causes, for the log.
     pub fn report(&self) -> String {
         let mut text = self.message.to_string();
         let mut cause = self.source();
@@ -206,7 +206,7 @@ impl Error {
 }
 
 impl ErrorKind {
-    /// The kind's own stable code.
+    /// Returns the kind's own stable code.
     pub fn code(self) -> Code {
         match self {
             Self::NotFound => Code::NotFound,

@@ -8,9 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{Error, Result};
 
-/// A positive 63-bit identifier, unique in the farm and ordered by creation: 41 bits of milliseconds since
-/// 2025-01-01 UTC, 10 bits of the server's number, 12 bits of sequence (the layout that Twitter published as
-/// "Snowflake"). In text, decimal digits, because JavaScript numbers cannot hold it.
+/// A positive 63-bit identifier, unique in the farm and ordered by creation: 41 bits of milliseconds since 2025-01-01
+/// UTC, 10 bits of the server's number, 12 bits of sequence (the layout that Twitter published as "Snowflake"). Its
+/// text form is decimal digits, because JavaScript numbers cannot hold it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(i64);
 
@@ -26,17 +26,17 @@ impl Id {
         Self(value)
     }
 
-    /// The stored value.
+    /// Returns the stored value.
     pub const fn get(self) -> i64 {
         self.0
     }
 
-    /// Its time, in milliseconds since the epoch of identifiers.
+    /// Returns its time, in milliseconds since the epoch of identifiers.
     pub const fn time(self) -> i64 {
         self.0 >> 22
     }
 
-    /// Whether this is [`Id::NONE`].
+    /// Returns whether this is [`Id::NONE`].
     pub const fn is_none(self) -> bool {
         self.0 == 0
     }
@@ -65,55 +65,60 @@ impl FromStr for Id {
     }
 }
 
-/// Hands out identifiers in one process, from ranges of milliseconds that are granted to it alone. What the clock says moves it on within
-/// its range and never out of it, so that no clock makes an identifier twice, or one before those that there are.
+/// The generator of identifiers in one process, from ranges of milliseconds that are granted to it alone. The clock
+/// advances it within its range and never out of it. So no clock, however wrong, produces an identifier twice, or one
+/// that sorts before existing ones.
 pub struct IdSource {
     server: i64,
     state: Mutex<Granted>,
 }
 
-/// Milliseconds since [`Id`]'s epoch, the last one excluded.
+/// Milliseconds since [`Id`]'s epoch; the end is excluded.
 pub type IdRange = Range<i64>;
 
 struct Granted {
     range: IdRange,
-    /// Milliseconds, and 12 bits of sequence.
+    /// Milliseconds of the last identifier, followed by 12 bits of sequence.
     last: i64,
 }
 
 impl IdSource {
-    /// A source for the server with this number, of which only the low 10 bits count, with its first range.
+    /// Creates a generator with its first range for the server with this number, of which only the low 10 bits count.
     pub fn new(server: i64, range: IdRange) -> Self {
         let last = (range.start << 12) - 1;
         Self { server: server & 0x3ff, state: Mutex::new(Granted { range, last }) }
     }
 
-    /// The next identifier. Never goes back, whatever the clock does.
+    /// Returns the next identifier. Identifiers always ascend, whatever the clock does.
+    ///
+    /// # Panics
+    /// When the range is used up.
     pub fn next(&self) -> Id {
         let mut state = self.lock();
-        // The second half of a range is for a clock that runs while no new range can be had.
+        // The second half of a range is a reserve in which the clock is not followed, for times when no new range can
+        // be obtained.
         let follows = id_time() < middle(&state.range);
         let floor = if follows { id_time() << 12 } else { 0 };
         let tick = floor.max(state.last + 1);
-        // A process that is given no new range can write nothing either, and a range has room for 200 million more identifiers.
+        // A process that gets no new range cannot write either, and a range has room for 200 million more identifiers.
         assert!(tick >> 12 < state.range.end, "no identifiers are left: the configuration database grants none");
         state.last = tick;
         Id(((tick >> 12) << 22) | (self.server << 12) | (tick & 0xfff))
     }
 
-    /// The range that it hands out from, if the clock says that it needs another one soon.
+    /// Returns the current range if the clock shows that another one is needed soon.
     pub fn needs(&self) -> Option<IdRange> {
         Some(self.lock().range.clone()).filter(|range| id_time() >= middle(range))
     }
 
-    /// Goes on in another range. It begins where the last one ends, or behind it.
+    /// Continues in another range, which begins at the end of the last one or later.
     pub fn grant(&self, range: IdRange) {
         let mut state = self.lock();
         state.last = state.last.max((range.start << 12) - 1);
         state.range = range;
     }
 
-    /// The range, and the millisecond from which on nothing was handed out.
+    /// Returns the range, and the millisecond from which on no identifier was issued.
     pub fn unused(&self) -> (IdRange, i64) {
         let state = self.lock();
         (state.range.clone(), (state.last >> 12) + 1)
@@ -128,7 +133,7 @@ fn middle(range: &IdRange) -> i64 {
     range.start + (range.end - range.start) / 2
 }
 
-/// The present in milliseconds since [`Id`]'s epoch, as this machine's clock says.
+/// Returns the current time of this machine's clock, in milliseconds since [`Id`]'s epoch.
 pub fn id_time() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64);
     (now - EPOCH_MS).max(1)

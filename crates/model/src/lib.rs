@@ -1,7 +1,7 @@
-//! The words of Strongroom and the rules that need nothing but the words: identifiers, names, kinds of
-//! item, versions, principals, rights, columns and the one error shape.
+//! The vocabulary of Strongroom and the rules that need nothing else: identifiers, names, kinds of item, versions,
+//! principals, rights, columns and the one error type.
 //!
-//! This room knows no I/O, no async, no SQL, no wire format and none of the other rooms.
+//! This crate contains no I/O, async code, SQL or wire format, and depends on no other crate of Strongroom.
 
 mod accent;
 mod code;

@@ -1,4 +1,4 @@
-//! Limits that all rooms and protocols share.
+//! Limits that all crates and protocols share.
 
 /// Longest name of an item, in Unicode characters.
 pub const MAX_NAME_CHARS: usize = 255;
@@ -8,5 +8,5 @@ pub const MAX_DEPTH: usize = 128;
 pub const MAX_COMMENT: usize = 4_000;
 /// Longest text in a column, in Unicode characters.
 pub const MAX_COLUMN_TEXT: usize = 10_000;
-/// Most entries of one page of a listing.
+/// Limit on the entries of one page of a listing.
 pub const MAX_PAGE: usize = 1_000;

@@ -7,10 +7,10 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::{Code, Error, MAX_DEPTH, MAX_NAME_CHARS, Result};
 
-/// The name of a site, library, folder, document or list: kept exactly as it was given, compared by its folded form.
+/// The name of a site, library, folder, document or list: kept exactly as given, compared by its folded form.
 ///
-/// Refused: the empty name, `.`, `..`, more than 255 characters, control characters, `/` and `\`, a space at
-/// either end, a dot at the end (Windows cannot address those).
+/// Rejected: the empty name, `.`, `..`, more than 255 characters, control characters, invisible characters alone, `/`
+/// and `\`, a space at either end, a dot at the end (Windows cannot address those).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(String);
 
@@ -50,17 +50,17 @@ impl Name {
         }
     }
 
-    /// The name as it was given.
+    /// Returns the name as given.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The form by which names are compared and sorted: two names with equal folds are the same name.
+    /// Returns the form by which names are compared and sorted: two names with equal folded forms are the same name.
     pub fn folded(&self) -> String {
         fold(&self.0)
     }
 
-    /// The part behind the last dot in lower case, or the empty string: `pdf` of `Plan.PDF`.
+    /// Returns the part after the last dot in lower case, or the empty string: `pdf` for `Plan.PDF`.
     pub fn extension(&self) -> String {
         match self.0.rsplit_once('.') {
             Some((stem, extension)) if !stem.is_empty() => extension.to_lowercase(),
@@ -69,7 +69,7 @@ impl Name {
     }
 }
 
-/// Whether a name is one that file managers and office programs give to notes of their own beside what people keep: such
+/// Returns whether file managers or office programs use a name for files of their own beside the user's documents. Such
 /// files get no versions, are not found by searches and do not go to the recycle bin.
 pub fn is_litter(name: &str) -> bool {
     const NAMES: [&str; 6] = [".ds_store", "thumbs.db", "desktop.ini", ".hidden", ".localized", ".directory"];
@@ -80,10 +80,10 @@ pub fn is_litter(name: &str) -> bool {
         || NAMES.contains(&lower.as_str())
 }
 
-/// Whether a name is one under which programs put a file for moments, while they save another one.
+/// Returns whether a name is one that programs use briefly for a file while they save another one.
 pub fn is_passing(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    // Excel's have eight hexadecimal digits and no extension; eight decimal ones are a day more often.
+    // Excel uses eight hexadecimal digits without an extension; eight decimal digits are more often a date.
     let of_excel = name.len() == 8
         && name.bytes().all(|byte| byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte))
         && name.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -96,7 +96,7 @@ pub fn is_passing(name: &str) -> bool {
         || of_excel
 }
 
-/// Whether a name is one that programs give to a folder of their own for moments, while they save a document.
+/// Returns whether a name is one that programs use briefly for a folder of their own while they save a document.
 pub fn is_passing_folder(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     lower.contains(".sb-")
@@ -105,7 +105,7 @@ pub fn is_passing_folder(name: &str) -> bool {
         || lower.starts_with("(a document being saved by ")
 }
 
-/// Characters that take no room of their own on a screen.
+/// Returns whether a character shows nothing on a screen.
 fn is_invisible(c: char) -> bool {
     c.is_whitespace()
         || matches!(
@@ -116,8 +116,8 @@ fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The form in which texts are compared without case: Unicode's canonical caseless form (3.13, D145), which is NFD,
-/// default case folding, NFD again, then composed to be short.
+/// Returns the form in which texts are compared without case: Unicode's canonical caseless form (3.13, D145), which is
+/// NFD, default case folding, and NFD again. It is then composed (NFC) to be short.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -138,12 +138,12 @@ impl AsRef<str> for Name {
     }
 }
 
-/// A path of names below some item; may be empty, which means the item itself.
+/// A path of names below some item. The empty path means the item itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NodePath(Vec<Name>);
 
 impl NodePath {
-    /// Parses names separated by `/`. Leading, trailing and doubled slashes mean nothing; `.` and `..` are refused.
+    /// Parses names separated by `/`. Leading, trailing and repeated slashes are ignored; `.` and `..` are rejected.
     pub fn parse(text: &str) -> Result<Self> {
         let names = text.split('/').filter(|part| !part.is_empty()).map(Name::new).collect::<Result<Vec<_>>>()?;
         if names.len() > MAX_DEPTH {
@@ -154,22 +154,22 @@ impl NodePath {
         Ok(Self(names))
     }
 
-    /// The names, outermost first.
+    /// Returns the names, outermost first.
     pub fn names(&self) -> &[Name] {
         &self.0
     }
 
-    /// Whether this path means the item itself.
+    /// Returns whether this path means the item itself.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The last name and the path before it.
+    /// Returns the path before the last name, and that name.
     pub fn split_last(&self) -> Option<(NodePath, &Name)> {
         self.0.split_last().map(|(last, head)| (NodePath(head.to_vec()), last))
     }
 
-    /// This path with one more name.
+    /// Returns this path with one more name.
     #[must_use]
     pub fn join(&self, name: &Name) -> Self {
         let mut names = self.0.clone();
@@ -196,12 +196,12 @@ impl fmt::Display for NodePath {
     }
 }
 
-/// The address of a site collection in the farm: the empty path for the root one, else up to four names.
+/// The address of a site collection in the farm: the empty path for the root one, otherwise up to four names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SitePath(NodePath);
 
 impl SitePath {
-    /// Parses an address such as `sites/sales`; names in it are the first segments of URLs, so a few are reserved.
+    /// Parses an address such as `sites/sales`. Its names are the first segments of URLs.
     pub fn parse(text: &str) -> Result<Self> {
         let path = NodePath::parse(text)?;
         if path.names().len() > 4 {
@@ -210,12 +210,12 @@ impl SitePath {
         Ok(Self(path))
     }
 
-    /// The names of the address.
+    /// Returns the names of the address.
     pub fn path(&self) -> &NodePath {
         &self.0
     }
 
-    /// The folded text by which addresses are stored and compared.
+    /// Returns the folded text by which addresses are stored and compared.
     pub fn folded(&self) -> String {
         self.0.names().iter().map(Name::folded).collect::<Vec<_>>().join("/")
     }

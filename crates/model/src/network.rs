@@ -1,4 +1,4 @@
-//! Networks of clients: an address, or all that begin alike.
+//! Networks of clients: a single address, or all addresses with a common prefix.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -6,16 +6,16 @@ use std::str::FromStr;
 
 use crate::{Code, Error, Result};
 
-/// A network of IPv4 or IPv6, or one address. IPv4 that is written as IPv6 is IPv4.
+/// An IPv4 or IPv6 network, or a single address. IPv4 written as IPv6 counts as IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     /// The first address.
     first: IpAddr,
-    /// How many bits all addresses have in common.
+    /// Length of the common prefix in bits.
     bits: u8,
 }
 
-/// The bits of an address, and how many there are.
+/// Returns an address as a number, and its width in bits.
 fn number(address: IpAddr) -> (u128, u8) {
     match address {
         IpAddr::V4(v4) => (v4.to_bits().into(), 32),
@@ -23,14 +23,14 @@ fn number(address: IpAddr) -> (u128, u8) {
     }
 }
 
-/// The number without all but its first bits.
+/// Clears all but the first `bits` of a number.
 fn cut(number: u128, width: u8, bits: u8) -> u128 {
     let rest = u32::from(width - bits);
     number.checked_shr(rest).unwrap_or(0).checked_shl(rest).unwrap_or(0)
 }
 
 impl Network {
-    /// Whether an address is in it.
+    /// Returns whether an address belongs to it.
     pub fn contains(&self, address: IpAddr) -> bool {
         let ((address, width), (first, of)) = (number(address.to_canonical()), number(self.first));
         width == of && cut(address, width, self.bits) == first
@@ -40,7 +40,7 @@ impl Network {
 impl FromStr for Network {
     type Err = Error;
 
-    /// Reads an address or `ADDRESS/BITS`; bits behind those are dropped.
+    /// Parses an address or `ADDRESS/BITS`; bits after the prefix are dropped.
     fn from_str(text: &str) -> Result<Self> {
         let read = || {
             let (address, bits) = text.trim().split_once('/').map_or((text.trim(), None), |(a, b)| (a, Some(b)));

@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// A site; the root of a site collection is one.
@@ -26,7 +26,7 @@ impl NodeKind {
         }
     }
 
-    /// Reads the stored word.
+    /// Parses the stored word.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "site" => Ok(Self::Site),
@@ -37,12 +37,12 @@ impl NodeKind {
         }
     }
 
-    /// Whether documents and folders can be put into it.
+    /// Returns whether it can contain documents and folders.
     pub const fn holds_documents(self) -> bool {
         matches!(self, Self::Library | Self::Folder)
     }
 
-    /// Whether an item of kind `child` may be directly inside an item of this kind.
+    /// Returns whether an item of kind `child` may be directly inside an item of this kind.
     pub const fn may_hold(self, child: NodeKind) -> bool {
         match child {
             Self::Site | Self::Library => matches!(self, Self::Site),

@@ -5,7 +5,7 @@ use crate::{Error, Result};
 /// Versioning of a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Versioning {
-    /// Only the present content; replacing it discards what was there.
+    /// Only the current content; replacing it discards the previous content.
     None,
     /// Each change is a published version.
     Major,
@@ -23,7 +23,7 @@ impl Versioning {
         }
     }
 
-    /// Reads the word.
+    /// Parses the word.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "none" => Ok(Self::None),
@@ -34,12 +34,12 @@ impl Versioning {
     }
 }
 
-/// What applies to all documents of a library.
+/// Settings for all documents of a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LibrarySettings {
-    /// How versions are kept.
+    /// The versions that are kept.
     pub versioning: Versioning,
-    /// Most major versions kept for each document, the oldest go first; 0 keeps all.
+    /// Limit on the major versions kept for each document; the oldest are removed first. 0 keeps all.
     pub major_limit: u32,
     /// Number of latest major versions that keep their drafts; 0 keeps all drafts.
     pub minor_limit: u32,

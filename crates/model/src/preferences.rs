@@ -1,16 +1,16 @@
-//! What a person chose about the way the product shows itself.
+//! A user's preferences for the interface.
 
 use crate::{Error, Result};
 
 /// Colours of the interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Theme {
-    /// What the browser or operating system asks for.
+    /// The preference of the browser or operating system.
     #[default]
     System,
-    /// Dark text on light ground.
+    /// Dark text on a light background.
     Light,
-    /// Light text on dark ground.
+    /// Light text on a dark background.
     Dark,
 }
 
@@ -24,7 +24,7 @@ impl Theme {
         }
     }
 
-    /// Reads the word.
+    /// Parses the word.
     pub fn parse(text: &str) -> Result<Self> {
         [Self::System, Self::Light, Self::Dark]
             .into_iter()
@@ -33,17 +33,18 @@ impl Theme {
     }
 }
 
-/// The choices of one person.
+/// The preferences of one user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preferences {
-    /// A language tag such as `de` or `pt-BR`; empty: what the browser asks for.
+    /// A language tag such as `de` or `pt-BR`; empty for the browser's preference.
     pub language: String,
     /// Colours of the interface.
     pub theme: Theme,
 }
 
 impl Preferences {
-    /// Checks a language tag: letters, digits and hyphens, at most 35 characters, or empty.
+    /// Creates preferences after checking the language tag: letters, digits and hyphens, at most 35 characters, or
+    /// empty.
     pub fn new(language: &str, theme: Theme) -> Result<Self> {
         let fits = language.len() <= 35 && language.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         if !fits {

@@ -1,4 +1,4 @@
-//! Who acts: users and groups.
+//! Principals: users and groups.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl PrincipalKind {
         }
     }
 
-    /// Reads the word.
+    /// Parses the word.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "user" => Ok(Self::User),
@@ -32,7 +32,7 @@ impl PrincipalKind {
     }
 }
 
-/// A user as the caller of operations: who it is and all groups that it is in, read afresh for each request.
+/// A user as the caller of operations: the identity and all the user's groups, read afresh for each request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     /// The user's identifier.
@@ -41,32 +41,32 @@ pub struct Principal {
     pub login: String,
     /// The display name.
     pub display_name: String,
-    /// Whether the user administers the farm, and the credential does not take that away.
+    /// Set when the user administers the farm and the credential does not take that away.
     pub farm_administrator: bool,
-    /// Whether all content is open to the user as to those who administer the farm, within the limits.
+    /// Set when all content is open to the user as it is to farm administrators, within the limits.
     pub everywhere: bool,
-    /// Groups that the user is in, sorted.
+    /// The user's groups, sorted.
     pub groups: Vec<Id>,
-    /// Changes with every change of users, groups or roles; part of the key of cached rights.
+    /// Changes with every change of users, groups or roles. Part of the key of cached rights.
     pub directory_version: i64,
-    /// What the credential takes away from what the user may do.
+    /// Restrictions of the credential on what the user may do.
     pub limits: Limits,
-    /// How the user proved who they are.
+    /// The way in which the user authenticated.
     pub proof: Proof,
 }
 
 impl Principal {
-    /// The built-in group *Everyone*: all accounts that are not disabled, without a list of members.
+    /// The built-in group *Everyone*: all accounts that are not disabled. It has no list of members.
     pub const EVERYONE: Id = Id::new(50);
 
-    /// The user and all its groups.
+    /// Returns the user and all the user's groups.
     pub fn ids(&self) -> impl Iterator<Item = Id> + '_ {
         std::iter::once(self.id).chain(self.groups.iter().copied())
     }
 }
 
-/// The name under which a user signs in, or a group is addressed: 1 to 64 characters, lower case, none of `/ \ :`, no
-/// spaces and no control characters.
+/// The name with which a user signs in, or by which a group is addressed: 1 to 64 characters, lower case, none of `/ \
+/// :`, no spaces and no control characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LoginName(String);
 

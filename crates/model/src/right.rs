@@ -1,10 +1,10 @@
-//! One right, and its public word. Knows no error, since errors name rights.
+//! A single right, and its public word. This module does not know errors, because errors name rights.
 
-/// One thing that a caller may be allowed to do.
+/// A single right of a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Right {
-    /// See that an item exists, its columns, and open its content.
+    /// See an item and its columns, and open its content.
     View = 1 << 0,
     /// See and open earlier versions.
     ViewVersions = 1 << 1,
@@ -16,13 +16,13 @@ pub enum Right {
     Delete = 1 << 4,
     /// See drafts and publish them.
     Publish = 1 << 5,
-    /// Delete versions and discard another's check-out.
+    /// Delete versions and discard another user's check-out.
     Override = 1 << 6,
     /// Create libraries, change their settings and columns.
     ManageLibraries = 1 << 7,
-    /// Create sites below, change the site, see its recycle bin and audit log.
+    /// Create subsites, change the site, see its recycle bin and audit log.
     ManageSite = 1 << 8,
-    /// Change who may do what.
+    /// Change permissions.
     ManagePermissions = 1 << 9,
 }
 

@@ -1,11 +1,11 @@
-//! Rights as they are read, and roles as sets of them.
+//! Parsing of rights, and roles as sets of rights.
 
 use std::fmt;
 
 use crate::{Error, Id, Result, Right};
 
 impl Right {
-    /// Reads the word.
+    /// Parses the word.
     pub fn parse(text: &str) -> Result<Self> {
         Self::ALL
             .into_iter()
@@ -19,7 +19,7 @@ impl Right {
 pub struct Rights(u32);
 
 impl Rights {
-    /// No right.
+    /// The empty set.
     pub const NONE: Rights = Rights(0);
     /// Every right.
     pub const ALL: Rights = Rights((1 << 10) - 1);
@@ -34,40 +34,40 @@ impl Rights {
         self.0 as i64
     }
 
-    /// Whether `right` is in the set.
+    /// Returns whether `right` is in the set.
     pub const fn has(self, right: Right) -> bool {
         self.0 & right as u32 != 0
     }
 
-    /// Whether no right is in the set.
+    /// Returns whether no right is in the set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// This set and `right`.
+    /// Returns this set with `right` added.
     #[must_use]
     pub const fn with(self, right: Right) -> Self {
         Self(self.0 | right as u32)
     }
 
-    /// What is in either set.
+    /// Returns the rights in either set.
     #[must_use]
     pub const fn union(self, other: Rights) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// What is in both sets.
+    /// Returns the rights in both sets.
     #[must_use]
     pub const fn intersection(self, other: Rights) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Whether every right of `other` is in this set.
+    /// Returns whether every right of `other` is in this set.
     pub const fn contains(self, other: Rights) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// The rights in the set.
+    /// Returns the rights in the set.
     pub fn iter(self) -> impl Iterator<Item = Right> {
         Right::ALL.into_iter().filter(move |right| self.has(*right))
     }
@@ -91,7 +91,7 @@ impl fmt::Display for Rights {
 pub struct Role {
     /// The role's identifier; the built-in ones are below 100.
     pub id: Id,
-    /// What people call it.
+    /// The name shown to people.
     pub name: String,
     /// Rights that it grants.
     pub rights: Rights,
@@ -107,7 +107,7 @@ impl Role {
     /// Identifier of the built-in role *Read*.
     pub const READ: Id = Id::new(4);
 
-    /// The roles of a new farm.
+    /// Returns the roles of a new farm.
     pub fn built_in() -> Vec<Role> {
         use Right::{Add, Delete, Edit, ManageLibraries, Override, Publish, View, ViewVersions};
         let read: Rights = [View, ViewVersions].into_iter().collect();
@@ -124,7 +124,7 @@ impl Role {
         .collect()
     }
 
-    /// Whether this role came with the farm and cannot be changed.
+    /// Returns whether this role came with the farm and cannot be changed.
     pub fn is_built_in(&self) -> bool {
         self.id.get() < 100
     }

@@ -1,8 +1,8 @@
-//! What a credential leaves of what its owner may do, and how its holder proved who they are.
+//! The restrictions of a credential on what its owner may do, and the way in which its holder authenticated.
 
 use crate::{Code, Error, Id, Result, Right, Rights, Timestamp};
 
-/// One thing that a token may be for.
+/// A purpose for which a token may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum TokenScope {
@@ -10,14 +10,14 @@ pub enum TokenScope {
     Read = 1,
     /// Add, change, publish and delete.
     Write = 2,
-    /// Change sites, libraries and permissions, and override others.
+    /// Change sites, libraries and permissions, and override other users.
     Manage = 4,
-    /// Administer the farm, where its owner may.
+    /// Administer the farm, if the token's owner may.
     Farm = 8,
 }
 
 impl TokenScope {
-    /// All of them.
+    /// All scopes.
     pub const ALL: [TokenScope; 4] = [TokenScope::Read, TokenScope::Write, TokenScope::Manage, TokenScope::Farm];
 
     /// Public name.
@@ -30,7 +30,7 @@ impl TokenScope {
         }
     }
 
-    /// The scope that leaves a right on content.
+    /// Returns the scope that permits a right on content.
     pub const fn of(right: Right) -> Self {
         match right {
             Right::View | Right::ViewVersions => Self::Read,
@@ -39,7 +39,7 @@ impl TokenScope {
         }
     }
 
-    /// Reads the word.
+    /// Parses the word.
     pub fn parse(text: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| {
             Error::invalid(format!("\"{}\" is no scope: read, write, manage and farm are", text.escape_debug()))
@@ -48,12 +48,12 @@ impl TokenScope {
     }
 }
 
-/// A set of scopes. It takes away from what the owner of a credential may do and adds nothing.
+/// A set of scopes. It restricts what the owner of a credential may do and grants nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenScopes(u8);
 
 impl TokenScopes {
-    /// All: nothing is taken away.
+    /// All scopes: no restriction.
     pub const ALL: TokenScopes = TokenScopes(15);
 
     /// Reads a stored set; unknown bits are dropped.
@@ -66,33 +66,33 @@ impl TokenScopes {
         self.0 as i64
     }
 
-    /// Whether `scope` is in the set.
+    /// Returns whether `scope` is in the set.
     pub const fn has(self, scope: TokenScope) -> bool {
         self.0 & scope as u8 != 0
     }
 
-    /// Whether the set leaves nothing.
+    /// Returns whether the set permits nothing.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether the holder may change anything at all.
+    /// Returns whether the holder may change anything at all.
     pub const fn changes(self) -> bool {
         self.0 & !(TokenScope::Read as u8) != 0
     }
 
-    /// The scopes in the set.
+    /// Returns the scopes in the set.
     pub fn iter(self) -> impl Iterator<Item = TokenScope> {
         TokenScope::ALL.into_iter().filter(move |scope| self.has(*scope))
     }
 
-    /// The rights on content that the set leaves.
+    /// Returns the rights on content that the set permits.
     pub fn rights(self) -> Rights {
         Right::ALL.into_iter().filter(|right| self.has(TokenScope::of(*right))).collect()
     }
 }
 
-/// Writing and managing are of no use to who cannot find anything, so that both include reading.
+/// Writing and managing are useless without finding anything, so both include reading.
 impl FromIterator<TokenScope> for TokenScopes {
     fn from_iter<I: IntoIterator<Item = TokenScope>>(scopes: I) -> Self {
         let bits = scopes.into_iter().fold(0, |bits, scope| bits | scope as u8);
@@ -101,7 +101,7 @@ impl FromIterator<TokenScope> for TokenScopes {
     }
 }
 
-/// The mask of a credential on what its owner may do.
+/// The restrictions of a credential on what its owner may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Scopes for which it may be used.
@@ -111,25 +111,26 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// No mask.
+    /// No restrictions.
     pub const NONE: Limits = Limits { scopes: TokenScopes::ALL, places: Vec::new() };
 
-    /// Whether an item exists whose way from the root site, itself included, is this.
+    /// Returns whether an item exists for the credential. `way` is the item's path of identifiers from the root site,
+    /// the item included.
     pub fn reach(&self, mut way: impl Iterator<Item = Id>) -> bool {
         self.places.is_empty() || way.any(|id| self.places.contains(&id))
     }
 }
 
-/// How and when the caller proved who they are.
+/// The way and time of the caller's authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// By access to the data directory: commands and the server's own work.
+    /// Access to the data directory: commands and the server's own work.
     Command,
-    /// By the password in the request itself.
+    /// The password in the request itself.
     Password,
-    /// By the password, at this time of the session.
+    /// The password, given at this time of the session.
     Session(Timestamp),
-    /// By a token, which anybody may hold who found it.
+    /// A token, which anyone who finds it can use.
     Token,
 }
 

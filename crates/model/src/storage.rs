@@ -1,10 +1,11 @@
-//! Rules of a storage policy beyond store and size: which file types go outside, and what moves on when it has aged.
+//! Rules of a storage policy beyond store and size: the file types that are externalised, and the BLOBs that move to
+//! another store when they have aged.
 
 use crate::{Error, Id, Result};
 
-/// Most file types of one policy.
+/// Limit on the file types of one policy.
 const MAX_TYPES: usize = 200;
-/// Most tiers of one policy.
+/// Limit on the tiers of one policy.
 const MAX_TIERS: usize = 8;
 /// The longest age of a tier, in days.
 const MAX_DAYS: u32 = 36_500;
@@ -16,7 +17,7 @@ const VERSION: &str = "1";
 pub enum TierBasis {
     /// Time at which it was stored.
     Age,
-    /// When it was last read, to the day; when it was stored if it never was.
+    /// The day on which it was last read; the time at which it was stored if it never was.
     Access,
 }
 
@@ -29,7 +30,7 @@ impl TierBasis {
         }
     }
 
-    /// Reads the word.
+    /// Parses the word.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "age" => Ok(Self::Age),
@@ -39,29 +40,29 @@ impl TierBasis {
     }
 }
 
-/// BLOBs move to another store when they have aged.
+/// A tier: the store to which BLOBs move when they have aged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tier {
     /// The event from which the age is counted.
     pub basis: TierBasis,
     /// Age in days.
     pub days: u32,
-    /// The store that they move to.
+    /// The store to which they move.
     pub store: Id,
 }
 
-/// The rules; what is absent is taken from the policy above.
+/// The rules of a policy. Absent ones are inherited from the policy above.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StorageRules {
-    /// File types (extensions in lower case, without the dot) whose BLOBs leave the content database; all of them when
-    /// the list is empty.
+    /// File types (extensions in lower case, without the dot) whose BLOBs are externalised from the content database;
+    /// all types when the list is empty.
     pub types: Option<Vec<String>>,
-    /// Where BLOBs move as they age; nowhere when the list is empty.
+    /// Tiers to which BLOBs move as they age; none when the list is empty.
     pub tiers: Option<Vec<Tier>>,
 }
 
 impl StorageRules {
-    /// Checks the rules and brings file types into their one spelling.
+    /// Checks the rules and normalises the spelling of file types and the order of both lists.
     pub fn checked(mut self) -> Result<Self> {
         if let Some(types) = &mut self.types {
             for kind in types.iter_mut() {
@@ -95,14 +96,14 @@ impl StorageRules {
         Ok(self)
     }
 
-    /// Whether BLOBs of a document of this name may leave the content database.
+    /// Returns whether BLOBs of a document with this name may be externalised.
     pub fn goes_outside(&self, name: &str) -> bool {
         let Some(types) = self.types.as_ref().filter(|types| !types.is_empty()) else { return true };
         let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
         extension.is_some_and(|extension| types.binary_search(&extension).is_ok())
     }
 
-    /// These rules, completed by those of the policy above.
+    /// Returns these rules, completed by those of the policy above.
     pub fn or(&self, above: &Self) -> Self {
         Self {
             types: self.types.clone().or_else(|| above.types.clone()),
@@ -110,8 +111,8 @@ impl StorageRules {
         }
     }
 
-    /// The stored text: a line with its version, then a line for each rule; `types` and `tiers` alone say that the list is
-    /// given, however short.
+    /// Returns the stored text: a line with its version, then a line for each rule. The lines `types` and `tiers` show
+    /// that a list is given, even an empty one.
     pub fn to_text(&self) -> String {
         let mut text = format!("{VERSION}\n");
         if let Some(types) = &self.types {
@@ -127,9 +128,10 @@ impl StorageRules {
         text
     }
 
-    /// Reads the stored text.
+    /// Parses the stored text.
     ///
-    /// Errors: `Invalid` for a text of a newer version or one that was not written by [`Self::to_text`].
+    /// # Errors
+    /// `Invalid` for a text of a newer version or one that was not written by [`Self::to_text`].
     pub fn from_text(text: &str) -> Result<Self> {
         let mut lines = text.lines();
         if lines.next() != Some(VERSION) {

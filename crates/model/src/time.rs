@@ -12,27 +12,27 @@ impl Timestamp {
         Self(micros)
     }
 
-    /// The present, by the system's clock.
+    /// Returns the current time of the system's clock.
     pub fn now() -> Self {
         Self::from(SystemTime::now())
     }
 
-    /// The stored value.
+    /// Returns the stored value.
     pub const fn micros(self) -> i64 {
         self.0
     }
 
-    /// Whole seconds since the epoch, rounded down.
+    /// Returns whole seconds since the epoch, rounded down.
     pub const fn seconds(self) -> i64 {
         self.0.div_euclid(1_000_000)
     }
 
-    /// This time plus `duration`.
+    /// Returns this time plus `duration`.
     pub fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(duration.as_micros().min(i64::MAX as u128) as i64))
     }
 
-    /// This time minus `duration`.
+    /// Returns this time minus `duration`.
     pub fn before(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(duration.as_micros().min(i64::MAX as u128) as i64))
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::{Error, Result};
 
-/// `major.minor`: minor 0 is published, anything else is a draft of the next major version.
+/// A version `major.minor`: minor 0 is published, any other is a draft of the next major version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VersionNumber {
     /// Number of the published version, 0 before the first.
@@ -20,18 +20,18 @@ impl VersionNumber {
         Self { major, minor }
     }
 
-    /// Whether this is a major, that is published, version.
+    /// Returns whether this is a major version, which is published.
     pub const fn is_major(self) -> bool {
         self.minor == 0 && self.major > 0
     }
 
-    /// The next draft.
+    /// Returns the next draft.
     #[must_use]
     pub const fn next_minor(self) -> Self {
         Self { major: self.major, minor: self.minor.saturating_add(1) }
     }
 
-    /// The next published version.
+    /// Returns the next published version.
     #[must_use]
     pub const fn next_major(self) -> Self {
         Self { major: self.major.saturating_add(1), minor: 0 }

@@ -1,4 +1,4 @@
-//! The files of a cache: which are there, which was used when, and how much they take.
+//! The files of a cache: presence, order of last use, and total size.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -12,23 +12,24 @@ use model::{Digest, Result};
 
 use crate::directory::{Coding, LargeFile, failed};
 
-/// Files that are being written begin with this.
+/// Name prefix of files that are still being written.
 const UNFINISHED: &str = "unfinished-";
-/// Copies that were announced are looked through for those that have ended when there are so many.
+/// Number of announced copies from which on finished ones are dropped from the map.
 const ANNOUNCED: usize = 1024;
 
-/// Where a cache lies and how big it may become.
+/// Location and limits of a cache.
 #[derive(Clone, Debug)]
 pub struct CacheOptions {
-    /// A directory of its own, for one process; created when it is absent.
+    /// A directory for this cache and one process alone; created when absent.
     pub path: PathBuf,
-    /// All files together have at most this many bytes.
+    /// Limit on the total size of all files, in bytes.
     pub bytes: u64,
-    /// Larger BLOBs are not kept.
+    /// Size limit in bytes; larger BLOBs are not cached.
     pub largest: u64,
 }
 
-/// A directory of BLOBs, one file each, named by its digest below the first two digits.
+/// A directory of cached BLOBs, one file each, named by the digest and grouped in subdirectories by its first two
+/// digits.
 pub struct CacheFiles {
     options: CacheOptions,
     state: Mutex<State>,
@@ -38,11 +39,11 @@ pub struct CacheFiles {
 #[derive(Default)]
 struct State {
     files: HashMap<Digest, Kept>,
-    /// The same by the time of their last use.
+    /// The cached BLOBs in order of last use.
     used: BTreeMap<u64, Digest>,
     clock: u64,
     bytes: u64,
-    /// BLOBs that are being copied: whether they were deleted meanwhile.
+    /// Copies in progress. The flag is set when the BLOB is deleted meanwhile.
     copies: HashMap<Digest, Weak<AtomicBool>>,
 }
 
@@ -52,7 +53,7 @@ struct Kept {
 }
 
 impl CacheFiles {
-    /// Opens the directory, forgets what was not finished, and drops what is too much. Blocks.
+    /// Opens the directory, removes unfinished files, and evicts files beyond the limit. Blocks.
     pub fn open(options: CacheOptions) -> Result<Self> {
         let root = options.path.clone();
         fs::create_dir_all(&root).map_err(|e| failed("create the BLOB cache", &root, e))?;
@@ -81,12 +82,12 @@ impl CacheFiles {
         Ok(files)
     }
 
-    /// BLOBs above this are not kept.
+    /// Returns the size above which BLOBs are not cached.
     pub fn largest(&self) -> u64 {
         self.options.largest.min(self.options.bytes)
     }
 
-    /// The file of a BLOB of this size, if it is there and not obviously damaged. Blocks.
+    /// Opens the cached file of a BLOB of this size, if present and not obviously damaged. Blocks.
     pub fn find(&self, digest: &Digest, size: u64) -> Option<LargeFile> {
         if !self.state().touch(digest) {
             return None;
@@ -94,7 +95,8 @@ impl CacheFiles {
         let path = self.path(digest);
         match LargeFile::open(&path, digest, &Coding::none()) {
             Ok(Some(file)) if file.footer.length == size => {
-                // The order of use outlives the process in the times of files. Not knowing it costs nothing but a worse choice.
+                // The files' modification times preserve the order of use across restarts. A failure only makes
+                // eviction choose less well.
                 let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
                 Some(file)
             }
@@ -113,7 +115,7 @@ impl CacheFiles {
         }
     }
 
-    /// Removes a BLOB that was deleted; copies of it that are on their way will not be kept. Blocks.
+    /// Removes a deleted BLOB from the cache, and has its copies in progress discarded. Blocks.
     pub fn deleted(&self, digest: &Digest) {
         if let Some(copy) = self.state().copies.remove(digest).and_then(|copy| copy.upgrade()) {
             copy.store(true, Ordering::Release);
@@ -121,7 +123,7 @@ impl CacheFiles {
         self.forget(digest);
     }
 
-    /// Announces a copy of a BLOB, before the BLOB is opened.
+    /// Announces a copy of a BLOB. Must precede the opening of the BLOB, so that a deletion in between is noticed.
     pub fn announce(&self, digest: &Digest) -> Arc<AtomicBool> {
         let mut state = self.state();
         if state.copies.len() >= ANNOUNCED {
@@ -135,7 +137,7 @@ impl CacheFiles {
         copy
     }
 
-    /// A new file for a BLOB that is still coming. Blocks.
+    /// Creates the file for a BLOB whose bytes are still arriving. Blocks.
     pub fn begin(&self) -> io::Result<(PathBuf, File)> {
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
         let path = self.options.path.join(format!("{UNFINISHED}{}-{number}", std::process::id()));
@@ -143,7 +145,8 @@ impl CacheFiles {
         Ok((path, file))
     }
 
-    /// Gives a complete file its name and drops others for it. Blocks.
+    /// Moves a complete file to its final name, unless the BLOB was deleted meanwhile, and evicts others to make room.
+    /// Blocks.
     pub fn publish(&self, unfinished: &Path, file: &File, digest: &Digest, deleted: &AtomicBool) -> io::Result<()> {
         let path = self.path(digest);
         if let Some(folder) = path.parent() {
@@ -179,7 +182,7 @@ impl CacheFiles {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // The state is a guess about files anyway.
+        // A poisoned lock is harmless: the state is only a hint about the files.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -220,7 +223,7 @@ fn list(directory: &Path) -> Result<Vec<PathBuf>> {
     read().map_err(|e| failed("list the BLOB cache", directory, e))
 }
 
-/// Removes a file that nobody needs.
+/// Removes a file that is no longer needed. A failure is only logged.
 pub fn remove(path: &Path) {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound

@@ -1,4 +1,4 @@
-//! Reading a BLOB that the cache does not have, and keeping it when it is read from begin to end.
+//! Reading a BLOB that is not cached, and caching it when it is read from beginning to end.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,22 +14,22 @@ use crate::BlobHasher;
 use crate::directory::{ChunkSums, Footer};
 use crate::provider::{Pending, Source};
 
-/// Bytes are written in groups of about this many.
+/// Approximate number of bytes per write.
 const GROUP: usize = 1 << 20;
 
-/// A source that copies what it delivers into a file of the cache.
+/// A source that copies the bytes it delivers into a file of the cache.
 pub struct FillingSource {
     inner: Box<dyn Source>,
     copy: Option<Copy>,
     digest: Digest,
     size: u64,
-    /// How far the copy has come.
+    /// Position up to which the BLOB was copied.
     at: u64,
     gathered: Vec<Bytes>,
     gathered_bytes: usize,
 }
 
-/// The copy, on its way through the blocking pool.
+/// The copy in progress; a task on the blocking pool writes it.
 struct Copy {
     files: Arc<CacheFiles>,
     deleted: Arc<AtomicBool>,
@@ -37,7 +37,7 @@ struct Copy {
     task: Option<tokio::task::JoinHandle<std::io::Result<Written>>>,
 }
 
-/// What is in the file.
+/// The part of the copy that is in the file.
 struct Written {
     file: Unfinished,
     sums: ChunkSums,
@@ -51,13 +51,13 @@ struct Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // Has another name when it was finished.
+        // A finished file has been renamed, so that nothing is removed here.
         remove(&self.path);
     }
 }
 
 impl FillingSource {
-    /// `deleted` is what [`CacheFiles::announce`] answered before `inner` was opened.
+    /// Wraps `inner`. `deleted` is the flag that [`CacheFiles::announce`] returned before `inner` was opened.
     pub fn new(
         inner: Box<dyn Source>,
         files: Arc<CacheFiles>,
@@ -69,13 +69,13 @@ impl FillingSource {
         Self { inner, copy, digest, size, at: 0, gathered: Vec::new(), gathered_bytes: 0 }
     }
 
-    /// Notes what was delivered. Answers whether enough has gathered to be written.
+    /// Adds delivered bytes to the copy. Returns whether enough are gathered for a write.
     fn note(&mut self, offset: u64, bytes: &Bytes) -> bool {
         if self.copy.is_none() || offset < self.at {
             return false;
         }
         if offset > self.at {
-            // A reader that jumps reads a part; parts are not kept.
+            // A reader that seeks reads only a part of the BLOB; parts are not cached.
             self.copy = None;
             self.gathered.clear();
             return false;
@@ -90,7 +90,7 @@ impl FillingSource {
         self.gathered_bytes >= GROUP
     }
 
-    /// Hands the gathered bytes over once the ones before are written.
+    /// Starts writing the gathered bytes once the previous write has finished.
     async fn write(&mut self) {
         let Some(mut copy) = self.copy.take() else { return };
         let gathered = std::mem::take(&mut self.gathered);
@@ -98,7 +98,7 @@ impl FillingSource {
         if let Some(task) = copy.task.take() {
             match task.await {
                 Ok(Ok(written)) => copy.written = Some(written),
-                // A full disk, most likely. Reading goes on without a copy.
+                // Most likely a full disk. Reading continues without a copy.
                 Ok(Err(error)) => return tracing::warn!(%error, "the BLOB cache cannot be written"),
                 Err(_) => return,
             }
@@ -108,7 +108,7 @@ impl FillingSource {
         self.copy = Some(copy);
     }
 
-    /// Writes the rest and makes the file a part of the cache, without letting the reader wait.
+    /// Writes the remaining bytes and publishes the file in the cache, in a task that the reader does not wait for.
     fn end(&mut self) {
         let Some(mut copy) = self.copy.take() else { return };
         let gathered = std::mem::take(&mut self.gathered);

@@ -1,8 +1,8 @@
-//! A cache of BLOBs on a local disk, in front of a store that is far away.
+//! A cache of BLOBs on a local disk, in front of a remote store.
 //!
-//! Each BLOB is a file in the form of the directory provider's large BLOBs, checksums included, so that what is delivered is verified and a
-//! damaged file is no worse than an absent one. Nothing here is ever the only copy: writes, deletions, listings and verification pass
-//! through to the store.
+//! Each BLOB is a file in the format of the directory provider's large BLOBs, checksums included. So everything
+//! delivered is verified, and a damaged file is no worse than an absent one. The cache never holds the only copy of
+//! anything: writes, deletions, listings and verification pass through to the store.
 
 mod files;
 mod filling;
@@ -23,15 +23,16 @@ use crate::provider::{
     CompactLimits, CompactReport, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
 };
 
-/// A provider with a cache in front. Keeps what is read from begin to end; drops what was not read for the longest time first. What another
-/// process deletes from the store may still be read here until it is dropped.
+/// A provider with a cache in front. It caches BLOBs that are read from beginning to end and evicts the least recently
+/// used ones first. A BLOB that another process deleted from the store may still be read from the cache until it is
+/// evicted.
 pub struct CachedProvider {
     inner: Arc<dyn Provider>,
     files: Arc<CacheFiles>,
 }
 
 impl CachedProvider {
-    /// Opens the cache, with what earlier processes left in it.
+    /// Opens the cache, including the files that earlier processes left in it.
     pub async fn open(inner: Arc<dyn Provider>, options: CacheOptions) -> Result<Self> {
         let files = blocking(move || CacheFiles::open(options)).await?;
         Ok(Self { inner, files: Arc::new(files) })
@@ -130,7 +131,7 @@ impl Provider for CachedProvider {
     }
 }
 
-/// A BLOB in the cache. When its file turns out to be damaged, the store delivers the rest.
+/// A BLOB in the cache. If its file turns out to be damaged, the remaining bytes come from the store.
 struct CachedSource {
     file: Option<LargeSource>,
     behind: Option<Box<dyn Source>>,
@@ -169,7 +170,7 @@ impl CachedSource {
 impl Source for CachedSource {
     fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
         match &mut self.file {
-            // A damaged file is looked at again, and replaced, by whoever may wait.
+            // `read`, which may block, examines a damaged file again and falls back to the store.
             Some(file) => match file.try_read(offset, limit) {
                 Some(Err(error)) if error.kind() == ErrorKind::Corrupt => None,
                 answer => answer,

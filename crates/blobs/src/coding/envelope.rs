@@ -1,6 +1,7 @@
-//! What tells how a BLOB's bytes are stored: a header and a table with a checksum for each chunk. Pure: knows no requests.
+//! The envelope that describes how a BLOB's bytes are stored: a header, and a table with a checksum for each chunk.
+//! Pure: performs no I/O.
 //!
-//! `docs/formats/object-store.md` describes the layout; golden files in the tests hold it still.
+//! `docs/formats/object-store.md` describes the layout; golden files in the tests guard it against changes.
 
 use model::Code;
 use std::ops::Range;
@@ -12,18 +13,18 @@ use super::frames::{Cipher, Encoded, Frame, Sealing, decode_frame};
 use super::keys::{KEY_ID, SALT, StoreKey};
 use crate::directory::{u32_at, u64_at};
 
-/// Length of the header.
+/// Length of the header in bytes.
 pub const HEAD: usize = 192;
-/// The smallest chunk; larger ones, always powers of two, keep the tables of very large BLOBs small.
+/// Smallest chunk length. Very large BLOBs have longer chunks, always powers of two, to keep their tables small.
 pub const CHUNK: u64 = 64 << 10;
 const LARGEST_CHUNK: u64 = 16 << 20;
-/// Tables have about this many entries at most.
+/// Approximate limit on the entries of a table.
 const ENTRIES: u64 = 1 << 20;
 /// Length of the identifier of a data object in bytes.
 const DATA_ID: usize = 16;
-/// The identifier of an object with a large BLOB's bytes.
+/// The identifier of a data object, which holds the bytes of a large BLOB.
 pub type DataId = [u8; DATA_ID];
-/// Bytes by which encryption makes a frame longer.
+/// Number of bytes that encryption adds to a frame.
 const TAG: usize = 16;
 
 const MAGIC: &[u8; 8] = b"SRobject";
@@ -31,45 +32,46 @@ const VERSION: u32 = 1;
 const FRAMED: u32 = 1;
 const ENCRYPTED: u32 = 2;
 const ELSEWHERE: u32 = 4;
-/// In the length of a frame: it is compressed.
+/// Flag in the length of a frame: the frame is compressed.
 const COMPRESSED: u32 = 1 << 31;
 
-/// Whether these are the first bytes of an object with an envelope. A BLOB that begins like this is never stored without one.
+/// Returns whether these are the first bytes of an object with an envelope. A BLOB whose own bytes begin like this is
+/// never stored without one.
 pub fn is_enveloped(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// The length of chunks for a BLOB of this length.
+/// Returns the chunk length for a BLOB of this length.
 pub fn chunk_for(length: u64) -> u64 {
     length.div_ceil(ENTRIES).next_power_of_two().clamp(CHUNK, LARGEST_CHUNK)
 }
 
-/// The most bytes that the object under a BLOB's own key may have.
+/// Upper bound on the length of the object under a BLOB's own key.
 pub fn longest_object(size: u64, inline: u64) -> u64 {
     let inline = if size <= inline { size } else { 0 };
     inline + size.div_ceil(CHUNK) * 32 + 4096
 }
 
-/// How a BLOB's bytes are stored.
+/// The description of how a BLOB's bytes are stored.
 #[derive(Debug)]
 pub struct Envelope {
     pub digest: Digest,
-    /// Length of the BLOB.
+    /// Length of the BLOB in bytes.
     pub content: u64,
-    /// Length of all frames together.
+    /// Total length of all frames in bytes.
     pub stored: u64,
     pub chunk: u64,
-    /// The object with the frames; `None` when they follow the table.
+    /// The data object that holds the frames; `None` when they follow the table.
     pub data: Option<DataId>,
-    /// Whether frames differ in length from chunks.
+    /// Set when frames have lengths of their own, which may differ from those of their chunks.
     framed: bool,
     table: Bytes,
-    /// Where each frame begins, and where the last one ends; empty when not framed.
+    /// Start of each frame, then the end of the last one; empty when not framed.
     starts: Vec<u64>,
     cipher: Option<Cipher>,
 }
 
-/// The first bytes of an object: header and table.
+/// Encodes the header and the table, the first bytes of an object.
 pub fn encode(
     encoded: &Encoded,
     digest: &Digest,
@@ -112,7 +114,7 @@ pub fn encode(
     Ok(out)
 }
 
-/// The tag over everything in the header that is there before it, and over the table.
+/// Computes the authentication tag over the part of the header before the tag, and over the table.
 pub(super) fn authenticate(key: &StoreKey, sealing: &Sealing, bytes: &[u8]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_keyed(&key.header_key(&sealing.salt));
     hasher.update(&bytes[..136]);
@@ -128,7 +130,8 @@ fn key_of<'a>(sealing: &Sealing, keys: &'a [StoreKey]) -> Result<&'a StoreKey> {
     })
 }
 
-/// The parts of a header that are needed to find its data object. `None` when the header is damaged.
+/// Reads digest, length and data object from a header, which suffices to find the data object. `None` when the header
+/// is damaged.
 pub fn peek(bytes: &[u8]) -> Option<(Digest, u64, Option<DataId>)> {
     let head = bytes.get(..HEAD)?;
     let sealed = u32_at(head, HEAD - 4) == crc32fast::hash(&head[..HEAD - 4]);
@@ -142,8 +145,8 @@ pub fn peek(bytes: &[u8]) -> Option<(Digest, u64, Option<DataId>)> {
 }
 
 impl Envelope {
-    /// Reads header and table of the object of a BLOB; answers what follows them as well. `Corrupt` when they are not those of
-    /// this BLOB.
+    /// Reads the header and table of a BLOB's object; also returns the bytes that follow them. Fails with `Corrupt`
+    /// when they are damaged or belong to another BLOB.
     pub fn decode(bytes: &Bytes, digest: &Digest, size: u64, keys: &[StoreKey]) -> Result<(Self, Bytes)> {
         let wrong = |what: &str| Error::corrupt(format!("BLOB {digest} is damaged in its store ({what}): restore it"));
         let Some((found, content, data)) = peek(bytes) else { return Err(wrong("its header")) };
@@ -174,7 +177,7 @@ impl Envelope {
                 let sealing = sealing_at(bytes);
                 let key = key_of(&sealing, keys)?;
                 let told = blake3::Hash::from_bytes(bytes[136..168].try_into().map_err(|_| wrong("its header"))?);
-                // Compared in constant time.
+                // `blake3::Hash` compares in constant time.
                 if blake3::Hash::from_bytes(authenticate(key, &sealing, &bytes[..end as usize])) != told {
                     return Err(wrong("its header is not authentic"));
                 }
@@ -188,7 +191,7 @@ impl Envelope {
         Ok((envelope, rest))
     }
 
-    /// Computes where frames begin; `None` when the lengths cannot be right.
+    /// Computes the start of each frame; `None` when the lengths are impossible.
     fn sum_up(&mut self) -> Option<()> {
         if !self.framed {
             return (self.stored == self.content && self.cipher.is_none()).then_some(());
@@ -224,17 +227,17 @@ impl Envelope {
         Frame { sum, length: self.content_length(number) as u32, compressed: false }
     }
 
-    /// Bytes of the BLOB in this frame.
+    /// Number of bytes of the BLOB in this frame.
     fn content_length(&self, number: u64) -> u64 {
         self.chunk.min(self.content - number * self.chunk)
     }
 
-    /// The frames that hold these bytes of the BLOB.
+    /// Returns the frames that hold this range of the BLOB.
     pub fn frames_around(&self, range: &Range<u64>) -> Range<u64> {
         range.start / self.chunk..range.end.div_ceil(self.chunk).min(self.frames())
     }
 
-    /// Where these frames lie among all of them.
+    /// Returns the byte range that these frames occupy among all frames.
     pub fn span(&self, frames: &Range<u64>) -> Range<u64> {
         if self.framed {
             return self.starts[frames.start as usize]..self.starts[frames.end as usize];
@@ -242,7 +245,8 @@ impl Envelope {
         frames.start * self.chunk..(frames.end * self.chunk).min(self.content)
     }
 
-    /// The bytes of the BLOB in these frames, whose stored form is `stored`. `Corrupt` names the first damaged one.
+    /// Decodes the bytes of the BLOB in these frames from their stored form `stored`. A `Corrupt` error names the first
+    /// damaged range.
     pub fn decode_frames(&self, frames: &Range<u64>, stored: &Bytes) -> Result<Bytes> {
         let damaged = |number: u64| {
             let (from, to) = (number * self.chunk, number * self.chunk + self.content_length(number));

@@ -1,4 +1,4 @@
-//! Frames: chunks of a BLOB, compressed where that pays, then encrypted. Pure: knows no requests.
+//! Frames: chunks of a BLOB, compressed where worthwhile, then encrypted. Pure: performs no I/O.
 
 use bytes::Bytes;
 use model::{Error, Result};
@@ -6,17 +6,17 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 
 use super::keys::{KEY_ID, SALT, StoreKey, fill_random};
 
-/// After a chunk that did not shrink, this many are not tried.
+/// Number of chunks that are not tried after one that did not shrink.
 const GIVE_UP_FOR: u32 = 15;
 
-/// With what an object is encrypted.
+/// The key identifier and salt with which an object is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sealing {
     pub key: [u8; KEY_ID],
     pub salt: [u8; SALT],
 }
 
-/// One entry of a table: what is known of a chunk's stored form.
+/// One entry of a table: the description of a chunk's stored form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// CRC-32 of the stored bytes.
@@ -26,7 +26,7 @@ pub struct Frame {
     pub compressed: bool,
 }
 
-/// What an encoder knows when all bytes went through it.
+/// The result of an encoder after all bytes have passed through it.
 pub struct Encoded {
     pub chunk: u64,
     pub stored: u64,
@@ -36,13 +36,14 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// Whether the frames one after another are the BLOB itself.
+    /// Returns whether the frames, concatenated, are the BLOB itself.
     pub fn is_plain(&self) -> bool {
         self.sealing.is_none() && !self.frames.iter().any(|frame| frame.compressed)
     }
 }
 
-/// Encrypts the frames of one object. Its key belongs to this object alone, so that the number of a frame may be the nonce.
+/// Encrypts and decrypts the frames of one object. Its key belongs to this object alone, so that a frame's number can
+/// serve as the nonce.
 pub struct Cipher(LessSafeKey);
 
 impl Cipher {
@@ -58,8 +59,8 @@ impl Cipher {
         Nonce::assume_unique_for_key(nonce)
     }
 
-    /// What is authenticated with a frame: its number and whether it is compressed. The digest is tied to the object's salt, and so to
-    /// its key, by the tag in the header.
+    /// Returns the additional authenticated data of a frame: its number and whether it is compressed. The tag in the
+    /// header binds the digest to the object's salt, and so to its key.
     fn bound(number: u64, compressed: bool) -> Aad<[u8; 9]> {
         let mut bound = [0; 9];
         bound[..8].copy_from_slice(&number.to_le_bytes());
@@ -74,7 +75,7 @@ impl std::fmt::Debug for Cipher {
     }
 }
 
-/// Appends the content of one frame, which must have `length` bytes, to `plain`. `None` when it is damaged.
+/// Appends the content of one frame, which must have `length` bytes, to `plain`. `None` when the frame is damaged.
 pub fn decode_frame(
     cipher: Option<&Cipher>,
     number: u64,
@@ -99,7 +100,8 @@ pub fn decode_frame(
     Some(())
 }
 
-/// Turns the bytes of a BLOB into frames (or passes them on, where they are stored as they are) and keeps the table.
+/// Encodes the bytes of a BLOB into frames (or passes them through unchanged when nothing is to be encoded) and records
+/// the table.
 pub struct Encoder {
     chunk: u64,
     level: Option<i32>,
@@ -107,16 +109,16 @@ pub struct Encoder {
     compressor: Option<zstd::bulk::Compressor<'static>>,
     frames: Vec<Frame>,
     stored: u64,
-    /// Chunks that are not tried any more.
+    /// Number of coming chunks that are stored without trying to compress them.
     given_up: u32,
-    /// The chunk that is not full yet; only its checksum where bytes are stored as they are.
+    /// The current, incomplete chunk. Unused when bytes are stored unchanged: then only the checksum is kept.
     pending: Vec<u8>,
     sum: crc32fast::Hasher,
     filled: u64,
 }
 
 impl Encoder {
-    /// `key` encrypts, `level` compresses; without both, bytes are stored as they are.
+    /// Creates an encoder. `key` encrypts, `level` compresses; without both, bytes are stored unchanged.
     pub fn new(chunk: u64, level: Option<i32>, key: Option<&StoreKey>) -> Result<Self> {
         let sealing = match key {
             Some(key) => {
@@ -143,12 +145,12 @@ impl Encoder {
         })
     }
 
-    /// Whether chunks become frames of another length.
+    /// Returns whether frames may differ in length from their chunks.
     pub fn is_framed(&self) -> bool {
         self.level.is_some() || self.sealing.is_some()
     }
 
-    /// Takes the next bytes; what is ready to be stored is appended to `out`.
+    /// Takes the next bytes and appends the bytes that are ready to be stored to `out`.
     pub fn push(&mut self, bytes: &Bytes, out: &mut Vec<Bytes>) -> Result<()> {
         let framed = self.is_framed();
         let mut rest = &bytes[..];
@@ -171,7 +173,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Ends the last chunk.
+    /// Ends the last chunk and returns the table.
     pub fn finish(mut self, out: &mut Vec<Bytes>) -> Result<Encoded> {
         if self.filled > 0 {
             out.extend(self.end_chunk()?);
@@ -205,7 +207,7 @@ impl Encoder {
         Ok(Some(Bytes::from(bytes)))
     }
 
-    /// The chunk in a smaller form; `None` when there is none or none is looked for.
+    /// Compresses a chunk; `None` when it does not shrink enough or compression is not tried.
     fn compress(&mut self, plain: &[u8]) -> Result<Option<Vec<u8>>> {
         let Some(compressor) = &mut self.compressor else { return Ok(None) };
         if self.given_up > 0 {

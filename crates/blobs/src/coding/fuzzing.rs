@@ -1,4 +1,4 @@
-//! What fuzz targets call of encoded BLOBs.
+//! Entry points of the fuzz targets for encoded BLOBs.
 
 use bytes::Bytes;
 use model::Digest;
@@ -13,7 +13,8 @@ use crate::hasher::digest_of;
 const FRAMED: u32 = 1;
 const ENCRYPTED: u32 = 2;
 
-/// Puts the checksums of an envelope right, whose table and frames are given; and with `frames` those of the frames.
+/// Corrects the checksums and lengths of an envelope for the given table and frames; with `frames`, also the checksums
+/// of the frames.
 pub fn mend(head: &mut [u8], table: &mut [u8], stored: &[u8], frames: bool) {
     head[..8].copy_from_slice(b"SRobject");
     head[8..12].copy_from_slice(&1_u32.to_le_bytes());
@@ -48,14 +49,15 @@ pub fn mend(head: &mut [u8], table: &mut [u8], stored: &[u8], frames: bool) {
     head[HEAD - 4..].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// How many bytes the table has that a header demands, if it can be.
+/// Returns the length in bytes of the table that a header calls for; `None` on overflow.
 pub fn table_length(head: &[u8]) -> Option<usize> {
     let entry = if u32_at(head, 16) & FRAMED != 0 { 8 } else { 4 };
     let chunk = u64::from(u32_at(head, 12)).max(1);
     u64_at(head, 24).div_ceil(chunk).checked_mul(entry)?.try_into().ok()
 }
 
-/// The object of a BLOB, or, for a first byte with the highest bit, a BLOB that becomes one.
+/// Decodes the input as a BLOB's object. If the highest bit of the first byte is set, encodes the input as a BLOB and
+/// decodes the result instead.
 pub fn envelope(input: &[u8]) {
     let Some((choice, bytes)) = input.split_first() else { return };
     if choice & 0x80 != 0 {

@@ -1,45 +1,45 @@
-//! Keys that encrypt BLOBs before they are stored, and what is derived from them.
+//! Keys that encrypt BLOBs before they are stored, and the keys derived from them.
 
 use std::fmt;
 
 use model::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A key of a store, 256 bits. Which key a BLOB was encrypted with is told by the key's identifier, which is derived from it.
+/// A 256-bit key of a store. The key's identifier, which is derived from it, shows which key a BLOB was encrypted with.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoreKey([u8; 32]);
 
 /// Length of a key's identifier in bytes.
 pub const KEY_ID: usize = 8;
-/// Length of the random bytes that make each object's keys its own.
+/// Length of an object's salt, random bytes that make the object's derived keys unique.
 pub const SALT: usize = 32;
 
 impl StoreKey {
-    /// A key made of these bytes, which must come from a generator of random numbers.
+    /// Creates a key from these bytes, which must come from a cryptographic random number generator.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// A new random key.
+    /// Generates a random key.
     pub fn generate() -> Result<Self> {
         let mut bytes = [0; 32];
         fill_random(&mut bytes)?;
         Ok(Self(bytes))
     }
 
-    /// The key in hexadecimal digits, for whoever keeps it.
+    /// Returns the key as hexadecimal digits, for safekeeping.
     pub fn to_hex(&self) -> String {
         hex(&self.0)
     }
 
-    /// Reads 64 hexadecimal digits.
+    /// Parses a key from 64 hexadecimal digits.
     pub fn from_hex(text: &str) -> Result<Self> {
         let digest: model::Digest =
             text.parse().map_err(|_| Error::invalid("a key of a store is 64 hexadecimal digits"))?;
         Ok(Self(*digest.as_bytes()))
     }
 
-    /// Names the key without telling it: 16 hexadecimal digits.
+    /// Returns the key's identifier as 16 hexadecimal digits. It names the key without revealing it.
     pub fn identifier(&self) -> String {
         hex(&self.id())
     }
@@ -50,12 +50,12 @@ impl StoreKey {
         id
     }
 
-    /// The key that encrypts the frames of the object with this salt.
+    /// Derives the key that encrypts the frames of the object with this salt.
     pub(super) fn frame_key(&self, salt: &[u8; SALT]) -> [u8; 32] {
         self.derive("strongroom 2026-11 frames of a BLOB", salt)
     }
 
-    /// The key that authenticates the header and the table of the object with this salt.
+    /// Derives the key that authenticates the header and table of the object with this salt.
     pub(super) fn header_key(&self, salt: &[u8; SALT]) -> [u8; 32] {
         self.derive("strongroom 2026-11 header of a BLOB", salt)
     }
@@ -87,14 +87,14 @@ impl<'de> Deserialize<'de> for StoreKey {
     }
 }
 
-/// Fills a buffer with unpredictable bytes.
+/// Fills a buffer with cryptographically random bytes.
 pub fn fill_random(bytes: &mut [u8]) -> Result<()> {
     use ring::rand::SecureRandom;
     let done = ring::rand::SystemRandom::new().fill(bytes);
     done.map_err(|_| Error::unavailable("the system has no random numbers"))
 }
 
-/// Hexadecimal digits of bytes.
+/// Formats bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |text, byte| text + &format!("{byte:02x}"))
 }

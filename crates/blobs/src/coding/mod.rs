@@ -1,7 +1,7 @@
-//! The stored form of BLOBs that are compressed or encrypted, the same in all kinds of stores: chunks that become frames, an envelope that
-//! tells how to read them, and the keys.
+//! The stored form of compressed or encrypted BLOBs, common to all kinds of stores: frames made from chunks, an
+//! envelope that describes them, and the keys.
 //!
-//! `docs/formats/object-store.md` says it byte by byte. Knows nothing of where the bytes lie.
+//! `docs/formats/object-store.md` specifies every byte. This module does not know where the bytes are stored.
 
 mod envelope;
 mod frames;

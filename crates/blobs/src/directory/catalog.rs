@@ -1,4 +1,4 @@
-//! All segments that this process knows, and the way from a digest to them.
+//! All segments known to this process, and the look-up of the segments for a digest.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicU64;
@@ -15,9 +15,9 @@ use super::recovery::rebuild_index;
 use super::segment::{Contents, Segment};
 use super::table::Table;
 
-/// Lists of the segments at most, while others compact them away one after another.
+/// Limit on listings of the segments in one refresh, while other processes keep compacting listed ones away.
 const ROUNDS: usize = 100;
-/// Attempts to do something with indexes that the disk cannot read.
+/// Attempts at an operation when the disk cannot read an index.
 const INDEX_READS: usize = 3;
 
 /// The segments of a store.
@@ -26,21 +26,22 @@ pub struct Catalog {
     pub coding: Arc<Coding>,
     table: Table,
     known: RwLock<Known>,
-    /// The directory's time when it was last listed, unless it could change once more within the same tick of the clock.
+    /// Modification time of the directory at the last listing. `None` when it was so recent that another change within
+    /// the same clock tick would not show.
     listed: Mutex<Option<SystemTime>>,
-    /// How many BLOBs were opened; tells whether anybody reads.
+    /// Number of BLOBs opened so far; shows idle periods, in which nothing is read.
     pub reads: AtomicU64,
 }
 
 #[derive(Default)]
 struct Known {
     by_id: HashMap<u64, Arc<Segment>>,
-    /// By number in the table; `None` when the segment was compacted away.
+    /// Segments by their number in the table; `None` when the segment was compacted away.
     by_number: Vec<Option<Arc<Segment>>>,
 }
 
 impl Catalog {
-    /// Loads what the directory holds.
+    /// Loads all segments in the directory.
     pub fn open(layout: Layout, coding: Coding) -> Result<Self> {
         let (known, listed, reads) = (RwLock::default(), Mutex::default(), AtomicU64::new(0));
         let catalog = Self { layout, coding: Arc::new(coding), table: Table::new(), known, listed, reads };
@@ -48,19 +49,19 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The segment with this id, if known.
+    /// Returns the segment with this id, if known.
     pub fn segment(&self, id: u64) -> Option<Arc<Segment>> {
         self.known().by_id.get(&id).cloned()
     }
 
-    /// All known segments, oldest first.
+    /// Returns all known segments, oldest first.
     pub fn segments(&self) -> Vec<Arc<Segment>> {
         let mut all: Vec<_> = self.known().by_id.values().cloned().collect();
         all.sort_unstable_by_key(|segment| segment.id);
         all
     }
 
-    /// Segments that may hold a digest; touches no disk.
+    /// Returns the segments that may hold a digest, without disk access.
     pub fn candidates(&self, digest: &Digest) -> Vec<Arc<Segment>> {
         let numbers = self.table.candidates(digest);
         if numbers.is_empty() {
@@ -70,12 +71,12 @@ impl Catalog {
         numbers.into_iter().filter_map(|number| known.by_number.get(number as usize)?.clone()).collect()
     }
 
-    /// All live records of a digest among known segments.
+    /// Returns all live records of a digest in known segments.
     pub fn find_all(&self, digest: &Digest) -> Result<Vec<(Arc<Segment>, Slot)>> {
         self.search(digest, |segment| Ok(segment.find(digest)?.into_iter().collect()))
     }
 
-    /// All records of a digest among known segments, deleted ones too.
+    /// Returns all records of a digest in known segments, including deleted ones.
     pub fn find_records(&self, digest: &Digest) -> Result<Vec<(Arc<Segment>, Slot)>> {
         self.search(digest, |segment| segment.records(digest))
     }
@@ -89,7 +90,7 @@ impl Catalog {
         for segment in self.candidates(digest) {
             match look(&segment) {
                 Ok(slots) => found.extend(slots.into_iter().map(|slot| (segment.clone(), slot))),
-                // Another process may have compacted it away; a refresh then tells where its BLOBs are.
+                // Another process may have compacted the segment away; a refresh then finds its BLOBs.
                 Err(_) if is_gone(segment.path()) => {}
                 Err(error) if error.kind() == ErrorKind::Corrupt => {
                     self.mend(&segment, || look(&segment).map(drop))?;
@@ -101,18 +102,18 @@ impl Catalog {
         Ok(found)
     }
 
-    /// The record of a digest in a segment that this process is writing; touches no disk.
+    /// Returns the record of a digest in a segment that this process is writing, without disk access.
     pub fn find_in_memory(&self, digest: &Digest) -> Option<(Arc<Segment>, Slot)> {
         let mut candidates = self.candidates(digest).into_iter();
         candidates.find_map(|segment| segment.find_in_memory(digest).map(|slot| (segment, slot)))
     }
 
-    /// Makes a new segment of this process known.
+    /// Adds a new segment of this process.
     pub fn add_own(&self, id: u64) -> Arc<Segment> {
         self.add(id, Segment::growing(true))
     }
 
-    /// Notes a durable record in a segment of this process.
+    /// Adds a durable record to a segment of this process.
     pub fn publish(&self, segment: &Segment, digest: Digest, slot: Slot) {
         segment.publish(digest, slot);
         self.table.insert(&digest, segment.number);
@@ -128,12 +129,13 @@ impl Catalog {
         }
     }
 
-    /// Closes the files of segments that stayed open for readers.
+    /// Closes segment files that were kept open for readers.
     pub fn close_files(&self) {
         self.segments().iter().for_each(|segment| segment.close());
     }
 
-    /// Learns what other processes did: new segments, segments that they sealed or compacted away, records that they wrote, deletions.
+    /// Picks up changes by other processes: new segments, segments that were sealed or compacted away, new records,
+    /// deletions.
     pub fn refresh(&self) -> Result<()> {
         for _ in 0..ROUNDS {
             if self.refreshed()? {
@@ -144,7 +146,8 @@ impl Catalog {
         Err(Error::unavailable(format!("the segments of the BLOB store {root} change faster than they can be listed")))
     }
 
-    /// Answers whether all that was listed is still there. What was compacted away meanwhile went to a segment that the list may lack.
+    /// Refreshes once. Returns whether all listed segments still exist: the BLOBs of one that was compacted away
+    /// meanwhile are in a segment that the listing may lack.
     fn refreshed(&self) -> Result<bool> {
         if self.directory_changed()? {
             let listed = self.layout.segment_files("seg")?;
@@ -174,7 +177,7 @@ impl Catalog {
 
     fn refresh_one(&self, segment: &Segment) -> Result<()> {
         if segment.is_foreign() {
-            // Once an index was given up, only the next start looks for it again.
+            // An index that was given up is not loaded again until the next start.
             let index = if segment.is_partial() { Ok(None) } else { self.load_index(segment.id, segment.number) };
             match index {
                 Ok(Some(index)) => segment.become_sealed(index),
@@ -187,7 +190,8 @@ impl Catalog {
 
     fn catch_up(&self, segment: &Segment) -> Result<()> {
         match segment.catch_up(|digest| self.table.insert(digest, segment.number)) {
-            // What cannot be opened now may be at the next start; the others are read meanwhile.
+            // A segment that cannot be read now may be readable at the next start; meanwhile the others remain
+            // readable.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 if !segment.is_partial() {
                     tracing::error!(error = error.report(), "a segment cannot be read: its BLOBs are damaged");
@@ -199,7 +203,7 @@ impl Catalog {
         }
     }
 
-    /// Goes on with what the segment itself tells, when its index cannot be read or built again.
+    /// Continues with the records found in the segment itself when its index can be neither read nor rebuilt.
     fn do_without_index(&self, segment: &Segment, error: Error) -> Result<()> {
         if error.kind() != ErrorKind::Corrupt {
             return Err(error);
@@ -209,7 +213,7 @@ impl Catalog {
         self.catch_up(segment)
     }
 
-    /// Builds the index of a sealed segment again after it could not be read, and gives it up when `read` fails even then.
+    /// Rebuilds the index of a sealed segment after a failed read, and gives the index up when `read` fails again.
     fn mend(&self, segment: &Segment, read: impl Fn() -> Result<()>) -> Result<()> {
         let load = || {
             match self.load_index(segment.id, segment.number)? {
@@ -219,7 +223,7 @@ impl Catalog {
             read()
         };
         match load().or_else(|error| self.do_without_index(segment, error)) {
-            // Compacted away meanwhile: a refresh then tells where its BLOBs are.
+            // The segment was compacted away meanwhile; a refresh then finds its BLOBs.
             Err(_) if is_gone(segment.path()) => {
                 segment.lose_index();
                 Ok(())
@@ -228,8 +232,8 @@ impl Catalog {
         }
     }
 
-    /// Does what reads indexes; again, after those that cannot be read were built again or given up. A disk may fail once more
-    /// meanwhile, at another place.
+    /// Runs work that reads indexes. After a `Corrupt` error, rebuilds or gives up the unreadable indexes and tries
+    /// again. The disk may meanwhile fail elsewhere, so there are several attempts.
     pub fn with_indexes<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
         for _ in 1..INDEX_READS {
             match work() {
@@ -244,7 +248,7 @@ impl Catalog {
         work()
     }
 
-    /// Whether there may be BLOBs that cannot be found, because the disk cannot give all of a segment.
+    /// Returns whether there may be BLOBs that cannot be found, because the disk cannot read a part of a segment.
     pub fn is_partial(&self) -> bool {
         self.segments().iter().any(|segment| segment.is_partial())
     }
@@ -272,7 +276,7 @@ impl Catalog {
         segment
     }
 
-    /// Whether the directory must be listed again.
+    /// Returns whether the directory must be listed again.
     fn directory_changed(&self) -> Result<bool> {
         let path = self.layout.segments();
         let modified =
@@ -281,7 +285,8 @@ impl Catalog {
         if *listed == Some(modified) {
             return Ok(false);
         }
-        // Times of files move in steps of the kernel's clock: a young time may stay the same at the next change.
+        // File times advance in ticks of the kernel's clock: after a very recent change, the next one may leave the
+        // same time.
         let settled = modified.elapsed().is_ok_and(|age| age > Duration::from_secs(1));
         *listed = settled.then_some(modified);
         Ok(true)

@@ -1,7 +1,7 @@
-//! The encoded form of BLOBs in a directory: when it is made, and how it is read again. The form itself is that of `crate::coding`.
+//! The encoded form of BLOBs in a directory store: encoding and decoding. `crate::coding` defines the form itself.
 //!
-//! In a record it is the envelope and then the frames. In a file of its own the frames come first, as they are made before anybody knows
-//! the digest, then the envelope's table and at the end its header.
+//! A record holds the envelope, then the frames. In a file of its own, the frames come first, because they are written
+//! before the digest is known; the envelope's table and finally its header follow.
 
 use std::fs::File;
 use std::io;
@@ -18,14 +18,14 @@ use super::files::{read_up_to, unread};
 use super::options::DirectoryOptions;
 use super::record::u64_at;
 
-/// Longer frames would be decoded again for each piece that a reader takes.
+/// Limit on the length of chunks. Each read decodes whole frames, so longer ones would be decoded repeatedly.
 const LONGEST_CHUNK: u64 = 256 << 10;
 
-/// How a store keeps BLOBs that come, and with which keys it reads those that are there.
+/// The encoding settings of a store: how new BLOBs are stored, and the keys that decrypt existing ones.
 pub struct Coding {
     level: Option<i32>,
     keys: Vec<StoreKey>,
-    /// Where the store is, for messages.
+    /// Path of the store, for messages.
     place: String,
 }
 
@@ -35,22 +35,23 @@ impl Coding {
         Self { level, keys, place: root.display().to_string() }
     }
 
-    /// For files that are never encoded.
+    /// Settings for files that are never encoded.
     pub fn none() -> Self {
         Self { level: None, keys: Vec::new(), place: String::new() }
     }
 
-    /// Whether new BLOBs may be encoded.
+    /// Returns whether new BLOBs may be encoded.
     pub fn is_on(&self) -> bool {
         self.level.is_some() || !self.keys.is_empty()
     }
 
-    /// Makes the frames of a BLOB of about this length.
+    /// Creates an encoder for a BLOB of about this length.
     pub fn encoder(&self, announced: u64) -> Result<Encoder> {
         Encoder::new(chunk_for(announced).min(LONGEST_CHUNK), self.level, self.keys.first())
     }
 
-    /// What the record of a BLOB holds; `None` when that is the BLOB itself: it shrinks too little and need not be hidden.
+    /// Encodes the content of a BLOB's record. `None` when the BLOB is stored unchanged: it shrinks too little and no
+    /// encryption is required.
     pub fn encode(&self, digest: &Digest, size: u64, pieces: &[Bytes]) -> Result<Option<Vec<Bytes>>> {
         let mut encoder = self.encoder(0)?;
         let mut out = vec![Bytes::new()];
@@ -65,15 +66,16 @@ impl Coding {
         Ok(Some(out))
     }
 
-    /// What follows the frames in a file.
+    /// Returns the part of a file that follows the frames: table and header.
     pub fn trailer(&self, encoded: &Encoded, digest: &Digest, size: u64) -> Result<[Bytes; 2]> {
         let envelope = Bytes::from(encode(encoded, digest, size, None, &self.keys)?);
         Ok([envelope.slice(HEAD..), envelope.slice(..HEAD)])
     }
 
-    /// Reads what [`Self::encode`] made.
+    /// Reads the output of [`Self::encode`].
     ///
-    /// Errors: `Corrupt` when it is damaged; `Unavailable` when its key is missing.
+    /// # Errors
+    /// `Corrupt` when it is damaged; `Unavailable` when its key is missing.
     pub fn open_record(&self, payload: &Bytes, digest: &Digest, size: u64) -> Result<Framed> {
         let (envelope, frames) = self.decode(payload, digest, size)?;
         if frames.len() as u64 != envelope.stored {
@@ -82,9 +84,10 @@ impl Coding {
         Ok(Framed { envelope, frames })
     }
 
-    /// Reads the envelope behind the frames of a file, which end at `stored`.
+    /// Reads the envelope at the end of a file's encoded form, which is `stored` bytes long.
     ///
-    /// Errors: those of [`Self::open_record`].
+    /// # Errors
+    /// Those of [`Self::open_record`].
     pub fn open_trailer(&self, file: &File, path: &Path, stored: u64, digest: &Digest, size: u64) -> Result<Envelope> {
         let io = |e: io::Error| unread("read", path, e);
         let mut bytes = vec![0; HEAD];
@@ -126,18 +129,18 @@ pub struct Framed {
 }
 
 impl Framed {
-    /// Bytes of the BLOB; only the frames that hold them are decoded.
+    /// Returns a range of the BLOB; decodes only the frames that hold it.
     pub fn content(&self, range: Range<u64>) -> Result<Bytes> {
         content(&self.envelope, range, |span| Ok(self.frames.slice(span.start as usize..span.end as usize)))
     }
 
-    /// All bytes of the BLOB.
+    /// Returns the whole BLOB.
     pub fn whole(&self) -> Result<Bytes> {
         self.content(0..self.envelope.content)
     }
 }
 
-/// Bytes of a BLOB; `stored` gets a range of its frames.
+/// Returns a range of a BLOB; `stored` reads a range of its frames.
 pub fn content(
     envelope: &Envelope,
     range: Range<u64>,
@@ -153,7 +156,7 @@ pub fn content(
     Ok(plain.slice(skip..skip + (range.end - range.start) as usize))
 }
 
-/// Whether the bytes that `read` gives have this digest. `Corrupt` of `read` is a no.
+/// Returns whether the bytes that `read` delivers have this digest. A `Corrupt` error of `read` counts as a mismatch.
 pub fn has_digest(length: u64, digest: &Digest, mut read: impl FnMut(Range<u64>) -> Result<Bytes>) -> Result<bool> {
     let mut hasher = BlobHasher::new();
     let mut at = 0;

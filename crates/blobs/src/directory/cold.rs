@@ -1,5 +1,5 @@
-//! Reading what is not in memory: on a few threads of their own, which stand back behind those that answer requests. Many readers
-//! of the disk would otherwise take the processors from whoever asks for a page.
+//! Disk reads on a small pool of threads with lower CPU priority than those that answer requests. Otherwise many
+//! concurrent disk reads would take CPU time from users who open a page.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use model::{Error, Result};
 use tokio::sync::oneshot;
 
-/// How far the threads stand back (the nice value of Unix).
+/// The pool threads' niceness (Unix nice value).
 const NICE: i32 = 5;
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -16,11 +16,11 @@ struct Pool {
     queue: Mutex<Sender<Work>>,
 }
 
-/// Runs work that reads from the disk and answers with what it found.
+/// Runs work that reads from the disk on the pool and returns its result.
 pub(super) async fn cold<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let (answer, answered) = oneshot::channel();
     let task: Work = Box::new(move || {
-        // Whoever asked may have gone.
+        // Skips work whose caller no longer waits.
         if !answer.is_closed() {
             let _ = answer.send(work());
         }
@@ -35,7 +35,7 @@ fn pool() -> &'static Pool {
     POOL.get_or_init(|| {
         let (sender, receiver) = channel::<Work>();
         let receiver = Arc::new(Mutex::new(receiver));
-        // A disk answers several at once; more threads than that only wait in line.
+        // A disk serves several reads at once; more threads would only queue.
         let threads = std::thread::available_parallelism().map_or(4, |cores| (2 * cores.get()).clamp(4, 16));
         for number in 0..threads {
             let receiver = receiver.clone();
@@ -55,7 +55,7 @@ fn serve(queue: &Mutex<Receiver<Work>>) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(work) = next else { return };
-        // A read that panics must not take the thread with it; who waits for it hears that it was interrupted.
+        // A panic in a read must not end the thread. The caller gets an "interrupted" error.
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err() {
             tracing::error!("a read from the disk panicked");
         }

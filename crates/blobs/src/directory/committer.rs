@@ -1,4 +1,4 @@
-//! Group commit: everything that waits is written with one call and flushed with one call, then all are answered.
+//! Group commit: all waiting BLOBs are written with one call and flushed with one call; then all callers are answered.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::IoSlice;
@@ -18,19 +18,19 @@ use super::index::Slot;
 use super::nursery::Nursery;
 use super::record::{ALIGN, BLOCK, Extent, HEADER, RecordHeader, footprint, span};
 
-/// A BLOB that waits to be written.
+/// A BLOB waiting to be written.
 pub struct Job {
     pub digest: Digest,
     pub extent: Extent,
-    /// What its record holds.
+    /// The content of its record.
     pub pieces: Vec<Bytes>,
-    /// The checksums of its chunks.
+    /// The checksums of the chunks of `pieces`.
     pub table: Vec<u8>,
-    /// Damaged copies (segment and offset) that this one takes the place of.
+    /// Damaged copies (segment and offset) that this one replaces.
     pub replaces: Vec<(u64, u64)>,
 }
 
-/// Where a BLOB was written, or the one that was written for it.
+/// The location of a BLOB: newly written, or of a copy that already existed.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
     pub segment: u64,
@@ -57,9 +57,10 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    /// Who waits for each digest that is queued or being written; the first one brought it.
+    /// Waiting callers for each digest that is queued or being written; the first of them submitted the job.
     waiting: HashMap<Digest, Vec<Answer>>,
-    /// Segments whose last write failed: kept locked so that no other process takes them for abandoned while this one reads them.
+    /// Segments whose last write failed. They stay locked, so that no other process takes them for abandoned while this
+    /// one reads from them.
     suspect: Vec<Growing>,
     closed: bool,
 }
@@ -79,12 +80,12 @@ impl Committer {
         Ok(committer)
     }
 
-    /// Queues a BLOB; the answer comes when it is durable.
+    /// Queues a BLOB; the receiver is answered when the BLOB is durable.
     pub fn submit(&self, job: Job) -> oneshot::Receiver<Result<Placed>> {
         let (answer, receiver) = oneshot::channel();
         let mut queue = self.shared.lock();
         if queue.closed {
-            // A receiver that dropped its answer hears the same as one whose writer is gone.
+            // Dropping `answer` yields the same error as a writer that has ended.
             return receiver;
         }
         let waiting = queue.waiting.entry(job.digest).or_default();
@@ -97,7 +98,7 @@ impl Committer {
         receiver
     }
 
-    /// Writes what waits, seals and ends the threads. Blocks.
+    /// Writes all queued BLOBs, seals the segments and ends the threads. Blocks.
     pub fn close(&self) {
         self.stop();
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
@@ -127,7 +128,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for work and takes as much as a batch holds; `None` when all is done and closed.
+    /// Waits for work and takes as much as fits into a batch; `None` when the queue is empty and closed.
     fn next_batch(&self) -> Option<Vec<Job>> {
         let mut queue = self.lock();
         while queue.jobs.is_empty() {
@@ -155,7 +156,7 @@ impl Shared {
                 Ok(placed) => Ok(Placed { existed: placed.existed || position > 0, ..*placed }),
                 Err(error) => Err(Error::new(error.kind(), error.message().to_owned()).with_code(error.code())),
             };
-            // Whoever gave up waiting may find the BLOB later as one that nothing refers to.
+            // If the caller no longer waits, the BLOB stays in the store as an orphan until it is collected.
             let _ = answer.send(copy);
         }
     }
@@ -170,7 +171,7 @@ impl Writer<'_> {
     fn run(mut self) {
         while let Some(batch) = self.shared.next_batch() {
             let digests: Vec<Digest> = batch.iter().map(|job| job.digest).collect();
-            // Without this thread every later upload would wait for ever.
+            // The thread must survive a panic: without it every later upload would wait for ever.
             if catch_unwind(AssertUnwindSafe(|| self.commit(batch))).is_err() {
                 self.give_up(&digests);
             }
@@ -180,7 +181,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Answers those of a batch that hear nothing else, and leaves the segment, of which nothing is known any more.
+    /// Reports an error to the callers of a batch that still wait, and abandons the segment, whose state is now
+    /// unknown.
     fn give_up(&mut self, digests: &[Digest]) {
         let suspect = self.open.take();
         self.shared.lock().suspect.extend(suspect);
@@ -210,7 +212,7 @@ impl Writer<'_> {
             match written {
                 Ok(slots) => self.publish(&now, &slots),
                 Err(error) => {
-                    // What is on the disk now is unknown, so the segment is not written again.
+                    // The bytes on the disk are now unknown, so this segment is not written to again.
                     let suspect = self.open.take();
                     self.shared.lock().suspect.extend(suspect);
                     self.fail(now, error);
@@ -219,7 +221,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Answers a job whose BLOB became durable between its look-up and now.
+    /// Completes a job whose BLOB has become durable since its look-up. Returns whether that is the case.
     fn is_there(&self, job: &Job) -> bool {
         let Some((segment, slot)) = self.shared.catalog.find_in_memory(&job.digest) else { return false };
         if job.replaces.contains(&(segment.id, slot.offset)) {
@@ -257,7 +259,7 @@ impl Writer<'_> {
     }
 }
 
-/// Writes and flushes one batch at the end of a segment.
+/// Writes one batch to the end of a segment and flushes it.
 fn write(growing: &mut Growing, jobs: &[Job]) -> Result<Vec<Slot>> {
     const ZEROS: [u8; BLOCK as usize] = [0; BLOCK as usize];
     let started = Instant::now();
@@ -280,7 +282,7 @@ fn write(growing: &mut Growing, jobs: &[Job]) -> Result<Vec<Slot>> {
         parts.push(IoSlice::new(&job.table));
         parts.push(IoSlice::new(&ZEROS[..(footprint(job.extent.stored()) - span(job.extent.stored())) as usize]));
     }
-    // Whole blocks: the kernel never has to read one in order to change a part of it.
+    // Pads to whole blocks, so that the kernel never has to read a block in order to change a part of it.
     let end = at.next_multiple_of(BLOCK);
     parts.push(IoSlice::new(&ZEROS[..(end - at) as usize]));
     let flushed = write_parts(&growing.file, &parts, batch).and_then(|()| growing.file.sync_data());
@@ -297,7 +299,7 @@ fn write(growing: &mut Growing, jobs: &[Job]) -> Result<Vec<Slot>> {
     Ok(slots)
 }
 
-/// What a put hears when the store was closed before its BLOB was written.
+/// The error for a put whose store was closed before the BLOB was written.
 pub fn closed() -> Error {
     Error::new(ErrorKind::Unavailable, "the BLOB store is closed; nothing was stored")
 }
@@ -324,7 +326,7 @@ mod tests {
             Job { digest, extent: Extent::plain(100), pieces, table, replaces: Vec::new() }
         };
         let placed = committer.submit(job(1, None)).await.unwrap().unwrap();
-        // A table of another length is a fault of the program that the writer notices by itself.
+        // A table of the wrong length is a programming error: the writer's own assertion panics.
         let refused = committer.submit(job(2, Some(vec![0; 400]))).await.unwrap().unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
         let after = committer.submit(job(3, None)).await.unwrap().unwrap();

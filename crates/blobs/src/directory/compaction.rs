@@ -1,7 +1,7 @@
-//! Giving the space of deleted records back: what lives in a segment is copied, then the segment is removed.
+//! Reclaims the space of deleted records: copies the live records of a segment, then removes the segment.
 //!
-//! At every moment each live BLOB is in a durable record: copies are flushed before the original goes, and a crash between
-//! leaves a second copy, which costs space and nothing else.
+//! At every moment each live BLOB is in a durable record: copies are flushed before the original is removed. A crash in
+//! between leaves a second copy, which costs only space.
 
 use std::fs::{self, File};
 use std::io::{self, IoSlice};
@@ -21,14 +21,15 @@ use super::record::{BLOCK, HEADER, RecordHeader, chunks_are_intact, footprint, s
 use super::scan::{self, Found, State};
 use super::segment::Segment;
 
-/// Records are copied in batches of about this many bytes.
+/// Approximate number of bytes copied per batch.
 const BATCH: u64 = 8 << 20;
-/// Segments shorter than this part of a full one are merged, once there are several.
+/// Segments shorter than a full one divided by this are merged, once there are [`SEVERAL`] of them.
 const SHORT: u64 = 16;
-/// That many.
+/// Number of short segments that makes merging them worthwhile.
 const SEVERAL: usize = 8;
 
-/// Compacts what is worth it. `Conflict` when another compaction of this store is running. Blocks.
+/// Compacts the segments that are worth it. Fails with `Conflict` when another compaction of this store is running.
+/// Blocks.
 pub fn compact(catalog: &Arc<Catalog>, segment_bytes: u64, limits: CompactLimits) -> Result<CompactReport> {
     let lock_path = catalog.layout.compaction_lock();
     let open = File::options().create(true).truncate(false).write(true).open(&lock_path);
@@ -38,12 +39,13 @@ pub fn compact(catalog: &Arc<Catalog>, segment_bytes: u64, limits: CompactLimits
     }
     catalog.refresh()?;
     let chosen = candidates(catalog, segment_bytes, limits)?;
-    // Each batch ends with a block's end.
+    // Each batch is padded to the end of a block.
     let to_copy = chosen.iter().map(|(_, footprint)| footprint + (footprint / BATCH + 2) * BLOCK).sum();
     let mut compaction = Compaction { catalog, segment_bytes, to_copy, target: None, report: CompactReport::default() };
-    // One after another is let go: the space of a removed file is free when nothing has it open.
+    // Each segment is dropped before the next one is taken: the space of a removed file is not freed while a handle is
+    // open.
     let done = chosen.into_iter().try_for_each(|(segment, _)| match compaction.take(&segment, limits) {
-        // Whatever can still be learnt of damaged records is in this segment.
+        // The segment stays: it may still hold recoverable parts of the damaged records.
         Err(error) if error.kind() == ErrorKind::Corrupt => {
             tracing::warn!(segment = %segment.path().display(), error = error.report(), "not compacted, because a BLOB in it is damaged");
             compaction.report.damaged += 1;
@@ -51,12 +53,13 @@ pub fn compact(catalog: &Arc<Catalog>, segment_bytes: u64, limits: CompactLimits
         }
         done => done,
     });
-    // Sealed also after an error: what was copied is good.
+    // The target is sealed after an error too: the records copied so far are good.
     compaction.finish().and(done).map(|()| compaction.report)
 }
 
-/// Sealed segments with a large enough dead share, and short ones if there are several; with what there is to copy, least
-/// first, so that a full disk gains space before it needs some.
+/// Returns the sealed segments with a large enough share of dead bytes, and the short ones if there are several, each
+/// with the number of bytes to copy. The smallest number comes first, so that on a full disk space is freed before any
+/// is needed.
 fn candidates(catalog: &Catalog, segment_bytes: u64, limits: CompactLimits) -> Result<Vec<(Arc<Segment>, u64)>> {
     let (mut chosen, mut short) = (Vec::new(), Vec::new());
     for segment in catalog.segments().into_iter().filter(|segment| segment.sealed().is_some()) {
@@ -81,13 +84,13 @@ fn candidates(catalog: &Catalog, segment_bytes: u64, limits: CompactLimits) -> R
 struct Compaction<'a> {
     catalog: &'a Arc<Catalog>,
     segment_bytes: u64,
-    /// Bytes of records that are still to be copied.
+    /// Number of record bytes still to be copied.
     to_copy: u64,
     target: Option<Growing>,
     report: CompactReport,
 }
 
-/// A record that was copied: where it was and where it is.
+/// A copied record, with its old and new location.
 struct Moved {
     digest: Digest,
     from: u64,
@@ -96,7 +99,7 @@ struct Moved {
 }
 
 impl Compaction<'_> {
-    /// Copies what lives in a segment and removes it.
+    /// Copies the live records of a segment and removes the segment.
     fn take(&mut self, segment: &Arc<Segment>, limits: CompactLimits) -> Result<()> {
         if self.report.copied_bytes >= limits.copy_at_most {
             return Ok(());
@@ -132,11 +135,11 @@ impl Compaction<'_> {
             let start = bytes.len();
             bytes.resize(start + footprint(old.extent.stored()) as usize, 0);
             let record = &mut bytes[start + HEADER..start + span(old.extent.stored()) as usize];
-            // Checksums depend on the BLOB and its stored form alone, so that both are copied as they are, without any key.
+            // Checksums depend only on the BLOB and its stored form, so both are copied unchanged, without any key.
             let read =
                 read_up_to(file, record, old.offset + HEADER as u64).map_err(|e| unread("read", from.path(), e))?;
             let (data, table) = record.split_at(old.extent.stored() as usize);
-            // What the walk found good is what is copied, or nothing is.
+            // The records must still be as intact as the walk found them; otherwise none of this batch is copied.
             if read < record.len() || !chunks_are_intact(&old.digest, data, table) {
                 return Err(corrupt(&old.digest, from.path(), &format!("the record at {} changed", old.offset)));
             }
@@ -161,7 +164,7 @@ impl Compaction<'_> {
             self.to_copy = self.to_copy.saturating_sub(footprint(old.extent.stored()));
             self.report.copied_bytes += old.extent.stored();
         }
-        // Kept only after a good write: a segment whose write failed is not written again.
+        // Kept only after a successful write: a segment whose write failed is not written to again.
         self.target = Some(target);
         Ok(())
     }
@@ -179,13 +182,13 @@ impl Compaction<'_> {
 
     /// Removes a segment whose live records were copied.
     fn remove(&self, segment: &Segment, moved: &[Moved]) -> Result<()> {
-        // Nobody deletes meanwhile, in any process.
+        // No process can delete records while this lock is held.
         let _guard = self.catalog.layout.lock(FlockOperation::LockExclusive)?;
         segment.refresh_deletions()?;
         for copy in moved.iter().filter(|copy| segment.is_dead(copy.from)) {
             copy.target.delete(copy.to, copy.digest)?;
         }
-        // The segment first: without the note of its deletions it must not be there.
+        // The segment file is removed first: without its log of deletions, deleted records in it would count as live.
         let layout = &self.catalog.layout;
         for path in [layout.segment(segment.id), layout.index(segment.id), layout.deletions(segment.id)] {
             match fs::remove_file(&path) {
@@ -206,7 +209,7 @@ impl Compaction<'_> {
     }
 }
 
-/// The live records of a segment in order; `Corrupt` when anything in it is damaged.
+/// Returns the live records of a segment in order. Fails with `Corrupt` when anything in the segment is damaged.
 fn live_records(segment: &Segment, file: &File, length: u64) -> Result<Vec<RecordHeader>> {
     let mut expected = 0;
     segment.each_live(|_, _| {

@@ -1,4 +1,4 @@
-//! The log of deleted records beside a segment: 64 bytes each, only ever appended.
+//! The log of a segment's deleted records: entries of 64 bytes, in an append-only file beside the segment.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,8 +13,8 @@ use super::record::{u32_at, u64_at};
 const MAGIC: &[u8; 8] = b"SRdelete";
 const ENTRY: usize = 64;
 
-/// Appends durable notes that the records at these offsets are deleted. With `flush_name`, the name of the file is made
-/// durable, too: another process may have made the file and not got to that.
+/// Appends entries for the deletion of the records at these offsets, durably. With `flush_name`, also flushes the
+/// directory: another process may have created the file without having flushed its name yet.
 pub fn append(path: &Path, dead: &[(u64, Digest)], flush_name: bool) -> Result<()> {
     let mut bytes = Vec::with_capacity(dead.len() * ENTRY + ENTRY);
     for (offset, digest) in dead {
@@ -22,7 +22,7 @@ pub fn append(path: &Path, dead: &[(u64, Digest)], flush_name: bool) -> Result<(
     }
     let mut write = |file: &mut File| -> io::Result<()> {
         let length = file.metadata()?.len();
-        // A crash may have left part of an entry; filled up, it is an entry that does not count.
+        // A crash may have left a partial entry. Padded with zeros, it becomes an invalid entry, which readers skip.
         let torn = (length % ENTRY as u64) as usize;
         if torn > 0 {
             bytes.splice(0..0, std::iter::repeat_n(0, ENTRY - torn));
@@ -41,16 +41,17 @@ pub fn append(path: &Path, dead: &[(u64, Digest)], flush_name: bool) -> Result<(
     }
 }
 
-/// How far notes were read.
+/// The progress of reading a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Byte from which on they are read the next time.
+    /// Position at which the next read starts.
     pub to: u64,
-    /// Says that the disk does not give some notes behind it now. Those are read the next time, too.
+    /// Set when the disk could not read some entries after `to`. The next read tries those again.
     pub unread: bool,
 }
 
-/// Shows the notes from byte `from` on. Those behind some that the disk cannot give are shown all the same, and again the next time.
+/// Passes the entries from byte `from` on to `each`. Entries after unreadable ones are passed all the same, and again
+/// by the next read.
 pub fn read(path: &Path, from: u64, mut each: impl FnMut(u64, Digest)) -> Result<Progress> {
     let read = || -> io::Result<(Vec<u8>, bool)> {
         let file = match File::open(path) {

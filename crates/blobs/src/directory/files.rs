@@ -1,4 +1,4 @@
-//! Small wrappers of file operations that turn their errors into words.
+//! Small wrappers around file operations that turn I/O errors into readable messages.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -9,7 +9,7 @@ use std::path::Path;
 use model::{Error, ErrorKind, Result};
 use rustix::fs::{FallocateFlags, FlockOperation};
 
-/// An I/O error in words: what was tried with which file, and what may help.
+/// Converts an I/O error into a message with the operation, the file and some advice.
 pub fn failed(doing: &str, path: &Path, error: impl Into<io::Error>) -> Error {
     let error = error.into();
     let (kind, advice) = match error.kind() {
@@ -25,17 +25,18 @@ pub fn failed(doing: &str, path: &Path, error: impl Into<io::Error>) -> Error {
     Error::new(kind, format!("cannot {doing} {} ({error}): {advice}", path.display())).with_source(error)
 }
 
-/// Whether the disk cannot give bytes that it holds: a damaged sector, or a file system that found its own checksum wrong.
+/// Returns whether an error means that the disk cannot read bytes it holds: a bad sector, or a checksum mismatch found
+/// by the file system.
 pub fn is_unreadable(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EIO | libc::EBADMSG | libc::EUCLEAN))
 }
 
-/// Whether there is certainly nothing at a path: an error of looking is no absence.
+/// Returns whether a path certainly does not exist; a failed look-up does not count as absence.
 pub fn is_gone(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// An error of reading, in words: `Corrupt` where the disk cannot give what it holds, otherwise as [`failed`] has it.
+/// Converts a read error into a message: `Corrupt` when the disk cannot read bytes it holds, otherwise like [`failed`].
 pub fn unread(doing: &str, path: &Path, error: io::Error) -> Error {
     match is_unreadable(&error) {
         true => {
@@ -46,7 +47,7 @@ pub fn unread(doing: &str, path: &Path, error: io::Error) -> Error {
     }
 }
 
-/// Writes a small file so that it is there as a whole or not at all, and durable.
+/// Writes a small file atomically and durably.
 pub fn write_atomically(path: &Path, parts: &[&[u8]]) -> Result<()> {
     let temporary = path.with_extension(format!("new-{}", std::process::id()));
     let write = || -> io::Result<()> {
@@ -60,7 +61,7 @@ pub fn write_atomically(path: &Path, parts: &[&[u8]]) -> Result<()> {
         fs::rename(&temporary, path)
     };
     if let Err(error) = write() {
-        // Only tidying; the error that matters is the first.
+        // Best-effort cleanup; the first error is the one to report.
         let _ = fs::remove_file(&temporary);
         return Err(failed("write", path, error));
     }
@@ -70,23 +71,23 @@ pub fn write_atomically(path: &Path, parts: &[&[u8]]) -> Result<()> {
     }
 }
 
-/// Makes names in a directory durable. Blocks.
+/// Flushes a directory, which makes the names in it durable. Blocks.
 ///
 /// # Errors
-/// Unavailable or Exhausted when it cannot be opened or flushed.
+/// `Unavailable` or `Exhausted` when it cannot be opened or flushed.
 pub fn sync_directory(path: &Path) -> Result<()> {
     File::open(path).and_then(|directory| directory.sync_all()).map_err(|e| failed("flush the directory", path, e))
 }
 
-/// Makes a directory and those above it that are missing, each of them durable. Blocks.
+/// Creates a directory and its missing parents, each of them durably. Blocks.
 ///
 /// # Errors
-/// Unavailable or Exhausted when one cannot be made, or its name cannot be flushed.
+/// `Unavailable` or `Exhausted` when one cannot be created, or its name cannot be flushed.
 pub fn create_directories(path: &Path) -> Result<()> {
     create_with_mode(path, 0o777)
 }
 
-/// Makes directories like [`create_directories`], which are open to nobody but the user that runs the program. Blocks.
+/// Creates directories like [`create_directories`], accessible only to the user that runs the program. Blocks.
 ///
 /// # Errors
 /// Those of [`create_directories`].
@@ -99,7 +100,7 @@ fn create_with_mode(path: &Path, mode: u32) -> Result<()> {
     for path in missing.collect::<Vec<_>>().into_iter().rev() {
         match DirBuilder::new().mode(mode).create(path) {
             Ok(()) => {}
-            // Somebody else was faster, and may not have flushed it yet.
+            // Another process created it first and may not have flushed its name yet.
             Err(_) if path.is_dir() => {}
             Err(error) => return Err(failed("create", path, error)),
         }
@@ -112,7 +113,7 @@ fn create_with_mode(path: &Path, mode: u32) -> Result<()> {
     Ok(())
 }
 
-/// Takes the exclusive lock of a file if nobody has it.
+/// Tries to take the exclusive lock of a file. Returns whether it was free.
 pub fn try_lock(file: &File, path: &Path) -> Result<bool> {
     match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
@@ -121,7 +122,7 @@ pub fn try_lock(file: &File, path: &Path) -> Result<bool> {
     }
 }
 
-/// Waits for a lock of a file; it is released when the file is closed.
+/// Waits for the lock of a file. Closing the file releases it.
 pub fn lock(file: &File, path: &Path, operation: FlockOperation) -> Result<()> {
     loop {
         match rustix::fs::flock(file, operation) {
@@ -132,7 +133,7 @@ pub fn lock(file: &File, path: &Path, operation: FlockOperation) -> Result<()> {
     }
 }
 
-/// Reserves space; where the file system cannot, only the length is set.
+/// Reserves disk space; sets only the length where the file system does not support reservation.
 pub fn reserve(file: &File, length: u64) -> io::Result<()> {
     loop {
         match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length) {
@@ -144,13 +145,13 @@ pub fn reserve(file: &File, length: u64) -> io::Result<()> {
     }
 }
 
-/// Writes all parts one after another from `offset`.
+/// Writes all parts consecutively from `offset` on.
 pub fn write_parts(file: &File, parts: &[io::IoSlice<'_>], mut offset: u64) -> io::Result<()> {
-    // The kernel's limit of parts per call.
+    // The kernel's limit on parts per call.
     for group in parts.chunks(1024) {
         let total: usize = group.iter().map(|part| part.len()).sum();
         let mut done = retrying(|| rustix::io::pwritev(file.as_fd(), group, offset))?;
-        // A short write is rare; the rest goes part by part.
+        // A short write is rare; the remaining bytes are written part by part.
         let mut begin = 0;
         for part in group {
             let skip = done.saturating_sub(begin).min(part.len());
@@ -175,7 +176,7 @@ fn retrying<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T>
     }
 }
 
-/// Fills `buffer` from `offset` as far as the file goes and answers how far that was.
+/// Fills `buffer` from `offset` on, up to the end of the file. Returns the number of bytes read.
 pub fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -189,12 +190,12 @@ pub fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usi
     Ok(filled)
 }
 
-/// Copies `length` bytes from `offset` on, if all of them are in memory; does not wait for a disk.
+/// Reads `length` bytes from `offset` on if all of them are in the page cache; never waits for a disk.
 pub fn read_now(file: &File, length: usize, offset: u64) -> Option<Vec<u8>> {
     let mut bytes: Vec<u8> = Vec::with_capacity(length);
     let part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: length };
-    // Zeroing the room first would cost a fifth of the copy.
-    // Safety: the kernel writes at most `length` bytes into room that was just reserved, and only what it says it wrote counts.
+    // The buffer is not zeroed first: that would cost a fifth of the copy. Safety: the kernel writes at most `length`
+    // bytes into capacity that was just reserved, and only the bytes that it reports as written are used.
     unsafe {
         let read = libc::preadv2(file.as_raw_fd(), &raw const part, 1, offset.cast_signed(), libc::RWF_NOWAIT);
         if usize::try_from(read) != Ok(length) {
@@ -205,9 +206,10 @@ pub fn read_now(file: &File, length: usize, offset: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Fills `buffer` like [`read_up_to`], with zeros where the disk cannot give its bytes; also answers whether there are such places.
+/// Fills `buffer` like [`read_up_to`], with zeros in place of bytes that the disk cannot read. Also returns whether
+/// there were any.
 pub fn read_around(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<(usize, bool)> {
-    /// What disks and file systems lose at once, at least.
+    /// Smallest unit that disks and file systems lose at once.
     const PIECE: usize = 4096;
     match read_up_to(file, buffer, offset) {
         Err(error) if is_unreadable(&error) => {}
@@ -230,7 +232,7 @@ pub fn read_around(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<(u
     Ok((filled, lost))
 }
 
-/// Bytes that an unprivileged process can still write to the file system of `path`.
+/// Returns the number of bytes that an unprivileged process can still write to the file system of `path`.
 pub fn free_bytes(path: &Path) -> Result<u64> {
     let stat = rustix::fs::statvfs(path).map_err(|e| failed("look at the disk of", path, e))?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
@@ -247,7 +249,7 @@ mod tests {
         create_directories(&deep).unwrap();
         create_directories(&deep).unwrap();
         assert!(deep.is_dir());
-        // What is there and takes nothing, with the error of what is not there.
+        // `/proc` exists but accepts no new directories, and fails with the error of an absent path.
         for path in ["/proc/no-such-process", "/proc/no-such-process/below"] {
             let error = create_directories(Path::new(path)).unwrap_err();
             assert!(error.message().contains("/proc/no-such-process"), "{error}");

@@ -1,4 +1,4 @@
-//! What fuzz targets call of stores in directories.
+//! Entry points of the fuzz targets for directory stores.
 
 #![expect(clippy::panic, reason = "a target tells of what it found by a panic")]
 
@@ -25,14 +25,15 @@ use crate::fuzzing::fixtures::{key, scratch};
 use crate::locator::Locator;
 use crate::mark::Owner;
 
-/// The segment of an input.
+/// Id of the segment under test.
 const ID: u64 = 1;
 
 fn coding() -> Coding {
     Coding::new(Path::new("store"), &DirectoryOptions { encryption_keys: vec![key()], ..Default::default() })
 }
 
-/// Lets each record be one of this segment; with `sums` its bytes have their checksums.
+/// Corrects the headers so that each record belongs to this segment; with `sums`, also the checksums of the records'
+/// bytes.
 fn mend_records(bytes: &mut [u8], sums: bool) {
     for at in (BLOCK as usize..bytes.len()).step_by(ALIGN as usize) {
         let Some(header) = bytes.get_mut(at..at + HEADER).and_then(|bytes| <&mut [u8; HEADER]>::try_from(bytes).ok())
@@ -62,7 +63,7 @@ fn mend_records(bytes: &mut [u8], sums: bool) {
     }
 }
 
-/// The records of a segment and whether they are whole. Asserts that what is found lies in order and inside.
+/// Returns the records of a segment and their states. Asserts that everything found is in order and within the segment.
 fn walk(path: &Path, end: u64) -> Vec<(RecordHeader, State)> {
     let file = File::open(path).expect("it was written");
     let (mut records, mut at) = (Vec::new(), BLOCK);
@@ -96,7 +97,8 @@ fn walk(path: &Path, end: u64) -> Vec<(RecordHeader, State)> {
     records
 }
 
-/// A segment that a stopped process left, from its second block on: what is whole in it is there after recovery.
+/// Treats the input as a segment that a stopped process left, from its second block on. Asserts that recovery keeps all
+/// intact records.
 pub fn segment(input: &[u8]) {
     let Some((choice, content)) = input.split_first() else { return };
     let root = scratch("segment");
@@ -133,7 +135,7 @@ pub fn segment(input: &[u8]) {
     }
 }
 
-/// The index of a segment.
+/// Treats the input as the index of a segment.
 pub fn index(input: &[u8]) {
     let Some((choice, content)) = input.split_first() else { return };
     let path = scratch("index").join("1.idx");
@@ -175,7 +177,7 @@ pub fn index(input: &[u8]) {
     assert!(again == sorted && read.is_some_and(|(_, end)| end == used));
 }
 
-/// Notes of deletions.
+/// Treats the input as a log of deletions.
 pub fn deletions(input: &[u8]) {
     let Some((choice, content)) = input.split_first() else { return };
     let path = scratch("deletions").join("1.del");
@@ -204,12 +206,12 @@ pub fn deletions(input: &[u8]) {
     assert_eq!(more.last(), Some(&(4096, Digest::new([9; 32]))));
 }
 
-/// Puts right what a large file says of itself; with `sums` also the checksums of its bytes.
+/// Corrects the footer of a large file; with `sums`, also the checksums of its bytes.
 fn mend_large(bytes: &mut [u8], sums: bool) {
     let Some(behind) = bytes.len().checked_sub(HEADER) else { return };
     let (rest, footer) = bytes.split_at_mut(behind);
     footer[..8].copy_from_slice(b"SRlarge1");
-    // The stored bytes that together with their table fill what is there.
+    // The number of stored bytes that, together with their table, fill the file up to the footer.
     let stored = (0..=rest.len() / (CHUNK + 4) + 1).map(|chunks| rest.len().saturating_sub(4 * chunks));
     let Some(stored) = stored.into_iter().find(|stored| stored + table_length(*stored as u64) as usize == rest.len())
     else {
@@ -236,7 +238,7 @@ fn mend_large(bytes: &mut [u8], sums: bool) {
     seal(footer.try_into().expect("a whole footer"));
 }
 
-/// The bytes of an input as a large file, and its digest.
+/// Turns the input into a large file; also returns its digest.
 fn large_file(input: &[u8]) -> Option<(Vec<u8>, Digest)> {
     let (choice, content) = input.split_first()?;
     let mut bytes = content.to_vec();
@@ -261,7 +263,7 @@ fn read_large(file: &LargeFile, own: Option<&[u8]>) {
     }
 }
 
-/// A large BLOB.
+/// Treats the input as the file of a large BLOB.
 pub fn large(input: &[u8]) {
     let Some((bytes, digest)) = large_file(input) else { return };
     let path: PathBuf = scratch("large").join("file");
@@ -271,7 +273,7 @@ pub fn large(input: &[u8]) {
     }
 }
 
-/// A file of a cache, as an earlier process left it, beside files of other names.
+/// Treats the input as a cache file left by an earlier process, beside files with unexpected names.
 pub fn cache(input: &[u8]) {
     let Some((bytes, digest)) = large_file(input) else { return };
     let root = scratch("cache");
@@ -292,7 +294,7 @@ pub fn cache(input: &[u8]) {
     fs::remove_dir_all(&root).expect("a scratch directory");
 }
 
-/// What a database keeps of where a BLOB is.
+/// Asserts that a locator, the location that a database keeps for a BLOB, survives decoding and encoding.
 pub fn locator(locator: Locator) {
     if let Some(place) = Place::of(&locator) {
         assert_eq!(place.locator().as_bytes(), locator.as_bytes());

@@ -1,4 +1,4 @@
-//! A segment that this process writes, from its creation to its seal.
+//! A segment that this process writes, from creation to sealing.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -16,17 +16,18 @@ use super::segment::Segment;
 
 const MAGIC: &[u8; 8] = b"SRsegmt1";
 
-/// A segment that this process owns by the lock of its file.
+/// A segment that this process owns through the lock of its file.
 pub struct Growing {
     pub segment: Arc<Segment>,
     pub file: File,
     pub capacity: u64,
-    /// Where the next batch begins.
+    /// Offset of the next batch.
     pub end: u64,
 }
 
 impl Growing {
-    /// Creates a segment with room for at least `need` bytes of records; `wish` is its length if the disk has the space.
+    /// Creates a segment with room for at least `need` bytes of records. Its length is `wish` if the disk has enough
+    /// space.
     pub fn create(catalog: &Catalog, wish: u64, need: u64) -> Result<Self> {
         let _guard = catalog.layout.lock(FlockOperation::LockShared)?;
         let (id, path, file) = create_file(catalog)?;
@@ -40,7 +41,7 @@ impl Growing {
         match made {
             Ok(capacity) => Ok(Self { segment: catalog.add_own(id), file, capacity, end: BLOCK }),
             Err(error) => {
-                // Only tidying: recovery removes empty segments too.
+                // Best-effort cleanup: recovery removes empty segments too.
                 let _ = fs::remove_file(&path);
                 Err(error)
             }
@@ -51,7 +52,8 @@ impl Growing {
         self.capacity.saturating_sub(self.end)
     }
 
-    /// Ends a segment: cut to what is used, indexed, unlocked.
+    /// Seals a segment: truncates it to the used length, writes its index and releases its lock. An empty segment is
+    /// removed.
     pub fn seal(self, catalog: &Catalog) -> Result<()> {
         let path = self.segment.path();
         let Some(mut slots) = self.segment.slots().filter(|slots| !slots.is_empty()) else {
@@ -66,14 +68,14 @@ impl Growing {
     }
 }
 
-/// Creates a file with an identifier that nobody has, and locks it.
+/// Creates a file with an unused identifier and locks it.
 fn create_file(catalog: &Catalog) -> Result<(u64, PathBuf, File)> {
     let mut id = Timestamp::now().micros().max(1) as u64;
     loop {
         let path = catalog.layout.segment(id);
         match File::options().read(true).write(true).create_new(true).open(&path) {
             Ok(file) => {
-                // Recovery, which tries locks, is kept out by the store's lock.
+                // Recovery also tries to lock segments, but the store's lock excludes it here.
                 try_lock(&file, &path)?;
                 return Ok((id, path, file));
             }
@@ -83,7 +85,7 @@ fn create_file(catalog: &Catalog) -> Result<(u64, PathBuf, File)> {
     }
 }
 
-/// Reserves `wish` bytes, or less on a nearly full disk, but never less than `least`.
+/// Reserves `wish` bytes, or fewer on a nearly full disk, but never fewer than `least`. Returns the number reserved.
 fn reserve_space(file: &File, path: &std::path::Path, wish: u64, least: u64) -> Result<u64> {
     let mut capacity = wish.next_multiple_of(BLOCK);
     loop {
@@ -92,13 +94,13 @@ fn reserve_space(file: &File, path: &std::path::Path, wish: u64, least: u64) -> 
         if error.kind() != ErrorKind::Exhausted || capacity <= least {
             return Err(error);
         }
-        // A failed reservation may keep a part.
+        // A failed reservation may leave a part reserved.
         file.set_len(0).map_err(|e| failed("cut", path, e))?;
         capacity = (capacity / 4).max(least).next_multiple_of(BLOCK);
     }
 }
 
-/// The first block of a segment; records carry all that reading needs, this tells what the file is.
+/// Returns the first block of a segment. It only identifies the file: records hold everything that reading needs.
 pub fn head(id: u64) -> [u8; BLOCK as usize] {
     let mut block = [0; BLOCK as usize];
     let mut head = [0; HEADER];

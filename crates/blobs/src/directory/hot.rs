@@ -1,4 +1,4 @@
-//! Small BLOBs that are read again and again, in memory.
+//! An in-memory cache of small BLOBs that are read repeatedly.
 
 use bytes::Bytes;
 use metrics::{Counter, counter};
@@ -9,18 +9,18 @@ use quick_cache::sync::Cache;
 use super::reading::RecordSource;
 use super::segment::Segment;
 
-/// Longest BLOB that is kept, in bytes.
+/// Length of the longest BLOB that is cached, in bytes.
 const LONGEST: usize = 256 * 1024;
-/// Bytes of all that one store keeps, at most.
+/// Limit on the cached bytes of one store.
 const ROOM: u64 = 32 << 20;
-/// Number of BLOBs that are expected to fit.
+/// Expected number of cached BLOBs.
 const EXPECTED: usize = 1024;
-/// Bytes that keeping one costs beside its content, about: header and checksums of its record, the entry, and the
-/// allocator's share.
+/// Approximate overhead of a cached BLOB in bytes: header and checksums of its record, the cache entry, and the
+/// allocator's overhead.
 const OVERHEAD: usize = 512;
 
-/// BLOBs whose bytes were compared with their checksums when they were read. Those that are read once make room for
-/// those that are read often.
+/// A cache of BLOBs whose bytes were verified against their checksums when read. BLOBs that are read once are evicted
+/// before BLOBs that are read often.
 pub struct HotBlobs {
     kept: Cache<Digest, Bytes, ByLength>,
     hits: Counter,
@@ -34,8 +34,8 @@ impl Default for HotBlobs {
 }
 
 impl HotBlobs {
-    /// Opens the record of a BLOB at this place, if that takes no waiting: from memory when the BLOB is kept, and keeps
-    /// it otherwise.
+    /// Opens the BLOB's record at this location, if that needs no blocking I/O: from this cache, or from the page
+    /// cache, and then caches it here.
     pub fn open(&self, segment: &Segment, offset: u64, digest: Digest, size: u64) -> Option<RecordSource> {
         if let Some(bytes) = self.get(&digest, size).filter(|_| !segment.is_dead(offset)) {
             return Some(RecordSource::Whole(bytes));
@@ -47,26 +47,26 @@ impl HotBlobs {
         Some(source)
     }
 
-    /// Returns the bytes of a BLOB of this size, if they are kept.
+    /// Returns the bytes of a BLOB of this size, if cached.
     fn get(&self, digest: &Digest, size: u64) -> Option<Bytes> {
         let bytes = self.kept.get(digest).filter(|bytes| bytes.len() as u64 == size)?;
         self.hits.increment(1);
         Some(bytes)
     }
 
-    /// Keeps the bytes of a BLOB, unless it is too long.
+    /// Caches the bytes of a BLOB, unless it is too long.
     fn keep(&self, digest: Digest, bytes: &Bytes) {
         if bytes.len() <= LONGEST {
             self.kept.insert(digest, bytes.clone());
         }
     }
 
-    /// Drops a BLOB that is deleted.
+    /// Removes a deleted BLOB.
     pub fn forget(&self, digest: &Digest) {
         self.kept.remove(digest);
     }
 
-    /// Drops all of them.
+    /// Removes all BLOBs.
     pub fn clear(&self) {
         self.kept.clear();
     }

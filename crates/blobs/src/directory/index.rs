@@ -1,5 +1,5 @@
-//! The sorted index file of a sealed segment. It exists only for segments that will never be written again, and is read by
-//! position (nothing is mapped), so that neither memory nor a failing disk can hurt the process.
+//! The sorted index file of a sealed segment. It exists only for segments that are never written to again. It is read
+//! with positioned reads and never mapped, so that it takes up no memory and a failing disk cannot crash the process.
 
 use std::fs::File;
 use std::io;
@@ -12,12 +12,12 @@ use super::files::{unread, write_atomically};
 use super::record::{Extent, HEADER, digest_at, is_sealed, seal, u32_at, u64_at};
 
 const MAGIC: &[u8; 8] = b"SRindex1";
-/// Length of one entry.
+/// Length of one entry in bytes.
 const ENTRY: usize = 56;
-/// Entries that are read at once around the guessed position.
+/// Number of entries read at once around the estimated position.
 const WINDOW: u64 = 128;
 
-/// Where a BLOB lies in its segment.
+/// The location of a BLOB in its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     pub offset: u64,
@@ -25,7 +25,7 @@ pub struct Slot {
     pub stored_at: Timestamp,
 }
 
-/// An index file; only its header is in memory.
+/// An index file. Only the number of its entries is in memory.
 #[derive(Clone, Debug)]
 pub struct IndexFile {
     path: PathBuf,
@@ -55,8 +55,8 @@ impl IndexFile {
         Ok(Self { path: path.to_path_buf(), count })
     }
 
-    /// Reads an index as a whole, checks it and shows each entry. `Corrupt` when it must be built again from its segment;
-    /// `None` when there is none.
+    /// Reads and checks a whole index and passes each entry to `each`. Also returns the length of the segment. Fails
+    /// with `Corrupt` when the index must be rebuilt from its segment; `None` when it is absent.
     pub fn load(path: &Path, segment: u64, mut each: impl FnMut(Digest, Slot)) -> Result<Option<(Self, u64)>> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
@@ -79,7 +79,7 @@ impl IndexFile {
         Ok(Some((Self { path: path.to_path_buf(), count }, used)))
     }
 
-    /// All slots of a digest; more than one only after a BLOB was deleted and stored again.
+    /// Returns all slots of a digest; more than one only if the BLOB was deleted and stored again.
     pub fn find(&self, digest: &Digest) -> Result<Vec<Slot>> {
         let mut found = Vec::new();
         let mut from = Some(self.lower_bound(digest)?);
@@ -92,7 +92,7 @@ impl IndexFile {
         Ok(found)
     }
 
-    /// Up to `limit` entries with digests above `after`.
+    /// Returns up to `limit` entries with digests above `after`.
     pub fn following(&self, after: Option<&Digest>, limit: u64) -> Result<Vec<(Digest, Slot)>> {
         let Some(after) = after else { return self.read(0, limit) };
         let mut at = self.lower_bound(after)?;
@@ -102,7 +102,7 @@ impl IndexFile {
         self.read(at, limit)
     }
 
-    /// All entries, in pages.
+    /// Passes all entries to `show`, in pages.
     pub fn each_page(&self, mut show: impl FnMut(&[(Digest, Slot)]) -> Result<()>) -> Result<()> {
         let mut at = 0;
         while at < self.count {
@@ -113,12 +113,12 @@ impl IndexFile {
         Ok(())
     }
 
-    /// Position of the first entry that is not below `digest`.
+    /// Returns the position of the first entry that is not below `digest`.
     fn lower_bound(&self, digest: &Digest) -> Result<u64> {
         let (mut low, mut high) = (0, self.count);
         let mut prefix = [0; 8];
         prefix.copy_from_slice(&digest.as_bytes()[..8]);
-        // Digests are evenly spread, so the position follows from the first bytes within a few entries.
+        // Digests are evenly distributed, so their first bytes predict the position to within a few entries.
         let guess = ((u128::from(u64::from_be_bytes(prefix)) * u128::from(self.count)) >> 64) as u64;
         let mut from = guess.saturating_sub(WINDOW / 2);
         while low < high {
@@ -143,7 +143,7 @@ impl IndexFile {
         let read =
             File::open(&self.path).and_then(|file| file.read_exact_at(&mut bytes, HEADER as u64 + at * ENTRY as u64));
         read.map_err(|error| match error.kind() {
-            // Cut short, or gone: to be built again from its segment.
+            // The index is truncated or gone and must be rebuilt from its segment.
             io::ErrorKind::UnexpectedEof | io::ErrorKind::NotFound => {
                 Error::corrupt(format!("{} is damaged ({error})", self.path.display())).with_source(error)
             }

@@ -1,4 +1,5 @@
-//! Large BLOBs: a file each, the raw bytes first, so that `head -c SIZE` gives the document; or an encoded form of it.
+//! Large BLOBs, a file each: the raw bytes first, so that `head -c SIZE` yields the document, or else an encoded form
+//! of it.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -22,33 +23,33 @@ use crate::provider::{Pending, Source};
 const MAGIC: &[u8; 8] = b"SRlarge1";
 /// Files up to this length are opened for each read; longer ones stay open.
 const NAMED_LIMIT: u64 = 64 << 20;
-/// How far ahead of a cold reader the disk is asked to read.
+/// Read-ahead distance requested for a reader that has to wait for the disk.
 const READ_AHEAD: u64 = 4 << 20;
 
-/// The versions of footers: behind the BLOB's own bytes, behind an encoded form of it.
+/// Footer versions: after the BLOB's own bytes, and after an encoded form of it.
 const PLAIN: u32 = 1;
 const ENCODED: u32 = 2;
 
 /// The last bytes of a large file.
 #[derive(Clone, Copy, Debug)]
 pub struct Footer {
-    /// Of the BLOB.
+    /// Length of the BLOB.
     pub length: u64,
-    /// Bytes before the table of checksums.
+    /// Number of bytes before the table of checksums.
     pub stored: u64,
-    /// Whether they are an encoded form of the BLOB.
+    /// Set when these bytes are an encoded form of the BLOB.
     pub encoded: bool,
     pub stored_at: Timestamp,
     pub digest: Digest,
 }
 
 impl Footer {
-    /// Of a file that holds the BLOB's own bytes, made now.
+    /// Creates the footer of a file that holds the BLOB's own bytes, dated now.
     pub fn plain(length: u64, digest: Digest) -> Self {
         Self { length, stored: length, encoded: false, stored_at: Timestamp::now(), digest }
     }
 
-    /// Of a file that holds an encoded form of `stored` bytes, made now.
+    /// Creates the footer of a file that holds an encoded form of `stored` bytes, dated now.
     pub fn encoded(length: u64, stored: u64, digest: Digest) -> Self {
         Self { stored, encoded: true, ..Self::plain(length, digest) }
     }
@@ -69,7 +70,7 @@ impl Footer {
         out
     }
 
-    /// Reads the footer and the checksum of the table; `None` when there is no good footer.
+    /// Reads the footer and the checksum of the table; `None` when there is no valid footer.
     pub fn read(file: &File) -> io::Result<Option<(Self, u32)>> {
         let end = file.metadata()?.len();
         let mut bytes = [0; HEADER];
@@ -97,19 +98,19 @@ pub struct LargeFile {
     path: PathBuf,
     bytes: Access,
     table: Vec<u8>,
-    /// How the BLOB is read from the bytes; `None` when they are the BLOB.
+    /// The envelope of the encoded form; `None` when the bytes are the BLOB itself.
     envelope: Option<Envelope>,
 }
 
-/// How the bytes of a file are reached.
+/// The means of access to a file's bytes.
 enum Access {
-    /// Opened for each read, so that many can be kept.
+    /// Opened by name for each read, so that many files can be cached.
     Named,
     Opened(File),
 }
 
 impl LargeFile {
-    /// Opens the file of a BLOB; `None` when there is none.
+    /// Opens the file of a BLOB; `None` when it is absent.
     pub fn open(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option<Self>> {
         let io = |e: io::Error| unread("read", path, e);
         let file = match File::open(path) {
@@ -132,13 +133,13 @@ impl LargeFile {
         };
         let bytes = match footer.stored <= NAMED_LIMIT && envelope.is_none() {
             true => Access::Named,
-            // An encoded file that another takes the place of is still this one to whoever has it open.
+            // Another file may replace an encoded one; an open handle still reads the old file.
             false => Access::Opened(file),
         };
         Ok(Some(Self { footer, path: path.to_path_buf(), bytes, table, envelope }))
     }
 
-    /// Bytes of the BLOB, from the disk if need be. Blocks.
+    /// Returns a range of the BLOB, read from the disk if necessary. Blocks.
     pub fn content(&self, range: Range<u64>) -> Result<Bytes> {
         match &self.envelope {
             None => self.load(range),
@@ -146,8 +147,9 @@ impl LargeFile {
         }
     }
 
-    /// The same; where the bytes are not what they were, the file is looked at again, and answered too when it is another one now: with
-    /// other settings of the store the same BLOB may have taken its own place in another form. Blocks.
+    /// Like [`Self::content`], but opens the file again when the bytes are damaged: under other store settings the same
+    /// BLOB may have been stored again in another form, which replaces the file. The newer file is then returned too.
+    /// Blocks.
     fn content_or_newer(&self, range: Range<u64>, coding: Option<&Coding>) -> Result<(Bytes, Option<Arc<Self>>)> {
         match (self.content(range.clone()), coding) {
             (Err(error), Some(coding)) if error.kind() == ErrorKind::Corrupt => {
@@ -162,8 +164,9 @@ impl LargeFile {
         }
     }
 
-    /// Bytes of a range of the BLOB that is in memory as it is. Memory is copied and never mapped: where the disk cannot
-    /// read a page of a mapping, a signal (SIGBUS) kills the process. What does not fit is for [`Self::load`] to judge.
+    /// Returns a range of the BLOB if it is stored unencoded and in the page cache. The bytes are copied and never
+    /// mapped: where the disk cannot read a page of a mapping, a signal (SIGBUS) kills the process. Bytes that do not
+    /// match their checksums are left for [`Self::load`] to judge.
     fn resident(&self, range: Range<u64>) -> Option<Bytes> {
         if self.envelope.is_some() {
             return None;
@@ -177,7 +180,7 @@ impl LargeFile {
         self.checked(&chunks, range, buffer).ok()
     }
 
-    /// Stored bytes, from the disk if need be. Blocks.
+    /// Returns stored bytes, read from the disk if necessary. Blocks.
     fn load(&self, range: Range<u64>) -> Result<Bytes> {
         let chunks = self.chunks_around(&range);
         let mut buffer = vec![0; (chunks.end - chunks.start) as usize];
@@ -206,7 +209,7 @@ impl LargeFile {
         self.checked(&chunks, range, buffer)
     }
 
-    /// Whether every chunk has its checksum. Blocks.
+    /// Returns whether every chunk matches its checksum. Blocks.
     pub fn checksums_fit(&self) -> Result<bool> {
         let mut at = 0;
         while at < self.footer.stored {
@@ -247,16 +250,16 @@ impl LargeFile {
     }
 }
 
-/// The error for a BLOB whose bytes are not what they must be.
+/// The error for a BLOB whose bytes are damaged.
 pub fn corrupt(digest: &Digest, path: &Path, what: &str) -> Error {
     let text = format!("BLOB {digest} in {} is damaged ({what}): restore it from a backup", path.display());
     Error::corrupt(text)
 }
 
-/// Reads a large BLOB.
+/// A reader of a large BLOB.
 pub struct LargeSource {
     file: Arc<LargeFile>,
-    /// `None` where another form cannot take the file's place.
+    /// `None` where the file cannot be replaced by another form.
     coding: Option<Arc<Coding>>,
 }
 
@@ -285,7 +288,7 @@ impl Source for LargeSource {
     }
 }
 
-/// Large files that were read lately, so that the next reader knows their tables of checksums.
+/// A cache of recently read large files, so that the next reader need not load their tables of checksums.
 #[derive(Default)]
 pub struct LargeCache {
     files: Mutex<HashMap<Digest, (Arc<LargeFile>, u64)>>,
@@ -293,11 +296,11 @@ pub struct LargeCache {
 }
 
 impl LargeCache {
-    /// More files than this are not kept.
+    /// Limit on cached files.
     const FILES: usize = 4096;
-    /// Nor more open ones than this; a process often may have no more than 1,024.
+    /// Limit on cached files that stay open; a process may often have no more than 1,024 open files.
     const OPEN: usize = 64;
-    /// Tables of checksums above this length (that of an 8 GB file) are not kept.
+    /// Limit on the length of a cached table of checksums (that of an 8 GB file).
     const TABLE: usize = 512 * 1024;
 
     pub fn get(&self, digest: &Digest) -> Option<Arc<LargeFile>> {
@@ -348,13 +351,13 @@ fn drop_oldest(files: &mut HashMap<Digest, (Arc<LargeFile>, u64)>, which: impl F
     }
 }
 
-/// Removes the file of a BLOB; durable when it answers. Absent is fine. With `flush`, what another process removed is made
-/// durable, too.
+/// Removes the file of a BLOB, durably. An absent file is no error. With `flush`, a removal by another process is made
+/// durable too.
 pub fn remove(layout: &Layout, digest: &Digest, flush: bool) -> Result<()> {
     let (path, directory) = (layout.large_file(digest), layout.large_directory(digest.as_bytes()[0]));
     match fs::remove_file(&path) {
         Ok(()) => super::files::sync_directory(&directory),
-        // Whoever took its name away may not have got to the end.
+        // The process that removed the name may not have flushed the directory yet.
         Err(error) if error.kind() == io::ErrorKind::NotFound => match flush && !super::files::is_gone(&directory) {
             true => super::files::sync_directory(&directory),
             false => Ok(()),

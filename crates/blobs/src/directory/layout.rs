@@ -1,4 +1,4 @@
-//! Names in the store's directory, the marker file and the store-wide lock.
+//! Names in a store's directory, the owner marker and the store-wide lock.
 
 use std::fs::{self, File};
 use std::io;
@@ -21,7 +21,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Opens the directory for `owner`; an empty or absent one becomes a store when `create` is set.
+    /// Opens the directory for `owner`. With `create`, an empty or absent directory becomes a store.
     pub fn open(root: &Path, owner: &Owner, create: bool) -> Result<Self> {
         let layout = Self { root: root.to_path_buf() };
         let marker = root.join(STORE_MARK);
@@ -34,7 +34,7 @@ impl Layout {
             let made = File::options().create(true).truncate(false).write(true).open(&lock);
             made.map_err(|e| failed("create", &lock, e))?;
             let _guard = layout.lock(FlockOperation::LockExclusive)?;
-            // Another process may have been faster.
+            // Another process may have created it first.
             if !exists(&marker)? {
                 layout.create(&marker, owner)?;
             }
@@ -43,7 +43,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Whether the store is there: a directory without the marker is another one, such as the place where its disk was mounted.
+    /// Fails unless the store is present. A directory without the marker is a different one, such as the mount point of
+    /// a disk that is not mounted.
     pub fn require_present(&self) -> Result<()> {
         if exists(&self.root.join(STORE_MARK))? {
             return Ok(());
@@ -56,19 +57,19 @@ impl Layout {
         .with_code(Code::StoreAbsent))
     }
 
-    /// Notes that encoded BLOBs may be in the store, before the first one is.
+    /// Records in the marker that the store may hold encoded BLOBs. Must precede the first of them.
     pub fn allow_encoded(&self) -> Result<()> {
         let format = mark::FORMAT_ENCODED.to_string();
         self.rewrite_mark(|text| mark::with(text, "format", Some(&format))).map(drop)
     }
 
-    /// Writes another holder into the marker; answers with the one before.
+    /// Writes another holder into the marker and returns the previous one.
     pub fn set_holder(&self, holder: Option<&str>) -> Result<Option<String>> {
         let before = self.rewrite_mark(|text| mark::with_holder(text, holder))?;
         Ok(mark::holder(&before))
     }
 
-    /// The text of the marker, where it is `owner`'s.
+    /// Returns the text of the marker, if it belongs to `owner`.
     pub fn mark(&self, owner: &Owner) -> Result<String> {
         self.require_present()?;
         let marker = self.root.join(STORE_MARK);
@@ -76,7 +77,7 @@ impl Layout {
         read_marker(&marker)
     }
 
-    /// Changes the text of the marker, durably; answers with the text before.
+    /// Changes the text of the marker durably and returns the previous text.
     fn rewrite_mark(&self, change: impl Fn(&str) -> String) -> Result<String> {
         let marker = self.root.join(STORE_MARK);
         let before = read_marker(&marker)?;
@@ -84,7 +85,7 @@ impl Layout {
             return Ok(before);
         }
         let _guard = self.lock(FlockOperation::LockExclusive)?;
-        // As it is now: another process may have been faster.
+        // Read again under the lock: another process may have changed it.
         let before = read_marker(&marker)?;
         write_atomically(&marker, &[change(&before).as_bytes()])?;
         Ok(before)
@@ -98,7 +99,8 @@ impl Layout {
         write_atomically(marker, &[text.as_bytes()])
     }
 
-    /// Takes the store-wide lock: shared to create segments and to delete, exclusive to recover and to drop segments.
+    /// Takes the store-wide lock: shared to create segments and uploads and to delete; exclusive to recover, to remove
+    /// segments and to write the marker.
     pub fn lock(&self, operation: FlockOperation) -> Result<File> {
         let path = self.root.join(LOCK);
         let file = File::options().write(true).open(&path).map_err(|e| failed("open", &path, e))?;
@@ -106,7 +108,7 @@ impl Layout {
         Ok(file)
     }
 
-    /// Locked by the one process that compacts.
+    /// Path of the file that the one compacting process locks.
     pub fn compaction_lock(&self) -> PathBuf {
         self.root.join(COMPACTION_LOCK)
     }
@@ -139,22 +141,24 @@ impl Layout {
         self.root.join("large")
     }
 
-    /// The directory of large BLOBs whose digests begin with this byte.
+    /// Returns the directory of the large BLOBs whose digests begin with this byte.
     pub fn large_directory(&self, first: u8) -> PathBuf {
         self.large().join(format!("{first:02x}"))
     }
 
-    /// Creates that directory, durably; it comes with the first BLOB that belongs there.
+    /// Creates the directory that [`Self::large_directory`] names, durably. This happens for the first BLOB that
+    /// belongs there.
     pub fn create_large_directory(&self, first: u8) -> Result<()> {
         create_directories(&self.large_directory(first))?;
-        // Another upload may have made it a moment ago.
+        // Another upload may have created it without having flushed its name yet.
         sync_directory(&self.large())
     }
 
-    /// The names in that directory.
+    /// Returns the names in the directory that [`Self::large_directory`] names.
     pub fn large_names(&self, first: u8) -> Result<Vec<String>> {
         let directory = self.large_directory(first);
-        // Absent is empty only where the one above it is there: a store that is not mounted is not an empty one.
+        // An absent directory counts as empty only when its parent exists: a store that is not mounted is not an empty
+        // one.
         if !exists(&directory)? && exists(&self.large())? {
             return Ok(Vec::new());
         }
@@ -165,7 +169,7 @@ impl Layout {
         self.large_directory(digest.as_bytes()[0]).join(digest.to_string())
     }
 
-    /// Identifiers of all files with this extension in the directory of segments, rising.
+    /// Returns the identifiers of all files with this extension in the directory of segments, in ascending order.
     pub fn segment_files(&self, extension: &str) -> Result<Vec<u64>> {
         let mut ids: Vec<u64> = names(&self.segments())?
             .iter()
@@ -178,7 +182,7 @@ impl Layout {
     }
 }
 
-/// The names in a directory; an absent directory is an error, never empty.
+/// Returns the names in a directory. An absent directory is an error, never empty.
 pub fn names(directory: &Path) -> Result<Vec<String>> {
     let read = || -> io::Result<Vec<String>> {
         fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
@@ -191,7 +195,7 @@ fn exists(path: &Path) -> Result<bool> {
 }
 
 fn refuse_foreign_content(root: &Path) -> Result<()> {
-    // What an interrupted creation may have left.
+    // Names that an interrupted creation may have left.
     let own = ["segments", "incoming", "large", LOCK, COMPACTION_LOCK, "lost+found"];
     let marker_in_work = |name: &str| name.starts_with("store.new-");
     if let Some(name) = names(root)?.iter().find(|name| !own.contains(&name.as_str()) && !marker_in_work(name)) {

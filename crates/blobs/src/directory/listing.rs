@@ -1,4 +1,4 @@
-//! Enumeration in the order of digests, and sums.
+//! Enumeration in digest order, and usage totals.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -16,19 +16,20 @@ use super::layout::Layout;
 use super::segment::Segment;
 use crate::provider::{Entry, Page, Usage};
 
-/// Entries that are read at once from each segment.
+/// Number of entries read at once from each source.
 const AHEAD: u64 = 32;
 
-/// A page of everything, merged from the sorted indexes and the sorted names of large files.
+/// Returns a page of all entries, merged from the sorted indexes and the sorted names of large files.
 pub fn page(catalog: &Catalog, after: Option<Digest>, limit: usize) -> Result<Page> {
     if after.is_none() {
-        // Once per enumeration is enough: what comes later need not be listed.
+        // One refresh per enumeration is enough: BLOBs stored later need not be listed.
         catalog.refresh()?;
     }
     loop {
         let segments = catalog.segments();
         match catalog.with_indexes(|| merge(catalog, &segments, after, limit)) {
-            // Compacted away while it was read: its BLOBs are in a newer segment, which this page must show.
+            // A segment was compacted away while it was read. Its BLOBs are in a newer segment, which this page must
+            // include.
             _ if segments.iter().any(|segment| is_gone(segment.path())) => {
                 catalog.refresh()?;
             }
@@ -62,7 +63,7 @@ fn merge(catalog: &Catalog, segments: &[Arc<Segment>], after: Option<Digest>, li
     Ok(page)
 }
 
-/// Something that lists its entries in order.
+/// A source that lists its entries in digest order.
 enum Lister {
     Sealed(Arc<Segment>),
     Growing(Arc<Segment>, Vec<(Digest, Slot)>),
@@ -74,7 +75,7 @@ struct LargeNames {
     layout: Layout,
     /// The next directory to read.
     next: u16,
-    /// What is left of those that were read.
+    /// Names that were read but not yet returned.
     names: VecDeque<Digest>,
 }
 
@@ -84,7 +85,7 @@ impl LargeNames {
         Self { layout: layout.clone(), next, names: VecDeque::new() }
     }
 
-    /// The next names above `after`, at most `limit`; none at the end.
+    /// Returns the next names above `after`, at most `limit`; none at the end.
     fn following(&mut self, after: Option<Digest>, limit: usize) -> Result<Vec<Digest>> {
         while self.names.is_empty() {
             let Ok(first) = u8::try_from(self.next) else { return Ok(Vec::new()) };
@@ -113,7 +114,7 @@ impl Lister {
         }
     }
 
-    /// Some entries above `after`, deleted ones included; the second answer is the last digest that was looked at.
+    /// Returns some live entries above `after`, and the digest of the last entry examined, which may be a deleted one.
     fn following(&mut self, after: Option<Digest>) -> Result<(Vec<Entry>, Option<Digest>)> {
         let entry = |(digest, slot): &(Digest, Slot)| Entry {
             digest: *digest,
@@ -176,14 +177,14 @@ impl Cursor {
     }
 }
 
-/// Some large files above `after`; only these are opened. The second answer is the last digest that was looked at.
+/// Returns some large files above `after`, and the last digest examined. Opens only these files.
 fn large_files(names: &mut LargeNames, after: Option<Digest>) -> Result<(Vec<Entry>, Option<Digest>)> {
     let digests = names.following(after, AHEAD as usize)?;
     let entries = digests.iter().filter_map(|digest| large_entry(&names.layout, digest).transpose());
     Ok((entries.collect::<Result<_>>()?, digests.last().copied()))
 }
 
-/// What is known of a large file. One whose footer is damaged is listed too: it is there, and somebody may need it.
+/// Returns the entry of a large file. A file with a damaged footer is listed too: it exists and may still be needed.
 fn large_entry(layout: &Layout, digest: &Digest) -> Result<Option<Entry>> {
     let path = layout.large_file(digest);
     let io = |e: std::io::Error| failed("read", &path, e);
@@ -199,7 +200,7 @@ fn large_entry(layout: &Layout, digest: &Digest) -> Result<Option<Entry>> {
     match fs::metadata(&path).and_then(|meta| Ok((meta.len(), meta.modified()?))) {
         Ok((size, modified)) => Ok(Some(Entry { digest: *digest, size, stored_at: modified.into() })),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        // Young, so that nobody takes it for something that may go.
+        // Dated now, so that it is not old enough to be collected.
         Err(error) if is_unreadable(&error) => {
             Ok(Some(Entry { digest: *digest, size: 0, stored_at: Timestamp::now() }))
         }
@@ -207,7 +208,7 @@ fn large_entry(layout: &Layout, digest: &Digest) -> Result<Option<Entry>> {
     }
 }
 
-/// What the store holds and takes.
+/// Computes the contents and disk usage of the store.
 pub fn usage(catalog: &Catalog) -> Result<Usage> {
     catalog.refresh()?;
     let mut usage = Usage { free_bytes: Some(free_bytes(catalog.layout.root())?), ..Usage::default() };

@@ -9,10 +9,10 @@
 //! large/<2 hex>/<64 hex>         large BLOBs: the raw bytes, a table of checksums, a footer
 //! incoming/<name>                uploads of large BLOBs that are not complete; locked by the process that receives them
 //! ```
-//! `docs/formats/blob-store.md` says it byte by byte. Every record tells its digest, length and time, so that the indexes can
-//! be thrown away.
+//! `docs/formats/blob-store.md` specifies every byte. Each record holds its digest, length and time, so that the
+//! indexes can be discarded and rebuilt.
 //!
-//! Knows nothing of who refers to a BLOB.
+//! This module does not know what refers to a BLOB.
 
 mod catalog;
 mod coded;

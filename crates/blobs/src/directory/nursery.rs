@@ -1,4 +1,5 @@
-//! A thread that creates segments ahead of need and seals them behind, so that no upload waits for either.
+//! A thread that creates segments ahead of need and seals full ones in the background, so that no upload waits for
+//! either.
 
 use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,16 +15,17 @@ use super::files::failed;
 use super::growing::Growing;
 use super::record::BLOCK;
 
-/// A process begins with segments of this length and doubles it, so that a small farm does not reserve a large one's space.
+/// Length of a process's first segment. Each further segment is twice as long, so that a small farm does not reserve
+/// the space of a large one.
 const FIRST: u64 = 16 << 20;
-/// Zeros are written in steps of this length.
+/// Number of zeros per write.
 const FILL_STEP: usize = 4 << 20;
-/// Zeros are written only when no batch was written for this long.
+/// Time without a written batch after which zeros may be written.
 const QUIET: Duration = Duration::from_millis(50);
-/// After this long without work the thread looks whether memory can be given back.
+/// Time without work after which the thread calls `idle`, which may release memory.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// A thread that creates the next segment and seals the last one, so that no upload waits for either.
+/// The thread that creates the next segment and seals the last one, so that no upload waits for either.
 pub struct Nursery {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -34,7 +36,7 @@ struct Shared {
     largest: u64,
     zero_fill: bool,
     started: Instant,
-    /// In milliseconds since then.
+    /// Time of the last batch, in milliseconds since `started`.
     last_commit: AtomicU64,
     state: Mutex<State>,
     changed: Condvar,
@@ -43,17 +45,17 @@ struct Shared {
 struct State {
     ready: Option<Growing>,
     full: Vec<Growing>,
-    /// How many segments were asked for and are not made yet.
+    /// Set when a segment was taken and the next one is not being made yet.
     wanted: bool,
     making: bool,
-    /// Somebody waits for the segment that is being filled with zeros.
+    /// Set when a caller waits for the segment that is being filled with zeros.
     hurry: bool,
     next_length: u64,
     closed: bool,
 }
 
 impl Nursery {
-    /// Starts the thread; it calls `idle` now and then when it has nothing to do.
+    /// Starts the thread. It calls `idle` whenever it has had no work for a while.
     pub fn start(
         catalog: Arc<Catalog>,
         largest: u64,
@@ -77,7 +79,8 @@ impl Nursery {
         let thread = std::thread::Builder::new()
             .name("blob-segments".into())
             .spawn(move || {
-                // Without this thread whoever needs a segment that is being made would wait for ever.
+                // The thread must survive a panic: without it, callers that need the segment being made would wait for
+                // ever.
                 while catch_unwind(AssertUnwindSafe(|| worker.run(&mut idle))).is_err() {
                     tracing::error!("the thread that makes BLOB segments panicked; it goes on");
                     let mut state = worker.lock();
@@ -90,7 +93,7 @@ impl Nursery {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// A segment with room for `need` bytes, at best one that is ready.
+    /// Returns a segment with room for `need` bytes, preferably one that is ready.
     pub fn take(&self, need: u64) -> Result<Growing> {
         let mut state = self.shared.lock();
         while state.making && state.ready.is_none() {
@@ -111,26 +114,27 @@ impl Nursery {
             small => {
                 small.into_iter().for_each(|growing| self.seal(growing));
                 let made = Growing::create(&self.shared.catalog, length, need);
-                // Only now, so that the one that is needed does not compete with the one after it.
+                // The thread is woken only now, so that the following segment does not compete with the one that is
+                // needed.
                 self.shared.changed.notify_all();
                 made
             }
         }
     }
 
-    /// Tells that a batch was just written, so that filling keeps out of the way.
+    /// Records that a batch was just written, so that filling with zeros pauses.
     pub fn note_commit(&self) {
         let now = self.shared.started.elapsed().as_millis() as u64;
         self.shared.last_commit.store(now, Ordering::Relaxed);
     }
 
-    /// Seals a segment some time later.
+    /// Queues a segment for sealing.
     pub fn seal(&self, growing: Growing) {
         self.shared.lock().full.push(growing);
         self.shared.changed.notify_all();
     }
 
-    /// Seals what waits and ends the thread.
+    /// Seals the remaining segments and ends the thread. Blocks.
     pub fn close(&self) {
         self.shared.lock().closed = true;
         self.shared.changed.notify_all();
@@ -171,7 +175,7 @@ impl Shared {
                 drop(state);
                 self.make(length);
             } else {
-                // The loop looks again, whatever the reason for waking.
+                // The reason for waking does not matter: the loop checks the state again.
                 let (state, waited) = self.changed.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
                 drop(state);
                 if waited.timed_out() {
@@ -187,7 +191,7 @@ impl Shared {
         let mut state = self.lock();
         match made {
             Ok(growing) => state.ready = Some(growing),
-            // Whoever needs the segment tries again and tells the uploads.
+            // The next caller that needs the segment tries again and passes the error on to its uploads.
             Err(error) => tracing::warn!(error = error.report(), "cannot prepare a BLOB segment"),
         }
         (state.making, state.hurry) = (false, false);
@@ -195,8 +199,9 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Writes zeros over the reserved space while nobody stores anything: a flush of records then changes no metadata of the file,
-    /// which halves its time. Beside a steady stream of uploads it would only take half of the disk away from them.
+    /// Writes zeros over the reserved space while no BLOBs are being stored. A flush of records then changes no file
+    /// metadata, which halves its duration. During a steady stream of uploads it would only take half of the disk's
+    /// throughput from them.
     fn fill(&self, growing: &Growing) -> Result<()> {
         if !self.zero_fill {
             return Ok(());
@@ -213,7 +218,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits until nothing was written for a moment; `false` when the segment is needed as it is.
+    /// Waits until no batch was written for a moment. Returns `false` when filling must stop, for example because the
+    /// segment is needed now.
     fn wait_for_quiet(&self) -> bool {
         let mut state = self.lock();
         loop {
@@ -251,7 +257,7 @@ mod tests {
         let coding = Coding::new(scratch.path(), &DirectoryOptions::default());
         let catalog = Arc::new(Catalog::open(layout, coding).unwrap());
         let nursery = Nursery::start(catalog, 4 << 20, false, || {}).unwrap();
-        // A length that no sum can hold is a fault that the thread meets by itself.
+        // A length that overflows is a programming error on which the thread panics.
         let mut state = nursery.shared.lock();
         (state.next_length, state.wanted) = (u64::MAX, true);
         drop(state);

@@ -1,28 +1,27 @@
-//! The options of a store in a directory.
+//! The options of a directory store.
 
 use crate::coding::StoreKey;
 
-/// How a store in a directory works. What is written with one set of options is read with any other.
+/// The settings of a directory store. BLOBs written under one set of options are readable under any other.
 #[derive(Clone, Debug)]
 pub struct DirectoryOptions {
-    /// BLOBs up to this many bytes share segments, larger ones get files of their own. At most 16 MiB.
+    /// Size in bytes up to which BLOBs share segments; larger ones get files of their own. At most 16 MiB.
     pub segment_limit: u64,
-    /// Segments are begun anew at about this many bytes.
+    /// Approximate length in bytes at which a segment is full.
     pub segment_bytes: u64,
-    /// Threads that write segments, each its own.
+    /// Number of threads that write segments, each its own.
     pub writers: usize,
-    /// A thread writes at most about this many bytes before it answers.
+    /// Approximate limit on the bytes that a thread writes before it answers.
     pub batch_bytes: u64,
-    /// Whether the next segment is filled with zeros in quiet moments. Halves the time of a flush; costs that much more
-    /// writing.
+    /// Fills the next segment with zeros in quiet moments. This halves the duration of a flush and doubles the bytes
+    /// written.
     pub zero_fill: bool,
-    /// zstd level (1 to 19) for BLOBs that shrink by it; absent: nothing is compressed.
+    /// zstd level (1 to 19) for BLOBs that shrink by it; `None` disables compression.
     pub compression: Option<i32>,
-    /// Keys that BLOBs are encrypted with before they are written. The first one encrypts, all of them decrypt. Empty:
-    /// new BLOBs are not encrypted.
+    /// Keys with which BLOBs are encrypted before they are written. The first one encrypts, all of them decrypt. When
+    /// empty, new BLOBs are not encrypted.
     pub encryption_keys: Vec<StoreKey>,
-    /// Whether a store is made where there is none. A store that was there before must not be: its disk may not be
-    /// mounted.
+    /// Creates the store when it is absent. Must be unset for a store that existed before: its disk may not be mounted.
     pub create: bool,
 }
 

@@ -1,10 +1,10 @@
-//! What the directory provider writes into locators.
+//! The locators of the directory provider.
 
 use crate::locator::Locator;
 
 const VERSION: u8 = 1;
 
-/// Where a BLOB was put.
+/// The location of a BLOB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Segment { id: u64, offset: u64 },
@@ -30,7 +30,7 @@ impl Place {
         Locator::from_slice(&bytes[..length])
     }
 
-    /// The place in a locator; `None` for those of other stores and versions.
+    /// Decodes the location in a locator; `None` for locators of other stores and versions.
     pub fn of(locator: &Locator) -> Option<Self> {
         match locator.as_bytes() {
             [VERSION, b's', rest @ ..] if rest.len() == 16 => {

@@ -1,4 +1,4 @@
-//! The contract's methods on a directory.
+//! The provider contract, implemented on a directory.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
@@ -34,13 +34,13 @@ use crate::provider::{
     CompactLimits, CompactReport, Consent, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
 };
 
-/// The largest BLOB that may share a segment.
+/// Upper bound of the `segment_limit` option, in bytes.
 const SEGMENT_LIMIT: u64 = 16 << 20;
 
-/// For BLOBs of at least this length the free space is looked at before their bytes come.
+/// Announced length from which on free space is checked before the bytes arrive.
 const CHECKED_AHEAD: u64 = 16 << 20;
 
-/// Longest wait for the consent to a deletion: the store is locked meanwhile.
+/// Timeout for the consent to a deletion; the store is locked while waiting for it.
 const CONSENT: Duration = Duration::from_secs(20);
 
 /// A store in a directory.
@@ -58,7 +58,7 @@ struct Inner {
 }
 
 impl DirectoryProvider {
-    /// Opens or creates the store and recovers what dead processes left.
+    /// Opens or creates the store and recovers the segments and uploads that dead processes left.
     pub async fn open(path: &Path, owner: &Owner, options: DirectoryOptions) -> Result<Self> {
         let (path, owner) = (path.to_path_buf(), owner.clone());
         blocking(move || {
@@ -123,11 +123,11 @@ impl Inner {
         let table = ChunkSums::of(&pieces).into_table(&digest);
         let answer = self.committer.submit(Job { digest, extent, pieces, table, replaces: damaged.clone() });
         let placed = answer.await.map_err(|_| closed())??;
-        // Whoever reads it back is to find what was written now.
+        // Reading the BLOB back must reach the copy that was just written, not the cached bytes.
         self.hot.forget(&digest);
         if !damaged.is_empty() {
             let this = self.clone();
-            // The good copy is durable and is found beside them, so that they only take space.
+            // The good copy is durable and readers find it too, so the damaged ones only take up space.
             if let Err(error) = blocking(move || this.drop_copies(&digest, &damaged)).await {
                 tracing::warn!(blob = %digest, error = error.report(), "damaged copies of a BLOB stay beside the good one");
             }
@@ -136,7 +136,7 @@ impl Inner {
         Ok(Stored { digest, size, locator, existed: placed.existed })
     }
 
-    /// What the record of a BLOB will hold.
+    /// Prepares the content of a BLOB's record.
     async fn encode(self: Arc<Self>, digest: Digest, size: u64, pieces: Vec<Bytes>) -> Result<(Extent, Vec<Bytes>)> {
         blocking(move || {
             let Some(encoded) = self.catalog.coding.encode(&digest, size, &pieces)? else {
@@ -148,16 +148,17 @@ impl Inner {
         .await
     }
 
-    /// Looks for an undamaged and durable copy of these bytes among the segments that this process knows.
+    /// Looks for an undamaged and durable copy of these bytes in the known segments.
     fn compare(&self, digest: &Digest, pieces: &[Bytes]) -> Result<Found> {
         let found = match self.catalog.find_all(digest) {
-            // An index that cannot be read keeps nobody from storing: the bytes are stored once more.
+            // An unreadable index must not prevent storing: the bytes are stored again.
             Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(Found::Damaged(Vec::new())),
             found => found?,
         };
         let mut damaged = Vec::new();
         for (segment, slot) in found {
-            // Another process may have deleted it since we last looked. Where that cannot be told, the bytes are stored once more.
+            // Another process may have deleted it since the last refresh. If that cannot be determined, the bytes are
+            // stored again.
             match segment.refresh_deletions() {
                 Err(error) if error.kind() == ErrorKind::Corrupt => continue,
                 refreshed => refreshed?,
@@ -173,7 +174,7 @@ impl Inner {
         Ok(Found::Damaged(damaged))
     }
 
-    /// Deletes damaged copies after a good one became durable.
+    /// Deletes damaged copies after a good one has become durable.
     fn drop_copies(&self, digest: &Digest, places: &[(u64, u64)]) -> Result<()> {
         let _guard = self.catalog.layout.lock(FlockOperation::LockShared)?;
         for (id, offset) in places {
@@ -197,7 +198,7 @@ impl Inner {
         LargeUpload::begin(layout, self.large.clone(), coding, announced)
     }
 
-    /// What can be opened without waiting.
+    /// Opens a BLOB if that needs no blocking I/O.
     fn open_at_once(&self, digest: Digest, size: u64, place: Option<Place>) -> Option<Box<dyn Source>> {
         self.catalog.reads.fetch_add(1, Ordering::Relaxed);
         match place? {
@@ -216,7 +217,7 @@ impl Inner {
         Box::new(LargeSource::new(file, Some(self.catalog.coding.clone())))
     }
 
-    /// Looks everywhere. Blocks.
+    /// Looks for a BLOB everywhere in the store. Blocks.
     fn open_anywhere(&self, digest: Digest, size: u64, place: Option<Place>) -> Result<Box<dyn Source>> {
         let (mut trouble, coding) = (None, &self.catalog.coding);
         if let Some(Place::Segment { id, offset }) = place
@@ -228,7 +229,7 @@ impl Inner {
                 Err(error) => trouble = Some(error),
             }
         }
-        // What other processes wrote is only looked at when nothing else helps.
+        // Changes by other processes are only picked up when nothing else helps.
         for refresh in [false, true] {
             if refresh {
                 self.catalog.refresh()?;
@@ -250,12 +251,12 @@ impl Inner {
         Err(trouble.map_or_else(|| self.absent(&digest), |error| self.unless_away(error)))
     }
 
-    /// An error of reading, unless the whole store went away: then that.
+    /// Returns the error of a read, unless the whole store is absent: then that error.
     fn unless_away(&self, error: Error) -> Error {
         self.catalog.layout.require_present().err().unwrap_or(error)
     }
 
-    /// Looks at the files themselves for a copy that no process has deleted. Blocks.
+    /// Confirms from the files themselves that there is a copy that no process has deleted. Blocks.
     fn confirm(&self, digest: Digest, size: u64) -> Result<()> {
         let (mut trouble, coding) = (None, &self.catalog.coding);
         for refresh in [false, true] {
@@ -276,7 +277,7 @@ impl Inner {
                 match RecordSource::load(&segment, slot.offset, &digest, size, coding) {
                     Ok(Some(_)) => return Ok(()),
                     Ok(None) => {}
-                    // Another copy may be whole.
+                    // Another copy may be intact.
                     Err(error) => trouble = Some(error),
                 }
             }
@@ -288,7 +289,7 @@ impl Inner {
             Ok(Some(file)) if file.footer.length == size => Ok(()),
             Ok(Some(file)) => Err(wrong_size(&digest, file.footer.length, size)),
             Ok(None) => {
-                // A copy that is in memory here alone is of no use to anybody else.
+                // A deleted file that is only open here is of no use to other processes.
                 self.large.forget(&digest);
                 Err(trouble.map_or_else(|| self.absent(&digest), |error| self.unless_away(error)))
             }
@@ -296,7 +297,8 @@ impl Inner {
         }
     }
 
-    /// Why a BLOB is nowhere to be found: a directory that went away, such as a share that is not mounted any more, tells nothing of it.
+    /// Explains why a BLOB cannot be found. A directory that is absent, such as a share that is no longer mounted, says
+    /// nothing about the BLOB.
     fn absent(&self, digest: &Digest) -> Error {
         let layout = &self.catalog.layout;
         let root = layout.root().display();
@@ -309,22 +311,22 @@ impl Inner {
         })
     }
 
-    /// Keeps compaction, in any process, from moving a copy away between the look-up and the note of its deletion.
+    /// Keeps compaction, in any process, from moving a copy between its look-up and the log entry of its deletion.
     /// Blocks.
     fn lock_to_delete(&self) -> Result<File> {
         self.catalog.layout.lock(FlockOperation::LockShared)
     }
 
-    /// Deletes all copies, those of other processes too, which are looked for once, and each segment is written to
-    /// once. Blocks. `_guard` is held to the end.
+    /// Deletes all copies, including those that other processes wrote. Refreshes once, and writes to the log of each
+    /// segment once. `_guard` is held to the end. Blocks.
     fn delete_all(&self, _guard: File, digests: Vec<Digest>) -> Result<Vec<(Digest, Result<()>)>> {
         self.catalog.refresh()?;
         let mut outcomes: HashMap<Digest, Result<()>> = HashMap::with_capacity(digests.len());
         let mut dead: BTreeMap<u64, InSegment> = BTreeMap::new();
         let mut alive = HashSet::new();
         for digest in digests {
-            // Dead ones too: whether the note of their deletion is durable is not known if another process wrote it,
-            // or nobody flushed it.
+            // Includes deleted records: the log entry of a deletion may not be durable if another process wrote it or
+            // its flush failed.
             let found = self.catalog.find_records(&digest).map(|found| {
                 for (segment, slot) in found {
                     if !segment.is_dead(slot.offset) {
@@ -347,12 +349,12 @@ impl Inner {
             self.large.forget(digest);
             self.hot.forget(digest);
         }
-        // What was not found is not deleted when the disk of the store went away meanwhile.
+        // A BLOB that was not found does not count as deleted if the store's disk was unmounted meanwhile.
         if let Err(away) = self.catalog.layout.require_present() {
             for outcome in outcomes.values_mut().filter(|outcome| outcome.is_ok()) {
                 *outcome = Err(Error::new(away.kind(), away.message().to_owned()).with_code(away.code()));
             }
-            // Nor is it certain where notes went.
+            // Nor is it certain where the log entries were written.
             dead.values().for_each(|(segment, _)| segment.doubt_deletions());
         }
         Ok(outcomes.into_iter().collect())
@@ -364,12 +366,12 @@ impl Inner {
     }
 }
 
-/// Records of a segment: where each is, and of which BLOB.
+/// Records of a segment: the offset and digest of each.
 type InSegment = (Arc<Segment>, Vec<(u64, Digest)>);
 
 enum Found {
     Good(Place),
-    /// Nothing but these, or nothing at all.
+    /// Only these damaged copies (segment and offset), or none at all.
     Damaged(Vec<(u64, u64)>),
 }
 
@@ -435,7 +437,8 @@ impl Provider for DirectoryProvider {
         Box::pin(async move {
             let inner = self.0.clone();
             let guard = blocking(move || inner.lock_to_delete()).await?;
-            // Only now, since the lock may be long in coming; and not for long, since others wait for it.
+            // The consent is requested only now, because the wait for the lock may be long. It has a timeout, because
+            // others wait for the lock.
             let silent = |_| Error::unavailable("whoever has to consent to a deletion gives no answer");
             tokio::time::timeout(CONSENT, consent.ask()).await.map_err(silent)??;
             let inner = self.0.clone();

@@ -16,25 +16,26 @@ use super::record::{CHUNK, HEADER, RecordHeader, chunks_are_intact, span, table_
 use super::segment::Segment;
 use crate::provider::{Pending, Source};
 
-/// Longest BLOB that a reader copies as a whole; of longer ones it holds what it was just asked for.
+/// Length of the longest BLOB that a reader holds in memory as a whole. Of longer ones it holds only the range just
+/// read.
 const WHOLE: u64 = 1 << 20;
-/// Bytes of a longer BLOB that are verified at a time.
+/// Number of bytes of a longer BLOB that are verified at a time.
 const STEP: u64 = 4 * CHUNK as u64;
 
-/// A BLOB in a segment. It is small, so that all that is stored of it is verified before its first byte is delivered.
+/// A BLOB in a segment. Such BLOBs are small, so all stored bytes are verified before the first one is delivered.
 pub enum RecordSource {
-    /// Verified.
+    /// The verified content.
     Whole(Bytes),
-    /// Verified once, and each piece again as it is asked for.
+    /// Verified once when opened; each piece is verified again when it is read.
     Pieces(Arc<Pieces>),
-    /// Encoded, in several frames; decoded as they are asked for.
+    /// Encoded in several frames, which are decoded when they are read.
     Framed(Arc<Framed>),
 }
 
 impl RecordSource {
-    /// The record at this place if it is short, all of it is in memory and it is what it must be; `None` for anything that
-    /// needs a closer look. Memory is copied and never mapped: where the disk cannot read a page of a mapping, a signal (SIGBUS) kills
-    /// the process.
+    /// Opens the record at this offset if it is short, entirely in the page cache, and intact; `None` for anything that
+    /// needs a closer look. The bytes are copied and never mapped: where the disk cannot read a page of a mapping, a
+    /// signal (SIGBUS) kills the process.
     pub fn resident(segment: &Segment, offset: u64, digest: Digest, size: u64) -> Option<Self> {
         if segment.is_dead(offset) || size > WHOLE {
             return None;
@@ -51,7 +52,8 @@ impl RecordSource {
         intact.then(|| Self::Whole(Bytes::from(bytes).slice(begin..end)))
     }
 
-    /// Reads and verifies the record at this place. `None` when the segment is gone or another BLOB lies there. Blocks.
+    /// Reads and verifies the record at this offset. `None` when the segment is gone or holds another BLOB there.
+    /// Blocks.
     pub fn load(segment: &Segment, offset: u64, digest: &Digest, size: u64, coding: &Coding) -> Result<Option<Self>> {
         let path = segment.path();
         let io = |e: io::Error| unread(&format!("read BLOB {digest} in"), path, e);
@@ -63,7 +65,7 @@ impl RecordSource {
         let mut head = [0; HEADER];
         let read = read_up_to(&file, &mut head, offset).map_err(io)?;
         if read == 0 {
-            // A place that was never acknowledged, or a garbled hint.
+            // The offset is past the end: the write was never acknowledged, or the locator is garbled.
             return Ok(None);
         }
         let Some(header) = RecordHeader::decode(&head[..read], segment.id, offset) else {
@@ -104,7 +106,8 @@ impl RecordSource {
     }
 }
 
-/// A record with a BLOB's own bytes, open for as long as somebody reads it: another process may compact its segment away.
+/// A record with a BLOB's own bytes. The file stays open while it is read, because another process may compact its
+/// segment away.
 pub struct Pieces {
     file: File,
     path: PathBuf,
@@ -115,7 +118,7 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Reads all of the record once. Blocks.
+    /// Reads and verifies the whole record once. Blocks.
     fn verified(file: File, path: &Path, offset: u64, digest: &Digest, size: u64) -> Result<Self> {
         let mut table = vec![0; table_length(size) as usize];
         let read = read_up_to(&file, &mut table, offset + HEADER as u64 + size);
@@ -130,7 +133,7 @@ impl Pieces {
         Ok(pieces)
     }
 
-    /// Bytes of a range, which ends with the BLOB at the latest. Blocks.
+    /// Reads a range, cut off at the end of the BLOB. Blocks.
     fn content(&self, range: Range<u64>) -> Result<Bytes> {
         let (range, chunks) = self.places(range);
         let mut buffer = vec![0; (chunks.end - chunks.start) as usize];
@@ -140,7 +143,7 @@ impl Pieces {
         self.checked(&range, &chunks, buffer)
     }
 
-    /// Bytes of a range that are in memory and are what they must be.
+    /// Returns a range if it is in the page cache and intact.
     fn resident(&self, range: Range<u64>) -> Option<Bytes> {
         let (range, chunks) = self.places(range);
         let length = (chunks.end - chunks.start) as usize;
@@ -157,7 +160,7 @@ impl Pieces {
         Ok(Bytes::from(buffer).slice(from as usize..to as usize))
     }
 
-    /// A range within the BLOB, and that of the chunks around it.
+    /// Returns the range clamped to the BLOB, and the range of the chunks around it.
     fn places(&self, range: Range<u64>) -> (Range<u64>, Range<u64>) {
         let range = range.start.min(self.size)..range.end.clamp(range.start.min(self.size), self.size);
         let chunk = CHUNK as u64;
@@ -201,12 +204,12 @@ fn damaged(path: &Path, offset: u64, digest: &Digest) -> Error {
     corrupt(digest, path, &format!("the record at {offset} does not have its checksums"))
 }
 
-/// The error for a BLOB whose size is not the one that the caller believes.
+/// The error for a BLOB whose size differs from the one that the caller expects.
 pub fn wrong_size(digest: &Digest, found: u64, believed: u64) -> Error {
     Error::corrupt(format!("BLOB {digest} has {found} bytes in its store, but is known as one of {believed}"))
 }
 
-/// Whether the record at this place holds exactly these bytes. Blocks.
+/// Returns whether the record at this offset holds exactly these bytes. Blocks.
 pub fn holds(segment: &Segment, offset: u64, digest: &Digest, pieces: &[Bytes], coding: &Coding) -> Result<bool> {
     let size = pieces.iter().map(|piece| piece.len() as u64).sum();
     let loaded = RecordSource::load(segment, offset, digest, size, coding).and_then(|source| match source {

@@ -1,52 +1,53 @@
-//! The bytes of a record and its checksums. Pure: knows no files.
+//! The layout of a record and its checksums. Pure: performs no I/O.
 //!
-//! `docs/formats/blob-store.md` describes the layout; golden files in the tests hold it still.
+//! `docs/formats/blob-store.md` describes the layout; golden files in the tests guard it against changes.
 
 use bytes::Bytes;
 use model::{Digest, Timestamp};
 
-/// Records begin at multiples of this.
+/// Alignment of records in bytes.
 pub const ALIGN: u64 = 64;
-/// Batches begin at multiples of this, so that a block with acknowledged records is never written again.
+/// Alignment of batches in bytes, so that a block with acknowledged records is never written again.
 pub const BLOCK: u64 = 4096;
-/// Length of a record's header.
+/// Length of a record's header in bytes.
 pub const HEADER: usize = 128;
-/// Each piece of this length has its own checksum.
+/// Length of a chunk in bytes; each chunk has its own checksum.
 pub const CHUNK: usize = 64 * 1024;
 
 const MAGIC: &[u8; 8] = b"SRrecord";
-/// The BLOB's own bytes.
+/// Version of a record that holds the BLOB's own bytes.
 const PLAIN: u32 = 1;
-/// Its encoded form: an envelope and frames.
+/// Version of a record that holds an encoded form of the BLOB: an envelope and frames.
 const ENCODED: u32 = 2;
 
-/// How many bytes a BLOB has, and how many its record holds for it. Small, since it is kept in memory for segments that grow.
+/// The length of a BLOB and of its stored form. Compact, because it is kept in memory for each record of a growing
+/// segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     length: u32,
-    /// 0 when the record holds the BLOB's own bytes: an encoded form is never empty.
+    /// Length of the encoded form; 0 when the record holds the BLOB's own bytes. An encoded form is never empty.
     encoded: u32,
 }
 
 impl Extent {
-    /// Of a record with the BLOB's own bytes. Records have no more than about 16 MiB.
+    /// Creates the extent of a record with the BLOB's own bytes. Records hold at most about 16 MiB.
     pub fn plain(length: u64) -> Self {
         debug_assert!(length <= u64::from(u32::MAX));
         Self { length: length as u32, encoded: 0 }
     }
 
-    /// Of a record with `stored` bytes that are an encoded form of the BLOB.
+    /// Creates the extent of a record with an encoded form of `stored` bytes.
     pub fn encoded(length: u64, stored: u64) -> Self {
         debug_assert!(stored > 0 && stored <= u64::from(u32::MAX));
         Self { encoded: stored as u32, ..Self::plain(length) }
     }
 
-    /// Bytes of the BLOB.
+    /// Number of bytes of the BLOB.
     pub fn length(self) -> u64 {
         u64::from(self.length)
     }
 
-    /// Bytes between the header and the table.
+    /// Number of bytes between the header and the table.
     pub fn stored(self) -> u64 {
         u64::from(if self.encoded == 0 { self.length } else { self.encoded })
     }
@@ -55,7 +56,7 @@ impl Extent {
         self.encoded != 0
     }
 
-    /// In one number; that of a plain record is the length of the BLOB.
+    /// Packs the extent into one number. For a plain record this is the length of the BLOB.
     pub fn packed(self) -> u64 {
         u64::from(self.encoded) << 32 | u64::from(self.length)
     }
@@ -65,14 +66,14 @@ impl Extent {
     }
 }
 
-/// What precedes the bytes of a BLOB in a segment.
+/// The header that precedes the bytes of a BLOB in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// The segment that this record belongs to and its position in it: bytes that merely look like a record (a segment that was
-    /// uploaded as a document) do not pass for one.
+    /// The segment of this record. Together with `offset` it prevents bytes that merely look like a record (a segment
+    /// that was uploaded as a document) from passing for one.
     pub segment: u64,
     pub offset: u64,
-    /// Where the batch begins that this record was written with.
+    /// Offset of the batch with which this record was written.
     pub batch: u64,
     pub extent: Extent,
     pub stored_at: Timestamp,
@@ -99,7 +100,7 @@ impl RecordHeader {
         out
     }
 
-    /// The header in these bytes, if they are one and were written for this segment and offset.
+    /// Decodes a header; `None` unless it is valid and was written for this segment and offset.
     pub fn decode(bytes: &[u8], segment: u64, offset: u64) -> Option<Self> {
         let bytes: &[u8; HEADER] = bytes.get(..HEADER)?.try_into().ok()?;
         if &bytes[0..8] != MAGIC || u32_at(bytes, 12) != CHUNK as u32 || !is_sealed(bytes) {
@@ -123,23 +124,23 @@ impl RecordHeader {
         (header.segment == segment && header.offset == offset).then_some(header)
     }
 
-    /// Where these bytes may be a header at all; cheap, for searching.
+    /// Returns whether these bytes may be a header: a cheap test for searches.
     pub fn may_begin(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
 }
 
-/// Bytes of the table of chunk checksums behind `length` stored bytes.
+/// Length of the table of chunk checksums that follows `length` stored bytes.
 pub fn table_length(length: u64) -> u64 {
     length.div_ceil(CHUNK as u64) * 4
 }
 
-/// Bytes from the begin of the header to the end of the table, with `length` stored bytes between them.
+/// Length of a record with `length` stored bytes, from the beginning of its header to the end of its table.
 pub fn span(length: u64) -> u64 {
     HEADER as u64 + length + table_length(length)
 }
 
-/// The same with the gap up to where the next record may begin.
+/// Like [`span`], with the padding up to where the next record may begin.
 pub fn footprint(length: u64) -> u64 {
     span(length).next_multiple_of(ALIGN)
 }
@@ -150,7 +151,7 @@ pub fn seal(block: &mut [u8; HEADER]) {
     block[HEADER - 4..].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Whether that checksum fits.
+/// Returns whether the checksum that [`seal`] writes matches.
 pub fn is_sealed(block: &[u8; HEADER]) -> bool {
     u32_at(block, HEADER - 4) == crc32fast::hash(&block[..HEADER - 4])
 }
@@ -171,12 +172,13 @@ pub fn digest_at(bytes: &[u8], at: usize) -> Option<Digest> {
     Digest::from_slice(bytes.get(at..at + 32)?).ok()
 }
 
-/// What ties checksums to their BLOB, so that bytes of another BLOB with that one's checksums are noticed.
+/// Returns the value that ties checksums to their BLOB, so that bytes of another BLOB are detected even if they come
+/// with that BLOB's checksums.
 pub fn mask(digest: &Digest) -> u32 {
     u32_at(digest.as_bytes(), 0)
 }
 
-/// Computes the checksums of chunks while the bytes pass by.
+/// Computes the checksums of chunks incrementally.
 #[derive(Default)]
 pub struct ChunkSums {
     current: crc32fast::Hasher,
@@ -208,7 +210,7 @@ impl ChunkSums {
         self.filled = 0;
     }
 
-    /// The table as it is stored.
+    /// Returns the table in its stored form.
     pub fn into_table(mut self, digest: &Digest) -> Vec<u8> {
         if self.filled > 0 {
             self.next_chunk();
@@ -218,7 +220,7 @@ impl ChunkSums {
     }
 }
 
-/// Whether `data`, which begins at a chunk, has the checksums at the begin of `table`.
+/// Returns whether `data`, which starts at a chunk boundary, matches the checksums at the beginning of `table`.
 pub fn chunks_are_intact(digest: &Digest, data: &[u8], table: &[u8]) -> bool {
     let mask = mask(digest);
     table.len() as u64 >= table_length(data.len() as u64)

@@ -1,4 +1,4 @@
-//! What is done with segments and uploads that a dead process left.
+//! Recovery of the segments and uploads that a dead process left.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -15,12 +15,12 @@ use super::layout::{Layout, names};
 use super::record::{BLOCK, RecordHeader, footprint};
 use super::scan::{self, Found, State};
 
-/// Seals the segments and removes the uploads of processes that are gone. Only what was never sealed is read, so that the
-/// time is bounded by the segments that were open at the crash.
+/// Seals the segments and removes the uploads of dead processes. Reads only segments that were never sealed, so that
+/// the duration is bounded by the segments that were open at the crash.
 pub fn recover(layout: &Layout) -> Result<()> {
-    // Nobody creates a segment or an upload meanwhile, so that a file without a lock has no owner.
+    // While this lock is held, no process creates a segment or an upload, so a file without a lock has no owner.
     let _guard = layout.lock(FlockOperation::LockExclusive)?;
-    // First, since it makes room on a disk that is full.
+    // First, because it frees space on a full disk.
     remove_leftovers(layout)?;
     let sealed: HashSet<u64> = layout.segment_files("idx")?.into_iter().collect();
     for id in layout.segment_files("seg")?.into_iter().filter(|id| !sealed.contains(id)) {
@@ -30,7 +30,7 @@ pub fn recover(layout: &Layout) -> Result<()> {
             false => Ok(()),
         });
         match sealed {
-            // Nothing of it is changed: another start may read what this one could not.
+            // The segment stays unchanged: another start may be able to read it.
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 tracing::error!(
                     error = error.report(),
@@ -43,9 +43,11 @@ pub fn recover(layout: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// Writes the index of a segment whose index is damaged or gone.
+/// Rebuilds the index of a segment whose index is damaged or gone.
 ///
-/// Errors: `Corrupt` when the disk cannot give all of the segment: an index of the rest would hide what may be readable later.
+/// # Errors
+/// `Corrupt` when the disk cannot read all of the segment: an index of the rest would hide records that may be readable
+/// later.
 pub fn rebuild_index(layout: &Layout, id: u64) -> Result<(IndexFile, u64)> {
     let path = layout.segment(id);
     let file = open(&path)?;
@@ -60,7 +62,7 @@ pub fn rebuild_index(layout: &Layout, id: u64) -> Result<(IndexFile, u64)> {
 
 fn seal_abandoned(layout: &Layout, id: u64, path: &Path, file: &File) -> Result<()> {
     let io = |e: std::io::Error| unread("recover", path, e);
-    // What the kernel holds may not be what the disk holds after a failed flush: flush, forget and read again.
+    // After a failed flush, the page cache may differ from the disk: flush, drop the cached pages and read again.
     file.sync_all().map_err(io)?;
     rustix::fs::fadvise(file, 0, None, Advice::DontNeed).map_err(|e| io(e.into()))?;
     let length = file.metadata().map_err(io)?.len();
@@ -73,13 +75,14 @@ fn seal_abandoned(layout: &Layout, id: u64, path: &Path, file: &File) -> Result<
         remove(&layout.deletions(id))?;
         return sync_directory(&layout.segments());
     }
-    // First to the last byte that is good: a torn record may begin in the same block.
+    // First truncated to the last good byte: a torn record may begin in the same block, whose rest must be zeros.
     file.set_len(end).map_err(io)?;
     let end = end.next_multiple_of(BLOCK);
     file.set_len(end).map_err(io)?;
     file.sync_all().map_err(io)?;
     match IndexFile::write(&layout.index(id), id, end, &mut contents.entries()) {
-        // Without its index a segment is read as one that somebody still writes; the next start with room seals it.
+        // A segment without an index is read as one that is still being written; the next start with enough space seals
+        // it.
         Err(error) if error.kind() == ErrorKind::Exhausted => {
             tracing::warn!(segment = %path.display(), error = error.report(), "no room for the index of a segment");
             return Ok(());
@@ -90,12 +93,12 @@ fn seal_abandoned(layout: &Layout, id: u64, path: &Path, file: &File) -> Result<
     Ok(())
 }
 
-/// What a walk found.
+/// The findings of a walk through a segment.
 struct Inventory {
     records: Vec<(RecordHeader, State)>,
     gaps: Vec<Range<u64>>,
     dead: HashSet<u64>,
-    /// Whether there are bytes that the disk cannot give.
+    /// Set when there are bytes that the disk cannot read.
     unreadable: bool,
 }
 
@@ -128,8 +131,9 @@ impl Inventory {
         }
     }
 
-    /// Drops what lies behind the last good record and was being written when the process died: only what belongs to the last batch,
-    /// since a batch begins when the one before it is on the disk. Answers where what is kept ends.
+    /// Drops records after the last good one that were being written when the process died. They can only belong to the
+    /// last batch, because a batch begins when the previous one is on the disk. Returns the end of the part that is
+    /// kept.
     fn cut_torn_tail(&mut self, path: &Path) -> u64 {
         let last_batch = self.records.iter().map(|(header, _)| header.batch).max().unwrap_or(BLOCK);
         let is_settled =
@@ -151,7 +155,8 @@ impl Inventory {
         end
     }
 
-    /// Damage before a good record is no torn tail: what lies there was acknowledged once.
+    /// Logs damaged records and gaps. Damage before a good record is not a torn tail: the record there had been
+    /// acknowledged.
     fn report(&self, path: &Path) {
         let is_damaged =
             |(header, state): &&(RecordHeader, State)| *state != State::Intact && !self.dead.contains(&header.offset);
@@ -167,7 +172,7 @@ impl Inventory {
         let mut slots: HashMap<Digest, Slot> = HashMap::new();
         for (header, state) in self.records.iter().filter(|(header, _)| !self.dead.contains(&header.offset)) {
             let slot = Slot { offset: header.offset, extent: header.extent, stored_at: header.stored_at };
-            // A damaged copy never takes the place of a good one.
+            // A damaged copy never replaces a good one.
             if *state == State::Intact || !slots.contains_key(&header.digest) {
                 slots.insert(header.digest, slot);
             }
@@ -187,11 +192,11 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes uploads without an owner, and indexes and deletions whose segment is gone.
+/// Removes uploads without an owner, indexes and logs of deletions whose segment is gone, and unfinished index files.
 fn remove_leftovers(layout: &Layout) -> Result<()> {
     for name in names(&layout.incoming())? {
         let path = layout.incoming().join(&name);
-        // Gone by now means that its owner finished it.
+        // An upload that is gone by now was finished by its owner.
         let Ok(file) = open(&path) else { continue };
         if try_lock(&file, &path)? {
             remove(&path)?;

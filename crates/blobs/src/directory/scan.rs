@@ -1,4 +1,4 @@
-//! Walking through a segment by its records alone.
+//! Walking a segment by its records alone, without its index.
 
 use std::fs::File;
 use std::io;
@@ -11,38 +11,39 @@ use super::files::{failed, is_unreadable, read_around, read_up_to};
 use super::index::Slot;
 use super::record::{ALIGN, BLOCK, CHUNK, HEADER, RecordHeader, chunks_are_intact, footprint, span, table_length};
 
-/// Bytes that are searched at once.
+/// Number of bytes searched at once.
 const WINDOW: usize = 1024 * 1024;
 
-/// Bytes behind a damaged record within which a later batch is looked for: more than a batch has.
+/// Distance in bytes after a damaged record within which a later batch is searched for; longer than a batch.
 const NEAR: u64 = 32 * 1024 * 1024;
 
-/// What a walk comes across, in order of position.
+/// A finding of a walk. Findings come in order of position.
 #[derive(Debug)]
 pub enum Found {
-    /// A record with a good header; its bytes may be damaged.
+    /// A record with a valid header; its bytes may be damaged.
     Record { header: RecordHeader, state: State },
-    /// Bytes that should be a record or padding and are neither; whether that is because the disk cannot give some of them.
+    /// Bytes that should be a record or padding and are neither. `unreadable` is set when the disk cannot read some of
+    /// them.
     Gap { range: Range<u64>, unreadable: bool },
 }
 
-/// How the bytes of a record are.
+/// The state of a record's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Intact,
-    /// They do not have their checksums.
+    /// The bytes do not match their checksums.
     Damaged,
-    /// The disk cannot give some of them.
+    /// The disk cannot read some of the bytes.
     Unreadable,
 }
 
-/// Walks through a segment up to `end` and shows everything found. The last gap may be a torn tail. What the disk cannot give is
-/// damage and does not end the walk.
+/// Walks a segment up to `end` and passes each finding to `show`. The last gap may be a torn tail. Bytes that the disk
+/// cannot read count as damage and do not end the walk.
 pub fn walk(file: &File, path: &Path, id: u64, end: u64, show: impl FnMut(Found) -> Result<()>) -> Result<()> {
     walk_with(file, path, id, end, state_of, show)
 }
 
-/// Walks through a segment like [`walk`], but reads no more of records than their headers.
+/// Walks a segment like [`walk`], but reads only the headers of records.
 pub fn walk_headers(file: &File, path: &Path, id: u64, end: u64, show: impl FnMut(Found) -> Result<()>) -> Result<()> {
     walk_with(file, path, id, end, |_, _| Ok(State::Intact), show)
 }
@@ -64,7 +65,7 @@ fn walk_with(
             at += footprint(header.extent.stored());
             continue;
         }
-        // Behind the last record of a batch lies nothing but zeros up to the next block.
+        // Only zeros follow the last record of a batch, up to the next block.
         let boundary = at.next_multiple_of(BLOCK).min(end);
         if boundary > at && is_zero(file, at..boundary).map_err(io)? {
             at = boundary;
@@ -80,8 +81,8 @@ fn walk_with(
     Ok(())
 }
 
-/// Reads on from `from` in a segment that is being written elsewhere, up to the first record that is not there as a whole.
-/// Answers where to go on next time, and whether that is a place which the disk cannot give.
+/// Continues at `from` in a segment that another process is writing, up to the first incomplete record. Returns the
+/// position at which to continue next time, and whether the disk cannot read that position.
 pub fn follow(file: &File, path: &Path, id: u64, from: u64, mut each: impl FnMut(Digest, Slot)) -> Result<(u64, bool)> {
     let io = |e: io::Error| failed("read", path, e);
     let end = file.metadata().map_err(io)?.len();
@@ -104,15 +105,16 @@ pub fn follow(file: &File, path: &Path, id: u64, from: u64, mut each: impl FnMut
         if state == State::Damaged && behind_settled(file, id, header.offset, end).map_err(io)?.is_none() {
             break;
         }
-        // A damaged record keeps its place too: whoever reads it finds the damage.
+        // A damaged record gets a slot too, so that reading it reports the damage.
         each(header.digest, Slot { offset: header.offset, extent: header.extent, stored_at: header.stored_at });
         at = header.offset + footprint(header.extent.stored());
     }
     Ok((at, at < end && is_unreadable_at(file, at).map_err(io)?))
 }
 
-/// The first record behind what is damaged at `place`, if that is damage and not a record that is being written: a batch is
-/// written when the one before it is on the disk, so that a later batch proves it.
+/// Returns the first record after the damage at `place`; `None` when the bytes there may be a record that is still
+/// being written. A batch is written only when the previous one is on the disk, so a later batch proves that they are
+/// damaged.
 fn behind_settled(file: &File, id: u64, place: u64, end: u64) -> io::Result<Option<u64>> {
     let mut here = [0; HEADER];
     let (read, mut lost) = read_around(file, &mut here, place)?;
@@ -132,7 +134,7 @@ fn behind_settled(file: &File, id: u64, place: u64, end: u64) -> io::Result<Opti
     }
 }
 
-/// The header at this position if there is one and its record ends before `end`.
+/// Reads the header at this position, if it is valid and its record ends no later than `end`.
 pub fn header_at(file: &File, id: u64, at: u64, end: u64) -> io::Result<Option<RecordHeader>> {
     let mut bytes = [0; HEADER];
     let (read, _) = read_around(file, &mut bytes, at)?;
@@ -140,12 +142,12 @@ pub fn header_at(file: &File, id: u64, at: u64, end: u64) -> io::Result<Option<R
     Ok(header.filter(|header| at + span(header.extent.stored()) <= end))
 }
 
-/// Whether the disk cannot give the bytes of a header here.
+/// Returns whether the disk cannot read the bytes of a header at this position.
 fn is_unreadable_at(file: &File, at: u64) -> io::Result<bool> {
     read_around(file, &mut [0; HEADER], at).map(|(_, lost)| lost)
 }
 
-/// Whether the bytes of a record can be read and have their checksums.
+/// Determines whether the bytes of a record can be read and match their checksums.
 fn state_of(file: &File, header: &RecordHeader) -> io::Result<State> {
     match is_intact(file, header) {
         Ok(true) => Ok(State::Intact),
@@ -176,7 +178,8 @@ fn is_intact(file: &File, header: &RecordHeader) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The next position behind `from` with a good header, or `end`; notes whether there were bytes on the way that the disk cannot give.
+/// Returns the next position after `from` with a valid header, or `end`. Sets `unreadable` when the disk cannot read
+/// some bytes on the way.
 fn search(file: &File, id: u64, from: u64, end: u64, unreadable: &mut bool) -> io::Result<u64> {
     let mut buffer = vec![0; WINDOW];
     let mut at = from + ALIGN;
@@ -196,12 +199,12 @@ fn search(file: &File, id: u64, from: u64, end: u64, unreadable: &mut bool) -> i
     Ok(end)
 }
 
-/// The first position from `at` on that is not a hole, at a multiple of the alignment; `end` if only holes follow.
+/// Returns the first aligned position from `at` on that is not in a hole; `end` if only holes follow.
 fn data_from(file: &File, at: u64, end: u64) -> u64 {
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
         Ok(found) => (found - found % ALIGN).clamp(at, end),
         Err(rustix::io::Errno::NXIO) => end,
-        // A file system without this knowledge: everything is data.
+        // The file system does not report holes: everything counts as data.
         Err(_) => at,
     }
 }

@@ -1,4 +1,4 @@
-//! One segment as seen by readers: its index and its deletions.
+//! A segment as readers see it: its index and its deletions.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -16,34 +16,35 @@ use super::layout::Layout;
 use super::record::{BLOCK, footprint};
 use super::scan;
 
-/// A segment that this process knows.
+/// A segment known to this process.
 pub struct Segment {
     pub id: u64,
-    /// Its number in the table.
+    /// Number of this segment in the table.
     pub number: u32,
     path: PathBuf,
     deletions: PathBuf,
     contents: RwLock<Contents>,
     dead: Mutex<Dead>,
-    /// The file, while it is read often.
+    /// The open file, while it is read frequently.
     open: RwLock<Option<Arc<Open>>>,
-    /// Whether it may hold more than is known, since the disk could not give all of it.
+    /// Set when the segment may hold more than is known, because the disk could not read all of it.
     is_partial: AtomicBool,
 }
 
-/// What lies where in a segment.
+/// The locations of the records in a segment.
 pub enum Contents {
-    /// Still being written: by this process (then it holds what is durable), or by another one (then what was found up to here).
+    /// Still being written: by this process (the slots are then the durable records) or by another one (the slots are
+    /// then the records found so far).
     Growing { slots: HashMap<Digest, Slot>, read_to: u64, own: bool },
-    /// Never written again.
+    /// Complete; never written to again.
     Sealed(IndexFile),
 }
 
-/// Files of segments that stay open at most, in the whole process.
+/// Limit on segment files that stay open in the whole process.
 const MOST_OPEN: usize = 64;
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
-/// An open file that counts.
+/// An open file that counts towards [`MOST_OPEN`].
 pub struct Open(File);
 
 impl Open {
@@ -79,12 +80,12 @@ impl Drop for Open {
 struct Dead {
     offsets: HashSet<u64>,
     read_to: u64,
-    /// Says that the disk does not give some notes now: a record may be deleted though nothing says so.
+    /// Set when the disk cannot read some log entries: a record may be deleted although no known entry says so.
     unread: bool,
-    /// Offsets whose notes this process wrote and flushed, so that they are durable. A note that it only read may be
-    /// in memory alone: one whose flush failed is read like any other.
+    /// Offsets whose log entries this process wrote and flushed, so that they are durable. An entry that was only read
+    /// may exist in the page cache alone: one whose flush failed reads like any other.
     flushed: HashSet<u64>,
-    /// True once this process has flushed the directory, so that the file of the notes keeps its name.
+    /// Set once this process has flushed the directory, so that the name of the log file is durable.
     named: bool,
 }
 
@@ -110,7 +111,8 @@ impl Segment {
         &self.path
     }
 
-    /// The file, which stays open for the next reader until [`Self::close`]; none when too many are open or it is gone.
+    /// Returns the file, which stays open for the next reader until [`Self::close`]; `None` when too many are open or
+    /// it is gone.
     pub fn kept_open(&self) -> Option<Arc<Open>> {
         if let Some(open) = &*self.open.read().unwrap_or_else(PoisonError::into_inner) {
             return Some(open.clone());
@@ -120,17 +122,17 @@ impl Segment {
         Some(open)
     }
 
-    /// Lets the file go once nobody reads it any more.
+    /// Closes the file once no reader uses it any more.
     pub fn close(&self) {
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// The live record of a digest. Reads the index file of a sealed segment.
+    /// Returns the live record of a digest. Reads the index file of a sealed segment.
     pub fn find(&self, digest: &Digest) -> Result<Option<Slot>> {
         Ok(self.records(digest)?.into_iter().find(|slot| !self.is_dead(slot.offset)))
     }
 
-    /// All records of a digest, deleted ones too. Reads the index file of a sealed segment.
+    /// Returns all records of a digest, including deleted ones. Reads the index file of a sealed segment.
     pub fn records(&self, digest: &Digest) -> Result<Vec<Slot>> {
         match &*self.contents() {
             Contents::Growing { slots, .. } => Ok(slots.get(digest).copied().into_iter().collect()),
@@ -138,7 +140,7 @@ impl Segment {
         }
     }
 
-    /// The live record of a digest if the segment is this process's own and open, so that no disk is touched.
+    /// Returns the live record of a digest if this process is writing the segment, without disk access.
     pub fn find_in_memory(&self, digest: &Digest) -> Option<Slot> {
         match &*self.contents() {
             Contents::Growing { slots, own: true, .. } => {
@@ -148,12 +150,12 @@ impl Segment {
         }
     }
 
-    /// Whether what it holds is certainly durable: sealed, or written and flushed by this process.
+    /// Returns whether its records are certainly durable: sealed, or written and flushed by this process.
     pub fn is_durable(&self) -> bool {
         matches!(&*self.contents(), Contents::Growing { own: true, .. } | Contents::Sealed(_))
     }
 
-    /// The index file, once sealed.
+    /// Returns the index file, once sealed.
     pub fn sealed(&self) -> Option<IndexFile> {
         match &*self.contents() {
             Contents::Sealed(index) => Some(index.clone()),
@@ -161,12 +163,12 @@ impl Segment {
         }
     }
 
-    /// Whether another process may still be writing to it.
+    /// Returns whether another process may still be writing to it.
     pub fn is_foreign(&self) -> bool {
         matches!(&*self.contents(), Contents::Growing { own: false, .. })
     }
 
-    /// A copy of what a growing segment holds; `None` once sealed.
+    /// Returns a copy of the slots of a growing segment; `None` once sealed.
     pub fn slots(&self) -> Option<Vec<(Digest, Slot)>> {
         match &*self.contents() {
             Contents::Growing { slots, .. } => Some(slots.iter().map(|(digest, slot)| (*digest, *slot)).collect()),
@@ -174,19 +176,20 @@ impl Segment {
         }
     }
 
-    /// Notes a record that this process wrote and flushed.
+    /// Adds a record that this process wrote and flushed.
     pub fn publish(&self, digest: Digest, slot: Slot) {
         if let Contents::Growing { slots, .. } = &mut *self.contents.write().unwrap_or_else(PoisonError::into_inner) {
             slots.insert(digest, slot);
         }
     }
 
-    /// Whether it may hold BLOBs that nobody can tell of.
+    /// Returns whether it may hold BLOBs that are not known.
     pub fn is_partial(&self) -> bool {
         self.is_partial.load(Ordering::Relaxed)
     }
 
-    /// Goes on without an index, because there is none that can be read: what can be found in the segment itself is all that is known.
+    /// Continues without an index, because none can be read. From now on only records found in the segment itself are
+    /// known.
     pub fn lose_index(&self) {
         let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
         if matches!(&*contents, Contents::Sealed(_)) {
@@ -199,7 +202,7 @@ impl Segment {
         *self.contents.write().unwrap_or_else(PoisonError::into_inner) = Contents::Sealed(index);
     }
 
-    /// Reads on in a segment that another process writes; shows each record that is new.
+    /// Reads on in a segment that another process is writing; passes the digest of each new record to `each`.
     pub fn catch_up(&self, mut each: impl FnMut(&Digest)) -> Result<()> {
         let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
         if let Contents::Growing { slots, read_to, own: false } = &mut *contents {
@@ -220,7 +223,7 @@ impl Segment {
         self.dead().offsets.contains(&offset)
     }
 
-    /// Reads notes of deletions that other processes made since the last time, as far as the disk gives them.
+    /// Reads new log entries of other processes' deletions, as far as the disk can read them.
     pub fn learn_deletions(&self) -> Result<()> {
         let mut dead = self.dead();
         let Dead { offsets, read_to, unread, .. } = &mut *dead;
@@ -234,10 +237,10 @@ impl Segment {
         Ok(())
     }
 
-    /// Reads notes like [`Segment::learn_deletions`], before something that is not deleted is taken for there.
+    /// Reads log entries like [`Segment::learn_deletions`], before a caller relies on a record not being deleted.
     ///
     /// # Errors
-    /// Corrupt while the disk does not give all of them.
+    /// `Corrupt` while the disk cannot read all of them.
     pub fn refresh_deletions(&self) -> Result<()> {
         self.learn_deletions()?;
         match self.dead().unread {
@@ -249,13 +252,12 @@ impl Segment {
         }
     }
 
-    /// Deletes the record at an offset; durable when it answers.
+    /// Deletes the record at an offset, durably.
     pub fn delete(&self, offset: u64, digest: Digest) -> Result<()> {
         self.delete_all(&[(offset, digest)])
     }
 
-    /// Deletes the records at these offsets; durable when it answers. A note that this process did not flush is
-    /// written once more.
+    /// Deletes the records at these offsets, durably. An entry that this process did not flush is written again.
     pub fn delete_all(&self, records: &[(u64, Digest)]) -> Result<()> {
         let (unflushed, named) = {
             let dead = self.dead();
@@ -265,7 +267,7 @@ impl Segment {
         if unflushed.is_empty() {
             return Ok(());
         }
-        // A write that fails may spoil what lies beside it.
+        // A failed write may damage adjacent entries.
         deletions::append(&self.deletions, &unflushed, !named).inspect_err(|_| self.doubt_deletions())?;
         let mut dead = self.dead();
         dead.named = true;
@@ -274,14 +276,14 @@ impl Segment {
         Ok(())
     }
 
-    /// Forgets which notes are durable.
+    /// Forgets which log entries are durable.
     pub fn doubt_deletions(&self) {
         let mut dead = self.dead();
         dead.flushed.clear();
         dead.named = false;
     }
 
-    /// Number of records that were deleted.
+    /// Number of deleted records.
     pub fn dead_count(&self) -> usize {
         self.dead().offsets.len()
     }
@@ -298,7 +300,7 @@ impl Segment {
         }
     }
 
-    /// A copy of all that lives in it.
+    /// Returns a copy of all live slots.
     pub fn slots_now(&self) -> Result<Vec<(Digest, Slot)>> {
         let mut all = Vec::new();
         self.each_live(|digest, slot| {
@@ -308,7 +310,7 @@ impl Segment {
         Ok(all)
     }
 
-    /// Bytes of all live records, headers and tables included, and their number and content.
+    /// Computes the totals of all live records: bytes including headers and tables, number, and content.
     pub fn live(&self) -> Result<Live> {
         let mut live = Live::default();
         self.each_live(|_, slot| {
@@ -329,7 +331,7 @@ impl Segment {
     }
 }
 
-/// Sums over the live records of a segment.
+/// Totals of the live records of a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Live {
     pub blobs: u64,

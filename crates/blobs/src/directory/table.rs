@@ -1,16 +1,16 @@
-//! Which segments may hold a digest: one word of memory per BLOB, without false negatives.
+//! A map from digests to the segments that may hold them: one word of memory per BLOB, without false negatives.
 
 use std::sync::{Mutex, PoisonError};
 
 use model::Digest;
 
 const SHARDS: usize = 64;
-/// The lower bits of a word say which segment, the upper ones are part of the digest.
+/// The lower bits of a word are the segment's number, the upper ones a part of the digest.
 const SEGMENT_BITS: u32 = 24;
 const EMPTY: u64 = u64::MAX;
 
-/// A hash table from parts of digests to the numbers of segments. Entries stay when a BLOB is deleted; a look-up then finds nothing in the
-/// segment.
+/// A hash table from parts of digests to segment numbers. Entries remain when a BLOB is deleted; a look-up then finds
+/// nothing in the segment.
 pub struct Table {
     shards: Vec<Mutex<Shard>>,
 }
@@ -26,12 +26,12 @@ impl Table {
         Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
     }
 
-    /// Notes that the segment with this number (below 2^24) holds the digest.
+    /// Records that the segment with this number (below 2^24) holds the digest.
     pub fn insert(&self, digest: &Digest, segment: u32) {
         self.shard(digest).insert(fingerprint(digest) << SEGMENT_BITS | u64::from(segment));
     }
 
-    /// Numbers of the segments that may hold the digest.
+    /// Returns the numbers of the segments that may hold the digest.
     pub fn candidates(&self, digest: &Digest) -> Vec<u32> {
         let wanted = fingerprint(digest);
         let shard = self.shard(digest);
@@ -44,7 +44,7 @@ impl Table {
     }
 
     fn shard(&self, digest: &Digest) -> std::sync::MutexGuard<'_, Shard> {
-        // A word is written in one piece, so that a panic elsewhere leaves nothing half-done.
+        // A poisoned lock is harmless: each word is written in one piece, so a panic leaves nothing half-done.
         self.shards[usize::from(digest.as_bytes()[8]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -68,7 +68,7 @@ impl Shard {
         }
     }
 
-    /// Positions to look at, until an empty one.
+    /// Returns the positions to probe; callers stop at an empty word.
     fn probe(&self, fingerprint: u64) -> impl Iterator<Item = usize> + use<> {
         let length = self.words.len();
         let start = if length == 0 { 0 } else { (fingerprint as usize) % length };
@@ -76,8 +76,8 @@ impl Shard {
     }
 }
 
-/// 40 bits of the digest, apart from those that choose the shard and sort the indexes. All ones with all ones as number would be
-/// the empty word; no segment has that number.
+/// Returns 40 bits of the digest, other than those that select the shard and sort the indexes. All ones, with all ones
+/// as the number, would be the empty word; no segment has that number.
 fn fingerprint(digest: &Digest) -> u64 {
     let mut bytes = [0; 8];
     bytes[..5].copy_from_slice(&digest.as_bytes()[9..14]);

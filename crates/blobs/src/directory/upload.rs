@@ -1,4 +1,4 @@
-//! A large BLOB on its way into a file of its own.
+//! The upload of a large BLOB into a file of its own.
 
 use std::fs::{self, File};
 use std::io::IoSlice;
@@ -22,27 +22,27 @@ use crate::blocking::{blocking, interrupted};
 use crate::coding::Encoder;
 use crate::provider::{Pending, Stored, Upload};
 
-/// Pieces are gathered to this many bytes before they are written; twice this is the memory of an upload. What ends before is
-/// stored in one go.
+/// Number of bytes that are gathered before a write; an upload takes twice this much memory. A shorter BLOB is stored
+/// in one write.
 const GROUP: usize = 1 << 20;
-/// The disk is asked to write in windows of this length. Asked for less, it does more and smaller writes.
+/// Length of the windows that the disk is asked to write. Shorter ones would cause more and smaller writes.
 const WINDOW: u64 = 8 << 20;
-/// It may lag behind by this many windows, so that the flush at the end is short.
+/// Number of windows by which the disk may lag behind, so that the final flush is short.
 const LAG: u64 = 4;
 
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
-/// An upload into a temporary file, which gets its name when it is complete and durable.
+/// An upload into a temporary file, which is moved to its final name when it is complete and durable.
 pub struct LargeUpload {
     target: Target,
     gathered: Vec<Bytes>,
     gathered_bytes: usize,
-    /// `None` while a task has it.
+    /// `None` while a task owns it.
     progress: Option<Progress>,
     task: Option<JoinHandle<Result<Progress>>>,
 }
 
-/// Where uploads go.
+/// The destination of uploads.
 #[derive(Clone)]
 struct Target {
     layout: Layout,
@@ -50,19 +50,19 @@ struct Target {
     coding: Arc<Coding>,
 }
 
-/// What was written so far.
+/// The state of the part written so far.
 struct Progress {
     temporary: Option<Arc<Temporary>>,
-    /// Bytes in the file.
+    /// Number of bytes in the file.
     written: u64,
     sums: ChunkSums,
-    /// Turns what comes into what is written, unless that is the same.
+    /// Encodes the incoming bytes; `None` when they are written unchanged.
     encoder: Option<Encoder>,
-    /// Bytes that the encoder took.
+    /// Number of bytes that the encoder has taken.
     taken: u64,
 }
 
-/// The file, removed with its handle unless it got its final name.
+/// The temporary file. Dropping it removes the file, unless it was moved to its final name.
 struct Temporary {
     path: PathBuf,
     file: File,
@@ -70,7 +70,8 @@ struct Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Renamed is the good end; whatever else fails, the next start removes the file.
+        // A completed upload has been renamed, so its file is not found here. After any other failure the next start
+        // removes the file.
         if let Err(error) = fs::remove_file(&self.path)
             && error.kind() != std::io::ErrorKind::NotFound
         {
@@ -84,7 +85,7 @@ impl Temporary {
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{}-{number}", Timestamp::now().micros(), std::process::id());
         let path = layout.incoming().join(name);
-        // Recovery takes a file without a lock for one without an owner.
+        // Recovery takes a file without a lock for one without an owner, so the store's lock excludes it here.
         let _guard = layout.lock(FlockOperation::LockShared)?;
         let open = File::options().read(true).write(true).create_new(true).open(&path);
         let file = open.map_err(|e| failed("create", &path, e))?;
@@ -94,7 +95,7 @@ impl Temporary {
 }
 
 impl LargeUpload {
-    /// Begins an upload; the file comes with the first bytes that are written.
+    /// Begins an upload. The file is created when the first bytes are written.
     pub fn begin(layout: Layout, cache: Arc<LargeCache>, coding: Arc<Coding>, announced: Option<u64>) -> Result<Self> {
         let encoder = coding.is_on().then(|| coding.encoder(announced.unwrap_or(0))).transpose()?;
         let progress = Some(Progress { temporary: None, written: 0, sums: ChunkSums::default(), encoder, taken: 0 });
@@ -102,13 +103,13 @@ impl LargeUpload {
         Ok(Self { target, gathered: Vec::new(), gathered_bytes: 0, progress, task: None })
     }
 
-    /// Stores a BLOB that is in memory as a whole.
+    /// Stores a BLOB that is entirely in memory.
     pub async fn store(mut self, digest: Digest, size: u64, pieces: Vec<Bytes>) -> Result<Stored> {
         self.gathered = pieces;
         Box::new(self).complete(digest, size).await
     }
 
-    /// Waits for the last group and hands the gathered one to the blocking pool.
+    /// Waits for the previous group and writes the gathered one on the blocking pool.
     async fn send(&mut self) -> Result<()> {
         let mut progress = self.settled().await?;
         let pieces = std::mem::take(&mut self.gathered);
@@ -140,7 +141,7 @@ impl LargeUpload {
     }
 }
 
-/// `Exhausted` when this many bytes certainly do not fit. Blocks.
+/// Fails with `Exhausted` when this many bytes certainly do not fit. Blocks.
 pub fn check_space(layout: &Layout, announced: u64) -> Result<()> {
     let free = free_bytes(layout.root())?;
     if announced <= free {
@@ -157,7 +158,7 @@ pub fn check_space(layout: &Layout, announced: u64) -> Result<()> {
 }
 
 impl Progress {
-    /// Writes pieces of the BLOB in their encoded form, in groups.
+    /// Encodes pieces of the BLOB and writes the result, in groups.
     fn encode(&mut self, layout: &Layout, pieces: &[Bytes]) -> Result<()> {
         let (mut frames, mut unwritten) = (Vec::new(), 0);
         for piece in pieces {
@@ -176,7 +177,8 @@ impl Progress {
         if frames.is_empty() { Ok(()) } else { self.append(layout, &frames) }
     }
 
-    /// Encodes the last pieces; answers what is still to be written and whether all of it is another form than the BLOB itself.
+    /// Encodes the last pieces. Returns the bytes still to be written, and whether the file holds an encoded form
+    /// instead of the BLOB itself.
     fn end(&mut self, target: &Target, pieces: &[Bytes], digest: &Digest, size: u64) -> Result<(Vec<Bytes>, bool)> {
         self.encode(&target.layout, pieces)?;
         let mut last = Vec::new();
@@ -189,7 +191,7 @@ impl Progress {
         Ok((last, true))
     }
 
-    /// Writes pieces to the end.
+    /// Appends pieces to the file.
     fn append(&mut self, layout: &Layout, pieces: &[Bytes]) -> Result<()> {
         let temporary = self.open(layout)?;
         let Temporary { path, file } = &*temporary;
@@ -215,7 +217,7 @@ impl Progress {
         }
     }
 
-    /// Writes the last pieces and makes the bytes durable, then the name.
+    /// Writes the last pieces, then makes first the bytes durable and then the name.
     fn complete(mut self, target: &Target, pieces: &[Bytes], digest: Digest, size: u64) -> Result<Stored> {
         let (last, encoded);
         let pieces = match self.encoder.is_some() {
@@ -242,7 +244,7 @@ impl Progress {
             false => Footer::plain(size, digest),
         };
         let footer = footer.encode(&table);
-        // In one call, so that the disk gets as few and as large writes as possible.
+        // In one call, so that the disk gets few and large writes.
         let mut parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
         parts.extend([IoSlice::new(&table), IoSlice::new(&footer)]);
         let written = write_parts(file, &parts, from).and_then(|()| file.sync_data());
@@ -263,14 +265,15 @@ impl Progress {
     }
 }
 
-/// Gives a complete file its name and answers whether there was one of that name. The same bytes take its place: that
-/// costs nothing more and mends a damaged copy.
+/// Moves a complete file to its final name and returns whether that name existed. An existing file is replaced by the
+/// same bytes: this costs nothing more and repairs a damaged copy.
 fn give_name(path: &Path, target: &Path) -> std::io::Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     match renameat_with(CWD, path, CWD, target, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(false),
         Err(rustix::io::Errno::EXIST) => fs::rename(path, target).map(|()| true),
-        // A file system without this: two uploads of the same bytes at the same time may both be called the first.
+        // The file system lacks this operation: two concurrent uploads of the same bytes may both be reported as the
+        // first.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
             let existed = target.try_exists()?;
             fs::rename(path, target).map(|()| existed)
@@ -293,13 +296,14 @@ impl Upload for LargeUpload {
     }
 }
 
-/// Starts writing each window that was filled between two positions and waits for the one that is far behind.
+/// Starts writing each window that was filled between two positions, and waits for the window that is [`LAG`] windows
+/// behind.
 fn write_behind(file: &File, from: u64, to: u64) {
     let wait = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     for window in from / WINDOW..to / WINDOW {
         let range = |window: u64| (window * WINDOW) as i64;
-        // Safety: no memory is passed. A failure is nobody's loss: the flush at the end reports what could not be written, because
-        // this call leaves the file's error state alone.
+        // Safety: no memory is passed. A failure is harmless: the final flush reports bytes that could not be written,
+        // because this call leaves the file's error state alone.
         unsafe {
             libc::sync_file_range(file.as_raw_fd(), range(window), WINDOW as i64, libc::SYNC_FILE_RANGE_WRITE);
             if let Some(behind) = window.checked_sub(LAG) {

@@ -1,4 +1,4 @@
-//! Re-reading everything and comparing digests.
+//! Verification: reads everything again and compares digests.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -20,12 +20,13 @@ use super::segment::Segment;
 use crate::BlobHasher;
 use crate::outcome::{Checked, Outcome, Reporter};
 
-/// Reports every record of every segment and every large file. Blocks.
+/// Verifies every record of every segment and every large file, and reports each of them. Blocks.
 pub fn verify(catalog: &Catalog, reporter: &Reporter) -> Result<()> {
     let mut seen = HashSet::new();
     loop {
         catalog.refresh()?;
-        // Once more for what appeared meanwhile: compaction may have moved a BLOB there that was not looked at yet.
+        // Repeated for segments that appeared meanwhile: compaction may have moved a BLOB there that was not verified
+        // yet.
         let fresh: Vec<_> = catalog.segments().into_iter().filter(|segment| seen.insert(segment.id)).collect();
         for segment in &fresh {
             match verify_segment(catalog, segment, reporter) {
@@ -46,13 +47,14 @@ pub fn verify(catalog: &Catalog, reporter: &Reporter) -> Result<()> {
     Ok(())
 }
 
-/// Looks for places in sealed segments that are neither a record nor as empty as they must be. Blocks.
+/// Returns regions of sealed segments that are neither a valid record nor the padding that belongs there. Blocks.
 pub fn look_over(catalog: &Catalog) -> Result<Vec<String>> {
     catalog.refresh()?;
     let mut places = Vec::new();
     for segment in catalog.segments().into_iter().filter(|segment| segment.sealed().is_some()) {
         match look_over_segment(&segment, &mut places) {
-            // Compacted away meanwhile; or its BLOBs say that it cannot be read.
+            // The segment was compacted away meanwhile; or it is unreadable, which the verification of its BLOBs
+            // reports.
             Err(error) if error.kind() == ErrorKind::Corrupt || is_gone(segment.path()) => {}
             done => done?,
         }
@@ -79,7 +81,7 @@ fn look_over_segment(segment: &Segment, places: &mut Vec<String>) -> Result<()> 
 
 fn verify_segment(catalog: &Catalog, segment: &Segment, reporter: &Reporter) -> Result<()> {
     let (path, coding) = (segment.path(), &catalog.coding);
-    // Where records should be. Those that are written from now on are left out.
+    // The expected locations of records. Records written from now on are not included.
     let mut expected: HashMap<u64, (Digest, Slot)> = HashMap::new();
     catalog.with_indexes(|| segment.slots_now())?.into_iter().for_each(|(digest, slot)| {
         expected.insert(slot.offset, (digest, slot));
@@ -123,7 +125,7 @@ fn verify_segment(catalog: &Catalog, segment: &Segment, reporter: &Reporter) -> 
     report_hidden(path, &expected, &seen, gaps, reporter)
 }
 
-/// Reports what the index knows and the walk did not come across, and damage that belongs to nothing known.
+/// Reports records that the index lists but the walk did not find, and damage that belongs to no known record.
 fn report_hidden(
     path: &Path,
     expected: &HashMap<u64, (Digest, Slot)>,
@@ -158,15 +160,15 @@ fn verify_large(path: &Path, name: &str, coding: &Coding, reporter: &Reporter) -
     };
     let mut found = look_at_large(path, &digest, coding)?;
     if matches!(found, Some((_, Outcome::Damaged { .. }))) {
-        // Another form of the BLOB may have taken the place of the one that was being read.
+        // Another form of the BLOB may have replaced the file while it was read.
         found = look_at_large(path, &digest, coding)?;
     }
-    // Nothing when it was deleted meanwhile.
+    // The BLOB was deleted meanwhile.
     let Some((size, outcome)) = found else { return Ok(()) };
     reporter.report_blocking(Checked { digest: Some(digest), size, outcome })
 }
 
-/// Size and state of the file of a BLOB; `None` when there is none.
+/// Returns size and state of a BLOB's file; `None` when it is absent.
 fn look_at_large(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option<(u64, Outcome)>> {
     let damaged = |what: &str| Outcome::Damaged { place: path.display().to_string(), what: what.to_owned() };
     let large = match LargeFile::open(path, digest, coding) {
@@ -199,7 +201,7 @@ fn look_at_large(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option
     Ok(Some((length, outcome)))
 }
 
-/// Whether what a record holds is the BLOB that it says.
+/// Returns whether the content of a record has the digest that its header states.
 fn record_has_digest(file: &File, path: &Path, header: &RecordHeader, coding: &Coding) -> Result<bool> {
     let (from, digest, length) = (header.offset + HEADER as u64, &header.digest, header.extent.length());
     if !header.extent.is_encoded() {
@@ -223,7 +225,7 @@ fn record_has_digest(file: &File, path: &Path, header: &RecordHeader, coding: &C
     }
 }
 
-/// Whether these bytes of a file have this digest.
+/// Returns whether these bytes of a file have this digest.
 fn has_digest(file: &File, path: &Path, from: u64, length: u64, digest: &Digest) -> Result<bool> {
     let io = |e: io::Error| unread("read", path, e);
     let mut hasher = BlobHasher::new();

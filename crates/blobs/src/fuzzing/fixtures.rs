@@ -1,25 +1,25 @@
-//! A key, a directory and ranges to read, for several fuzz targets.
+//! A key, a directory and ranges to read, shared by several fuzz targets.
 
 use std::path::PathBuf;
 
 use crate::coding::{Envelope, StoreKey};
 
-/// The key of what is encrypted.
+/// Returns the encryption key of all targets.
 pub(crate) fn key() -> StoreKey {
     StoreKey::from_bytes([7; 32])
 }
 
-/// A directory for files of this process.
+/// Creates a scratch directory for this process.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("strongroom-fuzz-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&path).expect("a scratch directory");
     path
 }
 
-/// Bytes of a BLOB that are looked at.
+/// Limit on the bytes of a BLOB that are read.
 const MOST_CONTENT: u64 = 1 << 20;
 
-/// The ranges by which a BLOB is read, a frame or more at a time.
+/// Returns the ranges in which a BLOB is read.
 pub(crate) fn pieces(envelope: &Envelope) -> impl Iterator<Item = std::ops::Range<u64>> {
     let (step, end) = (envelope.chunk.min(100_000), envelope.content.min(MOST_CONTENT));
     (0..end).step_by(step as usize).take(8).map(move |at| at..(at + step).min(end))

@@ -1,7 +1,9 @@
-//! What fuzz targets call: each function takes the bytes of one input and asserts what must hold for any.
+//! Entry points of the fuzz targets. Each function takes the bytes of one input and asserts properties that must hold
+//! for every input.
 //!
-//! What is stored has checksums, which hardly any changed input fits. So the first byte of an input says which of them
-//! are put right before it is read. Exists only when built with `--cfg fuzzing`; `fuzz/run` says how to run it.
+//! Stored data has checksums, which hardly any mutated input matches. So the first byte of an input selects the
+//! checksums that are corrected before reading. This module exists only when built with `--cfg fuzzing`; `fuzz/run`
+//! shows how to run the targets.
 
 pub(crate) mod fixtures;
 
@@ -12,9 +14,9 @@ pub use crate::coding::fuzzing::envelope;
 pub use crate::directory::fuzzing::{cache, deletions, index, large, segment};
 pub use crate::object::fuzzing::object_names;
 
-/// Markers of stores.
+/// Treats the input as the owner marker of a store.
 pub fn store_mark(input: &[u8]) {
-    // Ends of lines become those of Unix.
+    // Rewriting a marker converts line endings to LF, so inputs with CR are left out.
     let Some(text) = std::str::from_utf8(input).ok().filter(|text| !text.contains('\r')) else { return };
     let owner = Owner::new("farm").expect("a plain word");
     let _ = mark::check(text, "marker", "store", &owner, mark::FORMAT_ENCODED);

@@ -1,4 +1,5 @@
-//! The requests that the provider makes, with errors of ours. Knows keys as text, not what is stored under them.
+//! The requests that the provider makes, with their errors converted. This module treats keys as text and does not know
+//! what is stored under them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,11 +27,11 @@ pub struct Bucket {
     objects: Arc<dyn ObjectStore>,
     parts: Arc<dyn MultipartStore>,
     lists: Arc<dyn PaginatedListStore>,
-    /// What messages call it.
+    /// The name of the bucket in messages.
     label: Arc<str>,
 }
 
-/// What a listing or an answer tells of an object.
+/// Metadata of an object, from a listing or a response.
 #[derive(Clone, Debug)]
 pub struct Listed {
     pub key: String,
@@ -38,7 +39,7 @@ pub struct Listed {
     pub modified: Timestamp,
 }
 
-/// A part of a listing, and how to get the next one.
+/// A page of a listing, and the token for the next one.
 pub struct Listing {
     pub objects: Vec<Listed>,
     pub next: Option<String>,
@@ -75,12 +76,13 @@ impl Bucket {
         Ok(Self { objects, parts, lists, label: label.into() })
     }
 
-    /// What messages call it.
+    /// The name of the bucket in messages.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// The whole object, if it has at most `limit` bytes; `None` when the service says that it is not there.
+    /// Reads a whole object; `None` when the service reports that it is absent. Fails with `Corrupt` when it has more
+    /// than `limit` bytes.
     pub async fn get(&self, key: &str, limit: u64) -> Result<Option<Bytes>> {
         let what = || format!("read {key}");
         let found = match self.objects.get_opts(&path(key)?, GetOptions::default()).await {
@@ -102,7 +104,8 @@ impl Bucket {
         Ok(Some(bytes))
     }
 
-    /// Exactly these bytes of an object; `None` when the service says that it is not there. `Corrupt` when it is shorter.
+    /// Reads exactly this range of an object; `None` when the service reports that it is absent. Fails with `Corrupt`
+    /// when the object is shorter.
     pub async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Option<Bytes>> {
         let want = range.end - range.start;
         if want == 0 {
@@ -124,7 +127,7 @@ impl Bucket {
         }
     }
 
-    /// What is known of an object; `None` when the service says that it is not there.
+    /// Reads the metadata of an object; `None` when the service reports that it is absent.
     pub async fn head(&self, key: &str) -> Result<Option<Listed>> {
         match self.objects.get_opts(&path(key)?, GetOptions { head: true, ..Default::default() }).await {
             Ok(found) => Ok(Some(listed(found.meta))),
@@ -133,7 +136,7 @@ impl Bucket {
         }
     }
 
-    /// Stores an object where there is none; `false` when there is one.
+    /// Creates an object. Returns `false` when one already exists.
     pub async fn create(&self, key: &str, pieces: &[Bytes]) -> Result<bool> {
         let mut again = true;
         loop {
@@ -143,7 +146,8 @@ impl Bucket {
                 Err(error) if is_taken(&error) => return Ok(false),
                 Err(error) => error,
             };
-            // A service may refuse before it has read all bytes and close the connection, so that its answer is lost.
+            // A service may refuse the request before it has read all bytes and close the connection, so that its
+            // response is lost.
             if is_broken_connection(&error) {
                 match self.head(key).await? {
                     Some(_) => return Ok(false),
@@ -158,13 +162,13 @@ impl Bucket {
         }
     }
 
-    /// Stores an object, in place of one that may be there.
+    /// Stores an object; an existing one is replaced.
     pub async fn replace(&self, key: &str, pieces: &[Bytes]) -> Result<()> {
         let done = self.objects.put_opts(&path(key)?, payload(pieces), PutOptions::default()).await;
         done.map(drop).map_err(|error| failed(&format!("store {key}"), &self.label, error))
     }
 
-    /// Removes an object; none is fine.
+    /// Removes an object. An absent one is no error.
     pub async fn delete(&self, key: &str) -> Result<()> {
         let mut done = self.objects.delete_stream(stream::iter([Ok(path(key)?)]).boxed());
         match done.next().await {
@@ -173,7 +177,8 @@ impl Bucket {
         }
     }
 
-    /// Objects whose keys begin with `prefix` and lie behind `after`, in the order of keys; about `limit` of them.
+    /// Lists about `limit` objects whose keys begin with `prefix` and sort after `after`, in key order. Fails when the
+    /// service does not keep that order.
     pub async fn list(&self, prefix: &str, after: Option<&str>, limit: usize, next: Option<String>) -> Result<Listing> {
         let options = PaginatedListOptions {
             offset: after.map(str::to_owned),
@@ -198,32 +203,32 @@ impl Bucket {
         Ok(Listing { objects, next: found.page_token })
     }
 
-    /// Begins an object in parts.
+    /// Begins a multipart upload and returns its identifier.
     pub async fn begin(&self, key: &str) -> Result<String> {
         let begun = self.parts.create_multipart(&path(key)?).await;
         begun.map_err(|error| failed(&format!("begin the upload of {key}"), &self.label, error))
     }
 
-    /// Stores a part; the first one has number 0.
+    /// Uploads a part; the first one has number 0.
     pub async fn part(&self, key: &str, upload: &String, number: usize, pieces: &[Bytes]) -> Result<PartId> {
         let done = self.parts.put_part(&path(key)?, upload, number, payload(pieces)).await;
         done.map_err(|error| failed(&format!("store part {number} of {key}"), &self.label, error))
     }
 
-    /// Puts the parts together.
+    /// Completes a multipart upload: assembles its parts.
     pub async fn complete(&self, key: &str, upload: &String, parts: Vec<PartId>) -> Result<()> {
         let done = self.parts.complete_multipart(&path(key)?, upload, parts).await;
         done.map(drop).map_err(|error| failed(&format!("complete {key}"), &self.label, error))
     }
 
-    /// Throws the parts away.
+    /// Aborts a multipart upload: discards its parts.
     pub async fn abort(&self, key: &str, upload: &String) -> Result<()> {
         let done = self.parts.abort_multipart(&path(key)?, upload).await;
         done.map_err(|error| failed(&format!("give up {key}"), &self.label, error))
     }
 }
 
-/// Whether a range lies beyond the end of its object.
+/// Returns whether the error means that a range lies beyond the end of its object.
 fn is_short(error: &object_store::Error) -> bool {
     let text = error.to_string();
     text.contains("InvalidRange") || text.contains("416 Range Not Satisfiable") || text.contains("Requested ")
@@ -279,7 +284,7 @@ fn s3(options: &ObjectOptions, secrets: &ObjectSecrets, connector: Connector) ->
     Ok(match &options.server_side_encryption {
         None => builder,
         Some(ServerSideEncryption::Aes256) => {
-            // The key of this setting has a name, but no public path.
+            // The key of this setting can be parsed from its name, but has no public path.
             let key: AmazonS3ConfigKey = "aws_server_side_encryption".parse()?;
             builder.with_config(key, "AES256")
         }

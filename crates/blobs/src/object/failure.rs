@@ -1,11 +1,12 @@
-//! What the service's errors mean. Only a definite "no such object" is absence; it is confirmed by whoever saw it.
+//! Classification of the service's errors. Only a definite "no such object" is absence, and the caller that receives it
+//! confirms it.
 
 use model::Code;
 use model::{Error, ErrorKind};
 use object_store::Error as Cause;
 
-/// The error for a request that failed. A 404 is `Unavailable` here: callers that can confirm the absence of an object ask
-/// [`is_absent`] first.
+/// Converts the error of a failed request. A 404 becomes `Unavailable` here: callers that can confirm the absence of an
+/// object check [`is_absent`] first.
 pub fn failed(what: &str, store: &str, cause: Cause) -> Error {
     let text = with_sources(&cause);
     let code = code_in(&text);
@@ -44,7 +45,7 @@ pub fn failed(what: &str, store: &str, cause: Cause) -> Error {
     Error::new(kind, message).with_code(stable).with_source(cause)
 }
 
-/// The error with everything that led to it; what a TLS library has to say comes last.
+/// Formats an error with its chain of sources. A TLS library's explanation is at the end of that chain.
 fn with_sources(cause: &Cause) -> String {
     let mut text = cause.to_string();
     let mut source = std::error::Error::source(cause);
@@ -56,23 +57,24 @@ fn with_sources(cause: &Cause) -> String {
     text
 }
 
-/// Whether the service said that there is no such object, which a missing bucket or a broken gateway may say as well.
+/// Returns whether the service reported that there is no such object. A missing bucket or a broken gateway may report
+/// the same.
 pub fn is_absent(cause: &Cause) -> bool {
     matches!(cause, Cause::NotFound { .. })
         && !matches!(code_in(&cause.to_string()), Some("NoSuchBucket" | "ContainerNotFound"))
 }
 
-/// Whether a conditional PUT found its object in place, or another one on its way to it.
+/// Returns whether a conditional PUT found an existing object, or another PUT to the same key in progress.
 pub fn is_taken(cause: &Cause) -> bool {
     matches!(cause, Cause::AlreadyExists { .. } | Cause::Precondition { .. })
 }
 
-/// Whether no answer came, so that it is not known what the service did.
+/// Returns whether no response arrived, so that the outcome of the request is unknown.
 pub fn is_broken_connection(cause: &Cause) -> bool {
     cause.to_string().contains("HTTP error: ")
 }
 
-/// The service's own name for the error, from the XML of its answer.
+/// Returns the service's own code for the error, from the XML of its response.
 fn code_in(text: &str) -> Option<&str> {
     let rest = &text[text.find("<Code>")? + 6..];
     let code = &rest[..rest.find("</Code>")?];

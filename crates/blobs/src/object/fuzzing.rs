@@ -1,10 +1,10 @@
-//! What fuzz targets call of object stores.
+//! Entry points of the fuzz targets for object stores.
 
 use model::Timestamp;
 
 use super::names::{Names, stored_at};
 
-/// Keys of objects, as a service lists them.
+/// Treats the input as the key of an object in a listing.
 pub fn object_names(input: &[u8]) {
     let Ok(key) = std::str::from_utf8(input) else { return };
     for prefix in ["", "a/b"] {

@@ -1,5 +1,5 @@
-//! Whether the place is the farm's store: asked when it is first used, so that a service that gives no answer holds up only those who
-//! need it.
+//! The check that a location holds the farm's store. It runs on first use, so that an unresponsive service delays only
+//! the callers that need it.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ use crate::mark::{self, Owner};
 use super::bucket::Bucket;
 use super::names::Names;
 
-/// The marker has some hundred bytes.
+/// Limit on the length of the marker, which has some hundred bytes.
 const MARKER_LIMIT: u64 = 64 << 10;
-/// How long a service may take to show the marker.
+/// Timeout for reading the marker.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// For so long what went wrong is answered without asking again.
+/// Minimum delay between a failed check and the next one.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Stands before every use of a store.
+/// The check that precedes every use of a store.
 pub struct Gate {
     owner: Owner,
-    /// Whether an empty place becomes a store.
+    /// Lets an empty location become a store.
     create: bool,
     asked: Asked,
 }
@@ -33,10 +33,11 @@ impl Gate {
         Self { owner: owner.clone(), create, asked: Asked::new(None, PAUSE) }
     }
 
-    /// Makes sure, once, that the place is a store of this farm.
+    /// Makes sure, once, that the location is a store of this farm.
     ///
-    /// Errors: `Conflict` when it belongs to another farm or holds something else; `Unavailable` when it does not answer within ten
-    /// seconds, and with code `store_absent` when it holds nothing and is not to become a store.
+    /// # Errors
+    /// `Conflict` when it belongs to another farm or holds something else; `Unavailable` when it does not answer within
+    /// ten seconds, and with code `store_absent` when it is empty and must not become a store.
     pub async fn ready(&self, bucket: &Bucket, names: &Names) -> Result<()> {
         self.asked.settle(|| self.claim_in_time(bucket, names)).await
     }
@@ -80,7 +81,7 @@ impl Gate {
         self.check_mark(bucket, names, &found).map(drop)
     }
 
-    /// The text of the marker, where it is this farm's.
+    /// Returns the text of the marker, if it belongs to this farm.
     fn check_mark(&self, bucket: &Bucket, names: &Names, found: &Bytes) -> Result<String> {
         let text = String::from_utf8_lossy(found).into_owned();
         mark::check(&text, &names.marker(), bucket.label(), &self.owner, mark::FORMAT)?;
@@ -95,7 +96,7 @@ impl Gate {
         }
     }
 
-    /// Writes another holder into the marker; answers with the one before.
+    /// Writes another holder into the marker and returns the previous one.
     pub async fn set_holder(&self, bucket: &Bucket, names: &Names, holder: Option<String>) -> Result<Option<String>> {
         let text = self.mark(bucket, names).await?;
         let before = mark::holder(&text);

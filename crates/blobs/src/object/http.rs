@@ -1,6 +1,6 @@
-//! The HTTP client below the object-storage library: TLS with ring, bounds of time and of memory on every message.
+//! The HTTP client below the object-storage library: TLS with ring, and limits of time and memory for every message.
 //!
-//! Knows nothing of objects; what is repeated when is the library's business.
+//! This module does not know objects. The library decides about retries.
 
 use std::error::Error as StdError;
 use std::pin::Pin;
@@ -26,12 +26,12 @@ use tokio::time::{Instant, Sleep};
 use super::options::Patience;
 use super::silence::{Movement, Silence, Watched};
 
-/// An answer that tells of an error, or a listing, may have this many bytes.
+/// Limit on the bytes of an error response or a listing.
 const TEXT_LIMIT: u64 = 8 << 20;
-/// A list of parts names this many bytes of them, about four, for each second that assembling them may take.
+/// Number of bytes in a list of parts, about four of them, for which assembling may take one more second.
 const LISTED_PARTS: u64 = 512;
 
-/// Makes the clients of one store.
+/// Creates the HTTP clients of one store.
 #[derive(Clone, Debug)]
 pub struct Connector {
     tls: Arc<rustls::ClientConfig>,
@@ -40,7 +40,8 @@ pub struct Connector {
 }
 
 impl Connector {
-    /// Trusts the system's certificate authorities (or, where it has none, Mozilla's) and those in `more`, PEM.
+    /// Creates a connector that trusts the system's certificate authorities (or, where there are none, Mozilla's) and
+    /// those in `more` (PEM).
     pub fn new(more: Option<&str>, patience: Patience) -> Result<Self> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut roots = rustls::RootCertStore::empty();
@@ -96,10 +97,10 @@ struct Service {
 }
 
 impl Service {
-    /// Waits for the beginning of an answer.
+    /// Sends a request and waits for the beginning of the response.
     async fn answer(&self, request: HttpRequest) -> Result<hyper::Response<Incoming>, HttpError> {
         let bytes = request.body().content_length() as u64;
-        // A service assembles the parts of an upload before it answers.
+        // The service assembles the parts of an upload before it responds.
         let parts = if completes_upload(&request) { Duration::from_secs(bytes / LISTED_PARTS) } else { Duration::ZERO };
         let still = self.silence.bound(self.patience.transfer(0)) + parts;
         let deadline = Instant::now() + self.patience.transfer(bytes) + parts;
@@ -118,7 +119,8 @@ impl Service {
         };
         let silent = is_silence(&failure);
         self.silence.set(silent);
-        // Silent twice running: nobody is made to wait for a third time.
+        // After two silent requests in a row, the error is one that is not retried, so that the caller does not wait a
+        // third time.
         if silent && doubted { Err(HttpError::new(HttpErrorKind::Unknown, failure)) } else { Err(failure) }
     }
 }
@@ -141,7 +143,8 @@ impl HttpService for Service {
             if let Some(element) = listing.filter(|_| head.status.is_success()) {
                 let bytes = body.bytes().await?;
                 let text = String::from_utf8_lossy(&bytes);
-                // An error, or somebody else's page, under a status of 200 would be read as a listing of nothing.
+                // An error, or the page of another server such as a login page, under a status of 200 would be read as
+                // an empty listing.
                 if !text.contains(&format!("<{element}")) || !text.trim_end().ends_with(&format!("</{element}>")) {
                     return Err(HttpError::new(HttpErrorKind::Decode, Told("the answer is no listing")));
                 }
@@ -152,7 +155,7 @@ impl HttpService for Service {
     }
 }
 
-/// Whether nothing came, not even a refusal.
+/// Returns whether there was no response at all, not even a refusal.
 fn is_silence(failure: &HttpError) -> bool {
     let mut cause: Option<&(dyn StdError + 'static)> = Some(failure);
     let mut timed_out = failure.kind() == HttpErrorKind::Timeout;
@@ -163,12 +166,12 @@ fn is_silence(failure: &HttpError) -> bool {
     timed_out
 }
 
-/// Whether this makes one object of the parts of an upload.
+/// Returns whether the request assembles the parts of an upload into one object.
 fn completes_upload(request: &HttpRequest) -> bool {
     request.method() == hyper::Method::POST && request.uri().query().is_some_and(|query| query.contains("uploadId="))
 }
 
-/// The element that a complete answer to a listing consists of; `None` for any other request.
+/// Returns the XML element that encloses a complete listing; `None` for any other request.
 fn listing_in(query: &str) -> Option<&'static str> {
     let mut pairs = query.split('&');
     pairs.find_map(|pair| match pair {
@@ -178,12 +181,12 @@ fn listing_in(query: &str) -> Option<&'static str> {
     })
 }
 
-/// A body that must keep coming, be complete in time, and in bounds.
+/// A response body that must keep moving, end before the deadline, and stay below its length limit.
 struct Guarded {
     body: Incoming,
     deadline: Instant,
     still: Duration,
-    /// When some of it last came.
+    /// Time at which the last frame arrived.
     last: Instant,
     timer: Pin<Box<Sleep>>,
     silence: Silence,
@@ -245,7 +248,7 @@ fn too_slow() -> HttpError {
     HttpError::new(HttpErrorKind::Timeout, Told("no complete answer in time"))
 }
 
-/// Sorts an error of the connection by what may be repeated.
+/// Classifies a transport error by whether the request may be retried.
 fn transport(connecting: bool, error: impl StdError + Send + Sync + 'static) -> HttpError {
     use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, TimedOut, UnexpectedEof};
     let mut kind = if connecting { HttpErrorKind::Connect } else { HttpErrorKind::Unknown };

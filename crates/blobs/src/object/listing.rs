@@ -1,4 +1,4 @@
-//! What a listing of the bucket tells: enumeration, sums, and what to verify.
+//! Operations on listings of the bucket: enumeration, totals and verification.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use super::store::Store;
 use crate::outcome::{Checked, Outcome, Reporter};
 use crate::provider::{Entry, Page, Source, Usage, reread};
 
-/// BLOBs that are verified at once.
+/// Number of BLOBs verified concurrently.
 const VERIFIED_AT_ONCE: usize = 4;
 
-/// Walks through the objects whose keys begin with a prefix.
+/// A paged walk over the objects whose keys begin with a prefix.
 pub struct Walk<'a> {
     bucket: &'a Bucket,
     prefix: String,
@@ -30,7 +30,7 @@ impl<'a> Walk<'a> {
         Self { bucket, prefix, after, next: None, done: false }
     }
 
-    /// Some more objects, asking for about `limit`; `None` at the end.
+    /// Returns about `limit` more objects; `None` at the end.
     pub async fn some(&mut self, limit: usize) -> Result<Option<Vec<Listed>>> {
         if self.done {
             return Ok(None);
@@ -45,12 +45,12 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A page of all BLOBs.
+/// Returns a page of all BLOBs.
 pub async fn page(store: &Store, after: Option<Digest>, limit: usize) -> Result<Page> {
     let after = after.map(|digest| store.names.behind(&digest));
     let mut walk = Walk::new(&store.bucket, store.names.blobs(), after);
     let mut page = Page::default();
-    // One more than wanted tells whether there is a next page.
+    // Requests one more than wanted, which shows whether there is a next page.
     while let Some(objects) = walk.some(limit.saturating_add(1)).await? {
         for object in objects {
             let Some((digest, size)) = store.names.parse_blob(&object.key) else { continue };
@@ -67,7 +67,7 @@ pub async fn page(store: &Store, after: Option<Digest>, limit: usize) -> Result<
     Ok(page)
 }
 
-/// Sums of everything.
+/// Computes the totals of all objects.
 pub async fn usage(store: &Store) -> Result<Usage> {
     let mut usage = Usage::default();
     let mut walk = Walk::new(&store.bucket, store.names.root().to_owned(), None);
@@ -86,7 +86,7 @@ pub async fn usage(store: &Store) -> Result<Usage> {
     Ok(usage)
 }
 
-/// Reads every BLOB, and reports what is under no name of this store.
+/// Verifies every BLOB, and reports objects among them whose names are not those of BLOBs.
 pub async fn verify(store: &Arc<Store>, reporter: &Reporter) -> Result<()> {
     let mut walk = Walk::new(&store.bucket, store.names.blobs(), None);
     while let Some(objects) = walk.some(1000).await? {
@@ -102,7 +102,7 @@ async fn check(store: &Arc<Store>, object: Listed) -> Result<Checked> {
         return Ok(Checked { digest: None, size: 0, outcome: Outcome::Damaged { place: object.key, what } });
     };
     let opened = match store.open(digest, size).await {
-        // It was verified when it was opened.
+        // Opening has already verified it.
         Ok(Opened::Whole(_)) => return Ok(Checked { digest: Some(digest), size, outcome: Outcome::Intact }),
         Ok(Opened::Large(envelope)) => Ok(Box::new(LargeSource::new(store.clone(), envelope)) as Box<dyn Source>),
         Err(error) => Err(error),

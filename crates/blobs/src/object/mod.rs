@@ -1,4 +1,4 @@
-//! The provider for object stores: S3 and what speaks like it, Azure, Google.
+//! The provider for object stores: S3 and compatible services, Azure, Google.
 //!
 //! ```text
 //! <prefix>/store.toml             the marker: format and owner
@@ -6,10 +6,11 @@
 //! <prefix>/data/<id>              the bytes of a large BLOB, then its envelope once more
 //! <prefix>/clock                  written to learn the service's time
 //! ```
-//! `docs/formats/object-store.md` says it byte by byte. A BLOB has one key, whatever form it is stored in, so that a conditional PUT decides
-//! who was first, a GET of that key says definitely whether it is there, and a listing is an enumeration.
+//! `docs/formats/object-store.md` specifies every byte. A BLOB has one key, whatever its stored form. So a conditional
+//! PUT decides which upload was first, a GET of that key shows definitely whether the BLOB exists, and a listing is an
+//! enumeration.
 //!
-//! Knows nothing of who refers to a BLOB.
+//! This module does not know what refers to a BLOB.
 
 mod bucket;
 mod failure;

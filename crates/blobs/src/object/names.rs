@@ -1,23 +1,23 @@
-//! Keys of objects. Pure: knows no requests.
+//! Keys of objects. Pure: performs no I/O.
 
 use model::{Digest, Timestamp};
 
 use crate::coding::{DataId, hex};
 use crate::mark::STORE_MARK;
 
-/// Names of all objects of a store below its prefix.
+/// The keys of all objects of a store, below its prefix.
 #[derive(Clone, Debug)]
 pub struct Names {
     prefix: String,
 }
 
 impl Names {
-    /// `prefix` without a `/` at its end.
+    /// Creates the names below `prefix`, which has no trailing `/`.
     pub fn new(prefix: &str) -> Self {
         Self { prefix: if prefix.is_empty() { String::new() } else { format!("{prefix}/") } }
     }
 
-    /// What all keys begin with.
+    /// Common prefix of all keys.
     pub fn root(&self) -> &str {
         &self.prefix
     }
@@ -26,27 +26,27 @@ impl Names {
         format!("{}{STORE_MARK}", self.prefix)
     }
 
-    /// What the keys of all BLOBs begin with.
+    /// Common prefix of the keys of all BLOBs.
     pub fn blobs(&self) -> String {
         format!("{}blobs/", self.prefix)
     }
 
-    /// The one object of a BLOB: its bytes, or what leads to them.
+    /// Key of a BLOB's one object, which holds its bytes or leads to them.
     pub fn blob(&self, digest: &Digest, size: u64) -> String {
         format!("{}blobs/{digest}.{size}", self.prefix)
     }
 
-    /// What the keys of a BLOB begin with, whatever its size.
+    /// Common prefix of a BLOB's keys, for any size.
     pub fn of_digest(&self, digest: &Digest) -> String {
         format!("{}blobs/{digest}.", self.prefix)
     }
 
-    /// Sorts behind all keys of this BLOB and before those of the next one.
+    /// A string that sorts after all keys of this BLOB and before those of the next one.
     pub fn behind(&self, digest: &Digest) -> String {
         format!("{}blobs/{digest}.~", self.prefix)
     }
 
-    /// What the keys of all data objects begin with.
+    /// Common prefix of the keys of all data objects.
     pub fn all_data(&self) -> String {
         format!("{}data/", self.prefix)
     }
@@ -55,20 +55,20 @@ impl Names {
         format!("{}data/{}", self.prefix, hex(id))
     }
 
-    /// An object whose only use is to ask the service for the time.
+    /// Key of an object that is written only to learn the service's time.
     pub fn clock(&self) -> String {
         format!("{}clock", self.prefix)
     }
 
-    /// Digest and size of a BLOB from its key; `None` for any other key.
+    /// Parses digest and size of a BLOB from its key; `None` for any other key.
     pub fn parse_blob(&self, key: &str) -> Option<(Digest, u64)> {
         let (digest, size) = key.strip_prefix(&self.blobs())?.split_once('.')?;
         let (digest, size) = (digest.parse().ok()?, size.parse().ok()?);
-        // There is one way to write each name.
+        // Only the canonical spelling of a name is accepted.
         (self.blob(&digest, size) == key).then_some((digest, size))
     }
 
-    /// The identifier of a data object from its key.
+    /// Parses the identifier of a data object from its key.
     pub fn parse_data(&self, key: &str) -> Option<DataId> {
         let text = key.strip_prefix(&self.all_data())?;
         let digits = text.len() == 2 * size_of::<DataId>()
@@ -78,8 +78,8 @@ impl Names {
     }
 }
 
-/// When an object was stored, seen from here: services tell it in whole seconds or milliseconds, rounded down, which would make a BLOB
-/// look older than it is.
+/// Returns the latest time at which an object may have been stored. Services report whole seconds or milliseconds,
+/// rounded down, which would make a BLOB look older than it is.
 pub fn stored_at(told: Timestamp) -> Timestamp {
     let told = told.micros();
     let unit = [1_000_000, 1000, 1].into_iter().find(|unit| told % unit == 0).unwrap_or(1);

@@ -1,4 +1,5 @@
-//! Small objects beside stores, by name: for whoever keeps notes on a bucket that are no BLOBs. Each is there as a whole or not at all.
+//! Small named objects beside the stores of a bucket, for notes that are not BLOBs. Each object exists as a whole or
+//! not at all.
 
 use bytes::Bytes;
 use model::Result;
@@ -14,34 +15,34 @@ pub struct ObjectNotes {
 }
 
 impl ObjectNotes {
-    /// Those below the prefix of `options`. Nothing is asked of the service yet.
+    /// Opens the objects below the prefix of `options`. No request is sent yet.
     pub fn open(options: &ObjectOptions, secrets: &ObjectSecrets) -> Result<Self> {
         let prefix = options.prefix.trim_matches('/');
         let root = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
         Ok(Self { bucket: Bucket::new(options, secrets)?, root })
     }
 
-    /// The content of an object; none when there is definitely none. Corrupt when it is longer than `limit` bytes.
+    /// Reads an object; `None` when it is definitely absent. Fails with `Corrupt` when it is longer than `limit` bytes.
     pub async fn read(&self, name: &str, limit: u64) -> Result<Option<Bytes>> {
         self.bucket.get(&self.key(name), limit).await
     }
 
-    /// Stores an object that is not there yet; false when it is.
+    /// Creates an object. Returns `false` when it already exists.
     pub async fn create(&self, name: &str, content: Bytes) -> Result<bool> {
         self.bucket.create(&self.key(name), &[content]).await
     }
 
-    /// Stores an object, in place of one that may be there.
+    /// Stores an object; an existing one is replaced.
     pub async fn write(&self, name: &str, content: Bytes) -> Result<()> {
         self.bucket.replace(&self.key(name), &[content]).await
     }
 
-    /// Removes an object; none is fine.
+    /// Removes an object. An absent one is no error.
     pub async fn remove(&self, name: &str) -> Result<()> {
         self.bucket.delete(&self.key(name)).await
     }
 
-    /// The names that begin with `start`, in order.
+    /// Returns the names that begin with `start`, in order.
     pub async fn list(&self, start: &str) -> Result<Vec<String>> {
         let (prefix, mut next, mut names) = (self.key(start), None, Vec::new());
         loop {
@@ -54,7 +55,7 @@ impl ObjectNotes {
         }
     }
 
-    /// The first few names of all that are there, in order.
+    /// Returns the first `count` names, in order.
     pub async fn first(&self, count: usize) -> Result<Vec<String>> {
         let found = self.bucket.list(&self.root, None, count, None).await?.objects;
         Ok(found.iter().filter_map(|found| found.key.strip_prefix(&self.root)).map(str::to_owned).collect())

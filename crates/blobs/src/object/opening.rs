@@ -1,4 +1,4 @@
-//! Finding a BLOB: one request when it is there; absence is confirmed by a second one.
+//! Finding a BLOB: one request if it exists; a second one confirms its absence.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use super::store::{INLINE, Store};
 use crate::blocking::blocking;
 use crate::coding::{Envelope, is_enveloped, longest_object};
 
-/// From this length on, digests are computed on the blocking pool.
+/// Length from which on digests are computed on the blocking pool.
 const LONG: u64 = 256 << 10;
 
-/// A BLOB that is there.
+/// An existing BLOB.
 pub enum Opened {
-    /// All of it, verified.
+    /// The whole content, verified.
     Whole(Bytes),
-    /// Its envelope, verified; the bytes lie in the data object.
+    /// The verified envelope; the bytes are in the data object.
     Large(Arc<Envelope>),
 }
 
 impl Store {
-    /// Gets and verifies the object under a BLOB's key.
+    /// Reads and verifies the object under a BLOB's key.
     pub async fn open(self: &Arc<Self>, digest: Digest, size: u64) -> Result<Opened> {
         match self.open_once(digest, size).await {
-            // Damaged on its way, maybe.
+            // The bytes may have been damaged in transit.
             Err(error) if error.kind() == ErrorKind::Corrupt => self.open_once(digest, size).await,
             opened => opened,
         }
@@ -36,7 +36,7 @@ impl Store {
         let mut found = self.bucket.get(&key, limit).await?;
         if found.is_none() {
             self.confirm_absence(&digest, size, &key).await?;
-            // Listed after all: stored since the first request.
+            // The listing contains the BLOB: it was stored after the first request.
             found = self.bucket.get(&key, limit).await?;
         }
         let Some(bytes) = found else {
@@ -66,8 +66,9 @@ impl Store {
         Ok(Opened::Whole(content))
     }
 
-    /// `NotFound` when a listing agrees that the BLOB is not there, `Corrupt` when it is there with another size. Success means that
-    /// the listing has it: "not found" may also come from a gateway that has lost its way.
+    /// Checks the absence of a BLOB with a listing. Fails with `NotFound` when the listing confirms it, and with
+    /// `Corrupt` when the BLOB exists with another size. Succeeds when the listing contains the BLOB: a "not found" may
+    /// also come from a gateway that is misrouted.
     async fn confirm_absence(&self, digest: &Digest, size: u64, key: &str) -> Result<()> {
         let listed = self.bucket.list(&self.names.of_digest(digest), None, 2, None).await?.objects;
         if listed.iter().any(|object| object.key == key) {

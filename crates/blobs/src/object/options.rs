@@ -1,4 +1,5 @@
-//! How an object store is reached and what is done with BLOBs on the way: settings to keep, and secrets to keep apart.
+//! The options of an object store: settings for the connection and for storing BLOBs, and the secrets, which are kept
+//! apart.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::coding::StoreKey;
 
-/// The interface that an object store speaks.
+/// The protocol of an object store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ObjectKind {
-    /// Amazon S3 and everything that speaks like it. Must know `If-None-Match: *` on PUT and list in the order of keys.
+    /// Amazon S3 and compatible services. They must support `If-None-Match: *` on PUT and list in key order.
     #[default]
     S3,
     /// Azure Blob Storage.
@@ -22,7 +23,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// The name of the kind of store: `s3`, `azure` or `gcs`.
+    /// The name of this kind of store: `s3`, `azure` or `gcs`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::S3 => "s3",
@@ -32,28 +33,28 @@ impl ObjectKind {
     }
 }
 
-/// What the service itself is asked to encrypt with (S3 only).
+/// Server-side encryption requested from the service (S3 only).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ServerSideEncryption {
-    /// `AES256`: a key of the service.
+    /// `AES256`, with a key of the service.
     Aes256,
     /// `aws:kms` with this key.
     Kms(String),
 }
 
-/// How long a request may take. Times in seconds.
+/// Timeouts and retries of requests. Times are in seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Patience {
-    /// Until a connection is there.
+    /// Timeout for connecting.
     pub connect_seconds: u64,
-    /// Nothing may stand still for longer: no body that is sent or received, and no answer that is waited for. Each 64 KiB of body allow
-    /// another second for the whole.
+    /// Timeout without progress, while a body is sent or received and while a response is awaited. A whole message may
+    /// take one more second for each 64 KiB of its body.
     pub answer_seconds: u64,
-    /// A request that failed in a way that may pass is repeated, with growing pauses, while it is younger than this.
+    /// Age up to which a request that failed transiently is retried, with growing backoff.
     pub retry_seconds: u64,
-    /// How often it is repeated at most.
+    /// Limit on retries of one request.
     pub retries: usize,
 }
 
@@ -68,47 +69,47 @@ impl Patience {
         Duration::from_secs(self.connect_seconds.max(1))
     }
 
-    /// The bound for a message of this many bytes.
+    /// Returns the time limit for a message of this many bytes.
     pub(super) fn transfer(&self, bytes: u64) -> Duration {
         Duration::from_secs(self.answer_seconds.max(1).saturating_add(bytes >> 16))
     }
 }
 
-/// Where an object store is and how BLOBs are kept in it. Holds no secrets, so that it may be kept and shown as JSON. What is written with
-/// one set of options is read with any other, as long as the keys are given.
+/// The location of an object store and the settings for storing BLOBs in it. Holds no secrets, so it may be kept and
+/// shown as JSON. BLOBs written under one set of options are readable under any other, as long as the keys are given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ObjectOptions {
-    /// The interface.
+    /// The protocol.
     pub kind: ObjectKind,
-    /// The address, such as `https://minio.example:9000`; absent for the provider's own.
+    /// The endpoint's URL, such as `https://minio.example:9000`; `None` for the provider's own.
     pub endpoint: Option<String>,
     /// The bucket (Azure: container). It must exist.
     pub bucket: String,
-    /// What all keys begin with: letters, digits, `-`, `_`, `.` and `/`. May be empty.
+    /// Prefix of all keys: letters, digits, `-`, `_`, `.` and `/`. May be empty.
     pub prefix: String,
-    /// The region that requests are signed for (S3); `us-east-1` when absent.
+    /// The region for which requests are signed (S3); `None` means `us-east-1`.
     pub region: Option<String>,
-    /// `https://host/bucket/key` (true) or `https://bucket.host/key` (S3 only).
+    /// Selects `https://host/bucket/key` (`true`) or `https://bucket.host/key` (S3 only).
     pub path_style: bool,
-    /// Whether an `http://` endpoint is accepted. Nothing but the signature protects the bytes then.
+    /// Accepts an `http://` endpoint. The bytes are then protected only by the request's signature.
     pub allow_http: bool,
-    /// More certificate authorities to trust, as PEM.
+    /// Additional trusted certificate authorities, as PEM.
     pub ca_certificates: Option<String>,
-    /// What the service is asked to encrypt with.
+    /// Encryption requested from the service.
     pub server_side_encryption: Option<ServerSideEncryption>,
-    /// zstd level (1 to 19) for BLOBs that shrink by it; absent: nothing is compressed.
+    /// zstd level (1 to 19) for BLOBs that shrink by it; `None` disables compression.
     pub compression: Option<i32>,
-    /// BLOBs of up to this many bytes become one object and pass through memory as a whole. 64 KiB to 16 MiB.
+    /// Size in bytes up to which a BLOB becomes one object and passes through memory as a whole. 64 KiB to 16 MiB.
     pub put_limit: u64,
-    /// Larger ones are sent in parts of about this many bytes, at least 5 MiB.
+    /// Approximate length in bytes of the parts in which larger BLOBs are sent, at least 5 MiB.
     pub part_bytes: u64,
-    /// Parts of one upload that are on their way at once; each takes that much memory.
+    /// Number of parts of one upload in flight; each takes `part_bytes` of memory.
     pub parts_in_flight: usize,
-    /// What an upload left that was never finished is removed by compaction when it is older than this, in seconds. An upload that takes
-    /// longer than half of it fails.
+    /// Age in seconds from which on compaction removes the remains of unfinished uploads. An upload that takes longer
+    /// than half of it fails.
     pub orphan_seconds: u64,
-    /// Bounds of time.
+    /// Timeouts and retries.
     pub patience: Patience,
 }
 
@@ -135,7 +136,7 @@ impl Default for ObjectOptions {
 }
 
 impl ObjectOptions {
-    /// `Invalid` with the reason when these options cannot work.
+    /// Checks the options. Fails with `Invalid` and the reason when they cannot work.
     pub fn check(&self) -> Result<()> {
         let refuse = |why: String| Err(Error::invalid(why));
         if self.bucket.is_empty() || self.bucket.contains(['/', '?', '#']) || self.bucket.contains(char::is_whitespace)
@@ -180,18 +181,18 @@ impl ObjectOptions {
     }
 }
 
-/// What nobody may see: kept apart from [`ObjectOptions`], encrypted, and printed as `***`.
+/// The secrets of an object store: kept apart from [`ObjectOptions`], encrypted, and printed as `***`.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ObjectSecrets {
-    /// S3: access key id; Azure: account name; GCS: unused. Empty with S3: the role of the machine.
+    /// S3: access key id; Azure: account name; GCS: unused. If empty with S3, the machine's role is used.
     pub key_id: String,
     /// S3: secret access key; Azure: account key; GCS: the service account's JSON.
     pub secret: String,
     /// S3: session token of a temporary credential.
     pub session_token: Option<String>,
-    /// Keys that BLOBs are encrypted with before they leave. The first one encrypts, all of them decrypt: to rotate, put a new
-    /// one in front. Empty: BLOBs are not encrypted here.
+    /// Keys with which BLOBs are encrypted before they leave the server. The first one encrypts, all of them decrypt:
+    /// to rotate, put a new one in front. When empty, BLOBs are not encrypted here.
     pub encryption_keys: Vec<StoreKey>,
 }
 

@@ -1,4 +1,4 @@
-//! The provider's face: storing, and passing on what other modules do.
+//! The provider contract, implemented on a bucket: storing, and delegation to the other modules.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,18 +24,20 @@ use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Sou
 pub struct ObjectProvider(Arc<Store>);
 
 impl ObjectProvider {
-    /// Opens the store for `owner`; an empty place becomes one.
+    /// Opens the store for `owner`; an empty location becomes a store.
     ///
-    /// Errors: those of [`Self::expect`] and [`Store::ready`].
+    /// # Errors
+    /// Those of [`Self::expect`] and [`Store::ready`].
     pub async fn open(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<Self> {
         let provider = Self::new(options, secrets, Gate::new(owner, true))?;
         provider.0.ready().await?;
         Ok(provider)
     }
 
-    /// A store that `owner` has made before. The service is asked when it is first used.
+    /// Returns a store that `owner` created earlier. The service is contacted on first use.
     ///
-    /// Errors: `Invalid` when the options cannot work.
+    /// # Errors
+    /// `Invalid` when the options cannot work.
     pub fn expect(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<Self> {
         Self::new(options, secrets, Gate::new(owner, false))
     }
@@ -73,7 +75,7 @@ impl Store {
                     self.bucket.replace(&key, &object).await?;
                     return Ok(self.stored(digest, size, false));
                 }
-                // Deleted between the two requests.
+                // The BLOB was deleted between the two requests.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -81,7 +83,7 @@ impl Store {
         Err(Error::unavailable(format!("BLOB {digest} is being deleted while it is stored: try again")))
     }
 
-    /// The object that a small BLOB becomes.
+    /// Builds the object for a small BLOB.
     async fn form(self: &Arc<Self>, digest: Digest, size: u64, pieces: Vec<Bytes>) -> Result<Vec<Bytes>> {
         let mut start = Vec::new();
         pieces.iter().for_each(|piece| start.extend_from_slice(&piece[..piece.len().min(8 - start.len())]));

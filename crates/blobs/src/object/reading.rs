@@ -1,4 +1,5 @@
-//! Reading open BLOBs: whole ones from memory, large ones in verified pieces that are fetched ahead of a steady reader.
+//! Reading open BLOBs: small ones from memory, large ones in verified pieces that are prefetched for a sequential
+//! reader.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,11 +17,11 @@ use crate::provider::{Pending, Source};
 use super::opening::Opened;
 use super::store::Store;
 
-/// The pieces of a steady reader grow to this many bytes.
+/// Length to which the pieces of a sequential reader grow, in bytes.
 const PIECE: u64 = 4 << 20;
-/// The second piece of a steady reader has this many.
+/// Length of the second piece of a sequential reader, in bytes.
 const SECOND: u64 = 1 << 20;
-/// So many pieces are on their way ahead of a steady reader, if the store's budget allows.
+/// Number of pieces that are prefetched for a sequential reader, if the store's budget allows.
 const AHEAD: usize = 4;
 
 /// A BLOB in memory.
@@ -42,11 +43,11 @@ impl Source for WholeSource {
 pub struct LargeSource {
     store: Arc<Store>,
     envelope: Arc<Envelope>,
-    /// The piece that is read now.
+    /// The piece being read, with its offset.
     current: Option<(u64, Bytes)>,
-    /// Pieces that follow it without a gap.
+    /// Prefetched pieces that follow it without a gap.
     ahead: VecDeque<Ahead>,
-    /// Length of the next piece; 0 while the reader has not shown that it is a steady one.
+    /// Length of the next piece; 0 until the reader has proved to be sequential.
     step: u64,
 }
 
@@ -89,7 +90,7 @@ impl LargeSource {
                         self.current = Some((ahead.range.start, bytes));
                         return self.in_current(offset, limit).ok_or_else(interrupted);
                     }
-                    // The store may have changed since; what is fetched here tries everything.
+                    // The store may have changed since the prefetch; the fetch below also reopens the BLOB.
                     _ => ahead.range.clone(),
                 }
             }
@@ -107,7 +108,7 @@ impl LargeSource {
         self.in_current(offset, limit).ok_or_else(interrupted)
     }
 
-    /// Sends for the pieces from `end` on.
+    /// Starts to prefetch the pieces from `end` on.
     fn look_ahead(&mut self, end: u64) {
         let mut end = self.ahead.back().map_or(end, |last| last.range.end);
         while self.ahead.len() < AHEAD && end < self.envelope.content {
@@ -121,7 +122,7 @@ impl LargeSource {
         }
     }
 
-    /// The chunks around a range.
+    /// Extends a range to whole chunks.
     fn aligned(&self, range: Range<u64>) -> Range<u64> {
         let chunk = self.envelope.chunk;
         range.start / chunk * chunk..range.end.next_multiple_of(chunk).min(self.envelope.content)
@@ -129,7 +130,7 @@ impl LargeSource {
 
     async fn fetch_or_reopen(&mut self, range: &Range<u64>) -> Result<Bytes> {
         let error = match fetch(&self.store, &self.envelope, range).await {
-            // Damaged on its way, maybe, or replaced by a good copy.
+            // The bytes may have been damaged in transit, or replaced by a good copy.
             Err(error) if error.kind() == ErrorKind::Corrupt => error,
             done => return done,
         };
@@ -146,7 +147,7 @@ impl LargeSource {
     }
 }
 
-/// Gets and verifies a range that begins and ends with chunks.
+/// Reads and verifies a range of whole chunks.
 async fn fetch(store: &Arc<Store>, envelope: &Arc<Envelope>, range: &Range<u64>) -> Result<Bytes> {
     let missing = || {
         let text = format!("the bytes of BLOB {} are missing in {}: restore it", envelope.digest, store.bucket.label());
@@ -179,7 +180,7 @@ impl Source for LargeSource {
 }
 
 impl Store {
-    /// Whether a BLOB that is there has all its bytes. `NotFound` when it is not there.
+    /// Returns whether an existing BLOB has all its bytes. Fails with `NotFound` when it is absent.
     pub async fn is_intact(self: &Arc<Self>, digest: Digest, size: u64) -> Result<bool> {
         let mut source = match self.open(digest, size).await {
             Ok(Opened::Whole(_)) => return Ok(true),

@@ -1,4 +1,4 @@
-//! Telling a slow service from one that has gone silent: by what moves, not by how long all of it takes.
+//! The distinction between a slow service and a silent one: by whether bytes move, not by the total duration.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use hyper::body::{Body, Frame, SizeHint};
 use object_store::client::{HttpError, HttpRequestBody};
 use tokio::time::{Instant, sleep_until};
 
-/// How long a service that was silent the last time may be silent again.
+/// Timeout without progress for a service that was silent the last time.
 const DOUBT: Duration = Duration::from_secs(5);
-/// A body is handed over in pieces of at most this many bytes, so that a long one is seen to move.
+/// Length limit of the pieces in which a body is handed over, so that the progress of a long one is visible.
 const PIECE: usize = 64 << 10;
 
-/// Whether a service was silent when it was last waited for in vain. All clients of one store share it.
+/// The flag that a service was silent at the last failed request. All clients of one store share it.
 #[derive(Clone, Debug, Default)]
 pub struct Silence(Arc<AtomicBool>);
 
@@ -30,13 +30,13 @@ impl Silence {
         self.0.store(on, Ordering::Relaxed);
     }
 
-    /// `usual`, or less of it for a service that is in doubt.
+    /// Returns `usual`, or less for a service that was silent.
     pub fn bound(&self, usual: Duration) -> Duration {
         if self.is_on() { usual.min(DOUBT) } else { usual }
     }
 }
 
-/// When something of a request last moved.
+/// The time at which a part of a request last moved.
 #[derive(Clone)]
 pub struct Movement(Arc<Mutex<Instant>>);
 
@@ -53,7 +53,7 @@ impl Movement {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends when nothing has moved for `still`, or at `deadline` whatever moves.
+    /// Returns when nothing has moved for `still`, or at `deadline` in any case.
     pub async fn ends(&self, still: Duration, deadline: Instant) {
         loop {
             let end = deadline.min(self.last() + still);
@@ -65,7 +65,7 @@ impl Movement {
     }
 }
 
-/// A request's body that tells when some of it was taken.
+/// A request body that records when a part of it is taken.
 pub struct Watched {
     body: HttpRequestBody,
     rest: Bytes,

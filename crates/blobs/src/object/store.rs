@@ -1,4 +1,4 @@
-//! The state that all parts of the provider share.
+//! The state shared by all parts of the provider.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,22 +15,22 @@ use crate::coding::StoreKey;
 use crate::locator::Locator;
 use crate::provider::Stored;
 
-/// No BLOB above this many bytes becomes one object with its own key, whatever the options say.
+/// Size above which no BLOB becomes one object under its own key, whatever the options say.
 pub const INLINE: u64 = 16 << 20;
-/// Parts of all uploads together that are on their way at once have this many MiB; a longer part goes alone.
+/// Limit, in MiB, on the parts in flight of all uploads together; a longer part is sent alone.
 pub const SENDING: u32 = 128;
-/// Pieces of all readers together that are read ahead have this many MiB.
+/// Limit, in MiB, on the prefetched pieces of all readers together.
 const AHEAD: usize = 128;
 
-/// A store in a bucket, for whoever reads or changes it.
+/// A store in a bucket, shared by readers and writers.
 pub struct Store {
     pub bucket: Bucket,
     pub names: Names,
     pub keys: Vec<StoreKey>,
     pub options: ObjectOptions,
-    /// MiB of parts that may still be sent.
+    /// Permits for sending parts, one per MiB.
     pub sending: Arc<Semaphore>,
-    /// MiB that may still be read ahead.
+    /// Permits for prefetching, one per MiB.
     pub ahead: Arc<Semaphore>,
     pub closed: AtomicBool,
     gate: Gate,
@@ -50,14 +50,15 @@ impl Store {
         })
     }
 
-    /// Makes sure, once, that the place is a store of this farm.
+    /// Makes sure, once, that the location is a store of this farm.
     ///
-    /// Errors: those of [`Gate::ready`].
+    /// # Errors
+    /// Those of [`Gate::ready`].
     pub async fn ready(&self) -> Result<()> {
         self.gate.ready(&self.bucket, &self.names).await
     }
 
-    /// What every change begins with.
+    /// Checks that the store is open and ready. Precedes every change.
     pub async fn writable(&self) -> Result<()> {
         match self.closed.load(Ordering::Acquire) {
             true => Err(Error::unavailable("the BLOB store is closed")),
@@ -73,9 +74,9 @@ impl Store {
         Duration::from_secs(self.options.orphan_seconds)
     }
 
-    /// What an upload answers.
+    /// Builds the result of an upload.
     pub fn stored(&self, digest: Digest, size: u64, existed: bool) -> Stored {
-        // The key of a BLOB follows from its digest and size: there is nothing to remember.
+        // The key of a BLOB follows from its digest and size, so the locator carries no information.
         Stored { digest, size, locator: Locator::from_slice(&[1]), existed }
     }
 
@@ -83,7 +84,7 @@ impl Store {
         self.gate.mark(&self.bucket, &self.names).await
     }
 
-    /// Writes another holder into the marker; answers with the one before.
+    /// Writes another holder into the marker and returns the previous one.
     pub async fn set_holder(&self, holder: Option<String>) -> Result<Option<String>> {
         self.gate.set_holder(&self.bucket, &self.names, holder).await
     }

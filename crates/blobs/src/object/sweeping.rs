@@ -1,4 +1,4 @@
-//! Deleting, and removing data objects that no BLOB leads to.
+//! Deletion, and removal of orphaned data objects.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::coding::DataId;
 use crate::coding::{HEAD, is_enveloped, peek};
 use crate::provider::CompactReport;
 
-/// Removes a BLOB, whatever its size: first the key that makes it one, then its data.
+/// Removes a BLOB of any size: first the key that makes it a BLOB, then its data.
 pub async fn delete(store: &Arc<Store>, digest: Digest) -> Result<()> {
     store.writable().await?;
     let mut walk = Walk::new(&store.bucket, store.names.of_digest(&digest), None);
@@ -28,7 +28,7 @@ pub async fn delete(store: &Arc<Store>, digest: Digest) -> Result<()> {
     Ok(())
 }
 
-/// The data object that the object under a BLOB's key leads to.
+/// Returns the data object to which the object under a BLOB's key leads.
 async fn data_of(store: &Store, object: &Listed) -> Result<Option<DataId>> {
     if object.length < HEAD as u64 {
         return Ok(None);
@@ -37,7 +37,7 @@ async fn data_of(store: &Store, object: &Listed) -> Result<Option<DataId>> {
     Ok(head.and_then(|head| peek(&head)?.2))
 }
 
-/// Removes data objects older than the window that no BLOB leads to.
+/// Removes orphaned data objects that are older than the orphan window.
 pub async fn compact(store: &Arc<Store>) -> Result<CompactReport> {
     store.writable().await?;
     let mut report = CompactReport::default();
@@ -66,7 +66,7 @@ pub async fn compact(store: &Arc<Store>) -> Result<CompactReport> {
     Ok(report)
 }
 
-/// What the service's clock says, which is what ages of objects are measured with.
+/// Returns the time of the service's clock, by which the ages of objects are measured.
 async fn service_time(store: &Store) -> Result<Timestamp> {
     let key = store.names.clock();
     store
@@ -78,7 +78,7 @@ async fn service_time(store: &Store) -> Result<Timestamp> {
     Ok(found.modified)
 }
 
-/// Whether no BLOB leads to a data object; `None` when that cannot be told because something is damaged.
+/// Returns whether a data object is an orphan, to which no BLOB leads; `None` when damage makes that undecidable.
 async fn is_orphan(store: &Arc<Store>, object: &Listed) -> Result<Option<bool>> {
     let Some(id) = store.names.parse_data(&object.key) else { return Ok(None) };
     let Some(start) = object.length.checked_sub(HEAD as u64) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! A large BLOB on its way: parts of a data object in parallel, then the envelope that makes it a BLOB.
+//! The upload of a large BLOB: parts of a data object in parallel, then the envelope that makes it a BLOB.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,15 +17,16 @@ use crate::coding::fill_random;
 use crate::coding::{HEAD, chunk_for, encode};
 use crate::provider::{Pending, Stored, Upload};
 
-/// What is compressed or encrypted goes to the blocking pool in batches of about this many bytes.
+/// Approximate number of bytes that are compressed or encrypted per task on the blocking pool.
 const BATCH: usize = 1 << 20;
-/// S3 takes this many parts at most.
+/// S3's limit on the parts of an upload.
 const MOST_PARTS: u64 = 10_000;
-/// Parts of a BLOB of unknown length grow twofold after each so many, up to [`LONGEST_PART`]: that is enough for 5 TB.
+/// Number of parts after which the part length doubles for a BLOB of unknown length, up to [`LONGEST_PART`]. This is
+/// enough for 5 TB.
 const GROW_AFTER: u64 = 1000;
 const LONGEST_PART: u64 = 2 << 30;
 
-/// An upload into a data object. Dropped before its end, it gives the parts up.
+/// An upload into a data object. Dropping it before the end aborts the multipart upload.
 pub struct ObjectUpload {
     store: Arc<Store>,
     id: DataId,
@@ -33,13 +34,13 @@ pub struct ObjectUpload {
     started: Instant,
     /// `None` after a failure.
     encoder: Option<Encoder>,
-    /// Bytes that the encoder did not see yet.
+    /// Bytes that are not encoded yet.
     raw: Vec<Bytes>,
     raw_bytes: usize,
     /// Bytes that are ready to be sent.
     ready: Vec<Bytes>,
     ready_bytes: u64,
-    /// The service's name of this upload, once there is one.
+    /// The service's identifier of the multipart upload, once it has begun.
     multipart: Option<String>,
     begun_parts: u64,
     tasks: JoinSet<Result<(u64, PartId)>>,
@@ -91,7 +92,7 @@ impl ObjectUpload {
         }
     }
 
-    /// Passes what came through the encoder.
+    /// Passes the gathered bytes through the encoder.
     async fn encode(&mut self) -> Result<()> {
         let raw = std::mem::take(&mut self.raw);
         self.raw_bytes = 0;
@@ -112,7 +113,7 @@ impl ObjectUpload {
         Ok(())
     }
 
-    /// Takes exactly `length` bytes, or all that are ready.
+    /// Removes exactly `length` of the ready bytes, or all if there are fewer.
     fn cut(&mut self, length: u64) -> Vec<Bytes> {
         let mut left = length.min(self.ready_bytes);
         self.ready_bytes -= left;
@@ -133,7 +134,7 @@ impl ObjectUpload {
         pieces
     }
 
-    /// Sends a part on its way, when one of those before has arrived.
+    /// Starts to send a part, after waiting for earlier ones if too many are in flight.
     async fn send(&mut self, pieces: Vec<Bytes>) -> Result<()> {
         let key = self.key();
         let multipart = match &self.multipart {
@@ -141,7 +142,7 @@ impl ObjectUpload {
             None => self.multipart.insert(self.store.bucket.begin(&key).await?).clone(),
         };
         let length: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
-        // Longer parts, fewer of them: the memory stays about the same.
+        // The longer the parts, the fewer are in flight, so that the memory stays about the same.
         let parallel =
             (self.store.options.part_bytes * self.store.options.parts_in_flight as u64 / length.max(1)).max(1);
         while self.tasks.len() as u64 >= parallel.min(self.store.options.parts_in_flight as u64) {
@@ -178,7 +179,7 @@ impl ObjectUpload {
         let mut out = Vec::new();
         let encoded = encoder.finish(&mut out)?;
         let envelope = Bytes::from(encode(&encoded, &digest, size, Some(&self.id), &self.store.keys)?);
-        // The header last, so that the end of a data object tells what it is.
+        // The header comes last, so that the end of a data object identifies it.
         out.extend([envelope.slice(HEAD..), envelope.slice(..HEAD)]);
         let length = encoded.stored + envelope.len() as u64;
         self.ready_bytes += out.iter().map(|piece| piece.len() as u64).sum::<u64>();
@@ -192,7 +193,7 @@ impl ObjectUpload {
         Ok(self.store.stored(digest, size, existed))
     }
 
-    /// Makes the data object complete and durable.
+    /// Completes the data object and makes it durable.
     async fn finish_data(&mut self, length: u64) -> Result<()> {
         let key = self.key();
         if self.multipart.is_none() && self.ready_bytes <= self.store.options.part_bytes {
@@ -210,7 +211,7 @@ impl ObjectUpload {
         let parts = std::mem::take(&mut self.parts).into_iter().map(|(_, part)| part).collect();
         let multipart = self.multipart.clone().ok_or_else(failed_before)?;
         if let Err(error) = self.store.bucket.complete(&key, &multipart, parts).await {
-            // The answer may have been lost and the upload be unknown because it is complete.
+            // The response may have been lost: the service then no longer knows the upload, because it is complete.
             match self.store.bucket.head(&key).await {
                 Ok(Some(found)) if found.length == length => {}
                 _ => return Err(error),
@@ -220,8 +221,8 @@ impl ObjectUpload {
         Ok(())
     }
 
-    /// Puts the envelope under the BLOB's key. Bytes that were there before are replaced, which mends a damaged copy; their data object is left
-    /// to compaction, since somebody may be reading it.
+    /// Stores the envelope under the BLOB's key. An existing envelope is replaced, which repairs a damaged copy; its
+    /// data object is left to compaction, because a reader may still use it.
     async fn publish(&self, digest: Digest, size: u64, envelope: Bytes) -> Result<bool> {
         let (store, key) = (&self.store, self.store.names.blob(&digest, size));
         if store.bucket.create(&key, std::slice::from_ref(&envelope)).await? {
@@ -229,7 +230,7 @@ impl ObjectUpload {
         }
         let existed = match store.open(digest, size).await {
             Ok(Opened::Whole(_)) => return Ok(true),
-            // The answer to our own request was lost and it was repeated.
+            // The response to our own request was lost and the request was retried.
             Ok(Opened::Large(found)) if found.data == Some(self.id) => return Ok(false),
             Ok(Opened::Large(found)) => match found.data {
                 Some(data) => store.bucket.head(&store.names.data(&data)).await?.is_some(),
@@ -243,10 +244,11 @@ impl ObjectUpload {
     }
 }
 
-/// The length of the part with this number.
+/// Returns the length of the part with this number.
 fn part_length(part: u64, announced: Option<u64>, number: u64) -> u64 {
     match announced {
-        // Of one length, as some services demand; room for the table, and for frames that encryption makes longer.
+        // All parts have the same length, as some services demand. There is room for the table, and for frames that
+        // encryption makes longer.
         Some(announced) => {
             part.max((announced + announced / 1000).div_ceil(MOST_PARTS - 100).next_multiple_of(1 << 20))
         }

@@ -1,4 +1,4 @@
-//! What every BLOB store must do. Each check works on an empty store of its own.
+//! The contract that every BLOB store must fulfil. Each check works on an empty store of its own.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test suite: a failed expectation is a panic")]
 
@@ -12,7 +12,10 @@ use model::{Digest, Error, ErrorKind, Result};
 
 use crate::{BlobReader, BlobStore, Consent, Locator, Outcome, Pending, Stored, digest_of};
 
-/// Runs the whole suite; `empty` makes an empty store each time it is called. Panics where the contract is broken.
+/// Runs the whole suite; `empty` creates an empty store on each call.
+///
+/// # Panics
+/// When the store violates the contract.
 pub async fn contract<F, S>(mut empty: F)
 where
     F: FnMut() -> S,
@@ -37,7 +40,7 @@ where
     refuses_writes_after_close(empty().await).await;
 }
 
-/// Bytes that do not compress and differ by `seed`.
+/// Returns incompressible bytes that depend on `seed`.
 pub fn random_bytes(seed: u64, length: usize) -> Bytes {
     let mut out = vec![0; length];
     let mut hasher = blake3::Hasher::new();
@@ -46,7 +49,7 @@ pub fn random_bytes(seed: u64, length: usize) -> Bytes {
     Bytes::from(out)
 }
 
-/// Reads all that is left of a reader.
+/// Reads the remaining bytes of a reader.
 pub async fn read_all(reader: &mut BlobReader) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     while let Some(chunk) = reader.next_chunk().await? {
@@ -216,7 +219,7 @@ async fn deletes_and_stores_again(store: BlobStore) {
         let mut reading = store.open(stored.digest, stored.size, Some(&stored.locator)).await.unwrap();
         store.delete(stored.digest).await.unwrap();
         store.delete(stored.digest).await.unwrap();
-        // A reader from before may go on or fail; it never sees other bytes.
+        // A reader that was opened before the deletion may continue or fail; it never delivers other bytes.
         if let Ok(read) = read_all(&mut reading).await {
             assert!(read == bytes[..]);
         }
@@ -299,7 +302,7 @@ async fn deletes_several_at_once(store: BlobStore) {
     }
 }
 
-/// Consents so many times.
+/// Consents this many times.
 struct Consents(AtomicI64);
 
 impl Consent for Consents {
@@ -318,7 +321,7 @@ async fn deletes_nothing_without_consent(store: BlobStore) {
         let digests: Vec<Digest> = all.iter().map(|stored| stored.digest).collect();
         let outcomes = store.delete_all(digests, &Consents(AtomicI64::new(times))).await.unwrap_or_default();
         let gone: Vec<Digest> = outcomes.iter().filter(|(_, done)| done.is_ok()).map(|(digest, _)| *digest).collect();
-        // One consent may do for all of them, where nothing is waited for in between.
+        // One consent may cover all of them, if the store waits for nothing in between.
         assert!([times as usize, if times > 0 { all.len() } else { 0 }].contains(&gone.len()), "{outcomes:?}");
         for stored in &all {
             assert_eq!(store.confirm(stored.digest, stored.size).await.is_err(), gone.contains(&stored.digest));

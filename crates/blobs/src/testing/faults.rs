@@ -1,4 +1,4 @@
-//! A provider that fails on purpose, for callers who must cope with failing stores.
+//! A provider that fails on purpose, for testing callers that must cope with failing stores.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,18 +10,18 @@ use crate::locator::Locator;
 use crate::outcome::Reporter;
 use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
 
-/// What can be made to fail.
+/// An operation that can be made to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Storing, at its begin: nothing is stored.
+    /// The beginning of storing: nothing is stored.
     Store,
-    /// Storing, at its end: the BLOB is stored, but the caller hears of a failure.
+    /// The end of storing: the BLOB is stored, but the caller gets an error.
     Acknowledge,
     /// Opening a BLOB.
     Open,
     /// Reading from an open BLOB.
     Read,
-    /// Deleting, before anything is deleted.
+    /// Deleting, before anything is removed.
     Delete,
     /// Listing.
     Enumerate,
@@ -30,11 +30,11 @@ pub enum Operation {
 /// One fault: the `after`-th call (0 is the next one) of `operation` and all later ones fail with `kind`.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
-    /// Which calls count.
+    /// The operation whose calls fail.
     pub operation: Operation,
-    /// How many of them still succeed.
+    /// Number of calls that still succeed.
     pub after: i64,
-    /// How the others fail.
+    /// Kind of the injected errors.
     pub kind: ErrorKind,
 }
 
@@ -63,12 +63,12 @@ impl Plan {
 }
 
 impl FaultyProvider {
-    /// A wrapper that passes everything on until [`set`](Self::set) says otherwise.
+    /// Creates a wrapper that passes everything on until [`set`](Self::set) is called.
     pub fn new(inner: Arc<dyn Provider>) -> Self {
         Self { inner, plan: Arc::default() }
     }
 
-    /// Begins to inject this fault, or none.
+    /// Starts to inject this fault; `None` stops.
     pub fn set(&self, fault: Option<Fault>) {
         self.plan.left.store(fault.map_or(0, |fault| fault.after), Ordering::SeqCst);
         *self.plan.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;

@@ -1,5 +1,5 @@
-//! The contract's test suite and a provider that injects faults, for every implementation of [`Provider`](crate::Provider);
-//! a real S3 server and a proxy that spoils what passes to and from it.
+//! Test support for every implementation of [`Provider`](crate::Provider): the contract's test suite, a provider that
+//! injects faults, a real S3 server, and a proxy that injects faults into its traffic.
 //!
 //! ```text
 //! #[tokio::test]

@@ -1,6 +1,8 @@
-//! A proxy between a store and its S3 server that spoils what passes: errors, cut, slow and altered answers, lost replies, stale listings.
+//! A proxy between a store and its S3 server that injects faults: errors, truncated, slow and altered responses, lost
+//! replies, stale listings.
 //!
-//! Reads each request to its end before it passes it on, one per connection, so that it knows what it does.
+//! It reads each request to its end before it forwards it, one per connection, so that each fault applies to a complete
+//! exchange.
 
 #![expect(clippy::panic, reason = "test support: a proxy that cannot listen is a failed test")]
 
@@ -13,64 +15,64 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 
-/// Messages above this many bytes are refused.
+/// Limit on the bytes of a message that are read.
 const LONGEST: usize = 64 << 20;
 
-/// What happens to an exchange.
+/// A fault that is injected into an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// The server never sees the request; the client gets this status and this S3 error code.
+    /// The server never receives the request; the client gets this status and this S3 error code.
     Status(u16, &'static str),
-    /// The answer ends after so many bytes of its body, and the connection with it.
+    /// The response, and the connection, end after this many bytes of the body.
     Cut(usize),
-    /// The answer stops after so many bytes of its body and never goes on.
+    /// The response stalls for ever after this many bytes of the body.
     Stall(usize),
-    /// The server never sees the request, and nothing is ever answered.
+    /// The server never receives the request, and no response is ever sent.
     Silence,
-    /// The lowest bit of this byte of the body is turned round (counted from the end of the body when it is shorter).
+    /// The lowest bit of this byte of the response body is flipped (of the last byte when the body is shorter).
     Flip(usize),
-    /// The same of the request's body, before the server sees it.
+    /// Like `Flip`, but in the request's body, before the server receives it.
     FlipRequest(usize),
-    /// The body is another one, of the same length.
+    /// The body is replaced by other bytes of the same length.
     OtherBytes,
-    /// The server does what it is asked; the client never hears of it.
+    /// The server executes the request, but the client never gets the response.
     LoseReply,
-    /// An answer that says 200 and holds an error.
+    /// The response has status 200 and contains an error with this code.
     ErrorInside(&'static str),
-    /// A listing answers what it answered the first time.
+    /// A listing gets the response that it got the first time.
     StaleList,
-    /// The body is no XML.
+    /// The response body is not XML.
     Garbage,
 }
 
-/// Which exchanges are spoilt, and how.
+/// A rule: the exchanges it matches, and the fault injected into them.
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// The method, such as `PUT`.
     pub method: &'static str,
-    /// A part of the request's target.
+    /// A substring of the request's target.
     pub target: &'static str,
-    /// How many such exchanges pass unspoilt before.
+    /// Number of matching exchanges that first pass unaltered.
     pub skip: usize,
-    /// How many are spoilt.
+    /// Number of exchanges into which the fault is then injected.
     pub times: usize,
-    /// What happens to them.
+    /// The fault.
     pub trouble: Trouble,
 }
 
 impl Rule {
-    /// Spoils every exchange of this kind.
+    /// Injects the fault into every matching exchange.
     pub fn always(method: &'static str, target: &'static str, trouble: Trouble) -> Self {
         Self { method, target, skip: 0, times: usize::MAX, trouble }
     }
 
-    /// Spoils the next exchange of this kind.
+    /// Injects the fault into the next matching exchange.
     pub fn once(method: &'static str, target: &'static str, trouble: Trouble) -> Self {
         Self { times: 1, ..Self::always(method, target, trouble) }
     }
 }
 
-/// A running proxy. It ends when this is dropped.
+/// A running proxy. Dropping it stops the proxy.
 pub struct FaultProxy {
     address: String,
     shared: Arc<Shared>,
@@ -91,7 +93,7 @@ struct State {
 }
 
 impl FaultProxy {
-    /// Listens on a free port of loopback and passes everything on to `server`.
+    /// Listens on a free loopback port and forwards everything to `server`.
     pub async fn start(server: String) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let address = listener.local_addr().map_or_else(|e| panic!("no address: {e}"), |address| address.to_string());
@@ -100,7 +102,7 @@ impl FaultProxy {
         let task = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let shared = serving.clone();
-                // A client that goes away is no trouble of ours.
+                // A client that disconnects is not the proxy's problem.
                 tokio::spawn(async move { shared.exchange(client).await });
             }
         });
@@ -112,19 +114,19 @@ impl FaultProxy {
         &self.address
     }
 
-    /// Replaces the rules, and counts anew.
+    /// Replaces the rules and resets the counters.
     pub fn set(&self, rules: impl IntoIterator<Item = Rule>) {
         let mut state = self.shared.state();
         state.rules = rules.into_iter().collect();
         (state.spoilt, state.seen) = (0, 0);
     }
 
-    /// Exchanges that were spoilt since the rules were set.
+    /// Number of exchanges with an injected fault since the rules were set.
     pub fn spoilt(&self) -> usize {
         self.shared.state().spoilt
     }
 
-    /// All exchanges since the rules were set.
+    /// Number of all exchanges since the rules were set.
     pub fn seen(&self) -> usize {
         self.shared.state().seen
     }
@@ -136,7 +138,7 @@ impl Drop for FaultProxy {
     }
 }
 
-/// A request or an answer.
+/// A request or a response.
 struct Message {
     head: String,
     body: Vec<u8>,
@@ -207,7 +209,7 @@ impl Shared {
     }
 }
 
-/// Longer than anybody should wait; ends with the test.
+/// Waits longer than any client; the test's end cancels it.
 async fn never() {
     tokio::time::sleep(Duration::from_secs(300)).await;
 }
@@ -231,7 +233,7 @@ async fn reply(client: &mut TcpStream, status: u16, body: &[u8]) -> io::Result<(
     client.shutdown().await
 }
 
-/// Reads a request, or the answer to one. `None` when the other side closes without a word.
+/// Reads a request, or the response to the request in `answers`. `None` when the peer closes the connection first.
 async fn read_message(stream: &mut TcpStream, answers: Option<&str>) -> io::Result<Option<Message>> {
     let mut bytes = Vec::new();
     let end = loop {
@@ -251,7 +253,7 @@ async fn read_message(stream: &mut TcpStream, answers: Option<&str>) -> io::Resu
     let length: Option<usize> = value("content-length").and_then(|length| length.parse().ok());
     let no_body = answers.map_or(length.is_none(), |request| request.starts_with("HEAD") || head.contains(" 204 "));
     if !no_body {
-        // An answer without a length ends with its connection.
+        // A response without a length ends with its connection.
         while length.is_none_or(|length| body.len() < length) {
             if body.len() > LONGEST || stream.read_buf(&mut body).await? == 0 {
                 break;

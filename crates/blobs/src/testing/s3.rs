@@ -1,4 +1,4 @@
-//! A real S3 server for tests: versitygw over a scratch directory, on a free port of loopback.
+//! A real S3 server for tests: versitygw over a scratch directory, on a free loopback port.
 
 #![expect(clippy::panic, reason = "test support: a server that does not start is a failed test")]
 
@@ -11,7 +11,7 @@ use crate::{ObjectOptions, ObjectSecrets, Patience};
 const KEY_ID: &str = "test";
 const SECRET: &str = "testtest";
 
-/// A running server with a bucket called `blobs`. It ends when this is dropped.
+/// A running server with a bucket named `blobs`. Dropping it stops the server.
 pub struct S3Server {
     process: Child,
     port: u16,
@@ -19,13 +19,15 @@ pub struct S3Server {
 }
 
 impl S3Server {
-    /// Starts a server that keeps its objects as files below `root`, which must exist. Panics when there is none: `./check`
-    /// installs it.
+    /// Starts a server that keeps its objects as files below `root`, which must exist.
+    ///
+    /// # Panics
+    /// When versitygw is not installed (`./check` installs it) or does not start.
     pub fn start(root: &Path) -> Self {
         Self::start_with(root, &[])
     }
 
-    /// The same over TLS, with this certificate and its key, both PEM files.
+    /// Like [`Self::start`], but over TLS with this certificate and its key, both PEM files.
     pub fn start_tls(root: &Path, certificate: &Path, key: &Path) -> Self {
         let text = |path: &Path| path.display().to_string();
         Self::start_with(root, &["--cert".to_owned(), text(certificate), "--key".to_owned(), text(key)])
@@ -34,7 +36,7 @@ impl S3Server {
     fn start_with(root: &Path, arguments: &[String]) -> Self {
         let root = root.join("s3");
         std::fs::create_dir_all(root.join("blobs")).unwrap_or_else(|e| panic!("{}: {e}", root.display()));
-        // Another process may take the port between asking for it and using it.
+        // Another process may take the port between its selection and its use.
         for _ in 0..10 {
             let port = free_port();
             let mut process = spawn(&root, port, arguments);
@@ -50,12 +52,12 @@ impl S3Server {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// The directory of the bucket: each object is a file there.
+    /// The directory of the bucket, which has a file for each object.
     pub fn bucket(&self) -> PathBuf {
         self.root.join("blobs")
     }
 
-    /// How to reach it, below `prefix`, with little patience.
+    /// Returns options for this server, below `prefix`, with short timeouts.
     pub fn options(&self, prefix: &str) -> ObjectOptions {
         options_at(&self.address(), prefix)
     }
@@ -66,7 +68,7 @@ impl S3Server {
     }
 }
 
-/// Options for the server, or for a proxy in front of it, at this address.
+/// Returns options for the server, or for a proxy in front of it, at this address.
 pub fn options_at(address: &str, prefix: &str) -> ObjectOptions {
     ObjectOptions {
         endpoint: Some(format!("http://{address}")),
@@ -86,7 +88,7 @@ impl Drop for S3Server {
     }
 }
 
-/// Where `./check` puts it, or wherever else it is found.
+/// Path of versitygw: where `./check` installs it, otherwise its name for a search in `PATH`.
 fn program() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));

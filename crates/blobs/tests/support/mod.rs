@@ -1,4 +1,4 @@
-//! What the tests of the directory provider share.
+//! Helpers shared by the tests of the directory provider.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
@@ -10,7 +10,7 @@ use blobs::{BlobStore, Checked, DirectoryOptions, Outcome, Owner, StoreKey, Stor
 use bytes::Bytes;
 use model::{Digest, Result};
 
-/// Waits until something holds that another thread does, for at most 20 seconds.
+/// Waits, for at most 20 seconds, until another thread has made a condition true.
 pub async fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !holds() {
@@ -19,12 +19,12 @@ pub async fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Small segments, one at a time, nothing written ahead.
+/// Returns options for small segments and one writer, without filling segments with zeros.
 pub fn options() -> DirectoryOptions {
     DirectoryOptions { segment_bytes: 4 << 20, writers: 1, zero_fill: false, ..Default::default() }
 }
 
-/// How encoded stores in these tests are set up: name, level of compression, whether encrypted.
+/// The forms of encoded stores in these tests: name, compression level, whether encrypted.
 pub const FORMS: [(&str, Option<i32>, bool); 3] =
     [("compressed", Some(3), false), ("encrypted", None, true), ("both", Some(3), true)];
 
@@ -32,13 +32,13 @@ pub fn key() -> StoreKey {
     StoreKey::from_bytes(std::array::from_fn(|i| i as u8))
 }
 
-/// Options of a store of this form.
+/// Returns the options of a store of this form.
 pub fn encoding(form: (&str, Option<i32>, bool)) -> DirectoryOptions {
     let encryption_keys = if form.2 { vec![key()] } else { Vec::new() };
     DirectoryOptions { compression: form.1, encryption_keys, ..options() }
 }
 
-/// Bytes that compress, with random ones between, and differ by `seed`.
+/// Returns compressible bytes, with random ones in between, that depend on `seed`.
 pub fn text(seed: u64, length: usize) -> Bytes {
     let mut out = Vec::with_capacity(length + 4096);
     let mut part = 0;
@@ -51,7 +51,7 @@ pub fn text(seed: u64, length: usize) -> Bytes {
     Bytes::from(out)
 }
 
-/// The paths of all files below a directory.
+/// Returns the paths of all files below a directory.
 pub fn all_files(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root).unwrap() {
@@ -64,7 +64,7 @@ pub fn all_files(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether these bytes are anywhere in a file below a directory.
+/// Returns whether these bytes occur in any file below a directory.
 pub fn lies_open(root: &Path, secret: &[u8]) -> bool {
     all_files(root).iter().any(|path| std::fs::read(path).unwrap().windows(secret.len()).any(|part| part == secret))
 }
@@ -89,7 +89,7 @@ pub async fn get_by_digest(store: &BlobStore, digest: Digest, size: u64) -> Resu
     read_all(&mut store.open(digest, size, None).await?).await
 }
 
-/// All findings of a verification.
+/// Returns all findings of a verification.
 pub async fn verify(store: &BlobStore) -> Vec<Checked> {
     let mut verification = store.verify();
     let mut all = Vec::new();
@@ -99,13 +99,13 @@ pub async fn verify(store: &BlobStore) -> Vec<Checked> {
     all
 }
 
-/// The findings that are not intact, by digest.
+/// Returns the findings other than intact, by digest.
 pub async fn damage(store: &BlobStore) -> BTreeMap<Option<Digest>, Outcome> {
     let bad = verify(store).await.into_iter().filter(|checked| checked.outcome != Outcome::Intact);
     bad.map(|checked| (checked.digest, checked.outcome)).collect()
 }
 
-/// The files below `segments` with this extension.
+/// Returns the files in `segments` with this extension, sorted.
 pub fn segment_files(store: &Path, extension: &str) -> Vec<PathBuf> {
     let mut files: Vec<_> = std::fs::read_dir(store.join("segments"))
         .unwrap()
@@ -116,7 +116,7 @@ pub fn segment_files(store: &Path, extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Offset of the record with this digest in a segment.
+/// Returns the offset of the record with this digest in a segment.
 pub fn record_offset(segment: &[u8], digest: &Digest) -> usize {
     let header = (0..segment.len() - 128)
         .step_by(64)

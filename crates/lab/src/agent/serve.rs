@@ -130,7 +130,7 @@ async fn answer(
             Err(error) => AgentLine::Failed(error.to_string()),
         };
         drop(held);
-        // Whoever asked may have gone.
+        // Skips work whose caller no longer waits.
         let _ = to.send(line);
     });
     Ok(lines(from))

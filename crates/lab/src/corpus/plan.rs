@@ -44,7 +44,7 @@ pub struct CorpusPlan {
 pub struct FileClass {
     /// Their mean size.
     pub size: Size,
-    /// Their number.
+    /// Number of stored bytes.
     pub count: u64,
     /// How far sizes lie apart: the standard deviation of their logarithms; 0 for all the same.
     #[serde(default)]

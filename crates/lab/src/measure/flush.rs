@@ -138,7 +138,7 @@ pub struct FaultCount {
     pub operation: usize,
     /// What kind.
     pub kind: FaultKind,
-    /// Their number.
+    /// Number of stored bytes.
     pub count: u64,
     /// What the first one said.
     pub first: String,

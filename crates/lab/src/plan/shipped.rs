@@ -11,7 +11,7 @@ pub struct Shipped {
     pub text: &'static str,
 }
 
-/// All of them.
+/// All scopes.
 pub const SHIPPED: &[Shipped] = &[
     Shipped { name: "quick", text: include_str!("../../plans/quick.toml") },
     Shipped { name: "files", text: include_str!("../../plans/files.toml") },

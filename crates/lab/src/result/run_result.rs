@@ -139,7 +139,7 @@ pub struct FaultResult {
     pub operation: String,
     /// What kind.
     pub kind: FaultKind,
-    /// Their number.
+    /// Number of stored bytes.
     pub count: u64,
     /// What the first one said.
     pub first: String,

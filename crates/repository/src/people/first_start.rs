@@ -31,7 +31,7 @@ impl Repository {
         let (id, login, now) = (self.inner.ids.next(), LoginName::new(ADMINISTRATOR)?, Timestamp::now());
         let create = move |tx: &mut Transaction| {
             farm::change_directory(tx)?;
-            // Another process may have been faster.
+            // Another process may have created it first.
             if account::find_by_login(tx, &login)?.is_some() {
                 return Ok(false);
             }

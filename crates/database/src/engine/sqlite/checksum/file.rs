@@ -16,7 +16,7 @@ const PIECE: usize = 1 << 20;
 /// The pages of a file that do not match their checksums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrongPages {
-    /// Their number.
+    /// Number of stored bytes.
     pub count: u64,
     /// Number of the first wrong page, counted from 1.
     pub first: Option<u64>,

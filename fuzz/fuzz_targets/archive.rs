@@ -21,4 +21,4 @@ fn check(input: &[u8]) {
     }
 }
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(128 << 20, 10_000, input, check));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::with_memory_limit(128 << 20, 10_000, input, check));

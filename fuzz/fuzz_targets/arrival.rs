@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(4 << 20, 200, input, http_edge::fuzzing::arrival));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::with_memory_limit(4 << 20, 200, input, http_edge::fuzzing::arrival));

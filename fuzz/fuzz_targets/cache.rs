@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(64 << 20, 100, input, blobs::fuzzing::cache));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::with_memory_limit(64 << 20, 100, input, blobs::fuzzing::cache));

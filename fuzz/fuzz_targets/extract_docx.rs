@@ -2,6 +2,6 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(64 << 20, 400, input, |input| fuzz::extract::read(
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::with_memory_limit(64 << 20, 400, input, |input| fuzz::extract::read(
     "docx", input
 )));

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// The system allocator with memory accounting.
 struct Counting;
 
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static CURRENT: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 fn took(bytes: usize) {
-    let held = HELD.fetch_add(bytes, Relaxed).wrapping_add(bytes);
-    MOST.fetch_max(held, Relaxed);
+    let held = CURRENT.fetch_add(bytes, Relaxed).wrapping_add(bytes);
+    PEAK.fetch_max(held, Relaxed);
 }
 
 // SAFETY: every call is forwarded unchanged to the system allocator.
@@ -31,14 +31,14 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Relaxed);
+        CURRENT.fetch_sub(layout.size(), Relaxed);
         // SAFETY: as above.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         took(size);
-        HELD.fetch_sub(layout.size(), Relaxed);
+        CURRENT.fetch_sub(layout.size(), Relaxed);
         // SAFETY: as above.
         unsafe { System.realloc(pointer, layout, size) }
     }
@@ -48,10 +48,10 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Runs `check` and asserts that it uses at most `base` bytes of memory, plus `factor` bytes per byte of input.
-pub fn within(base: usize, factor: usize, input: &[u8], check: impl FnOnce(&[u8])) {
-    let before = HELD.load(Relaxed);
-    MOST.store(before, Relaxed);
+pub fn with_memory_limit(base: usize, factor: usize, input: &[u8], check: impl FnOnce(&[u8])) {
+    let before = CURRENT.load(Relaxed);
+    PEAK.store(before, Relaxed);
     check(input);
-    let taken = MOST.load(Relaxed).saturating_sub(before);
+    let taken = PEAK.load(Relaxed).saturating_sub(before);
     assert!(taken <= base + factor * input.len(), "{taken} bytes of memory for {} of input", input.len());
 }

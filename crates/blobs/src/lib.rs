@@ -7,7 +7,6 @@
 //! This crate does not know content databases, documents, permissions or policies: to it, a BLOB is a digest and its
 //! bytes.
 
-mod asked;
 mod blocking;
 mod cache;
 mod coding;
@@ -15,15 +14,16 @@ mod directory;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod hasher;
-mod held;
 mod locator;
-mod mark;
+mod marker;
 mod metrics;
 mod object;
 mod outcome;
+mod ownership;
 mod probe;
 mod provider;
 mod reader;
+mod single_flight;
 mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -34,14 +34,15 @@ pub use cache::{CacheOptions, CachedProvider};
 pub use coding::StoreKey;
 pub use directory::{DirectoryOptions, create_directories, create_private_directories, free_bytes, sync_directory};
 pub use hasher::{BlobHasher, digest_of};
-pub use held::HANDED_OVER;
 pub use locator::{Locator, MAX_LOCATOR};
-pub use mark::{Owner, STORE_MARK};
-pub use object::{ObjectKind, ObjectNotes, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption};
+pub use marker::{Owner, STORE_MARKER};
+pub use object::{NamedObjects, ObjectKind, ObjectOptions, ObjectSecrets, ServerSideEncryption, Timeouts};
 pub use outcome::{Checked, Outcome, Reporter};
+pub use ownership::HAND_OVER_GRACE;
 pub use probe::{ProbeReport, ProbeStep};
 pub use provider::{
-    CompactLimits, CompactReport, Consent, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
+    BlobInMemory, BoxFuture, CompactLimits, CompactReport, Consent, Entry, Page, Provider, Source, Stored, Upload,
+    Usage,
 };
 pub use reader::BlobReader;
 pub use store::BlobStore;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use metrics::{Histogram, histogram};
 use model::Result;
 
-use crate::provider::Pending;
+use crate::provider::BoxFuture;
 
 /// The metrics of the stores of one kind.
 #[derive(Clone)]
@@ -24,17 +24,17 @@ impl Metrics {
     }
 
     /// Waits until a BLOB is durable and records the duration. Failures are not counted.
-    pub(crate) async fn timed_put<T>(&self, putting: Pending<'_, T>) -> Result<T> {
+    pub(crate) async fn timed_put<T>(&self, putting: BoxFuture<'_, T>) -> Result<T> {
         timed(&self.put, putting).await
     }
 
     /// Waits until a BLOB is open and records the duration. Failures are not counted.
-    pub(crate) async fn timed_open<T>(&self, opening: Pending<'_, T>) -> Result<T> {
+    pub(crate) async fn timed_open<T>(&self, opening: BoxFuture<'_, T>) -> Result<T> {
         timed(&self.open, opening).await
     }
 }
 
-async fn timed<T>(histogram: &Histogram, pending: Pending<'_, T>) -> Result<T> {
+async fn timed<T>(histogram: &Histogram, pending: BoxFuture<'_, T>) -> Result<T> {
     let start = Instant::now();
     let done = pending.await?;
     histogram.record(start.elapsed());

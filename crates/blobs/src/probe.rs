@@ -149,7 +149,7 @@ async fn leads_to(store: &BlobStore, other: &BlobStore) -> Result<Option<bool>> 
     let bytes = random(TOKEN)?;
     let digest = digest_of(&bytes);
     store.put(digest, bytes).await?;
-    let seen = tokio::time::timeout(PATIENCE, other.confirm(digest, TOKEN as u64)).await;
+    let seen = tokio::time::timeout(PATIENCE, other.ensure_present(digest, TOKEN as u64)).await;
     store.delete(digest).await?;
     Ok(match seen {
         Ok(Ok(())) => Some(true),

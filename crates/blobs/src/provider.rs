@@ -16,11 +16,11 @@ use crate::outcome::{Checked, Outcome, Reporter};
 const DELETED_AT_ONCE: usize = 16;
 
 /// A future of a provider, boxed so that [`Provider`] is object-safe.
-pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// A whole BLOB in memory, in pieces as they arrived.
 #[derive(Clone, Debug)]
-pub struct Whole {
+pub struct BlobInMemory {
     /// The digest of all pieces in order.
     pub digest: Digest,
     /// Total length of the pieces in bytes.
@@ -108,12 +108,12 @@ pub struct CompactReport {
 /// Consent to a deletion. It can be withdrawn at any time, because the right to delete can be lost.
 pub trait Consent: Send + Sync {
     /// Succeeds while deletion is allowed. Called right before a deletion.
-    fn ask(&self) -> Pending<'_, ()>;
+    fn ask(&self) -> BoxFuture<'_, ()>;
 }
 
 /// Always consents.
 impl Consent for () {
-    fn ask(&self) -> Pending<'_, ()> {
+    fn ask(&self) -> BoxFuture<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 }
@@ -140,20 +140,20 @@ pub trait Provider: Send + Sync + 'static {
     fn put_limit(&self) -> u64;
 
     /// Stores a BLOB of any size that is in memory. The digest MUST be checked in debug builds and MAY be trusted in release builds.
-    fn put(&self, blob: Whole) -> Pending<'_, Stored>;
+    fn put(&self, blob: BlobInMemory) -> BoxFuture<'_, Stored>;
 
     /// Begins a BLOB of unknown digest whose bytes are still arriving; `announced` is its length if known. MUST fail
     /// with `Exhausted` when `announced` bytes certainly do not fit.
-    fn upload(&self, announced: Option<u64>) -> Pending<'_, Box<dyn Upload>>;
+    fn upload(&self, announced: Option<u64>) -> BoxFuture<'_, Box<dyn Upload>>;
 
     /// Opens a BLOB for reading. `size` is the size that the caller expects; a store that knows another size MUST fail
     /// with `Corrupt`.
-    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> Pending<'_, Box<dyn Source>>;
+    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> BoxFuture<'_, Box<dyn Source>>;
 
     /// Succeeds only if an undeleted BLOB exists at this moment, whatever other processes did. It MUST NOT rely on
     /// anything that this process remembers of the store. The default opens the BLOB and reads a byte, for stores that
     /// remember nothing.
-    fn confirm(&self, digest: Digest, size: u64) -> Pending<'_, ()> {
+    fn confirm(&self, digest: Digest, size: u64) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let mut source = self.open(digest, size, None).await?;
             if size > 0 { source.read(0, 1).await.map(drop) } else { Ok(()) }
@@ -162,7 +162,7 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Removes a BLOB; the removal MUST be durable on return. Removing an absent BLOB MUST succeed. Readers that have
     /// it open MAY continue.
-    fn delete(&self, digest: Digest) -> Pending<'_, ()>;
+    fn delete(&self, digest: Digest) -> BoxFuture<'_, ()>;
 
     /// Removes several BLOBs like [`delete`](Self::delete) and returns the outcome of each. MUST ask for `consent`
     /// after everything it has to wait for, and right before it deletes. The default deletes some concurrently and asks
@@ -171,7 +171,7 @@ pub trait Provider: Send + Sync + 'static {
         &'a self,
         digests: Vec<Digest>,
         consent: &'a dyn Consent,
-    ) -> Pending<'a, Vec<(Digest, Result<()>)>> {
+    ) -> BoxFuture<'a, Vec<(Digest, Result<()>)>> {
         Box::pin(async move {
             let deletions = digests.into_iter().map(|digest| async move {
                 let deletion = async {
@@ -186,17 +186,17 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Lists BLOBs with a digest above `after`, in ascending order, at most `limit` (which is at least 1), in bounded
     /// memory. A BLOB that exists from the first page to the last MUST be listed exactly once, whatever else happens.
-    fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page>;
+    fn enumerate(&self, after: Option<Digest>, limit: usize) -> BoxFuture<'_, Page>;
 
     /// Reads a BLOB that `enumerate` listed to its end and compares its digest. Copies in a cache MUST NOT be read
     /// instead.
-    fn reread(&self, entry: Entry) -> Pending<'_, Outcome> {
+    fn reread(&self, entry: Entry) -> BoxFuture<'_, Outcome> {
         Box::pin(async move { reread(self.open(entry.digest, entry.size, None).await, entry).await })
     }
 
     /// Reads everything again and reports each BLOB. The default reads the BLOBs that `enumerate` lists; a store that
     /// can detect more (damage that hides a BLOB from enumeration) MUST report that too.
-    fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
+    fn verify(&self, reporter: Reporter) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let mut after = None;
             loop {
@@ -215,43 +215,43 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Returns a description, for the administrator, of each damaged region in the store's files that holds no BLOB.
     /// Reads no BLOBs.
-    fn look_over(&self) -> Pending<'_, Vec<String>> {
+    fn look_over(&self) -> BoxFuture<'_, Vec<String>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
     /// Computes the contents and disk usage. MAY take long on a large store.
-    fn usage(&self) -> Pending<'_, Usage>;
+    fn usage(&self) -> BoxFuture<'_, Usage>;
 
     /// Reclaims the space of deleted BLOBs. MUST be safe beside every other operation and if a crash occurs at any
     /// moment.
-    fn compact(&self, limits: CompactLimits) -> Pending<'_, CompactReport> {
+    fn compact(&self, limits: CompactLimits) -> BoxFuture<'_, CompactReport> {
         let _ = limits;
         Box::pin(async { Ok(CompactReport::default()) })
     }
 
     /// Fails unless the owner that opened the store may write to it. Only stores that several restorations of a farm
     /// can reach check this.
-    fn held(&self) -> Pending<'_, ()> {
+    fn ensure_holder(&self) -> BoxFuture<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 
     /// Makes `holder` the one that may write to the store and returns the previous one. Stores without holders change
     /// nothing.
-    fn hand_over(&self, holder: Option<String>) -> Pending<'_, Option<String>> {
+    fn hand_over(&self, holder: Option<String>) -> BoxFuture<'_, Option<String>> {
         Box::pin(async { Ok(holder) })
     }
 
     /// Finishes pending work and releases all resources. Later writes MUST fail with `Unavailable`.
-    fn close(&self) -> Pending<'_, ()>;
+    fn close(&self) -> BoxFuture<'_, ()>;
 }
 
 /// A BLOB being uploaded. Dropping it aborts the upload: nothing of it MUST remain except what the next start removes.
 pub trait Upload: Send {
     /// Takes the next piece. MUST bound its memory by making the caller wait.
-    fn write(&mut self, bytes: Bytes) -> Pending<'_, ()>;
+    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, ()>;
 
     /// Makes the BLOB durable under the digest that the caller computed over the pieces.
-    fn finish(self: Box<Self>, digest: Digest, size: u64) -> Pending<'static, Stored>;
+    fn finish(self: Box<Self>, digest: Digest, size: u64) -> BoxFuture<'static, Stored>;
 }
 
 /// An open BLOB. All bytes that it delivers are verified.
@@ -262,7 +262,7 @@ pub trait Source: Send {
     fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>>;
 
     /// Like [`Self::try_read`], but waits as long as necessary.
-    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes>;
+    fn read(&mut self, offset: u64, limit: usize) -> BoxFuture<'_, Bytes>;
 }
 
 /// Reads an opened BLOB to its end and compares the digest. Errors that say nothing about the BLOB itself end the

@@ -7,13 +7,13 @@ use bytes::Bytes;
 use model::{Digest, Result};
 
 use crate::directory::{DirectoryOptions, DirectoryProvider};
-use crate::held::HeldProvider;
 use crate::locator::Locator;
-use crate::mark::Owner;
+use crate::marker::Owner;
 use crate::metrics::Metrics;
 use crate::object::{ObjectOptions, ObjectProvider, ObjectSecrets};
 use crate::outcome::Outcome;
-use crate::provider::{CompactLimits, CompactReport, Consent, Entry, Page, Provider, Stored, Usage, Whole};
+use crate::ownership::ExclusiveProvider;
+use crate::provider::{BlobInMemory, CompactLimits, CompactReport, Consent, Entry, Page, Provider, Stored, Usage};
 use crate::reader::BlobReader;
 use crate::verification::Verification;
 use crate::writer::BlobWriter;
@@ -31,7 +31,7 @@ impl BlobStore {
     /// farm or holds something else.
     pub async fn open_directory(path: &Path, owner: &Owner, options: DirectoryOptions) -> Result<BlobStore> {
         let provider = DirectoryProvider::open(path, owner, options).await?;
-        Ok(Self::from_provider(Arc::new(HeldProvider::new(provider, owner))))
+        Ok(Self::from_provider(Arc::new(ExclusiveProvider::new(provider, owner))))
     }
 
     /// Opens the store in a bucket of an object store and creates it on first use. Fails with `Conflict` when the
@@ -39,7 +39,7 @@ impl BlobStore {
     /// `Unavailable` when the service does not answer or refuses the credential.
     pub async fn open_object(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<BlobStore> {
         let provider = ObjectProvider::open(options, secrets, owner).await?;
-        Ok(Self::from_provider(Arc::new(HeldProvider::new(provider, owner))))
+        Ok(Self::from_provider(Arc::new(ExclusiveProvider::new(provider, owner))))
     }
 
     /// Returns an existing store in a bucket. The service is contacted when the store is first used and has ten seconds
@@ -47,7 +47,7 @@ impl BlobStore {
     /// cannot work.
     pub fn expect_object(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<BlobStore> {
         let provider = ObjectProvider::expect(options, secrets, owner)?;
-        Ok(Self::from_provider(Arc::new(HeldProvider::new(provider, owner))))
+        Ok(Self::from_provider(Arc::new(ExclusiveProvider::new(provider, owner))))
     }
 
     /// Wraps a provider of any kind.
@@ -72,7 +72,7 @@ impl BlobStore {
     /// `existed` means that the store already had the bytes. The caller must then make sure that a garbage collection
     /// that decided earlier does not delete them.
     pub async fn put(&self, digest: Digest, bytes: Bytes) -> Result<Stored> {
-        let whole = Whole { digest, size: bytes.len() as u64, pieces: vec![bytes] };
+        let whole = BlobInMemory { digest, size: bytes.len() as u64, pieces: vec![bytes] };
         self.metrics.timed_put(self.provider.put(whole)).await
     }
 
@@ -91,7 +91,7 @@ impl BlobStore {
     /// Makes sure that a BLOB exists at this moment, whatever other processes did. [`open`](Self::open) does not: it
     /// also finds a BLOB that this process remembers and another one has just deleted. Fails with `NotFound` when it is
     /// definitely absent.
-    pub async fn confirm(&self, digest: Digest, size: u64) -> Result<()> {
+    pub async fn ensure_present(&self, digest: Digest, size: u64) -> Result<()> {
         self.provider.confirm(digest, size).await
     }
 
@@ -113,7 +113,7 @@ impl BlobStore {
     ///
     /// # Errors
     /// The failure of that request.
-    pub async fn answers(&self) -> Result<()> {
+    pub async fn ping(&self) -> Result<()> {
         self.enumerate(None, 1).await.map(drop)
     }
 
@@ -154,11 +154,11 @@ impl BlobStore {
     /// # Errors
     /// `Unavailable` with code `store_taken_over` when another restoration of the farm holds it; failures of the store.
     pub async fn held(&self) -> Result<()> {
-        self.provider.held().await
+        self.provider.ensure_holder().await
     }
 
     /// Makes `holder` (a restoration of the farm; `None` for the farm as it was first created) the one that may write
-    /// to the store. Returns the previous holder, which notices within [`HANDED_OVER`](crate::HANDED_OVER).
+    /// to the store. Returns the previous holder, which notices within [`HAND_OVER_GRACE`](crate::HANDED_OVER).
     ///
     /// # Errors
     /// Failures of the store.

@@ -7,7 +7,7 @@ use model::{Error, Result};
 
 use crate::hasher::BlobHasher;
 use crate::metrics::Metrics;
-use crate::provider::{Provider, Stored, Upload, Whole};
+use crate::provider::{BlobInMemory, Provider, Stored, Upload};
 
 /// A BLOB being written into a store, in bounded memory. Dropping it without [`finish`](Self::finish) leaves nothing
 /// behind.
@@ -85,7 +85,9 @@ impl BlobWriter {
         }
         let (digest, size) = (self.hasher.finish(), self.written);
         match self.state {
-            State::Gathering(pieces) => self.metrics.timed_put(self.provider.put(Whole { digest, size, pieces })).await,
+            State::Gathering(pieces) => {
+                self.metrics.timed_put(self.provider.put(BlobInMemory { digest, size, pieces })).await
+            }
             State::Streaming(upload) => self.metrics.timed_put(upload.finish(digest, size)).await,
             State::Failed => Err(failed_before()),
         }

@@ -141,7 +141,7 @@ async fn a_missing_key_is_neither_absence_nor_damage() {
                 let errors = [
                     get(&store, stored).await.unwrap_err(),
                     get_by_digest(&store, stored.digest, stored.size).await.unwrap_err(),
-                    store.confirm(stored.digest, stored.size).await.unwrap_err(),
+                    store.ensure_present(stored.digest, stored.size).await.unwrap_err(),
                 ];
                 for error in errors {
                     assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, Code::StoreKeyMissing));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use blobs::testing::random_bytes;
 use blobs::testing::s3::S3Server;
-use blobs::{BlobStore, CompactLimits, Consent, HANDED_OVER, Owner, Pending, digest_of};
+use blobs::{BlobStore, BoxFuture, CompactLimits, Consent, HAND_OVER_GRACE, Owner, digest_of};
 use model::{Error, Result};
 
 use support::{get, options, put};
@@ -29,7 +29,7 @@ async fn one_at_a_time(first: BlobStore, second: BlobStore) {
     let begun = Instant::now();
     let bytes = random_bytes(2, 5_000);
     while first.put(digest_of(&bytes), bytes.clone()).await.is_ok() {
-        assert!(begun.elapsed() < HANDED_OVER, "the marker is not read again");
+        assert!(begun.elapsed() < HAND_OVER_GRACE, "the marker is not read again");
         tokio::time::sleep(Duration::from_millis(50)).await; // sleep: between two attempts
     }
     for bytes in [random_bytes(3, 10), random_bytes(4, 17 << 20)] {
@@ -78,10 +78,10 @@ async fn a_bucket_is_held_by_one() {
 struct Slow<'a>(&'a BlobStore);
 
 impl Consent for Slow<'_> {
-    fn ask(&self) -> Pending<'_, ()> {
+    fn ask(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.0.hand_over(Some("copy".to_owned())).await?;
-            tokio::time::sleep(HANDED_OVER).await; // sleep: a holder is believed for some seconds
+            tokio::time::sleep(HAND_OVER_GRACE).await; // sleep: a holder is believed for some seconds
             Ok(())
         })
     }
@@ -104,6 +104,6 @@ async fn a_deletion_that_was_begun_before_the_store_was_handed_over_deletes_noth
         is_taken_over(outcome);
     }
     for stored in &kept {
-        second.confirm(stored.digest, stored.size).await.unwrap();
+        second.ensure_present(stored.digest, stored.size).await.unwrap();
     }
 }

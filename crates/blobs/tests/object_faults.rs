@@ -9,10 +9,10 @@ mod support;
 
 use std::time::Instant;
 
-use blobs::testing::proxy::{FaultProxy, Rule, Trouble};
+use blobs::testing::proxy::{Fault, FaultProxy, Rule};
 use blobs::testing::random_bytes;
 use blobs::testing::s3::{S3Server, options_at};
-use blobs::{BlobStore, ObjectOptions, Patience, Stored, digest_of};
+use blobs::{BlobStore, ObjectOptions, Stored, Timeouts, digest_of};
 use bytes::Bytes;
 use model::ErrorKind::{self, Conflict, Corrupt, Exhausted, Invalid, NotFound, Unavailable};
 use support::*;
@@ -30,7 +30,7 @@ struct Service {
 }
 
 fn impatient(options: ObjectOptions) -> ObjectOptions {
-    let patience = Patience { connect_seconds: 1, answer_seconds: 1, retry_seconds: 2, retries: 1 };
+    let patience = Timeouts { connect_seconds: 1, answer_seconds: 1, retry_seconds: 2, retries: 1 };
     ObjectOptions { put_limit: 1 << 20, part_bytes: 5 << 20, patience, ..options }
 }
 
@@ -63,23 +63,23 @@ impl Service {
 }
 
 /// Faults of a response, each with the errors that a reader may get if the fault persists.
-fn reading_troubles() -> Vec<(Trouble, &'static [ErrorKind])> {
+fn reading_troubles() -> Vec<(Fault, &'static [ErrorKind])> {
     vec![
-        (Trouble::Status(500, "InternalError"), &[Unavailable]),
-        (Trouble::Status(503, "SlowDown"), &[Unavailable]),
-        (Trouble::Status(403, "AccessDenied"), &[Unavailable]),
-        (Trouble::Status(400, "ExpiredToken"), &[Unavailable]),
-        (Trouble::Status(404, "NoSuchBucket"), &[Unavailable]),
+        (Fault::Status(500, "InternalError"), &[Unavailable]),
+        (Fault::Status(503, "SlowDown"), &[Unavailable]),
+        (Fault::Status(403, "AccessDenied"), &[Unavailable]),
+        (Fault::Status(400, "ExpiredToken"), &[Unavailable]),
+        (Fault::Status(404, "NoSuchBucket"), &[Unavailable]),
         // Reported for an existing object, as a misrouted gateway does.
-        (Trouble::Status(404, "NoSuchKey"), &[Unavailable, Corrupt]),
-        (Trouble::Cut(100), &[Unavailable]),
-        (Trouble::Cut(0), &[Unavailable]),
-        (Trouble::Stall(100), &[Unavailable]),
-        (Trouble::Flip(100), &[Corrupt]),
-        (Trouble::OtherBytes, &[Corrupt]),
-        (Trouble::LoseReply, &[Unavailable]),
-        (Trouble::Garbage, &[Unavailable, Corrupt]),
-        (Trouble::ErrorInside("InternalError"), &[Unavailable, Corrupt]),
+        (Fault::Status(404, "NoSuchKey"), &[Unavailable, Corrupt]),
+        (Fault::Cut(100), &[Unavailable]),
+        (Fault::Cut(0), &[Unavailable]),
+        (Fault::Stall(100), &[Unavailable]),
+        (Fault::Flip(100), &[Corrupt]),
+        (Fault::OtherBytes, &[Corrupt]),
+        (Fault::LoseReply, &[Unavailable]),
+        (Fault::Garbage, &[Unavailable, Corrupt]),
+        (Fault::ErrorInside("InternalError"), &[Unavailable, Corrupt]),
     ]
 }
 
@@ -109,13 +109,13 @@ async fn trouble_that_passes_is_not_even_noticed() {
     let service = service().await;
     let blobs = service.stored().await;
     let passing = [
-        Trouble::Status(500, "InternalError"),
-        Trouble::Status(503, "SlowDown"),
-        Trouble::Cut(100),
-        Trouble::Stall(100),
-        Trouble::Flip(100),
-        Trouble::OtherBytes,
-        Trouble::LoseReply,
+        Fault::Status(500, "InternalError"),
+        Fault::Status(503, "SlowDown"),
+        Fault::Cut(100),
+        Fault::Stall(100),
+        Fault::Flip(100),
+        Fault::OtherBytes,
+        Fault::LoseReply,
     ];
     for trouble in passing {
         for (stored, bytes) in &blobs {
@@ -133,9 +133,9 @@ async fn a_refused_credential_says_so() {
     for (status, code) in
         [(403, "AccessDenied"), (403, "InvalidAccessKeyId"), (400, "ExpiredToken"), (401, "Unauthorized")]
     {
-        service.proxy.set(
-            ["GET", "PUT", "HEAD", "DELETE"].map(|method| Rule::always(method, "", Trouble::Status(status, code))),
-        );
+        service
+            .proxy
+            .set(["GET", "PUT", "HEAD", "DELETE"].map(|method| Rule::always(method, "", Fault::Status(status, code))));
         let fresh = random_bytes(3, 100);
         for error in [
             get(&service.store, &stored).await.unwrap_err(),
@@ -160,14 +160,14 @@ async fn a_refused_credential_says_so() {
 async fn a_write_in_trouble_is_refused_or_stored_but_never_both() {
     let service = service().await;
     let troubles = [
-        Trouble::Status(500, "InternalError"),
-        Trouble::Status(503, "SlowDown"),
-        Trouble::Status(403, "AccessDenied"),
-        Trouble::Status(507, "XMinioStorageFull"),
-        Trouble::LoseReply,
-        Trouble::Stall(0),
-        Trouble::Garbage,
-        Trouble::ErrorInside("InternalError"),
+        Fault::Status(500, "InternalError"),
+        Fault::Status(503, "SlowDown"),
+        Fault::Status(403, "AccessDenied"),
+        Fault::Status(507, "XMinioStorageFull"),
+        Fault::LoseReply,
+        Fault::Stall(0),
+        Fault::Garbage,
+        Fault::ErrorInside("InternalError"),
     ];
     let mut seed = 100;
     for trouble in troubles {
@@ -176,7 +176,7 @@ async fn a_write_in_trouble_is_refused_or_stored_but_never_both() {
         {
             for times in [1, usize::MAX] {
                 // Skipped to save time: a permanent stall has to reach its timeout.
-                if times > 1 && trouble == Trouble::Stall(0) && method == "POST" {
+                if times > 1 && trouble == Fault::Stall(0) && method == "POST" {
                     continue;
                 }
                 seed += 1;
@@ -189,7 +189,7 @@ async fn a_write_in_trouble_is_refused_or_stored_but_never_both() {
                 match done {
                     Ok(stored) => service.is_whole(&stored, &bytes).await,
                     Err(error) => {
-                        let full = matches!(trouble, Trouble::Status(507, _));
+                        let full = matches!(trouble, Fault::Status(507, _));
                         assert_eq!(error.kind(), if full { Exhausted } else { Unavailable }, "{name}: {error:?}");
                     }
                 }
@@ -209,7 +209,7 @@ async fn bits_that_turn_on_the_way_in_are_never_acknowledged() {
         [(SMALL, "farm/blobs/"), (LARGE, "partNumber"), (2_000_000, "farm/data/")].into_iter().enumerate()
     {
         let bytes = random_bytes(seed as u64, size);
-        service.proxy.set([Rule::always("PUT", target, Trouble::FlipRequest(1000))]);
+        service.proxy.set([Rule::always("PUT", target, Fault::FlipRequest(1000))]);
         let error = service.store.put(digest_of(&bytes), bytes.clone()).await.unwrap_err();
         assert_eq!(error.kind(), Unavailable, "{target}: {error:?}");
         assert!(service.proxy.spoilt() > 0, "{target}");
@@ -223,14 +223,14 @@ async fn bits_that_turn_on_the_way_in_are_never_acknowledged() {
 async fn a_reply_that_was_lost_is_not_a_reason_to_fail() {
     let service = service().await;
     let bytes = random_bytes(1, SMALL);
-    service.proxy.set([Rule::once("PUT", "farm/blobs/", Trouble::LoseReply)]);
+    service.proxy.set([Rule::once("PUT", "farm/blobs/", Fault::LoseReply)]);
     put(&service.store, &bytes).await;
     assert_eq!(service.proxy.spoilt(), 1);
     let large = random_bytes(2, LARGE);
     service.proxy.set([
-        Rule::once("PUT", "farm/blobs/", Trouble::LoseReply),
-        Rule::once("POST", "uploadId", Trouble::LoseReply),
-        Rule::once("PUT", "partNumber", Trouble::LoseReply),
+        Rule::once("PUT", "farm/blobs/", Fault::LoseReply),
+        Rule::once("POST", "uploadId", Fault::LoseReply),
+        Rule::once("PUT", "partNumber", Fault::LoseReply),
     ]);
     let stored = put(&service.store, &large).await;
     assert_eq!(service.proxy.spoilt(), 3);
@@ -244,7 +244,7 @@ async fn a_stale_listing_hides_nothing_from_readers_and_deletes_nothing() {
     let absent = digest_of(b"absent");
     assert_eq!(get_by_digest(&service.store, absent, 100).await.unwrap_err().kind(), NotFound);
     let blobs = service.stored().await;
-    service.proxy.set([Rule::always("GET", "list-type=2", Trouble::StaleList)]);
+    service.proxy.set([Rule::always("GET", "list-type=2", Fault::StaleList)]);
     assert_eq!(service.store.enumerate(None, 100).await.unwrap().entries, vec![], "the proxy does what it should");
     for (stored, bytes) in &blobs {
         assert!(get_by_digest(&service.store, stored.digest, stored.size).await.unwrap() == bytes[..]);
@@ -262,13 +262,13 @@ async fn a_listing_in_trouble_is_never_an_empty_one() {
     let service = service().await;
     service.stored().await;
     for trouble in [
-        Trouble::Status(500, "InternalError"),
-        Trouble::Status(404, "NoSuchBucket"),
-        Trouble::Status(404, "NoSuchKey"),
-        Trouble::Cut(100),
-        Trouble::LoseReply,
-        Trouble::Garbage,
-        Trouble::ErrorInside("InternalError"),
+        Fault::Status(500, "InternalError"),
+        Fault::Status(404, "NoSuchBucket"),
+        Fault::Status(404, "NoSuchKey"),
+        Fault::Cut(100),
+        Fault::LoseReply,
+        Fault::Garbage,
+        Fault::ErrorInside("InternalError"),
     ] {
         service.proxy.set([Rule::always("GET", "list-type=2", trouble.clone())]);
         for error in [
@@ -280,7 +280,7 @@ async fn a_listing_in_trouble_is_never_an_empty_one() {
             assert_eq!(error.kind(), Unavailable, "{trouble:?}: {error:?}");
         }
     }
-    service.proxy.set([Rule::always("GET", "list-type=2", Trouble::Stall(100))]);
+    service.proxy.set([Rule::always("GET", "list-type=2", Fault::Stall(100))]);
     assert_eq!(service.store.enumerate(None, 10).await.map(drop).unwrap_err().kind(), Unavailable);
 }
 
@@ -330,7 +330,7 @@ async fn what_an_upload_left_is_removed_when_it_is_old() {
     let [_, (stored, bytes)] = service.stored().await;
     // The envelope never arrives, so that the data object becomes an orphan.
     let lost = random_bytes(50, LARGE);
-    service.proxy.set([Rule::always("PUT", "farm/blobs/", Trouble::Status(403, "AccessDenied"))]);
+    service.proxy.set([Rule::always("PUT", "farm/blobs/", Fault::Status(403, "AccessDenied"))]);
     service.store.put(digest_of(&lost), lost.clone()).await.unwrap_err();
     // A second copy of the same bytes replaces the first, which stays for its readers.
     assert!(put(&service.direct, &bytes).await.existed);

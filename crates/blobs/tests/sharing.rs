@@ -54,12 +54,16 @@ async fn what_another_handle_deleted_is_not_confirmed_though_it_is_remembered() 
         let bytes = random_bytes(1, size);
         let stored = put(&one, &bytes).await;
         assert!(get(&one, &stored).await.unwrap() == bytes[..]);
-        one.confirm(stored.digest, stored.size).await.unwrap();
-        two.confirm(stored.digest, stored.size).await.unwrap();
+        one.ensure_present(stored.digest, stored.size).await.unwrap();
+        two.ensure_present(stored.digest, stored.size).await.unwrap();
         two.delete(stored.digest).await.unwrap();
-        assert_eq!(one.confirm(stored.digest, stored.size).await.unwrap_err().kind(), ErrorKind::NotFound, "{size}");
+        assert_eq!(
+            one.ensure_present(stored.digest, stored.size).await.unwrap_err().kind(),
+            ErrorKind::NotFound,
+            "{size}"
+        );
         put(&two, &bytes).await;
-        one.confirm(stored.digest, stored.size).await.unwrap();
+        one.ensure_present(stored.digest, stored.size).await.unwrap();
     }
 }
 
@@ -230,7 +234,7 @@ async fn what_is_not_found_where_the_disk_is_not_mounted_is_not_deleted() {
     assert_eq!(store.delete(large.digest).await.unwrap_err().code(), "store_absent");
     fs::remove_dir_all(&place).unwrap();
     fs::rename(&away, &place).unwrap();
-    store.confirm(large.digest, large.size).await.unwrap();
+    store.ensure_present(large.digest, large.size).await.unwrap();
     store.delete(large.digest).await.unwrap();
-    assert_eq!(store.confirm(large.digest, large.size).await.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(store.ensure_present(large.digest, large.size).await.unwrap_err().kind(), ErrorKind::NotFound);
 }

@@ -151,7 +151,7 @@ async fn inside_a_store_whose_notes_are_away() {
     let deleted = content(DELETED);
     let (digest, size) = (digest_of(&deleted), deleted.len() as u64);
     for _ in 0..3 {
-        let error = store.confirm(digest, size).await.expect_err("nobody knows whether it is there");
+        let error = store.ensure_present(digest, size).await.expect_err("nobody knows whether it is there");
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
     }
     let bytes = content(0);
@@ -166,7 +166,7 @@ async fn inside_a_store_whose_notes_come_back() {
     let deleted = content(DELETED);
     // Only the first read of each thread fails, and there are fewer threads than attempts.
     for _ in 0..1_000 {
-        match store.confirm(digest_of(&deleted), deleted.len() as u64).await.expect_err("it is deleted").kind() {
+        match store.ensure_present(digest_of(&deleted), deleted.len() as u64).await.expect_err("it is deleted").kind() {
             ErrorKind::NotFound => return store.close().await,
             kind => assert_eq!(kind, ErrorKind::Corrupt),
         }
@@ -187,7 +187,7 @@ async fn inside_a_store_that_is_read_badly() {
             Ok(read) => assert!(read == bytes[..], "wrong bytes are never given"),
             Err(error) => assert!(is_damage(&error), "reading BLOB {seed}: {error:?}"),
         }
-        if let Err(error) = store.confirm(digest, size).await {
+        if let Err(error) = store.ensure_present(digest, size).await {
             assert!(is_damage(&error), "confirming BLOB {seed}: {error:?}");
         }
     }

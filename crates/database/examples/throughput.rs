@@ -71,7 +71,7 @@ async fn insert(db: Database, next: Arc<AtomicI64>, pipelined: bool) -> Result<(
         let all: [(Sql, &[Value<'_>]); 5] =
             [(BLOB, &blob), (NODE, &node), (VERSION, &version), (USAGE, &usage), (EVENT, &event)];
         if pipelined {
-            return all.iter().try_for_each(|(sql, params)| t.execute_later(*sql, params));
+            return all.iter().try_for_each(|(sql, params)| t.execute_deferred(*sql, params));
         }
         all.iter().try_for_each(|(sql, params)| t.execute(*sql, params).map(drop))
     })

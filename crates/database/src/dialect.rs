@@ -19,20 +19,20 @@ pub struct Sql {
 
 /// A token that expands to a different text for each engine. `%` is replaced by the text that follows the word inside
 /// the braces.
-struct Mark {
+struct Token {
     word: &'static str,
     sqlite: &'static str,
     postgres: &'static str,
 }
 
-const MARKS: &[Mark] = &[
+const TOKENS: &[Token] = &[
     // SQLite has one writer at a time. It has neither row locks nor a syntax for them.
-    Mark { word: "for_update", sqlite: "", postgres: "FOR UPDATE" },
+    Token { word: "for_update", sqlite: "", postgres: "FOR UPDATE" },
     // SQLite cannot bind arrays, so the set is passed as JSON text. Used as `column {in $1}` with `Value::Integers`.
-    Mark { word: "in", sqlite: "IN (SELECT value FROM json_each(%))", postgres: "= ANY(%::bigint[])" },
+    Token { word: "in", sqlite: "IN (SELECT value FROM json_each(%))", postgres: "= ANY(%::bigint[])" },
     // Position of one text in another, counted from 1; 0 if it does not occur. LIKE would fold case by SQLite's own
     // rules.
-    Mark { word: "position", sqlite: "instr(%)", postgres: "strpos(%)" },
+    Token { word: "position", sqlite: "instr(%)", postgres: "strpos(%)" },
 ];
 
 /// Bytes that the database takes on disk.
@@ -122,9 +122,9 @@ pub(crate) const REINDEX: [Sql; 21] = reindex!(
 
 /// Takes a lock in shared mode, which excludes transactions that hold it exclusively. SQLite has one writer at a time
 /// and needs no such lock.
-pub(crate) const ENTER: Sql = Sql::new("SELECT 1 FROM pg_advisory_xact_lock_shared($1)");
+pub(crate) const LOCK_SHARED: Sql = Sql::new("SELECT 1 FROM pg_advisory_xact_lock_shared($1)");
 /// Takes a lock exclusively: waits for all other holders, and keeps others out until the end of the transaction.
-pub(crate) const ENTER_ALONE: Sql = Sql::new("SELECT 1 FROM pg_advisory_xact_lock($1)");
+pub(crate) const LOCK_EXCLUSIVE: Sql = Sql::new("SELECT 1 FROM pg_advisory_xact_lock($1)");
 
 impl Sql {
     /// A statement that both engines understand once its tokens are replaced.
@@ -147,7 +147,7 @@ impl Sql {
 
     /// The text that the engine prepares.
     pub(crate) fn render(self, engine: Engine) -> Result<Cow<'static, str>> {
-        let text = self.without_marks(engine)?;
+        let text = self.expand_tokens(engine)?;
         Ok(match engine {
             Engine::Postgres => text,
             // In SQLite `$1` is a name, numbered by its first occurrence, whereas `?1` is the number itself.
@@ -155,7 +155,7 @@ impl Sql {
         })
     }
 
-    fn without_marks(self, engine: Engine) -> Result<Cow<'static, str>> {
+    fn expand_tokens(self, engine: Engine) -> Result<Cow<'static, str>> {
         let source = self.source(engine);
         if !source.contains('{') {
             return Ok(Cow::Borrowed(source));
@@ -163,9 +163,9 @@ impl Sql {
         let mut text = String::with_capacity(source.len() + 32);
         let mut rest = source;
         while let Some((before, tail)) = rest.split_once('{') {
-            let (inside, after) = tail.split_once('}').ok_or_else(|| unknown_mark(source))?;
+            let (inside, after) = tail.split_once('}').ok_or_else(|| unknown_token(source))?;
             let (word, argument) = inside.split_once(' ').unwrap_or((inside, ""));
-            let mark = MARKS.iter().find(|mark| mark.word == word).ok_or_else(|| unknown_mark(source))?;
+            let mark = TOKENS.iter().find(|mark| mark.word == word).ok_or_else(|| unknown_token(source))?;
             text.push_str(before);
             let replacement = match engine {
                 Engine::Sqlite => mark.sqlite,
@@ -179,7 +179,7 @@ impl Sql {
     }
 }
 
-fn unknown_mark(source: &str) -> Error {
+fn unknown_token(source: &str) -> Error {
     Error::invalid(format!("the statement contains a mark that dialect.rs does not know: {source}"))
 }
 
@@ -208,6 +208,6 @@ mod tests {
 
     #[test]
     fn the_differences_stay_few() {
-        assert!(MARKS.len() < 15);
+        assert!(TOKENS.len() < 15);
     }
 }

@@ -25,11 +25,11 @@ mod statement;
 pub mod testing;
 mod value;
 
-pub use copy::{CopiedServer, Dump, Held, KeptLog, Load, require_unused};
+pub use copy::{CopiedServer, Dump, Load, OpenSnapshot, ReplicationSlot, require_unused};
 pub use dialect::Sql;
 pub use engine::{
-    Alone, Damage, Database, Engine, Location, Looked, Mark, Options, PageSums, Position, Reader, Row, Transaction,
-    WrongPages, runtime_threads,
+    CheckExtent, Damage, Database, Engine, ExclusiveRight, Location, Mark, Options, PageSums, Position, Reader, Row,
+    Transaction, WrongPages, runtime_threads,
 };
 pub use migrate::Schema;
 pub use value::{Column, FromColumn, Value};

@@ -138,8 +138,8 @@ async fn a_transaction_is_all_or_nothing_even_if_the_closure_ignores_a_failure()
         // A deferred statement rolls the transaction back as well, no matter when its error surfaces.
         for fails_last in [true, false] {
             let later = db.write(move |t| {
-                t.execute_later(ADD, &params![1i64, 5i64])?;
-                t.execute_later(INSERT, &params![1i64, "x", 1i64])?;
+                t.execute_deferred(ADD, &params![1i64, 5i64])?;
+                t.execute_deferred(INSERT, &params![1i64, "x", 1i64])?;
                 if !fails_last {
                     t.execute(ADD, &params![2i64, 5i64])?;
                 }
@@ -149,7 +149,7 @@ async fn a_transaction_is_all_or_nothing_even_if_the_closure_ignores_a_failure()
             assert_eq!((size(&db, 1).await, size(&db, 2).await), (Some(0), Some(0)));
         }
         let forgotten = db.write(|t| {
-            t.execute_later(ADD, &params![1i64, 5i64])?;
+            t.execute_deferred(ADD, &params![1i64, 5i64])?;
             Err::<(), _>(model::Error::invalid("no"))
         });
         assert_eq!(forgotten.await.unwrap_err().message(), "no");
@@ -157,10 +157,10 @@ async fn a_transaction_is_all_or_nothing_even_if_the_closure_ignores_a_failure()
         // Deferred statements run in order and are visible to later ones, even when there are more than travel at once.
         let seen = db.write(|t| {
             for _ in 0..40 {
-                t.execute_later(ADD, &params![1i64, 1i64])?;
+                t.execute_deferred(ADD, &params![1i64, 1i64])?;
             }
             let seen = t.find(SIZE, &params![1i64], |row| row.get::<i64>(0))?;
-            t.execute_later(ADD, &params![1i64, 2i64]).map(|()| seen)
+            t.execute_deferred(ADD, &params![1i64, 2i64]).map(|()| seen)
         });
         assert_eq!(seen.await.unwrap(), Some(40));
         assert_eq!(size(&db, 1).await, Some(42));

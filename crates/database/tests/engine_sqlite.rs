@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use database::{Looked, Options, Sql, params};
+use database::{CheckExtent, Options, Sql, params};
 use model::{Error, ErrorKind, Result};
 
 use rig::{CREATE, assert_success, child_directory, count, in_child, insert, is_root, open, try_open};
@@ -191,7 +191,7 @@ async fn a_look_through_what_the_disk_cannot_read_finds_no_damage() {
         return with_failing_reads(test, directory.path(), "x.db", 100);
     };
     let db = open(&directory.join("x.db")).await;
-    let error = db.look_through(None).await.unwrap_err();
+    let error = db.check_integrity(None).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, Code::DatabaseUnreadable), "{error:?}");
     assert!(db.damage().is_some_and(|damage| damage.of_disk), "{:?}", db.damage());
 }
@@ -217,8 +217,8 @@ async fn looks_that_have_a_limit_reach_the_last_table() {
     // With a time limit of zero each check reaches one table.
     let mut looks = 0;
     let error = loop {
-        match db.look_through(Some(Duration::ZERO)).await {
-            Ok(looked) => assert_eq!(looked, Looked::Partly),
+        match db.check_integrity(Some(Duration::ZERO)).await {
+            Ok(looked) => assert_eq!(looked, CheckExtent::Partly),
             Err(error) => break error,
         }
         looks += 1;

@@ -17,8 +17,8 @@ use http_core::protocol::fuzzing::{block_on, headers};
 use http_core::protocol::range::{self, Wanted};
 use http_core::protocol::zip::{Headers, Names};
 use http_core::protocol::{content_digest, content_type, credentials, cursor, disposition, idempotency, segments, tus};
-use http_core::server::client::Arrival;
 use http_core::server::connection::proxy;
+use http_core::server::origin::RequestOrigin;
 use http_core::server::trust::{AddressSource, Trust};
 use http_core::transfer::listing_cursor;
 
@@ -95,8 +95,8 @@ pub fn header_fields(input: &[u8]) {
     let headers = headers(input);
     let _ = (credentials::parse(input), idempotency::key(&headers), cookies::get(&headers, "strongroom_session"));
     if let Ok(mut expected) = content_digest::Expected::of(&headers) {
-        expected.see(input);
-        let _ = expected.hold();
+        expected.update(input);
+        let _ = expected.verify();
     }
     let Ok(text) = std::str::from_utf8(input) else { return };
     let _ = (content_type::essence(text), content_type::shown_as(text), content_type::guess(text));
@@ -124,7 +124,7 @@ pub fn arrival(input: &[u8]) {
         let mut request = Request::new(Body::empty());
         *request.headers_mut() = headers(text);
         request.extensions_mut().insert(ConnectInfo(peer));
-        let arrival = Arrival::settle(&mut request, &trust, None, kind & 2 != 0);
+        let arrival = RequestOrigin::settle(&mut request, &trust, None, kind & 2 != 0);
         assert_eq!(arrival.through_proxy, trusted);
         assert!(trusted && source != AddressSource::Peer || arrival.address == peer.ip());
         assert_eq!(arrival.address, arrival.address.to_canonical());

@@ -42,10 +42,10 @@ pub async fn ready(State(state): State<AppState>) -> Response {
 
 /// All metrics in the Prometheus text format. Requires the token from the settings; if none is set, only requests from
 /// this machine are allowed.
-pub async fn figures(State(state): State<AppState>, request: Request) -> Response {
+pub async fn metrics(State(state): State<AppState>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     let allowed = match state.metrics_token() {
-        Some(token) => shows(&parts.headers, token),
+        Some(token) => presents_token(&parts.headers, token),
         None => is_of_this_machine(&parts),
     };
     if !allowed {
@@ -61,7 +61,7 @@ pub async fn figures(State(state): State<AppState>, request: Request) -> Respons
     }
 }
 
-fn shows(headers: &HeaderMap, token: &str) -> bool {
+fn presents_token(headers: &HeaderMap, token: &str) -> bool {
     let shown = headers.get(header::AUTHORIZATION).and_then(|field| credentials::parse(field.as_bytes()).ok());
     // Compares digests, so that the timing does not reveal how much of the token is right.
     let Some(Credentials::Bearer(shown)) = shown else { return false };

@@ -9,10 +9,10 @@ use model::Result;
 
 use http_core::figures;
 use http_core::identity::csrf;
-use http_core::server::client::Arrival;
 use http_core::server::error::Problem;
+use http_core::server::origin::RequestOrigin;
 use http_core::server::state::AppState;
-use http_core::server::{admission, edge, intake, secure};
+use http_core::server::{admission, edge, request_body, secure};
 
 use crate::health;
 
@@ -23,7 +23,7 @@ pub fn router(state: AppState) -> Router {
     Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
-        .route("/metrics", get(health::figures))
+        .route("/metrics", get(health::metrics))
         .merge(rest::routes())
         .merge(ui::routes())
         .merge(webdav::routes())
@@ -36,11 +36,11 @@ pub fn router(state: AppState) -> Router {
 /// Wraps the handlers of all routes: checks each request before its handler, and completes each response. It is one
 /// layer, since each layer allocates for every request and copies it.
 async fn around(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
-    Arrival::settle(&mut request, state.trust(), state.public_url(), state.is_secure());
+    RequestOrigin::settle(&mut request, state.trust(), state.public_url(), state.is_secure());
     let mut response = edge::guarded(request, async |request| {
         let reader = ui::reader(request.headers());
         let mut response = match admit(&state, &request) {
-            Ok(()) => next.run(intake::bound(request, state.least_body_rate())).await,
+            Ok(()) => next.run(request_body::bound(request, state.least_body_rate())).await,
             Err(error) => Problem::from(error).into_response(),
         };
         ui::in_language(reader, &mut response);
@@ -48,7 +48,7 @@ async fn around(State(state): State<AppState>, mut request: Request, next: Next)
     })
     .await;
     if state.is_secure() {
-        secure::insist(response.headers_mut());
+        secure::add_hsts(response.headers_mut());
     }
     response
 }

@@ -21,16 +21,16 @@ mod restore;
 mod schedule;
 
 pub use backup::{
-    BackupOptions, BackupPlace, BackupSummary, Forgotten, Listing, PostgresMethod, Pruned, Retain, SetSummary,
+    BackupLocation, BackupOptions, BackupSummary, Forgotten, Listing, PostgresMethod, Pruned, Retain, SetSummary,
     Unreadable, Verified, backup, forget_backup, list_backups, prune_backups, remove_backup, verify_backups,
 };
 pub use clean_up::clean_up_hourly;
 pub use export::{ExportOptions, ExportSummary, export};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};
-pub use progress::{Fault, Progress, Reason, stand_back};
+pub use progress::{Fault, Progress, Reason, lower_priority};
 pub use restore::{
-    ClusterOptions, ClustersSummary, CopiedDatabase, Drilled, ItemsOptions, ItemsSummary, Outside, RepairOptions,
-    RepairSummary, RestoreOptions, RestoreSummary, RestoredCluster, drill, refuse_unfinished, repair_from_backup,
-    restore_clusters, restore_content_database, restore_farm, restore_items,
+    ClusterOptions, ClustersSummary, CopiedDatabase, Drilled, ExternalFindings, ItemsOptions, ItemsSummary,
+    RepairOptions, RepairSummary, RestoreOptions, RestoreSummary, RestoredCluster, drill, refuse_unfinished,
+    repair_from_backup, restore_clusters, restore_content_database, restore_farm, restore_items,
 };
-pub use schedule::{keep_looking, keep_schedule};
+pub use schedule::{run_schedule, verify_databases_daily};

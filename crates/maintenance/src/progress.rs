@@ -116,12 +116,12 @@ pub struct Fault {
 
 impl Fault {
     pub(crate) fn new(path: &Path, reason: Reason, message: impl Into<String>) -> Self {
-        Self { path: shown(path.as_os_str()), reason, message: message.into() }
+        Self { path: display_path(path.as_os_str()), reason, message: message.into() }
     }
 }
 
 /// Formats a path for users and reports. Bytes that are not UTF-8 are written as `\xNN`.
-pub(crate) fn shown(path: &OsStr) -> String {
+pub(crate) fn display_path(path: &OsStr) -> String {
     let mut text = String::new();
     for chunk in path.as_bytes().utf8_chunks() {
         text.push_str(chunk.valid());
@@ -133,7 +133,7 @@ pub(crate) fn shown(path: &OsStr) -> String {
 }
 
 /// Lowers the priority of this thread, and of the threads that it starts, in favour of other work.
-pub fn stand_back() {
+pub fn lower_priority() {
     // If the priority cannot be lowered, the thread competes on equal terms. The result is the same.
     let _ = rustix::process::nice(10);
 }
@@ -167,6 +167,6 @@ mod tests {
 
     #[test]
     fn what_is_not_utf8_shows_as_its_bytes() {
-        assert_eq!(shown(OsStr::from_bytes(b"a\xff\xfe/\xc3\xa9")), "a\\xFF\\xFE/é");
+        assert_eq!(display_path(OsStr::from_bytes(b"a\xff\xfe/\xc3\xa9")), "a\\xFF\\xFE/é");
     }
 }

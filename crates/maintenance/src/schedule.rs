@@ -18,12 +18,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use crate::jobs::resume_deletions;
 
 /// Polling interval for due work.
-const LOOK: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Maximum interval between evaluations of the health rules.
 const HEALTH: Duration = Duration::from_secs(10 * 60);
 /// Polling interval for databases that become unavailable or damaged, which is reported at once.
-const AWAY: Duration = Duration::from_secs(2);
+const AVAILABILITY_POLL: Duration = Duration::from_secs(2);
 const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Read rate of the monthly check in bytes per second.
 const SCRUB_RATE: u64 = 20 << 20;
@@ -36,7 +36,7 @@ const DAILY_LOOK: Duration = Duration::from_secs(60 * 60);
 
 /// Verifies all databases until dropped: briefly at the start, and each day. Damage is remembered, and reported by the
 /// health rules and `/readyz`.
-pub fn keep_looking(repository: Repository) -> BoxFuture<'static, ()> {
+pub fn verify_databases_daily(repository: Repository) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let mut at_most = FIRST_LOOK;
         loop {
@@ -58,7 +58,7 @@ async fn look_through_all(repository: &Repository, at_most: Duration) -> Result<
     let mut databases = vec![("configuration".to_owned(), storage.configuration().clone())];
     databases.extend(storage.databases()?.into_iter().map(|content| (content.name, content.database)));
     for (database, handle) in databases {
-        match handle.look_through(Some(at_most)).await {
+        match handle.check_integrity(Some(at_most)).await {
             Ok(looked) => tracing::debug!(database, ?looked, "looked a database through"),
             Err(error) => tracing::error!(database, error = error.report(), "a database is damaged or cannot be read"),
         }
@@ -68,10 +68,10 @@ async fn look_through_all(repository: &Repository, at_most: Duration) -> Result<
 
 /// Starts due work, and reports the health rules as metrics, until dropped. A failed start is logged and retried when
 /// the work is due again.
-pub fn keep_schedule(repository: Repository) -> BoxFuture<'static, ()> {
+pub fn run_schedule(repository: Repository) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let begin = async {
-            let mut tick = interval(LOOK);
+            let mut tick = interval(POLL);
             tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 tick.tick().await;
@@ -88,7 +88,7 @@ pub fn keep_schedule(repository: Repository) -> BoxFuture<'static, ()> {
 /// unavailable or damaged.
 async fn keep_reporting(repository: &Repository) {
     let (mut reported, mut known) = (None::<Instant>, Vec::new());
-    let mut tick = interval(AWAY);
+    let mut tick = interval(AVAILABILITY_POLL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
@@ -119,16 +119,16 @@ async fn begin_due(repository: &Repository) -> Result<()> {
         }
         _ => {}
     }
-    if is_due(&storage, "schedule.collect", DAY).await? {
+    if claim_due(&storage, "schedule.collect", DAY).await? {
         let collect = CollectWork { time_limit: Some(COLLECT_LIMIT), ..CollectWork::default() };
         session.start_job(Work::Collect(collect)).await?;
     }
-    if is_due(&storage, "schedule.tiers", DAY).await? {
+    if claim_due(&storage, "schedule.tiers", DAY).await? {
         for policy in session.storage_policies().await? {
             begin_tiers(&session, &policy).await?;
         }
     }
-    if is_due(&storage, "schedule.check", MONTH).await? {
+    if claim_due(&storage, "schedule.check", MONTH).await? {
         session.start_job(Work::Check(CheckWork { store: None, rate: Some(SCRUB_RATE) })).await?;
     }
     Ok(())
@@ -146,11 +146,11 @@ async fn report_health(repository: &Repository) -> Result<()> {
 
 /// Returns whether the interval has passed since the last start, and records a start now if so. On a new farm the first
 /// start is due after one interval.
-async fn is_due(storage: &Storage, name: &'static str, every: Duration) -> Result<bool> {
+async fn claim_due(storage: &Storage, name: &'static str, every: Duration) -> Result<bool> {
     let known = storage.configuration().read(move |reader| farm::setting(reader, name)).await?;
     let last = |text: Option<String>| text.and_then(|text| text.parse().ok()).map(Timestamp::from_micros);
     // A last start in the future was recorded by a clock that was ahead, and is ignored.
-    let is_early = move |last: Timestamp, now: Timestamp| last > now.before(every) && last <= now.after(LOOK);
+    let is_early = move |last: Timestamp, now: Timestamp| last > now.before(every) && last <= now.after(POLL);
     if last(known).is_some_and(|last| is_early(last, Timestamp::now())) {
         return Ok(false);
     }
@@ -240,18 +240,21 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (repository, session) = opened(place.path()).await;
         let storage = session.storage().await.unwrap();
-        assert!(!is_due(&storage, "schedule.x", DAY).await.unwrap(), "a new farm has nothing to collect");
-        assert!(!is_due(&storage, "schedule.x", DAY).await.unwrap());
+        assert!(!claim_due(&storage, "schedule.x", DAY).await.unwrap(), "a new farm has nothing to collect");
+        assert!(!claim_due(&storage, "schedule.x", DAY).await.unwrap());
         let yesterday = Timestamp::now().before(DAY).micros().to_string();
         let past = move |transaction: &mut Transaction<'_>| farm::put_setting(transaction, "schedule.x", &yesterday);
         storage.configuration().write(past).await.unwrap();
-        assert!(is_due(&storage, "schedule.x", DAY).await.unwrap());
-        assert!(!is_due(&storage, "schedule.x", DAY).await.unwrap());
+        assert!(claim_due(&storage, "schedule.x", DAY).await.unwrap());
+        assert!(!claim_due(&storage, "schedule.x", DAY).await.unwrap());
         let next_year = Timestamp::now().after(365 * DAY).micros().to_string();
         let ahead = move |transaction: &mut Transaction<'_>| farm::put_setting(transaction, "schedule.x", &next_year);
         storage.configuration().write(ahead).await.unwrap();
-        assert!(is_due(&storage, "schedule.x", DAY).await.unwrap(), "a clock that was ahead stops nothing for a year");
-        assert!(!is_due(&storage, "schedule.x", DAY).await.unwrap());
+        assert!(
+            claim_due(&storage, "schedule.x", DAY).await.unwrap(),
+            "a clock that was ahead stops nothing for a year"
+        );
+        assert!(!claim_due(&storage, "schedule.x", DAY).await.unwrap());
 
         let tier = NamedTier { basis: TierBasis::Access, days: 90, store: "files".to_owned() };
         let change = PolicyChange { tiers: Some(vec![tier]), ..PolicyChange::default() };

@@ -71,7 +71,7 @@ impl Name {
 
 /// Returns whether file managers or office programs use a name for files of their own beside the user's documents. Such
 /// files get no versions, are not found by searches and do not go to the recycle bin.
-pub fn is_litter(name: &str) -> bool {
+pub fn is_application_file(name: &str) -> bool {
     const NAMES: [&str; 6] = [".ds_store", "thumbs.db", "desktop.ini", ".hidden", ".localized", ".directory"];
     let lower = name.to_ascii_lowercase();
     lower.starts_with("._")
@@ -81,13 +81,13 @@ pub fn is_litter(name: &str) -> bool {
 }
 
 /// Returns whether a name is one that programs use briefly for a file while they save another one.
-pub fn is_passing(name: &str) -> bool {
+pub fn is_temporary_file(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     // Excel uses eight hexadecimal digits without an extension; eight decimal digits are more often a date.
     let of_excel = name.len() == 8
         && name.bytes().all(|byte| byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte))
         && name.bytes().any(|byte| byte.is_ascii_uppercase());
-    is_litter(name)
+    is_application_file(name)
         || [".tmp", ".temp", ".bak", ".old", ".orig", ".wbk", ".part", ".swp", "~"]
             .iter()
             .any(|end| lower.ends_with(end))
@@ -97,7 +97,7 @@ pub fn is_passing(name: &str) -> bool {
 }
 
 /// Returns whether a name is one that programs use briefly for a folder of their own while they save a document.
-pub fn is_passing_folder(name: &str) -> bool {
+pub fn is_temporary_folder(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     lower.contains(".sb-")
         || lower == ".temporaryitems"
@@ -260,24 +260,24 @@ mod tests {
     #[test]
     fn notes_of_programs_are_told_from_documents() {
         for litter in ["._Plan.docx", ".DS_Store", "~$Plan.docx", "Thumbs.db", ".~lock.Plan.odt#"] {
-            assert!(is_litter(litter) && is_passing(litter), "{litter}");
+            assert!(is_application_file(litter) && is_temporary_file(litter), "{litter}");
         }
         for passing in ["~WRD0001.tmp", "lu1234.tmp", ".goutputstream-X1", "Plan.docx.sb-1a2b-x", "Plan.txt~"] {
-            assert!(is_passing(passing) && !is_litter(passing), "{passing}");
+            assert!(is_temporary_file(passing) && !is_application_file(passing), "{passing}");
         }
         for backup in ["5CB52000", "Plan.bak", "Plan.docx.old", "Plan.orig", "Backup of Plan.wbk", ".dat.nosync01ab"] {
-            assert!(is_passing(backup) && !is_litter(backup), "{backup}");
+            assert!(is_temporary_file(backup) && !is_application_file(backup), "{backup}");
         }
         for document in ["Plan.docx", "~.txt", "$.txt", "Thumbs", "tmp", ".profile", "deadbeef", "5CB520", "20261121"] {
-            assert!(!is_passing(document), "{document}");
+            assert!(!is_temporary_file(document), "{document}");
         }
         for folder in
             ["Plan.docx.sb-1a2b-x", ".TemporaryItems", "(A Document Being Saved By TextEdit)", ".dat.nosync01"]
         {
-            assert!(is_passing_folder(folder), "{folder}");
+            assert!(is_temporary_folder(folder), "{folder}");
         }
         for folder in ["Plan", "Temporary Items", "sb-1", "Plan.tmp"] {
-            assert!(!is_passing_folder(folder), "{folder}");
+            assert!(!is_temporary_folder(folder), "{folder}");
         }
     }
 

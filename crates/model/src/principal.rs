@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Code, Error, Id, Limits, Proof, Result};
+use crate::{Authentication, Code, Error, Id, Limits, Result};
 
 /// Kind of a principal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,7 +52,7 @@ pub struct Principal {
     /// Restrictions of the credential on what the user may do.
     pub limits: Limits,
     /// The way in which the user authenticated.
-    pub proof: Proof,
+    pub proof: Authentication,
 }
 
 impl Principal {

@@ -77,7 +77,7 @@ impl TokenScopes {
     }
 
     /// Returns whether the holder may change anything at all.
-    pub const fn changes(self) -> bool {
+    pub const fn allows_changes(self) -> bool {
         self.0 & !(TokenScope::Read as u8) != 0
     }
 
@@ -107,23 +107,23 @@ pub struct Limits {
     /// Scopes for which it may be used.
     pub scopes: TokenScopes,
     /// The only sites, libraries and folders that exist for it; empty for all.
-    pub places: Vec<Id>,
+    pub roots: Vec<Id>,
 }
 
 impl Limits {
     /// No restrictions.
-    pub const NONE: Limits = Limits { scopes: TokenScopes::ALL, places: Vec::new() };
+    pub const NONE: Limits = Limits { scopes: TokenScopes::ALL, roots: Vec::new() };
 
     /// Returns whether an item exists for the credential. `way` is the item's path of identifiers from the root site,
     /// the item included.
-    pub fn reach(&self, mut way: impl Iterator<Item = Id>) -> bool {
-        self.places.is_empty() || way.any(|id| self.places.contains(&id))
+    pub fn includes(&self, mut way: impl Iterator<Item = Id>) -> bool {
+        self.roots.is_empty() || way.any(|id| self.roots.contains(&id))
     }
 }
 
 /// The way and time of the caller's authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Proof {
+pub enum Authentication {
     /// Access to the data directory: commands and the server's own work.
     Command,
     /// The password in the request itself.
@@ -144,9 +144,9 @@ mod tests {
         assert_eq!(TokenScopes::ALL.rights(), Rights::ALL);
         assert_eq!(set(&TokenScope::ALL), TokenScopes::ALL);
         let read = set(&[TokenScope::Read]);
-        assert!(read.rights().has(Right::View) && !read.rights().has(Right::Edit) && !read.changes());
+        assert!(read.rights().has(Right::View) && !read.rights().has(Right::Edit) && !read.allows_changes());
         let write = set(&[TokenScope::Write]);
-        assert!(write.rights().has(Right::View) && write.rights().has(Right::Delete) && write.changes());
+        assert!(write.rights().has(Right::View) && write.rights().has(Right::Delete) && write.allows_changes());
         assert!(!write.rights().has(Right::ManagePermissions) && !write.rights().has(Right::Override));
         assert!(set(&[TokenScope::Farm]).rights().is_empty());
         assert_eq!(TokenScopes::from_bits(-1), TokenScopes::ALL);
@@ -156,9 +156,9 @@ mod tests {
 
     #[test]
     fn outside_of_its_places_nothing_exists() {
-        let limits = Limits { scopes: TokenScopes::ALL, places: vec![Id::new(1002)] };
-        let way = |ids: &[i64]| limits.reach(ids.iter().map(|id| Id::new(*id)));
+        let limits = Limits { scopes: TokenScopes::ALL, roots: vec![Id::new(1002)] };
+        let way = |ids: &[i64]| limits.includes(ids.iter().map(|id| Id::new(*id)));
         assert!(way(&[1000, 1002, 1003]) && way(&[1000, 1002]) && !way(&[1000]) && !way(&[1000, 1001]));
-        assert!(Limits::NONE.reach([Id::new(1000)].into_iter()));
+        assert!(Limits::NONE.includes([Id::new(1000)].into_iter()));
     }
 }

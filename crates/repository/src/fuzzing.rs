@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use crate::content::event_detail::{Detail, Sight};
+use crate::content::event_detail::{Detail, DetailVisibility};
 use crate::farm::seal;
 use crate::items::page_cursor as sealed;
 use crate::jobs::Work;
@@ -86,8 +86,8 @@ pub fn records(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(text) else { return };
     if choice & 1 == 0 {
         let detail = Detail::read(text);
-        let whole = detail.shown(Sight::WHOLE);
-        let facts = detail.shown(Sight::of(model::Rights::NONE));
+        let whole = detail.visible_to(DetailVisibility::WHOLE);
+        let facts = detail.visible_to(DetailVisibility::of(model::Rights::NONE));
         assert!(whole.contains(&facts) && facts.len() <= text.len());
         let written = detail.clone().stored().expect("what was read can be written");
         // Plain text is stored as it is. Text with the prefix of a detail in parts cannot come from a name.

@@ -25,31 +25,31 @@ pub use content::permissions::{Explanation, Grant, PermissionTable};
 pub use content::properties::{MAX_PROPERTY_CHARS, Property, PropertyChange};
 pub use content::recycle::{Bin, RecycledItem};
 pub use content::saved_views::{NewView, SavedView};
-pub use content::sharing::{LinkRule, NewLink, OpenedLink, ShareLink, UNPROVED_DAYS};
+pub use content::sharing::{LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, NewLink, OpenedLink, ShareLink};
 pub use content::sites::{SiteChange, SiteCollection, SiteUsage};
 pub use documents::{
     CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Saved, Upload, UploadOptions,
     VersionChoice,
 };
 pub use farm::absent::AbsentDatabase;
-pub use farm::activity::Watch;
+pub use farm::activity::ActivityMonitor;
 pub use farm::advice::{database_from_backup, farm_from_backup};
 pub use farm::clean_up::{CleanedUp, RECYCLE_DAYS};
-pub use farm::databases::{DELETING, Readiness};
+pub use farm::databases::{DELETION_LOCK, Readiness};
+pub use farm::farm_audit::{FARM_ACTIONS, FarmFilter};
 pub use farm::health::{HEALTH_RULES, HealthFinding, HealthSubject, Severity};
 pub use farm::health_limits::HealthLimit;
-pub use farm::log::{FARM_ACTIONS, FarmFilter};
-pub use farm::missing::Missing;
+pub use farm::missing::UnavailableDatabases;
 pub use farm::open::{Created, Options};
 pub use farm::repository::Repository;
 pub use farm::servers::Server;
 pub use import::{
-    HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder, Returned,
-    ReturningDocument, ReturningVersion,
+    HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder,
+    RestoreOutcome, RestoredDocument, ReturningVersion,
 };
 pub use items::item::{CheckOut, Item, Person, Version};
 pub use items::{
-    BulkOutcome, Details, Filter, Found, Happening, Home, KnownSite, ListRequest, Listed, MOST_FOUND, Page, Sort,
+    BulkOutcome, Details, Filter, Found, Home, ItemEvent, KnownSite, ListRequest, Listed, MOST_FOUND, Page, Sort,
     SortKey, Space, Transfer, Transferred, ValueTest, Wanted,
 };
 pub use jobs::{
@@ -57,12 +57,13 @@ pub use jobs::{
 };
 pub use locations::markers::SERVER_LOCK;
 pub use locations::markers::{
-    BACKUP_MARK, Marked, Sign, prefix_within, real_path, sign_of_prefix, sign_within, signs_around, signs_around_prefix,
+    BACKUP_MARKER, MarkedLocation, MarkerKind, marker_within, markers_around, prefix_within, real_path, sign_of_prefix,
+    signs_around_prefix,
 };
 pub use locks::{LONGEST_LOCK, Lock, MAX_LOCK_OWNER, NewLock};
 pub use people::*;
 pub use search::extract::{Content as TextContent, Extract as TextExtract, Format as TextFormat};
-pub use search::sandbox::{Lack, Program, Sandbox, Turn};
+pub use search::sandbox::{ChildPermit, MissingRestriction, Program, Sandbox};
 pub use session::caller::Session;
 pub use session::target::Target;
 pub use storage::built_in::DATABASE_STORE;

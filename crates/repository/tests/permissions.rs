@@ -29,7 +29,7 @@ async fn what_is_above_the_place_of_a_token_is_not_told() {
         let admin = farm.administrator().await;
         put(&admin, "Documents/public/deep/a.txt", "a").await.unwrap();
         let place = admin.item(&at("Documents/public")).await.unwrap().id;
-        let limits = Limits { scopes: TokenScopes::ALL, places: vec![place] };
+        let limits = Limits { scopes: TokenScopes::ALL, roots: vec![place] };
         let token = farm.repository.as_caller(Principal { limits, ..admin.principal().clone() });
         for (path, told) in [("public", vec!["public"]), ("public/deep/a.txt", vec!["public", "deep", "a.txt"])] {
             let way = token.item_with_ancestors(&at(&format!("Documents/{path}"))).await.unwrap();

@@ -7,8 +7,8 @@ mod support;
 use bytes::Bytes;
 use model::{Accent, Error, ErrorKind, Id, LibrarySettings, Name, Right, Role, TokenScope, Versioning, readable_size};
 use repository::{
-    AuditFilter, Bin, CheckIn, LinkRule, NewLock, NewView, OnConflict, Preconditions, Session, SiteChange, Target,
-    TokenWish, Transfer, UploadOptions,
+    AuditFilter, Bin, CheckIn, LinkRule, NewLock, NewTokenRequest, NewView, OnConflict, Preconditions, Session,
+    SiteChange, Target, Transfer, UploadOptions,
 };
 use support::{Farm, at, each_farm, get, names, put, to};
 
@@ -56,7 +56,7 @@ async fn full_control_of_a_folder_does_not_reach_the_views_of_its_library() {
         let folder = admin.item(&at("Documents/part")).await.unwrap().id;
         let owner = admin.principal().id;
         let scopes = [TokenScope::Read, TokenScope::Write, TokenScope::Manage].into_iter().collect();
-        let wish = TokenWish { scopes, places: vec![folder], ..TokenWish::from("folder") };
+        let wish = NewTokenRequest { scopes, places: vec![folder], ..NewTokenRequest::from("folder") };
         let token = admin.create_token(owner, wish).await.unwrap();
         let caller = farm
             .repository
@@ -244,7 +244,7 @@ async fn rights_on_a_part_do_not_reach_the_site_collection() {
                 let refused = [
                     asker.audit_log(item, AuditFilter::default(), None, 10).await.map(drop),
                     asker.set_link_rule(item, rule).await,
-                    asker.set_look(item, Some("Mine"), Some(Accent::ALL[3])).await,
+                    asker.set_appearance(item, Some("Mine"), Some(Accent::ALL[3])).await,
                     asker.set_audit_reads(item, true).await,
                     asker.recycled(item, Bin::Site, None, 10).await.map(drop),
                     asker.recycled(item, Bin::Mine, None, 10).await.map(drop),
@@ -258,7 +258,7 @@ async fn rights_on_a_part_do_not_reach_the_site_collection() {
                 }
             }
         }
-        assert_eq!(part.set_look(root, Some("Mine"), None).await.unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(part.set_appearance(root, Some("Mine"), None).await.unwrap_err().kind(), ErrorKind::NotFound);
         let after = admin.site_collection(root).await.unwrap();
         assert_eq!((after.title, after.accent, after.audit_reads), (before.title, before.accent, false));
         assert_eq!(admin.link_rule(&at("")).await.unwrap(), None);

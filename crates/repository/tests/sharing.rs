@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use bytes::Bytes;
-use model::{ErrorKind, LibrarySettings, Name, Principal, Proof, Role, SitePath, Timestamp, Versioning};
-use repository::{CheckIn, Client, LinkRule, NewLink, UNPROVED_DAYS, UploadOptions, VersionChoice};
+use model::{Authentication, ErrorKind, LibrarySettings, Name, Principal, Role, SitePath, Timestamp, Versioning};
+use repository::{CheckIn, Client, LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, NewLink, UploadOptions, VersionChoice};
 use support::{at, each_farm, get, put, to};
 
 fn client() -> Client {
@@ -95,20 +95,20 @@ async fn a_link_that_lives_long_and_a_site_for_others_need_a_fresh_proof() {
         admin.set_link_rule(collection, Some(LinkRule { most_days: 365 })).await.unwrap();
         let (other, _) = farm.person("other").await;
         let long_ago = Timestamp::now().before(Duration::from_secs(11 * 60));
-        for proof in [Proof::Token, Proof::Session(long_ago)] {
+        for proof in [Authentication::Token, Authentication::Session(long_ago)] {
             let session = farm.repository.as_caller(Principal { proof, ..admin.principal().clone() });
             let share = async |days: u32| {
                 session.share(&at("Documents/a.txt"), link(days)).await.map(drop).map_err(|error| error.code().as_str())
             };
-            assert_eq!(share(UNPROVED_DAYS).await, Ok(()));
-            assert_eq!(share(UNPROVED_DAYS + 1).await, Err("fresh_sign_in_needed"));
-            let own = SitePath::parse(&format!("own-{}", matches!(proof, Proof::Token))).unwrap();
+            assert_eq!(share(MAX_DAYS_WITHOUT_FRESH_SIGN_IN).await, Ok(()));
+            assert_eq!(share(MAX_DAYS_WITHOUT_FRESH_SIGN_IN + 1).await, Err("fresh_sign_in_needed"));
+            let own = SitePath::parse(&format!("own-{}", matches!(proof, Authentication::Token))).unwrap();
             session.create_site_collection(&own, "Own", None, None).await.unwrap();
             let theirs = SitePath::parse("theirs").unwrap();
             let refused = session.create_site_collection(&theirs, "Theirs", None, Some(other)).await.unwrap_err();
             assert_eq!(refused.code(), "fresh_sign_in_needed");
         }
-        admin.share(&at("Documents/a.txt"), link(UNPROVED_DAYS + 1)).await.unwrap();
+        admin.share(&at("Documents/a.txt"), link(MAX_DAYS_WITHOUT_FRESH_SIGN_IN + 1)).await.unwrap();
     })
     .await;
 }
@@ -133,13 +133,13 @@ async fn followed_documents_and_happenings_show_what_may_be_opened() {
         assert_eq!(followed.iter().map(|item| item.name.as_str()).collect::<Vec<_>>(), ["a.txt"]);
         let hidden = reader.set_followed(&at("Documents/secret/c.txt"), true).await.unwrap_err();
         assert_eq!(hidden.kind(), ErrorKind::NotFound);
-        let told = reader.happenings(10).await.unwrap();
+        let told = reader.recent_events(10).await.unwrap();
         let told: Vec<_> = told.iter().map(|told| (told.item.name.as_str(), told.action.as_str())).collect();
         assert_eq!(told, [("b.txt", "document.create"), ("a.txt", "document.create")]);
         // Deleted documents are no longer reported.
         admin.delete(&at("Documents/a.txt")).await.unwrap();
         assert!(reader.home(10).await.unwrap().followed.is_empty());
-        assert_eq!(reader.happenings(10).await.unwrap().len(), 1);
+        assert_eq!(reader.recent_events(10).await.unwrap().len(), 1);
     })
     .await;
 }
@@ -154,7 +154,7 @@ async fn readers_are_told_of_what_was_published_and_of_no_drafts() {
         let drafts = LibrarySettings { versioning: Versioning::MajorMinor, ..LibrarySettings::default() };
         admin.create_library(&at(""), &Name::new("Drafts").unwrap(), drafts).await.unwrap();
         let told = async |name: &str| {
-            let told = reader.happenings(50).await.unwrap();
+            let told = reader.recent_events(50).await.unwrap();
             let of = told.into_iter().filter(|told| told.item.name == name).map(|told| told.action);
             of.collect::<Vec<_>>()
         };

@@ -11,7 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::content::{ReadQuery, StoreQuery, stored};
-use super::extract::{self, Ids, Json, Query, Words};
+use super::extract::{self, Ids, Json, PathParams, Query};
 use super::wire::Once;
 use super::wire::content::Stored;
 use super::wire::item::Names;
@@ -152,7 +152,7 @@ async fn versions(
     params(("id" = String, Path, description = "Identifier of the item"), ("number" = String, Path, description = "Such as `2.0`")),
     responses((status = 204, description = "Done"))
 )]
-async fn remove_version(caller: Authenticated, Words([id, number]): Words<2>) -> Answer<StatusCode> {
+async fn remove_version(caller: Authenticated, PathParams([id, number]): PathParams<2>) -> Answer<StatusCode> {
     let number: VersionNumber = number.parse()?;
     caller.session.delete_version(&extract::id(&id)?.into(), number).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -168,7 +168,7 @@ async fn remove_version(caller: Authenticated, Words([id, number]): Words<2>) ->
     responses((status = 200, description = "The version", content_type = "*/*"),
         (status = 206, description = "The part that was asked for", content_type = "*/*"))
 )]
-async fn read_version(caller: Authenticated, Words([id, number]): Words<2>, request: Request) -> Answer {
+async fn read_version(caller: Authenticated, PathParams([id, number]): PathParams<2>, request: Request) -> Answer {
     let choice = VersionChoice::Number(number.parse()?);
     let opened = caller.session.open(&extract::id(&id)?.into(), choice).await?;
     Ok(send::content(request.method(), request.headers(), opened, false).await?)
@@ -185,7 +185,7 @@ async fn read_version(caller: Authenticated, Words([id, number]): Words<2>, requ
     params(("id" = String, Path, description = "Identifier of the item"), ("number" = String, Path, description = "Such as `2.0`")),
     responses((status = 200, description = "The version that this made", body = NewVersion))
 )]
-async fn restore_version(caller: Authenticated, Words([id, number]): Words<2>) -> Answer<Reply<NewVersion>> {
+async fn restore_version(caller: Authenticated, PathParams([id, number]): PathParams<2>) -> Answer<Reply<NewVersion>> {
     let number: VersionNumber = number.parse()?;
     let comment = format!("Restored from {number}");
     let version = caller.session.restore_version(&extract::id(&id)?.into(), number, comment).await?;

@@ -9,11 +9,11 @@ use serde::de::DeserializeOwned;
 
 use http_core::protocol::{content_type, idempotency, segments};
 use http_core::server::error::Problem;
-use http_core::server::intake;
+use http_core::server::request_body;
 use http_core::server::state::AppState;
 use http_core::transfer::query::query;
 
-use super::wire::Object;
+use super::wire::StrictObject;
 
 /// The fields of a query string. Unknown fields are refused by name.
 pub struct Query<T>(pub T);
@@ -33,7 +33,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<AppState> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &AppState) -> std::result::Result<Self, Problem> {
-        Ok(Self(intake::apart(json_bytes(request).await?, json).await?))
+        Ok(Self(request_body::apart(json_bytes(request).await?, json).await?))
     }
 }
 
@@ -48,7 +48,7 @@ impl<T> Create<T> {
     /// Returns the session, bound to the idempotency key if there is one, and the description of what to create.
     pub fn with(self, session: Session) -> (Session, T) {
         let session = match self.once {
-            Some((key, request)) => session.once(&key, request),
+            Some((key, request)) => session.idempotent(&key, request),
             None => session,
         };
         (session, self.value)
@@ -67,24 +67,24 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<AppState> for Create<T> {
             hasher.update(bytes);
             Ok((json(bytes)?, Digest::new(*hasher.finalize().as_bytes())))
         };
-        let (value, digest) = intake::apart(json_bytes(request).await?, read).await?;
+        let (value, digest) = request_body::apart(json_bytes(request).await?, read).await?;
         Ok(Self { value, once: key.map(|key| (key, digest)) })
     }
 }
 
-async fn json_bytes(request: Request) -> Result<intake::Whole> {
+async fn json_bytes(request: Request) -> Result<request_body::BufferedBody> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if kind.is_none_or(|kind| content_type::essence(kind) != "application/json") {
         return Err(Error::invalid("the body must be JSON: send Content-Type: application/json")
             .with_code(Code::UnsupportedMediaType));
     }
-    intake::whole(request.into_body(), intake::FIELDS).await
+    request_body::read_to_end(request.into_body(), request_body::FIELDS).await
 }
 
 /// The path parameters of an address, in order.
-pub struct Words<const N: usize>(pub [String; N]);
+pub struct PathParams<const N: usize>(pub [String; N]);
 
-impl<const N: usize> FromRequestParts<AppState> for Words<N> {
+impl<const N: usize> FromRequestParts<AppState> for PathParams<N> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> std::result::Result<Self, Problem> {
@@ -102,7 +102,7 @@ impl<const N: usize> FromRequestParts<AppState> for Ids<N> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> std::result::Result<Self, Problem> {
-        let Words(words) = Words::<N>::from_request_parts(parts, state).await?;
+        let PathParams(words) = PathParams::<N>::from_request_parts(parts, state).await?;
         let mut ids = [Id::NONE; N];
         for (id, word) in ids.iter_mut().zip(words) {
             *id = self::id(&word)?;
@@ -121,7 +121,7 @@ pub fn id(word: &str) -> Result<Id> {
 
 /// Parses a JSON object. The nesting depth is bounded.
 pub fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    serde_json::from_slice(bytes).map(|Object(value)| value).map_err(|error| {
+    serde_json::from_slice(bytes).map(|StrictObject(value)| value).map_err(|error| {
         let why = without_types(&error.to_string());
         Error::invalid(format!("the body cannot be read: {why}")).with_code(Code::InvalidJson)
     })

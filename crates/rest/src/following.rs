@@ -89,6 +89,6 @@ async fn home(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<R
     responses((status = 200, description = "What happened", body = List<HappeningJson>))
 )]
 async fn happenings(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<Reply<List<HappeningJson>>> {
-    let found = caller.session.happenings(limit(&query)?).await?;
+    let found = caller.session.recent_events(limit(&query)?).await?;
     Ok(Reply(List::whole(HappeningJson::all(&caller.session, found).await?)))
 }

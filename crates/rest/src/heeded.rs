@@ -3,7 +3,7 @@
 use axum::http::Method;
 
 /// Operations that evaluate preconditions, with their paths as the router writes them.
-const HEEDING: &[(Method, &str)] = &[
+const CONDITIONAL: &[(Method, &str)] = &[
     (Method::PUT, "/api/v1/content/{*path}"),
     (Method::DELETE, "/api/v1/content/{*path}"),
     (Method::PUT, "/api/v1/items/{id}/content"),
@@ -11,6 +11,6 @@ const HEEDING: &[(Method, &str)] = &[
 ];
 
 /// Returns whether an operation evaluates the preconditions of a change.
-pub fn heeds(method: &Method, path: &str) -> bool {
-    HEEDING.iter().any(|(other, heeding)| other == method && *heeding == path)
+pub fn evaluates_preconditions(method: &Method, path: &str) -> bool {
+    CONDITIONAL.iter().any(|(other, heeding)| other == method && *heeding == path)
 }

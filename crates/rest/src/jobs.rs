@@ -11,7 +11,7 @@ use http_core::identity::Authenticated;
 use http_core::server::error::Answer;
 use http_core::server::state::AppState;
 
-use super::extract::{Create, Ids, Query, Words};
+use super::extract::{Create, Ids, PathParams, Query};
 use super::wire::Once;
 use super::wire::item::Names;
 use super::wire::job::{FaultJson, JobErrorJson, JobJson, ReclaimJson, Repaired, WorkJson};
@@ -215,7 +215,7 @@ fn digest(word: &str) -> Result<Digest> {
     params(("digest" = String, Path, description = "Identity of the bytes")),
     responses((status = 204, description = "Done"))
 )]
-async fn accept(caller: Authenticated, Words([word]): Words<1>) -> Answer<StatusCode> {
+async fn accept(caller: Authenticated, PathParams([word]): PathParams<1>) -> Answer<StatusCode> {
     caller.session.accept_loss(digest(&word)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -231,6 +231,6 @@ async fn accept(caller: Authenticated, Words([word]): Words<1>) -> Answer<Status
     params(("digest" = String, Path, description = "Identity of the bytes")),
     responses((status = 200, description = "Where it came from", body = Repaired))
 )]
-async fn repair(caller: Authenticated, Words([word]): Words<1>) -> Answer<Reply<Repaired>> {
+async fn repair(caller: Authenticated, PathParams([word]): PathParams<1>) -> Answer<Reply<Repaired>> {
     Ok(Reply(Repaired { from: caller.session.repair_blob(digest(&word)?).await? }))
 }

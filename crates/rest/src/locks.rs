@@ -6,7 +6,7 @@ use repository::Lock;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::extract::{Ids, Json, Words, id};
+use super::extract::{Ids, Json, PathParams, id};
 use super::wire::item::Names;
 use super::wire::list::List;
 use super::wire::lock::{LockForm, LockJson, MoreTime};
@@ -95,7 +95,7 @@ async fn break_locks(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusC
 )]
 async fn refresh(
     caller: Authenticated,
-    Words([item, token]): Words<2>,
+    PathParams([item, token]): PathParams<2>,
     Json(more): Json<MoreTime>,
 ) -> Answer<Reply<LockJson>> {
     let lock = caller.session.refresh_lock(&id(&item)?.into(), &token, more.seconds).await?;
@@ -116,7 +116,7 @@ async fn refresh(
     ),
     responses((status = 204, description = "Done"))
 )]
-async fn unlock(caller: Authenticated, Words([item, token]): Words<2>) -> Answer<StatusCode> {
+async fn unlock(caller: Authenticated, PathParams([item, token]): PathParams<2>) -> Answer<StatusCode> {
     caller.session.unlock(&id(&item)?.into(), &token).await?;
     Ok(StatusCode::NO_CONTENT)
 }

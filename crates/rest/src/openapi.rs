@@ -53,7 +53,7 @@ pub fn complete(mut document: OpenApi) -> Value {
         for (method, operation) in operations(&mut item) {
             describe_words(&plain, operation);
             describe_bytes(operation);
-            let heeds = heeded::heeds(&method, &path);
+            let heeds = heeded::evaluates_preconditions(&method, &path);
             if heeds {
                 let fields = [
                     ("If-Match", "Only when the document is still one of these: tags in quotes, or `*` for any"),

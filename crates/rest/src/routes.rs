@@ -16,7 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use http_core::server::state::AppState;
 
-use super::heeded::heeds;
+use super::heeded::evaluates_preconditions;
 use super::{
     archive, collections, content, documents, figures, following, groups, items, jobs, libraries, locks, me, moving,
     openapi, permissions, search, sharing, storage, uploads, users, views,
@@ -76,7 +76,7 @@ pub fn require_heeded(request: &Request) -> Result<()> {
     match asked {
         Some(field)
             if !request.method().is_safe()
-                && !heeds(request.method(), path)
+                && !evaluates_preconditions(request.method(), path)
                 && serves(request.method(), path) =>
         {
             Err(Error::invalid(format!(

@@ -7,7 +7,7 @@ use repository::Session;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::extract::{Create, Json, Query, Words};
+use super::extract::{Create, Json, PathParams, Query};
 use super::wire::Once;
 use super::wire::farm::StoreJson;
 use super::wire::list::List;
@@ -81,7 +81,7 @@ async fn add(caller: Authenticated, create: Create<NewStoreJson>) -> Answer<(Sta
 )]
 async fn change(
     caller: Authenticated,
-    Words([name]): Words<1>,
+    PathParams([name]): PathParams<1>,
     Json(change): Json<StoreChange>,
 ) -> Answer<Reply<StoreJson>> {
     match change.state()? {
@@ -103,7 +103,11 @@ async fn change(
     params(("store" = String, Path, description = "Name of the store"), Removal),
     responses((status = 204, description = "Done"))
 )]
-async fn remove(caller: Authenticated, Words([name]): Words<1>, Query(removal): Query<Removal>) -> Answer<StatusCode> {
+async fn remove(
+    caller: Authenticated,
+    PathParams([name]): PathParams<1>,
+    Query(removal): Query<Removal>,
+) -> Answer<StatusCode> {
     caller.session.remove_store(&name, removal.force).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -119,7 +123,7 @@ async fn remove(caller: Authenticated, Words([name]): Words<1>, Query(removal): 
     params(("store" = String, Path, description = "Name of the store")),
     responses((status = 200, description = "How it went, also when it failed", body = ProbeJson))
 )]
-async fn test(caller: Authenticated, Words([name]): Words<1>) -> Answer<Reply<ProbeJson>> {
+async fn test(caller: Authenticated, PathParams([name]): PathParams<1>) -> Answer<Reply<ProbeJson>> {
     let report = caller.session.test_store(&name).await?;
     let step = |what: &str, bytes, time: std::time::Duration| StepJson {
         what: what.to_owned(),
@@ -146,7 +150,7 @@ async fn test(caller: Authenticated, Words([name]): Words<1>) -> Answer<Reply<Pr
     params(("store" = String, Path, description = "Name of the store")),
     responses((status = 204, description = "Done"))
 )]
-async fn rotate_key(caller: Authenticated, Words([name]): Words<1>) -> Answer<StatusCode> {
+async fn rotate_key(caller: Authenticated, PathParams([name]): PathParams<1>) -> Answer<StatusCode> {
     caller.session.rotate_store_key(&name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -181,7 +185,7 @@ async fn policies(caller: Authenticated) -> Answer<Reply<List<StoragePolicyJson>
     ),
     responses((status = 200, description = "The policy", body = StoragePolicyJson))
 )]
-async fn policy(caller: Authenticated, Words([kind, which]): Words<2>) -> Answer<Reply<StoragePolicyJson>> {
+async fn policy(caller: Authenticated, PathParams([kind, which]): PathParams<2>) -> Answer<Reply<StoragePolicyJson>> {
     let target = target(&kind, &which)?;
     Ok(Reply(caller.session.storage_policy(&target).await?.into()))
 }
@@ -204,7 +208,7 @@ async fn policy(caller: Authenticated, Words([kind, which]): Words<2>) -> Answer
 )]
 async fn set_policy(
     caller: Authenticated,
-    Words([kind, which]): Words<2>,
+    PathParams([kind, which]): PathParams<2>,
     Json(form): Json<PolicyForm>,
 ) -> Answer<Reply<StoragePolicyJson>> {
     let target = target(&kind, &which)?;

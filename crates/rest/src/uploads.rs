@@ -16,11 +16,11 @@ use utoipa_axum::routes;
 use http_core::identity::Authenticated;
 use http_core::protocol::{conditional, content_type, tus};
 use http_core::server::error::Problem;
-use http_core::server::intake;
+use http_core::server::request_body;
 use http_core::server::state::AppState;
 use http_core::transfer::send;
 
-use super::extract::Words;
+use super::extract::PathParams;
 use super::wire;
 
 /// Interval of the removal of expired uploads.
@@ -105,7 +105,7 @@ async fn create(caller: Authenticated, request: Request) -> Response {
     ),
     responses((status = 200, description = "`Upload-Offset` bytes of `Upload-Length` are on stable storage"))
 )]
-async fn look(caller: Authenticated, Words([id]): Words<1>, headers: HeaderMap) -> Response {
+async fn look(caller: Authenticated, PathParams([id]): PathParams<1>, headers: HeaderMap) -> Response {
     spoken(state(&caller.session, &id, &headers).await)
 }
 
@@ -127,7 +127,7 @@ async fn look(caller: Authenticated, Words([id]): Words<1>, headers: HeaderMap) 
     request_body(content = Vec<u8>, content_type = "application/offset+octet-stream"),
     responses((status = 204, description = "Stored up to `Upload-Offset`"))
 )]
-async fn append(caller: Authenticated, Words([id]): Words<1>, request: Request) -> Response {
+async fn append(caller: Authenticated, PathParams([id]): PathParams<1>, request: Request) -> Response {
     spoken(next_part(&caller.session, &id, request).await)
 }
 
@@ -143,7 +143,7 @@ async fn append(caller: Authenticated, Words([id]): Words<1>, request: Request) 
     ),
     responses((status = 204, description = "Its bytes are gone"))
 )]
-async fn cancel(caller: Authenticated, Words([id]): Words<1>, headers: HeaderMap) -> Response {
+async fn cancel(caller: Authenticated, PathParams([id]): PathParams<1>, headers: HeaderMap) -> Response {
     let cancelled = async {
         tus::check_version(&headers)?;
         caller.session.cancel_upload(&id).await?;
@@ -250,7 +250,7 @@ async fn store(session: &Session, id: &str, offset: u64, checksum: Option<[u8; 2
                 if checksum.is_none() {
                     part.commit().await?;
                 }
-                return Err(intake::broken(error));
+                return Err(request_body::broken(error));
             }
         }
     }

@@ -18,7 +18,7 @@ const NOT_SETTINGS: [&str; 4] = ["admin_password", "log", "lab_password", "lab_t
 
 /// The arguments common to all commands: location of the farm, and output format.
 #[derive(Args, Clone, Debug, Default)]
-pub struct Place {
+pub struct CommonArguments {
     /// Data directory [default: ./strongroom-data]
     #[arg(long, value_name = "DIR", global = true)]
     pub data: Option<PathBuf>,
@@ -130,12 +130,12 @@ const KEYS: [&str; 21] = [
 /// Prefix of environment variables that are settings.
 const PREFIX: &str = "STRONGROOM_";
 /// Jaro similarity of two names above which one is suggested for the other.
-const ALIKE: f64 = 0.8;
+const SUGGESTION_SIMILARITY: f64 = 0.8;
 
 impl Settings {
     /// Reads the settings file and the environment. The file is the one named in `place`, otherwise the one in the data
     /// directory.
-    pub fn read(place: &Place) -> Result<Self> {
+    pub fn read(place: &CommonArguments) -> Result<Self> {
         let from_environment = std::env::var_os("STRONGROOM_DATA").map(PathBuf::from);
         let data = place.data.clone().or(from_environment).unwrap_or_else(default_data);
         let mut builder = Config::builder();
@@ -146,13 +146,13 @@ impl Settings {
             builder = builder.add_source(File::from(beside.as_path()).format(FileFormat::Toml));
         }
         let variables = variables();
-        variables.keys().try_for_each(|name| check_variable(name))?;
+        variables.keys().try_for_each(|name| reject_unknown_variable(name))?;
         let environment = Environment::with_prefix("STRONGROOM").try_parsing(true).source(Some(variables));
         let merged = builder.add_source(environment).build().map_err(|error| unreadable(&error))?;
         let table: config::Map<String, config::Value> =
             merged.clone().try_deserialize().map_err(|error| unreadable(&error))?;
         for key in table.keys() {
-            check_key(key)?;
+            reject_unknown_key(key)?;
         }
         let mut settings: Settings = merged.try_deserialize().map_err(|error| unreadable(&error))?;
         if let Some(data) = &place.data {
@@ -212,7 +212,7 @@ fn unreadable(error: &config::ConfigError) -> Error {
     Error::invalid(format!("the settings cannot be read: {error}"))
 }
 
-fn check_key(key: &str) -> Result<()> {
+fn reject_unknown_key(key: &str) -> Result<()> {
     if KEYS.contains(&key) {
         return Ok(());
     }
@@ -222,7 +222,7 @@ fn check_key(key: &str) -> Result<()> {
     }))
 }
 
-fn check_variable(name: &str) -> Result<()> {
+fn reject_unknown_variable(name: &str) -> Result<()> {
     let key = name.strip_prefix(PREFIX).unwrap_or(name).to_lowercase();
     if KEYS.contains(&key.as_str()) {
         return Ok(());
@@ -237,7 +237,10 @@ fn check_variable(name: &str) -> Result<()> {
 /// The setting with the most similar name, if one is similar enough.
 fn nearest(key: &str) -> Option<&'static str> {
     let likeness = |known: &&str| strsim::jaro(known, key);
-    KEYS.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).filter(|known| likeness(known) > ALIKE)
+    KEYS.iter()
+        .copied()
+        .max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
+        .filter(|known| likeness(known) > SUGGESTION_SIMILARITY)
 }
 
 #[cfg(test)]
@@ -246,10 +249,10 @@ mod tests {
 
     #[test]
     fn a_variable_that_is_no_setting_is_named() {
-        check_variable("STRONGROOM_LEAST_BODY_RATE").unwrap();
-        let near = check_variable("STRONGROOM_LEAST_BODY_RAT").unwrap_err();
+        reject_unknown_variable("STRONGROOM_LEAST_BODY_RATE").unwrap();
+        let near = reject_unknown_variable("STRONGROOM_LEAST_BODY_RAT").unwrap_err();
         assert!(near.message().ends_with("did you mean STRONGROOM_LEAST_BODY_RATE?"), "{near}");
-        let far = check_variable("STRONGROOM_X").unwrap_err();
+        let far = reject_unknown_variable("STRONGROOM_X").unwrap_err();
         assert!(far.message().contains("variable STRONGROOM_X ") && far.message().ends_with("take it away"), "{far}");
     }
 
@@ -257,7 +260,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("settings.toml");
         std::fs::write(&file, text).unwrap();
-        Settings::read(&Place { config: Some(file), ..Place::default() })
+        Settings::read(&CommonArguments { config: Some(file), ..CommonArguments::default() })
     }
 
     #[test]

@@ -19,7 +19,7 @@ use rustix::fs::Mode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Maximum number of characters shown of an error's cause. Some services respond with whole documents.
-const CAUSE: usize = 400;
+const MAX_CAUSE_CHARS: usize = 400;
 
 /// Self-hosted document management with BLOBs outside the database
 #[derive(Parser)]
@@ -34,15 +34,15 @@ fn main() -> ExitCode {
     if let Command::Sandbox(sandbox) = &arguments.command {
         return sandbox.run();
     }
-    if arguments.command.keeps_secrets() {
+    if arguments.command.creates_private_files() {
         rustix::process::umask(Mode::RWXG | Mode::RWXO);
     }
-    let stands_back = arguments.command.stands_back();
+    let stands_back = arguments.command.runs_at_low_priority();
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime.worker_threads(database::runtime_threads());
     runtime.enable_all().on_thread_start(move || {
         if stands_back {
-            maintenance::stand_back();
+            maintenance::lower_priority();
         }
     });
     let runtime = match runtime.build() {
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
             eprintln!("strongroom: {error}");
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             if let Some(cause) = cause.filter(|cause| !error.message().contains(cause.as_str())) {
-                let shown: String = cause.chars().take(CAUSE).collect();
+                let shown: String = cause.chars().take(MAX_CAUSE_CHARS).collect();
                 eprintln!("  because: {shown}{}", if shown.len() < cause.len() { " ..." } else { "" });
             }
             ExitCode::from(2)

@@ -19,7 +19,7 @@ use super::frame::texts::Language;
 use super::frame::value_format;
 use http_core::protocol::fuzzing::block_on;
 use http_core::protocol::time;
-use http_core::server::intake::Ahead;
+use http_core::server::request_body::ReadAheadLimit;
 
 pub use super::document::preview::fuzzing::preview;
 
@@ -109,7 +109,7 @@ struct Part {
 
 async fn parts(input: &[u8], piece: usize) -> (Vec<Part>, bool) {
     let pieces: Vec<_> = input.chunks(piece).map(Bytes::copy_from_slice).map(Ok::<_, std::io::Error>).collect();
-    let ahead = Ahead::default();
+    let ahead = ReadAheadLimit::default();
     let request = Request::post("/").header(header::CONTENT_TYPE, "multipart/form-data; boundary=X");
     let request = request.body(ahead.of(Body::from_stream(stream::iter(pieces)))).expect("a request");
     let mut form = Multipart::from_request(request, &()).await.expect("its type is right");

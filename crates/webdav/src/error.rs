@@ -52,12 +52,12 @@ impl Failure {
     }
 
     /// Turns 404 into 409, when the parent for a new resource is missing.
-    pub fn missing_place(self) -> Self {
+    pub fn not_found_as_conflict(self) -> Self {
         if self.error.kind() == ErrorKind::NotFound { Self { status: StatusCode::CONFLICT, ..self } } else { self }
     }
 
     /// Turns a name conflict into 405: the method is not allowed on an existing resource.
-    pub fn taken_name(self) -> Self {
+    pub fn name_taken_as_not_allowed(self) -> Self {
         if self.error.code() == Code::NameTaken {
             Self { status: StatusCode::METHOD_NOT_ALLOWED, ..self }
         } else {

@@ -4,7 +4,7 @@ use model::NodePath;
 
 use super::wire::bodies::{self, PropertyName};
 use super::wire::condition::{self, If, List, State};
-use super::wire::judgement::{Subject, Value};
+use super::wire::evaluation::{Subject, Value};
 use super::wire::xml::{self, Element, Node};
 use super::wire::{headers, href, query};
 

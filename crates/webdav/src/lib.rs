@@ -28,7 +28,7 @@ use http_core::server::error::Problem;
 use http_core::server::state::AppState;
 
 use error::Outcome;
-use request::Ask;
+use request::DavRequest;
 
 /// Routes of WebDAV. At the server's root, only the methods that clients send on their way to `/dav/`.
 pub fn routes() -> Router<AppState> {
@@ -63,7 +63,7 @@ async fn below_dav(State(state): State<AppState>, request: Request) -> Response 
         Ok(caller) => caller,
         Err(problem) => return problem.into_response(),
     };
-    match Ask::new(caller.session, parts).await {
+    match DavRequest::new(caller.session, parts).await {
         Ok(ask) => {
             let href = ask.href.clone();
             run(&state, ask, body).await.map_err(|failure| failure.locked_at(&href)).into_response()
@@ -72,7 +72,7 @@ async fn below_dav(State(state): State<AppState>, request: Request) -> Response 
     }
 }
 
-async fn run(state: &AppState, ask: Ask, body: Body) -> Outcome {
+async fn run(state: &AppState, ask: DavRequest, body: Body) -> Outcome {
     match ask.parts.method.as_str() {
         "GET" | "HEAD" => verbs::content::read(ask).await,
         "PUT" => verbs::content::store(ask, body).await,

@@ -37,7 +37,7 @@ pub fn is_live(name: &PropertyName) -> bool {
 pub fn wants_dead(asked: &Asked) -> bool {
     match asked {
         Asked::All(_) | Asked::Names => true,
-        Asked::These(names) => names.iter().any(|name| !is_live(name)),
+        Asked::Named(names) => names.iter().any(|name| !is_live(name)),
     }
 }
 
@@ -47,7 +47,7 @@ pub fn wants(asked: &Asked, name: &str) -> bool {
     match asked {
         Asked::All(others) => NAMES[..USUAL].contains(&name) || others.iter().any(is_it),
         Asked::Names => NAMES[..USUAL].contains(&name),
-        Asked::These(names) => names.iter().any(is_it),
+        Asked::Named(names) => names.iter().any(is_it),
     }
 }
 
@@ -83,7 +83,7 @@ pub fn response(out: &mut String, details: &Details, asked: &Asked, space: Optio
                 xml::write_empty(&mut found.found, &property.namespace, &property.name);
             }
         }
-        Asked::These(names) => {
+        Asked::Named(names) => {
             for name in names {
                 one(&mut found, details, name, space);
             }

@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use model::{Code, Error, ErrorKind, NodePath};
 use repository::{Details, Preconditions, Session, Target, Wanted};
 
-use http_core::server::intake;
+use http_core::server::request_body;
 use http_core::transfer::conditions;
 
 use super::error::{Failure, Outcome};
@@ -17,7 +17,7 @@ use super::wire::{headers, href};
 const MOST_XML: usize = 1 << 20;
 
 /// A request with its parsed target and conditions.
-pub struct Ask {
+pub struct DavRequest {
     /// Session of the caller, with the lock tokens of the request.
     pub session: Session,
     /// Path of the target item.
@@ -30,7 +30,7 @@ pub struct Ask {
     demanded: Option<String>,
 }
 
-impl Ask {
+impl DavRequest {
     /// Parses the target and evaluates the `If` field.
     pub async fn new(session: Session, parts: Parts) -> Outcome<Self> {
         refuse_query(&parts)?;
@@ -78,7 +78,7 @@ impl Ask {
 
     /// Parses a body of at most 1 MiB with `read`.
     pub async fn xml<T: Send + 'static>(&self, body: Body, read: fn(&[u8]) -> model::Result<T>) -> Outcome<T> {
-        Ok(intake::apart(intake::whole(body, MOST_XML).await?, read).await?)
+        Ok(request_body::apart(request_body::read_to_end(body, MOST_XML).await?, read).await?)
     }
 
     /// Refuses with 412 unless one of the lists in the `If` field holds.
@@ -113,14 +113,14 @@ impl Ask {
         let wanted = Wanted { properties: false, locks: true };
         match self.session.details(&path.clone().into(), wanted).await {
             Ok(details) => Ok(state(&details)),
-            Err(error) if error.kind() == ErrorKind::NotFound => self.covered(&path, wanted).await,
+            Err(error) if error.kind() == ErrorKind::NotFound => self.locks_covering_missing(&path, wanted).await,
             Err(error) => Err(error.into()),
         }
     }
 
     /// Returns the locks that cover a missing resource: deep locks on its parent, and locks on the document that the
     /// caller moved away from this name.
-    async fn covered(&self, path: &NodePath, wanted: Wanted) -> Outcome<Present> {
+    async fn locks_covering_missing(&self, path: &NodePath, wanted: Wanted) -> Outcome<Present> {
         let Some((parent, _)) = path.split_last() else { return Ok(Present::default()) };
         match self.session.details(&parent.into(), wanted).await {
             Ok(details) => {

@@ -10,12 +10,12 @@ use std::time::SystemTime;
 
 use model::{Digest, Result};
 
-use crate::directory::{Coding, LargeFile, failed};
+use crate::directory::{Coding, LargeFile, io_error};
 
 /// Name prefix of files that are still being written.
 const UNFINISHED: &str = "unfinished-";
 /// Number of announced copies from which on finished ones are dropped from the map.
-const ANNOUNCED: usize = 1024;
+const ANNOUNCED_PRUNE_AT: usize = 1024;
 
 /// Location and limits of a cache.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl CacheFiles {
     /// Opens the directory, removes unfinished files, and evicts files beyond the limit. Blocks.
     pub fn open(options: CacheOptions) -> Result<Self> {
         let root = options.path.clone();
-        fs::create_dir_all(&root).map_err(|e| failed("create the BLOB cache", &root, e))?;
+        fs::create_dir_all(&root).map_err(|e| io_error("create the BLOB cache", &root, e))?;
         let mut found = Vec::new();
         for entry in list(&root)? {
             if entry.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(UNFINISHED)) {
@@ -126,7 +126,7 @@ impl CacheFiles {
     /// Announces a copy of a BLOB. Must precede the opening of the BLOB, so that a deletion in between is noticed.
     pub fn announce(&self, digest: &Digest) -> Arc<AtomicBool> {
         let mut state = self.state();
-        if state.copies.len() >= ANNOUNCED {
+        if state.copies.len() >= ANNOUNCED_PRUNE_AT {
             state.copies.retain(|_, copy| copy.strong_count() > 0);
         }
         if let Some(copy) = state.copies.get(digest).and_then(Weak::upgrade) {
@@ -220,7 +220,7 @@ impl State {
 
 fn list(directory: &Path) -> Result<Vec<PathBuf>> {
     let read = || -> io::Result<Vec<PathBuf>> { fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect() };
-    read().map_err(|e| failed("list the BLOB cache", directory, e))
+    read().map_err(|e| io_error("list the BLOB cache", directory, e))
 }
 
 /// Removes a file that is no longer needed. A failure is only logged.

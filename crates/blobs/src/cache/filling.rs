@@ -11,8 +11,8 @@ use model::{Digest, Result};
 
 use super::files::{CacheFiles, remove};
 use crate::BlobHasher;
-use crate::directory::{ChunkSums, Footer};
-use crate::provider::{Pending, Source};
+use crate::directory::{ChunkChecksums, Footer};
+use crate::provider::{BoxFuture, Source};
 
 /// Approximate number of bytes per write.
 const GROUP: usize = 1 << 20;
@@ -20,17 +20,17 @@ const GROUP: usize = 1 << 20;
 /// A source that copies the bytes it delivers into a file of the cache.
 pub struct FillingSource {
     inner: Box<dyn Source>,
-    copy: Option<Copy>,
+    copy: Option<CopyInProgress>,
     digest: Digest,
     size: u64,
     /// Position up to which the BLOB was copied.
-    at: u64,
+    position: u64,
     gathered: Vec<Bytes>,
     gathered_bytes: usize,
 }
 
 /// The copy in progress; a task on the blocking pool writes it.
-struct Copy {
+struct CopyInProgress {
     files: Arc<CacheFiles>,
     deleted: Arc<AtomicBool>,
     written: Option<Written>,
@@ -40,7 +40,7 @@ struct Copy {
 /// The part of the copy that is in the file.
 struct Written {
     file: Unfinished,
-    sums: ChunkSums,
+    sums: ChunkChecksums,
     hasher: BlobHasher,
 }
 
@@ -65,25 +65,25 @@ impl FillingSource {
         digest: Digest,
         size: u64,
     ) -> Self {
-        let copy = Some(Copy { files, deleted, written: None, task: None });
-        Self { inner, copy, digest, size, at: 0, gathered: Vec::new(), gathered_bytes: 0 }
+        let copy = Some(CopyInProgress { files, deleted, written: None, task: None });
+        Self { inner, copy, digest, size, position: 0, gathered: Vec::new(), gathered_bytes: 0 }
     }
 
     /// Adds delivered bytes to the copy. Returns whether enough are gathered for a write.
     fn note(&mut self, offset: u64, bytes: &Bytes) -> bool {
-        if self.copy.is_none() || offset < self.at {
+        if self.copy.is_none() || offset < self.position {
             return false;
         }
-        if offset > self.at {
+        if offset > self.position {
             // A reader that seeks reads only a part of the BLOB; parts are not cached.
             self.copy = None;
             self.gathered.clear();
             return false;
         }
-        self.at += bytes.len() as u64;
+        self.position += bytes.len() as u64;
         self.gathered_bytes += bytes.len();
         self.gathered.push(bytes.clone());
-        if self.at == self.size {
+        if self.position == self.size {
             self.end();
             return false;
         }
@@ -137,7 +137,7 @@ fn append(files: &CacheFiles, written: Option<Written>, pieces: &[Bytes]) -> std
         Some(written) => written,
         None => {
             let (path, file) = files.begin()?;
-            Written { file: Unfinished { path, file }, sums: ChunkSums::default(), hasher: BlobHasher::new() }
+            Written { file: Unfinished { path, file }, sums: ChunkChecksums::default(), hasher: BlobHasher::new() }
         }
     };
     for piece in pieces {
@@ -177,7 +177,7 @@ impl Source for FillingSource {
         Some(answer)
     }
 
-    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+    fn read(&mut self, offset: u64, limit: usize) -> BoxFuture<'_, Bytes> {
         Box::pin(async move {
             let bytes = self.inner.read(offset, limit).await?;
             if self.note(offset, &bytes) {

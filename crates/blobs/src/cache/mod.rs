@@ -20,7 +20,7 @@ use crate::directory::LargeSource;
 use crate::locator::Locator;
 use crate::outcome::{Outcome, Reporter};
 use crate::provider::{
-    CompactLimits, CompactReport, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
+    BlobInMemory, BoxFuture, CompactLimits, CompactReport, Entry, Page, Provider, Source, Stored, Upload, Usage,
 };
 
 /// A provider with a cache in front. It caches BLOBs that are read from beginning to end and evicts the least recently
@@ -45,7 +45,15 @@ impl CachedProvider {
             metrics::counter!("strongroom_blob_cache_hits_total").increment(1);
             let (inner, files) = (self.inner.clone(), self.files.clone());
             let file = LargeSource::new(Arc::new(file), None);
-            return Ok(Box::new(CachedSource { file: Some(file), behind: None, inner, files, digest, size, locator }));
+            return Ok(Box::new(CachedSource {
+                file: Some(file),
+                fallback: None,
+                inner,
+                files,
+                digest,
+                size,
+                locator,
+            }));
         }
         metrics::counter!("strongroom_blob_cache_misses_total").increment(1);
         if size > self.files.largest() {
@@ -66,23 +74,23 @@ impl Provider for CachedProvider {
         self.inner.put_limit()
     }
 
-    fn put(&self, blob: Whole) -> Pending<'_, Stored> {
+    fn put(&self, blob: BlobInMemory) -> BoxFuture<'_, Stored> {
         self.inner.put(blob)
     }
 
-    fn upload(&self, announced: Option<u64>) -> Pending<'_, Box<dyn Upload>> {
+    fn upload(&self, announced: Option<u64>) -> BoxFuture<'_, Box<dyn Upload>> {
         self.inner.upload(announced)
     }
 
-    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> Pending<'_, Box<dyn Source>> {
+    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> BoxFuture<'_, Box<dyn Source>> {
         Box::pin(self.find(digest, size, locator))
     }
 
-    fn confirm(&self, digest: Digest, size: u64) -> Pending<'_, ()> {
+    fn confirm(&self, digest: Digest, size: u64) -> BoxFuture<'_, ()> {
         self.inner.confirm(digest, size)
     }
 
-    fn delete(&self, digest: Digest) -> Pending<'_, ()> {
+    fn delete(&self, digest: Digest) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.inner.delete(digest).await?;
             let files = self.files.clone();
@@ -94,39 +102,39 @@ impl Provider for CachedProvider {
         })
     }
 
-    fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
+    fn enumerate(&self, after: Option<Digest>, limit: usize) -> BoxFuture<'_, Page> {
         self.inner.enumerate(after, limit)
     }
 
-    fn reread(&self, entry: Entry) -> Pending<'_, Outcome> {
+    fn reread(&self, entry: Entry) -> BoxFuture<'_, Outcome> {
         self.inner.reread(entry)
     }
 
-    fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
+    fn verify(&self, reporter: Reporter) -> BoxFuture<'_, ()> {
         self.inner.verify(reporter)
     }
 
-    fn look_over(&self) -> Pending<'_, Vec<String>> {
+    fn look_over(&self) -> BoxFuture<'_, Vec<String>> {
         self.inner.look_over()
     }
 
-    fn usage(&self) -> Pending<'_, Usage> {
+    fn usage(&self) -> BoxFuture<'_, Usage> {
         self.inner.usage()
     }
 
-    fn compact(&self, limits: CompactLimits) -> Pending<'_, CompactReport> {
+    fn compact(&self, limits: CompactLimits) -> BoxFuture<'_, CompactReport> {
         self.inner.compact(limits)
     }
 
-    fn held(&self) -> Pending<'_, ()> {
-        self.inner.held()
+    fn ensure_holder(&self) -> BoxFuture<'_, ()> {
+        self.inner.ensure_holder()
     }
 
-    fn hand_over(&self, holder: Option<String>) -> Pending<'_, Option<String>> {
+    fn hand_over(&self, holder: Option<String>) -> BoxFuture<'_, Option<String>> {
         self.inner.hand_over(holder)
     }
 
-    fn close(&self) -> Pending<'_, ()> {
+    fn close(&self) -> BoxFuture<'_, ()> {
         self.inner.close()
     }
 }
@@ -134,7 +142,7 @@ impl Provider for CachedProvider {
 /// A BLOB in the cache. If its file turns out to be damaged, the remaining bytes come from the store.
 struct CachedSource {
     file: Option<LargeSource>,
-    behind: Option<Box<dyn Source>>,
+    fallback: Option<Box<dyn Source>>,
     inner: Arc<dyn Provider>,
     files: Arc<CacheFiles>,
     digest: Digest,
@@ -159,9 +167,9 @@ impl CachedSource {
                 }
             }
         }
-        let source = match &mut self.behind {
+        let source = match &mut self.fallback {
             Some(source) => source,
-            None => self.behind.insert(self.inner.open(self.digest, self.size, self.locator).await?),
+            None => self.fallback.insert(self.inner.open(self.digest, self.size, self.locator).await?),
         };
         source.read(offset, limit).await
     }
@@ -175,11 +183,11 @@ impl Source for CachedSource {
                 Some(Err(error)) if error.kind() == ErrorKind::Corrupt => None,
                 answer => answer,
             },
-            None => self.behind.as_mut()?.try_read(offset, limit),
+            None => self.fallback.as_mut()?.try_read(offset, limit),
         }
     }
 
-    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+    fn read(&mut self, offset: u64, limit: usize) -> BoxFuture<'_, Bytes> {
         Box::pin(self.next(offset, limit))
     }
 }

@@ -7,11 +7,11 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use super::keys::{KEY_ID, SALT, StoreKey, fill_random};
 
 /// Number of chunks that are not tried after one that did not shrink.
-const GIVE_UP_FOR: u32 = 15;
+const INCOMPRESSIBLE_SKIP: u32 = 15;
 
 /// The key identifier and salt with which an object is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sealing {
+pub struct EncryptionParameters {
     pub key: [u8; KEY_ID],
     pub salt: [u8; SALT],
 }
@@ -20,7 +20,7 @@ pub struct Sealing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// CRC-32 of the stored bytes.
-    pub sum: u32,
+    pub checksum: u32,
     /// Length in bytes.
     pub length: u32,
     pub compressed: bool,
@@ -32,7 +32,7 @@ pub struct Encoded {
     pub stored: u64,
     pub framed: bool,
     pub frames: Vec<Frame>,
-    pub sealing: Option<Sealing>,
+    pub sealing: Option<EncryptionParameters>,
 }
 
 impl Encoded {
@@ -61,7 +61,7 @@ impl Cipher {
 
     /// Returns the additional authenticated data of a frame: its number and whether it is compressed. The tag in the
     /// header binds the digest to the object's salt, and so to its key.
-    fn bound(number: u64, compressed: bool) -> Aad<[u8; 9]> {
+    fn additional_data(number: u64, compressed: bool) -> Aad<[u8; 9]> {
         let mut bound = [0; 9];
         bound[..8].copy_from_slice(&number.to_le_bytes());
         bound[8] = u8::from(compressed);
@@ -88,8 +88,10 @@ pub fn decode_frame(
     let mut content = stored;
     if let Some(cipher) = cipher {
         decrypted = stored.to_vec();
-        content =
-            cipher.0.open_in_place(Cipher::nonce(number), Cipher::bound(number, compressed), &mut decrypted).ok()?;
+        content = cipher
+            .0
+            .open_in_place(Cipher::nonce(number), Cipher::additional_data(number, compressed), &mut decrypted)
+            .ok()?;
     }
     if compressed {
         let content = zstd::bulk::decompress(content, length).ok().filter(|content| content.len() == length)?;
@@ -105,12 +107,12 @@ pub fn decode_frame(
 pub struct Encoder {
     chunk: u64,
     level: Option<i32>,
-    sealing: Option<(Sealing, Cipher)>,
+    sealing: Option<(EncryptionParameters, Cipher)>,
     compressor: Option<zstd::bulk::Compressor<'static>>,
     frames: Vec<Frame>,
     stored: u64,
     /// Number of coming chunks that are stored without trying to compress them.
-    given_up: u32,
+    chunks_to_skip: u32,
     /// The current, incomplete chunk. Unused when bytes are stored unchanged: then only the checksum is kept.
     pending: Vec<u8>,
     sum: crc32fast::Hasher,
@@ -124,7 +126,7 @@ impl Encoder {
             Some(key) => {
                 let mut salt = [0; SALT];
                 fill_random(&mut salt)?;
-                Some((Sealing { key: key.id(), salt }, Cipher::new(key, &salt)?))
+                Some((EncryptionParameters { key: key.id(), salt }, Cipher::new(key, &salt)?))
             }
             None => None,
         };
@@ -138,7 +140,7 @@ impl Encoder {
             compressor,
             frames: Vec::new(),
             stored: 0,
-            given_up: 0,
+            chunks_to_skip: 0,
             pending: Vec::new(),
             sum: crc32fast::Hasher::new(),
             filled: 0,
@@ -187,7 +189,7 @@ impl Encoder {
         let filled = std::mem::take(&mut self.filled);
         if !self.is_framed() {
             let sum = std::mem::take(&mut self.sum).finalize();
-            self.frames.push(Frame { sum, length: filled as u32, compressed: false });
+            self.frames.push(Frame { checksum: sum, length: filled as u32, compressed: false });
             return Ok(None);
         }
         let plain = std::mem::take(&mut self.pending);
@@ -197,11 +199,14 @@ impl Encoder {
         };
         if let Some((_, cipher)) = &self.sealing {
             let number = self.frames.len() as u64;
-            let sealed =
-                cipher.0.seal_in_place_append_tag(Cipher::nonce(number), Cipher::bound(number, compressed), &mut bytes);
+            let sealed = cipher.0.seal_in_place_append_tag(
+                Cipher::nonce(number),
+                Cipher::additional_data(number, compressed),
+                &mut bytes,
+            );
             sealed.map_err(|_| Error::invalid("a frame is too long to be encrypted"))?;
         }
-        self.frames.push(Frame { sum: crc32fast::hash(&bytes), length: bytes.len() as u32, compressed });
+        self.frames.push(Frame { checksum: crc32fast::hash(&bytes), length: bytes.len() as u32, compressed });
         self.stored += bytes.len() as u64;
         self.pending.reserve_exact(self.chunk as usize);
         Ok(Some(Bytes::from(bytes)))
@@ -210,8 +215,8 @@ impl Encoder {
     /// Compresses a chunk; `None` when it does not shrink enough or compression is not tried.
     fn compress(&mut self, plain: &[u8]) -> Result<Option<Vec<u8>>> {
         let Some(compressor) = &mut self.compressor else { return Ok(None) };
-        if self.given_up > 0 {
-            self.given_up -= 1;
+        if self.chunks_to_skip > 0 {
+            self.chunks_to_skip -= 1;
             return Ok(None);
         }
         let smaller = compressor.compress(plain);
@@ -219,7 +224,7 @@ impl Encoder {
         if smaller.len() + smaller.len() / 15 < plain.len() {
             return Ok(Some(smaller));
         }
-        self.given_up = GIVE_UP_FOR;
+        self.chunks_to_skip = INCOMPRESSIBLE_SKIP;
         Ok(None)
     }
 }

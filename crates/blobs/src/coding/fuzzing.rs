@@ -4,8 +4,8 @@ use bytes::Bytes;
 use model::Digest;
 
 use super::envelope::authenticate;
-use super::frames::Sealing;
-use super::{Encoder, Envelope, HEAD, encode};
+use super::frames::EncryptionParameters;
+use super::{Encoder, Envelope, HEADER_LENGTH, encode};
 use crate::directory::{u32_at, u64_at};
 use crate::fuzzing::fixtures::{key, pieces};
 use crate::hasher::digest_of;
@@ -39,14 +39,14 @@ pub fn mend(head: &mut [u8], table: &mut [u8], stored: &[u8], frames: bool) {
     head[20..24].copy_from_slice(&crc32fast::hash(table).to_le_bytes());
     head[120..128].copy_from_slice(&total.to_le_bytes());
     if flags & ENCRYPTED != 0 {
-        let mut sealing = Sealing { key: key().id(), salt: [0; 32] };
+        let mut sealing = EncryptionParameters { key: key().id(), salt: [0; 32] };
         sealing.salt.copy_from_slice(&head[88..120]);
         head[128..136].copy_from_slice(&sealing.key);
         let tag = authenticate(&key(), &sealing, &[&*head, &*table].concat());
         head[136..168].copy_from_slice(&tag);
     }
-    let sum = crc32fast::hash(&head[..HEAD - 4]);
-    head[HEAD - 4..].copy_from_slice(&sum.to_le_bytes());
+    let sum = crc32fast::hash(&head[..HEADER_LENGTH - 4]);
+    head[HEADER_LENGTH - 4..].copy_from_slice(&sum.to_le_bytes());
 }
 
 /// Returns the length in bytes of the table that a header calls for; `None` on overflow.
@@ -64,8 +64,8 @@ pub fn envelope(input: &[u8]) {
         return there_and_back(*choice, bytes);
     }
     let mut bytes = bytes.to_vec();
-    if choice & 1 != 0 && bytes.len() >= HEAD {
-        let (head, rest) = bytes.split_at_mut(HEAD);
+    if choice & 1 != 0 && bytes.len() >= HEADER_LENGTH {
+        let (head, rest) = bytes.split_at_mut(HEADER_LENGTH);
         if let Some((table, stored)) = table_length(head).and_then(|length| rest.split_at_mut_checked(length)) {
             mend(head, table, stored, choice & 2 != 0);
         }
@@ -76,13 +76,13 @@ pub fn envelope(input: &[u8]) {
     assert_eq!((envelope.digest, envelope.content), (digest, size));
     assert!(Envelope::decode(&bytes, &digest, size ^ 1, &[key()]).is_err(), "another size");
     assert!(Envelope::decode(&bytes, &Digest::new([1; 32]), size, &[key()]).is_err() || digest.as_bytes() == &[1; 32]);
-    assert_eq!(envelope.span(&(0..envelope.frames())), 0..envelope.stored);
+    assert_eq!(envelope.span(&(0..envelope.frames())), 0..envelope.stored_length);
     for piece in pieces(&envelope) {
         let around = envelope.frames_around(&piece);
         let span = envelope.span(&around);
         let Some(stored) = frames.get(span.start as usize..span.end as usize) else { break };
         let Ok(plain) = envelope.decode_frames(&around, &frames.slice_ref(stored)) else { continue };
-        let whole = (around.end * envelope.chunk).min(envelope.content) - around.start * envelope.chunk;
+        let whole = (around.end * envelope.chunk_length).min(envelope.content) - around.start * envelope.chunk_length;
         assert_eq!(plain.len() as u64, whole);
     }
 }

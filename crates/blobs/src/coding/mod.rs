@@ -9,6 +9,6 @@ mod frames;
 pub(crate) mod fuzzing;
 mod keys;
 
-pub use envelope::{CHUNK, DataId, Envelope, HEAD, chunk_for, encode, is_enveloped, longest_object, peek};
+pub use envelope::{CHUNK, DataId, Envelope, HEADER_LENGTH, chunk_for, encode, is_enveloped, longest_object, peek};
 pub use frames::{Encoded, Encoder};
 pub use keys::{StoreKey, fill_random, hex};

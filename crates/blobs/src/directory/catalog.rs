@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use model::{Digest, Error, ErrorKind, Result};
 
 use super::coded::Coding;
-use super::files::{failed, is_gone};
+use super::files::{io_error, is_gone};
 use super::index::{IndexFile, Slot};
 use super::layout::Layout;
 use super::recovery::rebuild_index;
@@ -16,7 +16,7 @@ use super::segment::{Contents, Segment};
 use super::table::Table;
 
 /// Limit on listings of the segments in one refresh, while other processes keep compacting listed ones away.
-const ROUNDS: usize = 100;
+const MAX_REFRESH_ROUNDS: usize = 100;
 /// Attempts at an operation when the disk cannot read an index.
 const INDEX_READS: usize = 3;
 
@@ -93,7 +93,7 @@ impl Catalog {
                 // Another process may have compacted the segment away; a refresh then finds its BLOBs.
                 Err(_) if is_gone(segment.path()) => {}
                 Err(error) if error.kind() == ErrorKind::Corrupt => {
-                    self.mend(&segment, || look(&segment).map(drop))?;
+                    self.rebuild_index(&segment, || look(&segment).map(drop))?;
                     found.extend(look(&segment)?.into_iter().map(|slot| (segment.clone(), slot)));
                 }
                 Err(error) => return Err(error),
@@ -137,7 +137,7 @@ impl Catalog {
     /// Picks up changes by other processes: new segments, segments that were sealed or compacted away, new records,
     /// deletions.
     pub fn refresh(&self) -> Result<()> {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_REFRESH_ROUNDS {
             if self.refreshed()? {
                 return Ok(());
             }
@@ -182,10 +182,10 @@ impl Catalog {
             match index {
                 Ok(Some(index)) => segment.become_sealed(index),
                 Ok(None) => self.catch_up(segment)?,
-                Err(error) => self.do_without_index(segment, error)?,
+                Err(error) => self.continue_without_index(segment, error)?,
             }
         }
-        segment.learn_deletions()
+        segment.read_new_deletions()
     }
 
     fn catch_up(&self, segment: &Segment) -> Result<()> {
@@ -196,7 +196,7 @@ impl Catalog {
                 if !segment.is_partial() {
                     tracing::error!(error = error.report(), "a segment cannot be read: its BLOBs are damaged");
                 }
-                segment.lose_index();
+                segment.drop_index();
                 Ok(())
             }
             done => done,
@@ -204,17 +204,17 @@ impl Catalog {
     }
 
     /// Continues with the records found in the segment itself when its index can be neither read nor rebuilt.
-    fn do_without_index(&self, segment: &Segment, error: Error) -> Result<()> {
+    fn continue_without_index(&self, segment: &Segment, error: Error) -> Result<()> {
         if error.kind() != ErrorKind::Corrupt {
             return Err(error);
         }
         tracing::error!(error = error.report(), "the index of a segment cannot be read, nor built again whole");
-        segment.lose_index();
+        segment.drop_index();
         self.catch_up(segment)
     }
 
     /// Rebuilds the index of a sealed segment after a failed read, and gives the index up when `read` fails again.
-    fn mend(&self, segment: &Segment, read: impl Fn() -> Result<()>) -> Result<()> {
+    fn rebuild_index(&self, segment: &Segment, read: impl Fn() -> Result<()>) -> Result<()> {
         let load = || {
             match self.load_index(segment.id, segment.number)? {
                 Some(index) => segment.become_sealed(index),
@@ -222,10 +222,10 @@ impl Catalog {
             }
             read()
         };
-        match load().or_else(|error| self.do_without_index(segment, error)) {
+        match load().or_else(|error| self.continue_without_index(segment, error)) {
             // The segment was compacted away meanwhile; a refresh then finds its BLOBs.
             Err(_) if is_gone(segment.path()) => {
-                segment.lose_index();
+                segment.drop_index();
                 Ok(())
             }
             mended => mended,
@@ -239,7 +239,7 @@ impl Catalog {
             match work() {
                 Err(error) if error.kind() == ErrorKind::Corrupt => {
                     for segment in self.segments().into_iter().filter(|segment| segment.live().is_err()) {
-                        self.mend(&segment, || segment.live().map(drop))?;
+                        self.rebuild_index(&segment, || segment.live().map(drop))?;
                     }
                 }
                 done => return done,
@@ -280,7 +280,7 @@ impl Catalog {
     fn directory_changed(&self) -> Result<bool> {
         let path = self.layout.segments();
         let modified =
-            std::fs::metadata(&path).and_then(|meta| meta.modified()).map_err(|e| failed("look at", &path, e))?;
+            std::fs::metadata(&path).and_then(|meta| meta.modified()).map_err(|e| io_error("look at", &path, e))?;
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         if *listed == Some(modified) {
             return Ok(false);

@@ -12,9 +12,9 @@ use bytes::Bytes;
 use model::{Code, Digest, Error, ErrorKind, Result};
 
 use crate::BlobHasher;
-use crate::coding::{CHUNK, Encoded, Encoder, Envelope, HEAD, StoreKey, chunk_for, encode};
+use crate::coding::{CHUNK, Encoded, Encoder, Envelope, HEADER_LENGTH, StoreKey, chunk_for, encode};
 
-use super::files::{read_up_to, unread};
+use super::files::{read_error, read_up_to};
 use super::options::DirectoryOptions;
 use super::record::u64_at;
 
@@ -69,7 +69,7 @@ impl Coding {
     /// Returns the part of a file that follows the frames: table and header.
     pub fn trailer(&self, encoded: &Encoded, digest: &Digest, size: u64) -> Result<[Bytes; 2]> {
         let envelope = Bytes::from(encode(encoded, digest, size, None, &self.keys)?);
-        Ok([envelope.slice(HEAD..), envelope.slice(..HEAD)])
+        Ok([envelope.slice(HEADER_LENGTH..), envelope.slice(..HEADER_LENGTH)])
     }
 
     /// Reads the output of [`Self::encode`].
@@ -78,7 +78,7 @@ impl Coding {
     /// `Corrupt` when it is damaged; `Unavailable` when its key is missing.
     pub fn open_record(&self, payload: &Bytes, digest: &Digest, size: u64) -> Result<Framed> {
         let (envelope, frames) = self.decode(payload, digest, size)?;
-        if frames.len() as u64 != envelope.stored {
+        if frames.len() as u64 != envelope.stored_length {
             return Err(damaged(digest, "it does not have the length of its frames"));
         }
         Ok(Framed { envelope, frames })
@@ -89,17 +89,17 @@ impl Coding {
     /// # Errors
     /// Those of [`Self::open_record`].
     pub fn open_trailer(&self, file: &File, path: &Path, stored: u64, digest: &Digest, size: u64) -> Result<Envelope> {
-        let io = |e: io::Error| unread("read", path, e);
-        let mut bytes = vec![0; HEAD];
-        let head = stored.checked_sub(HEAD as u64).ok_or_else(|| damaged(digest, "it is too short"))?;
-        if read_up_to(file, &mut bytes, head).map_err(io)? < HEAD {
+        let io = |e: io::Error| read_error("read", path, e);
+        let mut bytes = vec![0; HEADER_LENGTH];
+        let head = stored.checked_sub(HEADER_LENGTH as u64).ok_or_else(|| damaged(digest, "it is too short"))?;
+        if read_up_to(file, &mut bytes, head).map_err(io)? < HEADER_LENGTH {
             return Err(damaged(digest, "it ends too early"));
         }
         let frames = u64_at(&bytes, 120);
         let table = head.checked_sub(frames).filter(|table| *table <= size.div_ceil(CHUNK) * 8);
         let table = table.ok_or_else(|| damaged(digest, "its lengths"))?;
-        bytes.resize(HEAD + table as usize, 0);
-        if read_up_to(file, &mut bytes[HEAD..], frames).map_err(io)? < table as usize {
+        bytes.resize(HEADER_LENGTH + table as usize, 0);
+        if read_up_to(file, &mut bytes[HEADER_LENGTH..], frames).map_err(io)? < table as usize {
             return Err(damaged(digest, "it ends too early"));
         }
         let (envelope, rest) = self.decode(&Bytes::from(bytes), digest, size)?;
@@ -152,7 +152,7 @@ pub fn content(
     }
     let frames = envelope.frames_around(&range);
     let plain = envelope.decode_frames(&frames, &stored(envelope.span(&frames))?)?;
-    let skip = (range.start - frames.start * envelope.chunk) as usize;
+    let skip = (range.start - frames.start * envelope.chunk_length) as usize;
     Ok(plain.slice(skip..skip + (range.end - range.start) as usize))
 }
 

@@ -12,11 +12,11 @@ use model::{Digest, Error, ErrorKind, Result, Timestamp};
 use tokio::sync::oneshot;
 
 use super::catalog::Catalog;
-use super::files::{failed, write_parts};
-use super::growing::Growing;
+use super::files::{io_error, write_parts};
+use super::growing::GrowingSegment;
 use super::index::Slot;
-use super::nursery::Nursery;
 use super::record::{ALIGN, BLOCK, Extent, HEADER, RecordHeader, footprint, span};
+use super::segment_pool::SegmentPool;
 
 /// A BLOB waiting to be written.
 pub struct Job {
@@ -48,7 +48,7 @@ pub struct Committer {
 
 struct Shared {
     catalog: Arc<Catalog>,
-    nursery: Nursery,
+    nursery: SegmentPool,
     batch_bytes: u64,
     queue: Mutex<Queue>,
     wake: Condvar,
@@ -61,12 +61,12 @@ struct Queue {
     waiting: HashMap<Digest, Vec<Answer>>,
     /// Segments whose last write failed. They stay locked, so that no other process takes them for abandoned while this
     /// one reads from them.
-    suspect: Vec<Growing>,
+    suspect: Vec<GrowingSegment>,
     closed: bool,
 }
 
 impl Committer {
-    pub fn start(catalog: Arc<Catalog>, nursery: Nursery, writers: usize, batch_bytes: u64) -> Result<Self> {
+    pub fn start(catalog: Arc<Catalog>, nursery: SegmentPool, writers: usize, batch_bytes: u64) -> Result<Self> {
         let shared = Arc::new(Shared { catalog, nursery, batch_bytes, queue: Mutex::default(), wake: Condvar::new() });
         let committer = Self { shared, threads: Mutex::default() };
         for number in 0..writers.max(1) {
@@ -164,7 +164,7 @@ impl Shared {
 
 struct Writer<'a> {
     shared: &'a Shared,
-    open: Option<Growing>,
+    open: Option<GrowingSegment>,
 }
 
 impl Writer<'_> {
@@ -231,7 +231,7 @@ impl Writer<'_> {
         true
     }
 
-    fn ensure_room(&mut self, need: u64) -> Result<&mut Growing> {
+    fn ensure_room(&mut self, need: u64) -> Result<&mut GrowingSegment> {
         let growing = match self.open.take() {
             Some(growing) if growing.room() >= need => growing,
             full => {
@@ -260,7 +260,7 @@ impl Writer<'_> {
 }
 
 /// Writes one batch to the end of a segment and flushes it.
-fn write(growing: &mut Growing, jobs: &[Job]) -> Result<Vec<Slot>> {
+fn write(growing: &mut GrowingSegment, jobs: &[Job]) -> Result<Vec<Slot>> {
     const ZEROS: [u8; BLOCK as usize] = [0; BLOCK as usize];
     let started = Instant::now();
     let stored_at = Timestamp::now();
@@ -286,7 +286,7 @@ fn write(growing: &mut Growing, jobs: &[Job]) -> Result<Vec<Slot>> {
     let end = at.next_multiple_of(BLOCK);
     parts.push(IoSlice::new(&ZEROS[..(end - at) as usize]));
     let flushed = write_parts(&growing.file, &parts, batch).and_then(|()| growing.file.sync_data());
-    flushed.map_err(|e| failed("write a batch of BLOBs to", growing.segment.path(), e))?;
+    flushed.map_err(|e| io_error("write a batch of BLOBs to", growing.segment.path(), e))?;
     growing.end = end;
     metrics::histogram!("strongroom_blob_commit_seconds").record(started.elapsed().as_secs_f64());
     metrics::histogram!("strongroom_blob_commit_blobs").record(jobs.len() as f64);
@@ -309,7 +309,7 @@ mod tests {
     use super::*;
     use crate::directory::coded::Coding;
     use crate::directory::layout::Layout;
-    use crate::directory::record::ChunkSums;
+    use crate::directory::record::ChunkChecksums;
     use crate::{DirectoryOptions, Owner};
 
     #[tokio::test]
@@ -318,11 +318,11 @@ mod tests {
         let options = DirectoryOptions { writers: 1, ..DirectoryOptions::default() };
         let layout = Layout::open(scratch.path(), &Owner::new("farm").unwrap(), true).unwrap();
         let catalog = Arc::new(Catalog::open(layout, Coding::new(scratch.path(), &options)).unwrap());
-        let nursery = Nursery::start(catalog.clone(), options.segment_bytes, false, || {}).unwrap();
+        let nursery = SegmentPool::start(catalog.clone(), options.segment_bytes, false, || {}).unwrap();
         let committer = Committer::start(catalog.clone(), nursery, options.writers, options.batch_bytes).unwrap();
         let job = |byte: u8, table: Option<Vec<u8>>| {
             let (digest, pieces) = (Digest::new([byte; 32]), vec![Bytes::from(vec![byte; 100])]);
-            let table = table.unwrap_or_else(|| ChunkSums::of(&pieces).into_table(&digest));
+            let table = table.unwrap_or_else(|| ChunkChecksums::of(&pieces).into_table(&digest));
             Job { digest, extent: Extent::plain(100), pieces, table, replaces: Vec::new() }
         };
         let placed = committer.submit(job(1, None)).await.unwrap().unwrap();

@@ -13,8 +13,8 @@ use rustix::fs::FlockOperation;
 use crate::provider::{CompactLimits, CompactReport};
 
 use super::catalog::Catalog;
-use super::files::{failed, read_up_to, sync_directory, try_lock, unread, write_parts};
-use super::growing::Growing;
+use super::files::{io_error, read_error, read_up_to, sync_directory, try_lock, write_parts};
+use super::growing::GrowingSegment;
 use super::index::Slot;
 use super::large::corrupt;
 use super::record::{BLOCK, HEADER, RecordHeader, chunks_are_intact, footprint, span};
@@ -23,17 +23,17 @@ use super::segment::Segment;
 
 /// Approximate number of bytes copied per batch.
 const BATCH: u64 = 8 << 20;
-/// Segments shorter than a full one divided by this are merged, once there are [`SEVERAL`] of them.
-const SHORT: u64 = 16;
+/// Segments shorter than a full one divided by this are merged, once there are [`MIN_SHORT_SEGMENTS`] of them.
+const SHORT_DIVISOR: u64 = 16;
 /// Number of short segments that makes merging them worthwhile.
-const SEVERAL: usize = 8;
+const MIN_SHORT_SEGMENTS: usize = 8;
 
 /// Compacts the segments that are worth it. Fails with `Conflict` when another compaction of this store is running.
 /// Blocks.
 pub fn compact(catalog: &Arc<Catalog>, segment_bytes: u64, limits: CompactLimits) -> Result<CompactReport> {
     let lock_path = catalog.layout.compaction_lock();
     let open = File::options().create(true).truncate(false).write(true).open(&lock_path);
-    let lock = open.map_err(|e| failed("open", &lock_path, e))?;
+    let lock = open.map_err(|e| io_error("open", &lock_path, e))?;
     if !try_lock(&lock, &lock_path)? {
         return Err(Error::conflict("the BLOB store is being compacted already").with_code(Code::CompactionRunning));
     }
@@ -44,7 +44,7 @@ pub fn compact(catalog: &Arc<Catalog>, segment_bytes: u64, limits: CompactLimits
     let mut compaction = Compaction { catalog, segment_bytes, to_copy, target: None, report: CompactReport::default() };
     // Each segment is dropped before the next one is taken: the space of a removed file is not freed while a handle is
     // open.
-    let done = chosen.into_iter().try_for_each(|(segment, _)| match compaction.take(&segment, limits) {
+    let done = chosen.into_iter().try_for_each(|(segment, _)| match compaction.compact_segment(&segment, limits) {
         // The segment stays: it may still hold recoverable parts of the damaged records.
         Err(error) if error.kind() == ErrorKind::Corrupt => {
             tracing::warn!(segment = %segment.path().display(), error = error.report(), "not compacted, because a BLOB in it is damaged");
@@ -64,17 +64,17 @@ fn candidates(catalog: &Catalog, segment_bytes: u64, limits: CompactLimits) -> R
     let (mut chosen, mut short) = (Vec::new(), Vec::new());
     for segment in catalog.segments().into_iter().filter(|segment| segment.sealed().is_some()) {
         let path = segment.path();
-        let length = fs::metadata(path).map_err(|e| failed("look at", path, e))?.len();
+        let length = fs::metadata(path).map_err(|e| io_error("look at", path, e))?.len();
         let live = catalog.with_indexes(|| segment.live())?;
         let dead = length.saturating_sub(BLOCK).saturating_sub(live.footprint);
         let share = dead as f64 / length as f64;
         if live.blobs == 0 || (segment.dead_count() > 0 && share >= limits.dead_share) {
             chosen.push((segment, live.footprint));
-        } else if length < segment_bytes / SHORT {
+        } else if length < segment_bytes / SHORT_DIVISOR {
             short.push((segment, live.footprint));
         }
     }
-    if short.len() >= SEVERAL {
+    if short.len() >= MIN_SHORT_SEGMENTS {
         chosen.append(&mut short);
     }
     chosen.sort_by_key(|(_, footprint)| *footprint);
@@ -86,7 +86,7 @@ struct Compaction<'a> {
     segment_bytes: u64,
     /// Number of record bytes still to be copied.
     to_copy: u64,
-    target: Option<Growing>,
+    target: Option<GrowingSegment>,
     report: CompactReport,
 }
 
@@ -100,14 +100,14 @@ struct Moved {
 
 impl Compaction<'_> {
     /// Copies the live records of a segment and removes the segment.
-    fn take(&mut self, segment: &Arc<Segment>, limits: CompactLimits) -> Result<()> {
+    fn compact_segment(&mut self, segment: &Arc<Segment>, limits: CompactLimits) -> Result<()> {
         if self.report.copied_bytes >= limits.copy_at_most {
             return Ok(());
         }
         let path = segment.path();
         segment.refresh_deletions()?;
-        let file = File::open(path).map_err(|e| unread("open", path, e))?;
-        let length = file.metadata().map_err(|e| unread("look at", path, e))?.len();
+        let file = File::open(path).map_err(|e| read_error("open", path, e))?;
+        let length = file.metadata().map_err(|e| read_error("look at", path, e))?.len();
         let live = self.catalog.with_indexes(|| live_records(segment, &file, length))?;
         let mut moved = Vec::with_capacity(live.len());
         let mut rest = &live[..];
@@ -137,7 +137,7 @@ impl Compaction<'_> {
             let record = &mut bytes[start + HEADER..start + span(old.extent.stored()) as usize];
             // Checksums depend only on the BLOB and its stored form, so both are copied unchanged, without any key.
             let read =
-                read_up_to(file, record, old.offset + HEADER as u64).map_err(|e| unread("read", from.path(), e))?;
+                read_up_to(file, record, old.offset + HEADER as u64).map_err(|e| read_error("read", from.path(), e))?;
             let (data, table) = record.split_at(old.extent.stored() as usize);
             // The records must still be as intact as the walk found them; otherwise none of this batch is copied.
             if read < record.len() || !chunks_are_intact(&old.digest, data, table) {
@@ -154,7 +154,7 @@ impl Compaction<'_> {
             slots.push((old, Slot { offset, extent: old.extent, stored_at: old.stored_at }));
         }
         bytes.resize(bytes.len().next_multiple_of(BLOCK as usize), 0);
-        let io = |e: io::Error| failed("copy BLOBs to", target.segment.path(), e);
+        let io = |e: io::Error| io_error("copy BLOBs to", target.segment.path(), e);
         write_parts(&target.file, &[IoSlice::new(&bytes)], batch).and_then(|()| target.file.sync_data()).map_err(io)?;
         target.end += bytes.len() as u64;
         for (old, slot) in slots {
@@ -169,13 +169,13 @@ impl Compaction<'_> {
         Ok(())
     }
 
-    fn target_with_room(&mut self, need: u64) -> Result<Growing> {
+    fn target_with_room(&mut self, need: u64) -> Result<GrowingSegment> {
         match self.target.take() {
             Some(target) if target.room() >= need.next_multiple_of(BLOCK) => Ok(target),
             full => {
                 full.map_or(Ok(()), |full| full.seal(self.catalog))?;
                 let wish = (self.to_copy + BLOCK).min(self.segment_bytes);
-                Growing::create(self.catalog, wish, need)
+                GrowingSegment::create(self.catalog, wish, need)
             }
         }
     }
@@ -192,7 +192,7 @@ impl Compaction<'_> {
         let layout = &self.catalog.layout;
         for path in [layout.segment(segment.id), layout.index(segment.id), layout.deletions(segment.id)] {
             match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed("remove", &path, error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error("remove", &path, error)),
                 _ => sync_directory(&layout.segments())?,
             }
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use model::{Digest, Result, Timestamp};
 use rustix::fs::FlockOperation;
 
-use super::files::{failed, is_unreadable, lock, read_around, sync_directory};
+use super::files::{io_error, is_unreadable, lock, read_skipping_bad_sectors, sync_directory};
 use super::record::{u32_at, u64_at};
 
 const MAGIC: &[u8; 8] = b"SRdelete";
@@ -31,10 +31,10 @@ pub fn append(path: &Path, dead: &[(u64, Digest)], flush_name: bool) -> Result<(
         file.sync_data()
     };
     let open = File::options().create(true).append(true).open(path);
-    let mut file = open.map_err(|e| failed("open", path, e))?;
+    let mut file = open.map_err(|e| io_error("open", path, e))?;
     // Several processes may append at once.
     lock(&file, path, FlockOperation::LockExclusive)?;
-    write(&mut file).map_err(|e| failed("note a deletion in", path, e))?;
+    write(&mut file).map_err(|e| io_error("note a deletion in", path, e))?;
     match path.parent() {
         Some(directory) if flush_name => sync_directory(directory),
         _ => Ok(()),
@@ -61,13 +61,13 @@ pub fn read(path: &Path, from: u64, mut each: impl FnMut(u64, Digest)) -> Result
         let length = file.metadata()?.len();
         let whole = length - length % ENTRY as u64;
         let mut bytes = vec![0; whole.saturating_sub(from) as usize];
-        let (read, lost) = read_around(&file, &mut bytes, from)?;
+        let (read, lost) = read_skipping_bad_sectors(&file, &mut bytes, from)?;
         bytes.truncate(read - read % ENTRY);
         Ok((bytes, lost))
     };
     let (bytes, unread) = match read() {
         Err(error) if is_unreadable(&error) => (Vec::new(), true),
-        read => read.map_err(|e| failed("read", path, e))?,
+        read => read.map_err(|e| io_error("read", path, e))?,
     };
     for entry in bytes.chunks_exact(ENTRY) {
         if let Some((offset, digest)) = decode(entry) {

@@ -10,7 +10,7 @@ use model::{Error, ErrorKind, Result};
 use rustix::fs::{FallocateFlags, FlockOperation};
 
 /// Converts an I/O error into a message with the operation, the file and some advice.
-pub fn failed(doing: &str, path: &Path, error: impl Into<io::Error>) -> Error {
+pub fn io_error(doing: &str, path: &Path, error: impl Into<io::Error>) -> Error {
     let error = error.into();
     let (kind, advice) = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -36,14 +36,14 @@ pub fn is_gone(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Converts a read error into a message: `Corrupt` when the disk cannot read bytes it holds, otherwise like [`failed`].
-pub fn unread(doing: &str, path: &Path, error: io::Error) -> Error {
+/// Converts a read error into a message: `Corrupt` when the disk cannot read bytes it holds, otherwise like [`io_error`].
+pub fn read_error(doing: &str, path: &Path, error: io::Error) -> Error {
     match is_unreadable(&error) {
         true => {
             let text = format!("cannot {doing} {} ({error}): the disk is damaged there", path.display());
             Error::corrupt(text).with_source(error)
         }
-        false => failed(doing, path, error),
+        false => io_error(doing, path, error),
     }
 }
 
@@ -63,7 +63,7 @@ pub fn write_atomically(path: &Path, parts: &[&[u8]]) -> Result<()> {
     if let Err(error) = write() {
         // Best-effort cleanup; the first error is the one to report.
         let _ = fs::remove_file(&temporary);
-        return Err(failed("write", path, error));
+        return Err(io_error("write", path, error));
     }
     match path.parent() {
         Some(directory) => sync_directory(directory),
@@ -76,7 +76,7 @@ pub fn write_atomically(path: &Path, parts: &[&[u8]]) -> Result<()> {
 /// # Errors
 /// `Unavailable` or `Exhausted` when it cannot be opened or flushed.
 pub fn sync_directory(path: &Path) -> Result<()> {
-    File::open(path).and_then(|directory| directory.sync_all()).map_err(|e| failed("flush the directory", path, e))
+    File::open(path).and_then(|directory| directory.sync_all()).map_err(|e| io_error("flush the directory", path, e))
 }
 
 /// Creates a directory and its missing parents, each of them durably. Blocks.
@@ -102,7 +102,7 @@ fn create_with_mode(path: &Path, mode: u32) -> Result<()> {
             Ok(()) => {}
             // Another process created it first and may not have flushed its name yet.
             Err(_) if path.is_dir() => {}
-            Err(error) => return Err(failed("create", path, error)),
+            Err(error) => return Err(io_error("create", path, error)),
         }
         match path.parent() {
             Some(parent) if parent.as_os_str().is_empty() => sync_directory(Path::new("."))?,
@@ -118,7 +118,7 @@ pub fn try_lock(file: &File, path: &Path) -> Result<bool> {
     match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        Err(error) => Err(failed("lock", path, error)),
+        Err(error) => Err(io_error("lock", path, error)),
     }
 }
 
@@ -128,7 +128,7 @@ pub fn lock(file: &File, path: &Path, operation: FlockOperation) -> Result<()> {
         match rustix::fs::flock(file, operation) {
             Ok(()) => return Ok(()),
             Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(failed("lock", path, error)),
+            Err(error) => return Err(io_error("lock", path, error)),
         }
     }
 }
@@ -191,7 +191,7 @@ pub fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usi
 }
 
 /// Reads `length` bytes from `offset` on if all of them are in the page cache; never waits for a disk.
-pub fn read_now(file: &File, length: usize, offset: u64) -> Option<Vec<u8>> {
+pub fn read_resident(file: &File, length: usize, offset: u64) -> Option<Vec<u8>> {
     let mut bytes: Vec<u8> = Vec::with_capacity(length);
     let part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: length };
     // The buffer is not zeroed first: that would cost a fifth of the copy. Safety: the kernel writes at most `length`
@@ -208,7 +208,7 @@ pub fn read_now(file: &File, length: usize, offset: u64) -> Option<Vec<u8>> {
 
 /// Fills `buffer` like [`read_up_to`], with zeros in place of bytes that the disk cannot read. Also returns whether
 /// there were any.
-pub fn read_around(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<(usize, bool)> {
+pub fn read_skipping_bad_sectors(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<(usize, bool)> {
     /// Smallest unit that disks and file systems lose at once.
     const PIECE: usize = 4096;
     match read_up_to(file, buffer, offset) {
@@ -234,7 +234,7 @@ pub fn read_around(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<(u
 
 /// Returns the number of bytes that an unprivileged process can still write to the file system of `path`.
 pub fn free_bytes(path: &Path) -> Result<u64> {
-    let stat = rustix::fs::statvfs(path).map_err(|e| failed("look at the disk of", path, e))?;
+    let stat = rustix::fs::statvfs(path).map_err(|e| io_error("look at the disk of", path, e))?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 

@@ -16,14 +16,16 @@ use super::large::LargeFile;
 use super::layout::Layout;
 use super::place::Place;
 use super::reading::RecordSource;
-use super::record::{ALIGN, BLOCK, CHUNK, ChunkSums, HEADER, RecordHeader, digest_at, seal, table_length, u64_at};
+use super::record::{
+    ALIGN, BLOCK, CHUNK, ChunkChecksums, HEADER, RecordHeader, digest_at, table_length, u64_at, write_checksum,
+};
 use super::scan::{self, Found, State};
 use super::{Coding, DirectoryOptions, deletions as log, recovery, verify};
 use crate::cache::{CacheFiles, CacheOptions};
-use crate::coding::{self, HEAD};
+use crate::coding::{self, HEADER_LENGTH};
 use crate::fuzzing::fixtures::{key, scratch};
 use crate::locator::Locator;
-use crate::mark::Owner;
+use crate::marker::Owner;
 
 /// Id of the segment under test.
 const ID: u64 = 1;
@@ -40,26 +42,26 @@ fn mend_records(bytes: &mut [u8], sums: bool) {
         else {
             return;
         };
-        if !RecordHeader::may_begin(header) {
+        if !RecordHeader::has_magic(header) {
             continue;
         }
         header[12..16].copy_from_slice(&(CHUNK as u32).to_le_bytes());
         header[16..24].copy_from_slice(&ID.to_le_bytes());
         header[24..32].copy_from_slice(&(at as u64).to_le_bytes());
-        seal(header);
+        write_checksum(header);
         let Some(header) = RecordHeader::decode(header, ID, at as u64).filter(|_| sums) else { continue };
         let (stored, table) = (header.extent.stored() as usize, table_length(header.extent.stored()) as usize);
         let Some(rest) = bytes.get_mut(at + HEADER..at + HEADER + stored + table) else { continue };
         let (data, told) = rest.split_at_mut(stored);
-        if header.extent.is_encoded() && data.len() >= HEAD {
-            let (head, rest) = data.split_at_mut(HEAD);
+        if header.extent.is_encoded() && data.len() >= HEADER_LENGTH {
+            let (head, rest) = data.split_at_mut(HEADER_LENGTH);
             if let Some((table, frames)) =
                 coding::fuzzing::table_length(head).and_then(|length| rest.split_at_mut_checked(length))
             {
                 coding::fuzzing::mend(head, table, frames, true);
             }
         }
-        told.copy_from_slice(&ChunkSums::of(&[Bytes::copy_from_slice(data)]).into_table(&header.digest));
+        told.copy_from_slice(&ChunkChecksums::of(&[Bytes::copy_from_slice(data)]).into_table(&header.digest));
     }
 }
 
@@ -93,7 +95,7 @@ fn walk(path: &Path, end: u64) -> Vec<(RecordHeader, State)> {
     };
     scan::walk_headers(&file, path, ID, end, each).expect("a readable file");
     assert!(headers.iter().eq(records.iter().map(|(header, _)| header)));
-    scan::follow(&file, path, ID, BLOCK, |_, _| {}).expect("a readable file");
+    scan::read_new_records(&file, path, ID, BLOCK, |_, _| {}).expect("a readable file");
     records
 }
 
@@ -117,10 +119,10 @@ pub fn segment(input: &[u8]) {
     for digest in &whole {
         assert_eq!(catalog.find_all(digest).expect("a readable file").len(), 1, "{digest} is lost");
     }
-    let _ = verify::look_over(&catalog).expect("a readable file");
+    let _ = verify::check_unused_regions(&catalog).expect("a readable file");
     let states: HashMap<u64, State> = before.iter().map(|(header, state)| (header.offset, *state)).collect();
     for segment in catalog.segments() {
-        for (digest, slot) in segment.slots_now().expect("an index that was just written") {
+        for (digest, slot) in segment.live_slots().expect("an index that was just written") {
             let size = slot.extent.length();
             let read = RecordSource::load(&segment, slot.offset, &digest, size, &catalog.coding);
             match read {
@@ -148,7 +150,7 @@ pub fn index(input: &[u8]) {
             header[24..32].copy_from_slice(&((body.len() / 56) as u64).to_le_bytes());
         }
         header[40..44].copy_from_slice(&crc32fast::hash(body).to_le_bytes());
-        seal(header.try_into().expect("a whole header"));
+        write_checksum(header.try_into().expect("a whole header"));
     }
     fs::write(&path, &bytes).expect("a scratch file");
     let mut entries = Vec::new();
@@ -222,7 +224,7 @@ fn mend_large(bytes: &mut [u8], sums: bool) {
     footer[place..place + 8].copy_from_slice(&(stored as u64).to_le_bytes());
     let digest = digest_at(footer, 56).expect("32 bytes");
     let (data, table) = rest.split_at_mut(stored);
-    if encoded && let Some(at) = data.len().checked_sub(HEAD) {
+    if encoded && let Some(at) = data.len().checked_sub(HEADER_LENGTH) {
         let (rest, head) = data.split_at_mut(at);
         head[24..32].copy_from_slice(&footer[40..48]);
         head[40..72].copy_from_slice(digest.as_bytes());
@@ -232,10 +234,10 @@ fn mend_large(bytes: &mut [u8], sums: bool) {
         }
     }
     if sums {
-        table.copy_from_slice(&ChunkSums::of(&[Bytes::copy_from_slice(data)]).into_table(&digest));
+        table.copy_from_slice(&ChunkChecksums::of(&[Bytes::copy_from_slice(data)]).into_table(&digest));
     }
     footer[16..20].copy_from_slice(&crc32fast::hash(table).to_le_bytes());
-    seal(footer.try_into().expect("a whole footer"));
+    write_checksum(footer.try_into().expect("a whole footer"));
 }
 
 /// Turns the input into a large file; also returns its digest.

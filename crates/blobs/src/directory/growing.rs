@@ -9,15 +9,15 @@ use model::{ErrorKind, Result, Timestamp};
 use rustix::fs::FlockOperation;
 
 use super::catalog::Catalog;
-use super::files::{failed, reserve, sync_directory, try_lock};
+use super::files::{io_error, reserve, sync_directory, try_lock};
 use super::index::IndexFile;
-use super::record::{BLOCK, HEADER, seal};
+use super::record::{BLOCK, HEADER, write_checksum};
 use super::segment::Segment;
 
 const MAGIC: &[u8; 8] = b"SRsegmt1";
 
 /// A segment that this process owns through the lock of its file.
-pub struct Growing {
+pub struct GrowingSegment {
     pub segment: Arc<Segment>,
     pub file: File,
     pub capacity: u64,
@@ -25,7 +25,7 @@ pub struct Growing {
     pub end: u64,
 }
 
-impl Growing {
+impl GrowingSegment {
     /// Creates a segment with room for at least `need` bytes of records. Its length is `wish` if the disk has enough
     /// space.
     pub fn create(catalog: &Catalog, wish: u64, need: u64) -> Result<Self> {
@@ -34,7 +34,7 @@ impl Growing {
         let least = need.next_multiple_of(BLOCK) + BLOCK;
         let made = reserve_space(&file, &path, wish.max(least), least).and_then(|capacity| {
             let write = file.write_all_at(&head(id), 0).and_then(|()| file.sync_all());
-            write.map_err(|e| failed("write", &path, e))?;
+            write.map_err(|e| io_error("write", &path, e))?;
             sync_directory(&catalog.layout.segments())?;
             Ok(capacity)
         });
@@ -58,10 +58,10 @@ impl Growing {
         let path = self.segment.path();
         let Some(mut slots) = self.segment.slots().filter(|slots| !slots.is_empty()) else {
             catalog.forget(self.segment.id);
-            fs::remove_file(path).map_err(|e| failed("remove", path, e))?;
+            fs::remove_file(path).map_err(|e| io_error("remove", path, e))?;
             return Ok(());
         };
-        self.file.set_len(self.end).and_then(|()| self.file.sync_all()).map_err(|e| failed("seal", path, e))?;
+        self.file.set_len(self.end).and_then(|()| self.file.sync_all()).map_err(|e| io_error("seal", path, e))?;
         let index = IndexFile::write(&catalog.layout.index(self.segment.id), self.segment.id, self.end, &mut slots)?;
         self.segment.become_sealed(index);
         Ok(())
@@ -80,7 +80,7 @@ fn create_file(catalog: &Catalog) -> Result<(u64, PathBuf, File)> {
                 return Ok((id, path, file));
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => id += 1,
-            Err(error) => return Err(failed("create a segment", &path, error)),
+            Err(error) => return Err(io_error("create a segment", &path, error)),
         }
     }
 }
@@ -90,12 +90,12 @@ fn reserve_space(file: &File, path: &std::path::Path, wish: u64, least: u64) -> 
     let mut capacity = wish.next_multiple_of(BLOCK);
     loop {
         let Err(error) = reserve(file, capacity) else { return Ok(capacity) };
-        let error = failed("reserve space for", path, error);
+        let error = io_error("reserve space for", path, error);
         if error.kind() != ErrorKind::Exhausted || capacity <= least {
             return Err(error);
         }
         // A failed reservation may leave a part reserved.
-        file.set_len(0).map_err(|e| failed("cut", path, e))?;
+        file.set_len(0).map_err(|e| io_error("cut", path, e))?;
         capacity = (capacity / 4).max(least).next_multiple_of(BLOCK);
     }
 }
@@ -107,7 +107,7 @@ pub fn head(id: u64) -> [u8; BLOCK as usize] {
     head[0..8].copy_from_slice(MAGIC);
     head[8..12].copy_from_slice(&1u32.to_le_bytes());
     head[16..24].copy_from_slice(&id.to_le_bytes());
-    seal(&mut head);
+    write_checksum(&mut head);
     block[..HEADER].copy_from_slice(&head);
     block
 }

@@ -21,19 +21,19 @@ const OVERHEAD: usize = 512;
 
 /// A cache of BLOBs whose bytes were verified against their checksums when read. BLOBs that are read once are evicted
 /// before BLOBs that are read often.
-pub struct HotBlobs {
-    kept: Cache<Digest, Bytes, ByLength>,
+pub struct BlobCache {
+    cache: Cache<Digest, Bytes, ByLength>,
     hits: Counter,
 }
 
-impl Default for HotBlobs {
+impl Default for BlobCache {
     fn default() -> Self {
         let kept = Cache::with_weighter(EXPECTED, ROOM, ByLength);
-        Self { kept, hits: counter!("strongroom_blob_memory_hits_total") }
+        Self { cache: kept, hits: counter!("strongroom_blob_memory_hits_total") }
     }
 }
 
-impl HotBlobs {
+impl BlobCache {
     /// Opens the BLOB's record at this location, if that needs no blocking I/O: from this cache, or from the page
     /// cache, and then caches it here.
     pub fn open(&self, segment: &Segment, offset: u64, digest: Digest, size: u64) -> Option<RecordSource> {
@@ -42,33 +42,33 @@ impl HotBlobs {
         }
         let source = RecordSource::resident(segment, offset, digest, size)?;
         if let RecordSource::Whole(bytes) = &source {
-            self.keep(digest, bytes);
+            self.insert(digest, bytes);
         }
         Some(source)
     }
 
     /// Returns the bytes of a BLOB of this size, if cached.
     fn get(&self, digest: &Digest, size: u64) -> Option<Bytes> {
-        let bytes = self.kept.get(digest).filter(|bytes| bytes.len() as u64 == size)?;
+        let bytes = self.cache.get(digest).filter(|bytes| bytes.len() as u64 == size)?;
         self.hits.increment(1);
         Some(bytes)
     }
 
     /// Caches the bytes of a BLOB, unless it is too long.
-    fn keep(&self, digest: Digest, bytes: &Bytes) {
+    fn insert(&self, digest: Digest, bytes: &Bytes) {
         if bytes.len() <= LONGEST {
-            self.kept.insert(digest, bytes.clone());
+            self.cache.insert(digest, bytes.clone());
         }
     }
 
     /// Removes a deleted BLOB.
     pub fn forget(&self, digest: &Digest) {
-        self.kept.remove(digest);
+        self.cache.remove(digest);
     }
 
     /// Removes all BLOBs.
     pub fn clear(&self) {
-        self.kept.clear();
+        self.cache.clear();
     }
 }
 
@@ -91,26 +91,26 @@ mod tests {
 
     #[test]
     fn room_has_a_bound_and_what_is_read_often_outlives_what_is_read_once() {
-        let hot = HotBlobs::default();
+        let hot = BlobCache::default();
         let often = digest(0);
-        hot.keep(often, &Bytes::from(vec![7; 100_000]));
+        hot.insert(often, &Bytes::from(vec![7; 100_000]));
         for number in 1..2_000 {
             assert!(hot.get(&often, 100_000).is_some(), "dropped at {number}");
-            hot.keep(digest(number), &Bytes::from(vec![1; 100_000]));
+            hot.insert(digest(number), &Bytes::from(vec![1; 100_000]));
         }
-        assert!(hot.kept.weight() <= ROOM && hot.kept.len() > 100, "{} bytes", hot.kept.weight());
+        assert!(hot.cache.weight() <= ROOM && hot.cache.len() > 100, "{} bytes", hot.cache.weight());
         hot.forget(&often);
         assert!(hot.get(&often, 100_000).is_none());
         hot.clear();
-        assert_eq!(hot.kept.len(), 0);
+        assert_eq!(hot.cache.len(), 0);
     }
 
     #[test]
     fn long_ones_are_not_kept_and_a_wrong_size_finds_nothing() {
-        let hot = HotBlobs::default();
-        hot.keep(digest(1), &Bytes::from(vec![1; LONGEST + 1]));
-        assert_eq!(hot.kept.len(), 0);
-        hot.keep(digest(1), &Bytes::from(vec![1; LONGEST]));
+        let hot = BlobCache::default();
+        hot.insert(digest(1), &Bytes::from(vec![1; LONGEST + 1]));
+        assert_eq!(hot.cache.len(), 0);
+        hot.insert(digest(1), &Bytes::from(vec![1; LONGEST]));
         assert!(hot.get(&digest(1), 5).is_none() && hot.get(&digest(1), LONGEST as u64).is_some());
     }
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use model::{Digest, Error, Result, Timestamp};
 
-use super::files::{unread, write_atomically};
-use super::record::{Extent, HEADER, digest_at, is_sealed, seal, u32_at, u64_at};
+use super::files::{read_error, write_atomically};
+use super::record::{Extent, HEADER, digest_at, has_valid_checksum, u32_at, u64_at, write_checksum};
 
 const MAGIC: &[u8; 8] = b"SRindex1";
 /// Length of one entry in bytes.
@@ -50,7 +50,7 @@ impl IndexFile {
         header[24..32].copy_from_slice(&count.to_le_bytes());
         header[32..40].copy_from_slice(&used.to_le_bytes());
         header[40..44].copy_from_slice(&crc32fast::hash(&body).to_le_bytes());
-        seal(&mut header);
+        write_checksum(&mut header);
         write_atomically(path, &[&header, &body])?;
         Ok(Self { path: path.to_path_buf(), count })
     }
@@ -61,13 +61,13 @@ impl IndexFile {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(unread("read", path, error)),
+            Err(error) => return Err(read_error("read", path, error)),
         };
         let corrupt = || Error::corrupt(format!("the index {} is damaged", path.display()));
         let header: &[u8; HEADER] = bytes.get(..HEADER).and_then(|h| h.try_into().ok()).ok_or_else(corrupt)?;
         let (count, used) = (u64_at(header, 24), u64_at(header, 32));
         let body = &bytes[HEADER..];
-        let fits = &header[0..8] == MAGIC && is_sealed(header) && u64_at(header, 16) == segment;
+        let fits = &header[0..8] == MAGIC && has_valid_checksum(header) && u64_at(header, 16) == segment;
         let whole = count.checked_mul(ENTRY as u64) == Some(body.len() as u64);
         if !fits || !whole || crc32fast::hash(body) != u32_at(header, 40) {
             return Err(corrupt());
@@ -147,7 +147,7 @@ impl IndexFile {
             io::ErrorKind::UnexpectedEof | io::ErrorKind::NotFound => {
                 Error::corrupt(format!("{} is damaged ({error})", self.path.display())).with_source(error)
             }
-            _ => unread("read", &self.path, error),
+            _ => read_error("read", &self.path, error),
         })?;
         let entries = bytes.chunks_exact(ENTRY).map(decode);
         entries.collect::<Option<_>>().ok_or_else(|| Error::corrupt(format!("{} is damaged", self.path.display())))
@@ -213,7 +213,7 @@ mod tests {
         header[16..24].copy_from_slice(&8_u64.to_le_bytes());
         for count in [1, u64::MAX, 1 << 61, u64::MAX / ENTRY as u64 + 1] {
             header[24..32].copy_from_slice(&count.to_le_bytes());
-            seal(&mut header);
+            write_checksum(&mut header);
             std::fs::write(&path, header).unwrap();
             assert_eq!(IndexFile::load(&path, 8, |_, _| {}).unwrap_err().kind(), model::ErrorKind::Corrupt, "{count}");
         }

@@ -14,11 +14,13 @@ use model::{Digest, Error, ErrorKind, Result, Timestamp};
 use rustix::fs::Advice;
 
 use super::coded::{self, Coding};
-use super::files::{failed, read_now, read_up_to, unread};
+use super::files::{io_error, read_error, read_resident, read_up_to};
 use super::layout::Layout;
-use super::record::{CHUNK, HEADER, chunks_are_intact, digest_at, is_sealed, seal, table_length, u32_at, u64_at};
+use super::record::{
+    CHUNK, HEADER, chunks_are_intact, digest_at, has_valid_checksum, table_length, u32_at, u64_at, write_checksum,
+};
 use crate::coding::Envelope;
-use crate::provider::{Pending, Source};
+use crate::provider::{BoxFuture, Source};
 
 const MAGIC: &[u8; 8] = b"SRlarge1";
 /// Files up to this length are opened for each read; longer ones stay open.
@@ -66,7 +68,7 @@ impl Footer {
         if self.encoded {
             out[88..96].copy_from_slice(&self.stored.to_le_bytes());
         }
-        seal(&mut out);
+        write_checksum(&mut out);
         out
     }
 
@@ -75,7 +77,7 @@ impl Footer {
         let end = file.metadata()?.len();
         let mut bytes = [0; HEADER];
         let Some(at) = end.checked_sub(HEADER as u64) else { return Ok(None) };
-        if read_up_to(file, &mut bytes, at)? < HEADER || &bytes[0..8] != MAGIC || !is_sealed(&bytes) {
+        if read_up_to(file, &mut bytes, at)? < HEADER || &bytes[0..8] != MAGIC || !has_valid_checksum(&bytes) {
             return Ok(None);
         }
         let Some(digest) = digest_at(&bytes, 56) else { return Ok(None) };
@@ -112,7 +114,7 @@ enum Access {
 impl LargeFile {
     /// Opens the file of a BLOB; `None` when it is absent.
     pub fn open(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option<Self>> {
-        let io = |e: io::Error| unread("read", path, e);
+        let io = |e: io::Error| read_error("read", path, e);
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -174,8 +176,8 @@ impl LargeFile {
         let chunks = self.chunks_around(&range);
         let length = (chunks.end - chunks.start) as usize;
         let buffer = match &self.bytes {
-            Access::Opened(file) => read_now(file, length, chunks.start)?,
-            Access::Named => read_now(&File::open(&self.path).ok()?, length, chunks.start)?,
+            Access::Opened(file) => read_resident(file, length, chunks.start)?,
+            Access::Named => read_resident(&File::open(&self.path).ok()?, length, chunks.start)?,
         };
         self.checked(&chunks, range, buffer).ok()
     }
@@ -192,13 +194,13 @@ impl LargeFile {
                     io::ErrorKind::NotFound => {
                         Error::not_found(format!("the BLOB {} was deleted while it was read", self.footer.digest))
                     }
-                    _ => unread("read", &self.path, error),
+                    _ => read_error("read", &self.path, error),
                 })?;
                 &opened
             }
         };
         let read = read_up_to(file, &mut buffer, chunks.start);
-        let read = read.map_err(|e| unread("read", &self.path, e))?;
+        let read = read.map_err(|e| read_error("read", &self.path, e))?;
         if read < buffer.len() {
             return Err(self.damaged(&chunks));
         }
@@ -274,7 +276,7 @@ impl Source for LargeSource {
         self.file.resident(offset..(offset + limit as u64).min(self.file.footer.length)).map(Ok)
     }
 
-    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+    fn read(&mut self, offset: u64, limit: usize) -> BoxFuture<'_, Bytes> {
         let (file, coding) = (self.file.clone(), self.coding.clone());
         let range = offset..(offset + limit as u64).min(file.footer.length);
         Box::pin(async move {
@@ -362,6 +364,6 @@ pub fn remove(layout: &Layout, digest: &Digest, flush: bool) -> Result<()> {
             true => super::files::sync_directory(&directory),
             false => Ok(()),
         },
-        Err(error) => Err(failed("remove", &path, error)),
+        Err(error) => Err(io_error("remove", &path, error)),
     }
 }

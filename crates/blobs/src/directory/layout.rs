@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use model::{Code, Digest, Error, Result};
 use rustix::fs::FlockOperation;
 
-use crate::mark::{self, Owner, STORE_MARK};
+use crate::marker::{self, Owner, STORE_MARKER};
 
-use super::files::{create_directories, failed, lock, sync_directory, write_atomically};
+use super::files::{create_directories, io_error, lock, sync_directory, write_atomically};
 
 const LOCK: &str = "lock";
 const COMPACTION_LOCK: &str = "compaction.lock";
@@ -24,7 +24,7 @@ impl Layout {
     /// Opens the directory for `owner`. With `create`, an empty or absent directory becomes a store.
     pub fn open(root: &Path, owner: &Owner, create: bool) -> Result<Self> {
         let layout = Self { root: root.to_path_buf() };
-        let marker = root.join(STORE_MARK);
+        let marker = root.join(STORE_MARKER);
         if !create {
             layout.require_present()?;
         } else if !exists(&marker)? {
@@ -32,7 +32,7 @@ impl Layout {
             refuse_foreign_content(root)?;
             let lock = root.join(LOCK);
             let made = File::options().create(true).truncate(false).write(true).open(&lock);
-            made.map_err(|e| failed("create", &lock, e))?;
+            made.map_err(|e| io_error("create", &lock, e))?;
             let _guard = layout.lock(FlockOperation::LockExclusive)?;
             // Another process may have created it first.
             if !exists(&marker)? {
@@ -46,11 +46,11 @@ impl Layout {
     /// Fails unless the store is present. A directory without the marker is a different one, such as the mount point of
     /// a disk that is not mounted.
     pub fn require_present(&self) -> Result<()> {
-        if exists(&self.root.join(STORE_MARK))? {
+        if exists(&self.root.join(STORE_MARKER))? {
             return Ok(());
         }
         Err(Error::unavailable(format!(
-            "{} is not the BLOB store that was there (it has no {STORE_MARK}): mount its disk; if it is lost for good, see \
+            "{} is not the BLOB store that was there (it has no {STORE_MARKER}): mount its disk; if it is lost for good, see \
              `strongroom blobs stores make-anew`",
             self.root.display()
         ))
@@ -59,27 +59,27 @@ impl Layout {
 
     /// Records in the marker that the store may hold encoded BLOBs. Must precede the first of them.
     pub fn allow_encoded(&self) -> Result<()> {
-        let format = mark::FORMAT_ENCODED.to_string();
-        self.rewrite_mark(|text| mark::with(text, "format", Some(&format))).map(drop)
+        let format = marker::FORMAT_ENCODED.to_string();
+        self.rewrite_mark(|text| marker::with(text, "format", Some(&format))).map(drop)
     }
 
     /// Writes another holder into the marker and returns the previous one.
     pub fn set_holder(&self, holder: Option<&str>) -> Result<Option<String>> {
-        let before = self.rewrite_mark(|text| mark::with_holder(text, holder))?;
-        Ok(mark::holder(&before))
+        let before = self.rewrite_mark(|text| marker::with_holder(text, holder))?;
+        Ok(marker::holder(&before))
     }
 
     /// Returns the text of the marker, if it belongs to `owner`.
     pub fn mark(&self, owner: &Owner) -> Result<String> {
         self.require_present()?;
-        let marker = self.root.join(STORE_MARK);
+        let marker = self.root.join(STORE_MARKER);
         check_marker(&marker, owner)?;
         read_marker(&marker)
     }
 
     /// Changes the text of the marker durably and returns the previous text.
     fn rewrite_mark(&self, change: impl Fn(&str) -> String) -> Result<String> {
-        let marker = self.root.join(STORE_MARK);
+        let marker = self.root.join(STORE_MARKER);
         let before = read_marker(&marker)?;
         if change(&before) == before {
             return Ok(before);
@@ -95,7 +95,7 @@ impl Layout {
         for directory in [self.segments(), self.incoming(), self.large()] {
             create_directories(&directory)?;
         }
-        let text = mark::text("docs/formats/blob-store.md", owner);
+        let text = marker::text("docs/formats/blob-store.md", owner);
         write_atomically(marker, &[text.as_bytes()])
     }
 
@@ -103,7 +103,7 @@ impl Layout {
     /// segments and to write the marker.
     pub fn lock(&self, operation: FlockOperation) -> Result<File> {
         let path = self.root.join(LOCK);
-        let file = File::options().write(true).open(&path).map_err(|e| failed("open", &path, e))?;
+        let file = File::options().write(true).open(&path).map_err(|e| io_error("open", &path, e))?;
         lock(&file, &path, operation)?;
         Ok(file)
     }
@@ -187,11 +187,11 @@ pub fn names(directory: &Path) -> Result<Vec<String>> {
     let read = || -> io::Result<Vec<String>> {
         fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
     };
-    read().map_err(|e| failed("list", directory, e))
+    read().map_err(|e| io_error("list", directory, e))
 }
 
 fn exists(path: &Path) -> Result<bool> {
-    path.try_exists().map_err(|e| failed("look for", path, e))
+    path.try_exists().map_err(|e| io_error("look for", path, e))
 }
 
 fn refuse_foreign_content(root: &Path) -> Result<()> {
@@ -200,7 +200,7 @@ fn refuse_foreign_content(root: &Path) -> Result<()> {
     let marker_in_work = |name: &str| name.starts_with("store.new-");
     if let Some(name) = names(root)?.iter().find(|name| !own.contains(&name.as_str()) && !marker_in_work(name)) {
         let message = format!(
-            "{} is not a BLOB store and not empty ({name}): choose an empty directory, or restore its {STORE_MARK}",
+            "{} is not a BLOB store and not empty ({name}): choose an empty directory, or restore its {STORE_MARKER}",
             root.display()
         );
         return Err(Error::conflict(message).with_code(Code::NotABlobStore));
@@ -208,7 +208,7 @@ fn refuse_foreign_content(root: &Path) -> Result<()> {
     let segments = root.join("segments");
     if exists(&segments)? && !names(&segments)?.is_empty() {
         let message =
-            format!("{} holds BLOBs but its marker {STORE_MARK} is missing: restore that file", root.display());
+            format!("{} holds BLOBs but its marker {STORE_MARKER} is missing: restore that file", root.display());
         return Err(Error::corrupt(message));
     }
     Ok(())
@@ -217,9 +217,9 @@ fn refuse_foreign_content(root: &Path) -> Result<()> {
 fn check_marker(marker: &Path, owner: &Owner) -> Result<()> {
     let text = read_marker(marker)?;
     let store = marker.parent().unwrap_or(marker).display().to_string();
-    mark::check(&text, &marker.display().to_string(), &store, owner, mark::FORMAT_ENCODED)
+    marker::check(&text, &marker.display().to_string(), &store, owner, marker::FORMAT_ENCODED)
 }
 
 fn read_marker(marker: &Path) -> Result<String> {
-    fs::read_to_string(marker).map_err(|e| failed("read", marker, e))
+    fs::read_to_string(marker).map_err(|e| io_error("read", marker, e))
 }

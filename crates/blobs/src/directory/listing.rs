@@ -9,7 +9,7 @@ use std::sync::Arc;
 use model::{Digest, Result, Timestamp};
 
 use super::catalog::Catalog;
-use super::files::{failed, free_bytes, is_gone, is_unreadable};
+use super::files::{free_bytes, io_error, is_gone, is_unreadable};
 use super::index::Slot;
 use super::large::Footer;
 use super::layout::Layout;
@@ -187,7 +187,7 @@ fn large_files(names: &mut LargeNames, after: Option<Digest>) -> Result<(Vec<Ent
 /// Returns the entry of a large file. A file with a damaged footer is listed too: it exists and may still be needed.
 fn large_entry(layout: &Layout, digest: &Digest) -> Result<Option<Entry>> {
     let path = layout.large_file(digest);
-    let io = |e: std::io::Error| failed("read", &path, e);
+    let io = |e: std::io::Error| io_error("read", &path, e);
     match File::open(&path).and_then(|file| Footer::read(&file)) {
         Ok(Some((footer, _))) => {
             return Ok(Some(Entry { digest: *digest, size: footer.length, stored_at: footer.stored_at }));
@@ -218,7 +218,7 @@ pub fn usage(catalog: &Catalog) -> Result<Usage> {
             (Ok(live), Ok(meta)) => (live, meta),
             _ if is_gone(path) => continue,
             (Err(error), _) => return Err(error),
-            (_, Err(error)) => return Err(failed("look at", path, error)),
+            (_, Err(error)) => return Err(io_error("look at", path, error)),
         };
         usage.blobs += live.blobs;
         usage.content_bytes += live.content;

@@ -15,23 +15,23 @@ use super::catalog::Catalog;
 use super::coded::Coding;
 use super::committer::{Committer, Job, closed};
 use super::files::is_gone;
-use super::hot::HotBlobs;
+use super::hot::BlobCache;
 use super::large::{self, LargeCache, LargeFile, LargeSource};
 use super::layout::Layout;
-use super::nursery::Nursery;
 use super::options::DirectoryOptions;
 use super::place::Place;
 use super::reading::{RecordSource, holds, wrong_size};
-use super::record::{ChunkSums, Extent};
+use super::record::{ChunkChecksums, Extent};
 use super::segment::Segment;
+use super::segment_pool::SegmentPool;
 use super::upload::{LargeUpload, check_space};
 use super::{compaction, listing, recovery, verify};
 use crate::blocking::blocking;
 use crate::locator::Locator;
-use crate::mark::{Marked, Owner};
+use crate::marker::{Marked, Owner};
 use crate::outcome::Reporter;
 use crate::provider::{
-    CompactLimits, CompactReport, Consent, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
+    BlobInMemory, BoxFuture, CompactLimits, CompactReport, Consent, Page, Provider, Source, Stored, Upload, Usage,
 };
 
 /// Upper bound of the `segment_limit` option, in bytes.
@@ -50,7 +50,7 @@ struct Inner {
     catalog: Arc<Catalog>,
     committer: Committer,
     large: Arc<LargeCache>,
-    hot: Arc<HotBlobs>,
+    hot: Arc<BlobCache>,
     segment_limit: u64,
     segment_bytes: u64,
     owner: Owner,
@@ -69,7 +69,7 @@ impl DirectoryProvider {
             }
             recovery::recover(&layout)?;
             let catalog = Arc::new(Catalog::open(layout, coding)?);
-            let (large, hot): (Arc<LargeCache>, Arc<HotBlobs>) = Default::default();
+            let (large, hot): (Arc<LargeCache>, Arc<BlobCache>) = Default::default();
             let idle = {
                 let (catalog, large, hot) = (catalog.clone(), large.clone(), hot.clone());
                 let mut seen = 0;
@@ -82,7 +82,7 @@ impl DirectoryProvider {
                     }
                 }
             };
-            let nursery = Nursery::start(catalog.clone(), options.segment_bytes, options.zero_fill, idle)?;
+            let nursery = SegmentPool::start(catalog.clone(), options.segment_bytes, options.zero_fill, idle)?;
             let committer = Committer::start(catalog.clone(), nursery, options.writers, options.batch_bytes)?;
             let segment_limit = options.segment_limit.min(SEGMENT_LIMIT);
             let closed = AtomicBool::new(false);
@@ -102,9 +102,9 @@ impl DirectoryProvider {
 }
 
 impl Inner {
-    async fn put(self: Arc<Self>, blob: Whole) -> Result<Stored> {
+    async fn put(self: Arc<Self>, blob: BlobInMemory) -> Result<Stored> {
         debug_assert!(has_digest(&blob), "the caller's digest is not that of the bytes");
-        let Whole { digest, size, pieces } = blob;
+        let BlobInMemory { digest, size, pieces } = blob;
         if size > self.segment_limit {
             return self.begin(Some(size)).await?.store(digest, size, pieces).await;
         }
@@ -120,7 +120,7 @@ impl Inner {
             true => self.clone().encode(digest, size, pieces).await?,
             false => (Extent::plain(size), pieces),
         };
-        let table = ChunkSums::of(&pieces).into_table(&digest);
+        let table = ChunkChecksums::of(&pieces).into_table(&digest);
         let answer = self.committer.submit(Job { digest, extent, pieces, table, replaces: damaged.clone() });
         let placed = answer.await.map_err(|_| closed())??;
         // Reading the BLOB back must reach the copy that was just written, not the cached bytes.
@@ -218,7 +218,7 @@ impl Inner {
     }
 
     /// Looks for a BLOB everywhere in the store. Blocks.
-    fn open_anywhere(&self, digest: Digest, size: u64, place: Option<Place>) -> Result<Box<dyn Source>> {
+    fn open_by_search(&self, digest: Digest, size: u64, place: Option<Place>) -> Result<Box<dyn Source>> {
         let (mut trouble, coding) = (None, &self.catalog.coding);
         if let Some(Place::Segment { id, offset }) = place
             && let Some(segment) = self.catalog.segment(id).filter(|segment| !segment.is_dead(offset))
@@ -248,11 +248,11 @@ impl Inner {
                 Err(error) => trouble = Some(error),
             }
         }
-        Err(trouble.map_or_else(|| self.absent(&digest), |error| self.unless_away(error)))
+        Err(trouble.map_or_else(|| self.not_found_error(&digest), |error| self.or_store_absent(error)))
     }
 
     /// Returns the error of a read, unless the whole store is absent: then that error.
-    fn unless_away(&self, error: Error) -> Error {
+    fn or_store_absent(&self, error: Error) -> Error {
         self.catalog.layout.require_present().err().unwrap_or(error)
     }
 
@@ -291,18 +291,18 @@ impl Inner {
             Ok(None) => {
                 // A deleted file that is only open here is of no use to other processes.
                 self.large.forget(&digest);
-                Err(trouble.map_or_else(|| self.absent(&digest), |error| self.unless_away(error)))
+                Err(trouble.map_or_else(|| self.not_found_error(&digest), |error| self.or_store_absent(error)))
             }
-            Err(error) => Err(self.unless_away(error)),
+            Err(error) => Err(self.or_store_absent(error)),
         }
     }
 
     /// Explains why a BLOB cannot be found. A directory that is absent, such as a share that is no longer mounted, says
     /// nothing about the BLOB.
-    fn absent(&self, digest: &Digest) -> Error {
+    fn not_found_error(&self, digest: &Digest) -> Error {
         let layout = &self.catalog.layout;
         let root = layout.root().display();
-        self.unless_away(match self.catalog.is_partial() {
+        self.or_store_absent(match self.catalog.is_partial() {
             false => Error::not_found(format!("the BLOB store {root} has no BLOB {digest}")),
             true => Error::corrupt(format!(
                 "the BLOB {digest} cannot be found in the BLOB store {root}, but the disk cannot give all that is there: restore it \
@@ -355,7 +355,7 @@ impl Inner {
                 *outcome = Err(Error::new(away.kind(), away.message().to_owned()).with_code(away.code()));
             }
             // Nor is it certain where the log entries were written.
-            dead.values().for_each(|(segment, _)| segment.doubt_deletions());
+            dead.values().for_each(|(segment, _)| segment.forget_flushed_deletions());
         }
         Ok(outcomes.into_iter().collect())
     }
@@ -376,12 +376,12 @@ enum Found {
 }
 
 impl Marked for DirectoryProvider {
-    fn mark(&self) -> Pending<'_, String> {
+    fn read_marker(&self) -> BoxFuture<'_, String> {
         let inner = self.0.clone();
         Box::pin(blocking(move || inner.catalog.layout.mark(&inner.owner)))
     }
 
-    fn set_holder(&self, holder: Option<String>) -> Pending<'_, Option<String>> {
+    fn set_holder(&self, holder: Option<String>) -> BoxFuture<'_, Option<String>> {
         let inner = self.0.clone();
         Box::pin(blocking(move || inner.catalog.layout.set_holder(holder.as_deref())))
     }
@@ -400,31 +400,31 @@ impl Provider for DirectoryProvider {
         self.0.segment_limit
     }
 
-    fn put(&self, blob: Whole) -> Pending<'_, Stored> {
+    fn put(&self, blob: BlobInMemory) -> BoxFuture<'_, Stored> {
         Box::pin(self.0.clone().put(blob))
     }
 
-    fn upload(&self, announced: Option<u64>) -> Pending<'_, Box<dyn Upload>> {
+    fn upload(&self, announced: Option<u64>) -> BoxFuture<'_, Box<dyn Upload>> {
         Box::pin(async move { Ok(Box::new(self.0.begin(announced).await?) as Box<dyn Upload>) })
     }
 
-    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> Pending<'_, Box<dyn Source>> {
+    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> BoxFuture<'_, Box<dyn Source>> {
         let place = locator.as_ref().and_then(Place::of);
         Box::pin(async move {
             if let Some(source) = self.0.open_at_once(digest, size, place) {
                 return Ok(source);
             }
             let inner = self.0.clone();
-            super::cold::cold(move || inner.open_anywhere(digest, size, place)).await
+            super::cold::cold(move || inner.open_by_search(digest, size, place)).await
         })
     }
 
-    fn confirm(&self, digest: Digest, size: u64) -> Pending<'_, ()> {
+    fn confirm(&self, digest: Digest, size: u64) -> BoxFuture<'_, ()> {
         let inner = self.0.clone();
         Box::pin(blocking(move || inner.confirm(digest, size)))
     }
 
-    fn delete(&self, digest: Digest) -> Pending<'_, ()> {
+    fn delete(&self, digest: Digest) -> BoxFuture<'_, ()> {
         let inner = self.0.clone();
         Box::pin(blocking(move || inner.delete(digest)))
     }
@@ -433,7 +433,7 @@ impl Provider for DirectoryProvider {
         &'a self,
         digests: Vec<Digest>,
         consent: &'a dyn Consent,
-    ) -> Pending<'a, Vec<(Digest, Result<()>)>> {
+    ) -> BoxFuture<'a, Vec<(Digest, Result<()>)>> {
         Box::pin(async move {
             let inner = self.0.clone();
             let guard = blocking(move || inner.lock_to_delete()).await?;
@@ -446,7 +446,7 @@ impl Provider for DirectoryProvider {
         })
     }
 
-    fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
+    fn enumerate(&self, after: Option<Digest>, limit: usize) -> BoxFuture<'_, Page> {
         let catalog = self.0.catalog.clone();
         Box::pin(blocking(move || {
             catalog.layout.require_present()?;
@@ -454,17 +454,17 @@ impl Provider for DirectoryProvider {
         }))
     }
 
-    fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
+    fn verify(&self, reporter: Reporter) -> BoxFuture<'_, ()> {
         let catalog = self.0.catalog.clone();
         Box::pin(blocking(move || verify::verify(&catalog, &reporter)))
     }
 
-    fn look_over(&self) -> Pending<'_, Vec<String>> {
+    fn look_over(&self) -> BoxFuture<'_, Vec<String>> {
         let catalog = self.0.catalog.clone();
-        Box::pin(blocking(move || verify::look_over(&catalog)))
+        Box::pin(blocking(move || verify::check_unused_regions(&catalog)))
     }
 
-    fn usage(&self) -> Pending<'_, Usage> {
+    fn usage(&self) -> BoxFuture<'_, Usage> {
         let catalog = self.0.catalog.clone();
         Box::pin(blocking(move || {
             catalog.layout.require_present()?;
@@ -472,12 +472,12 @@ impl Provider for DirectoryProvider {
         }))
     }
 
-    fn compact(&self, limits: CompactLimits) -> Pending<'_, CompactReport> {
+    fn compact(&self, limits: CompactLimits) -> BoxFuture<'_, CompactReport> {
         let (catalog, segment_bytes) = (self.0.catalog.clone(), self.0.segment_bytes);
         Box::pin(blocking(move || compaction::compact(&catalog, segment_bytes, limits)))
     }
 
-    fn close(&self) -> Pending<'_, ()> {
+    fn close(&self) -> BoxFuture<'_, ()> {
         let inner = self.0.clone();
         Box::pin(blocking(move || {
             inner.closed.store(true, Ordering::Relaxed);
@@ -489,7 +489,7 @@ impl Provider for DirectoryProvider {
     }
 }
 
-fn has_digest(blob: &Whole) -> bool {
+fn has_digest(blob: &BlobInMemory) -> bool {
     let mut hasher = crate::BlobHasher::new();
     blob.pieces.iter().for_each(|piece| hasher.update(piece));
     hasher.finish() == blob.digest && blob.pieces.iter().map(|piece| piece.len() as u64).sum::<u64>() == blob.size

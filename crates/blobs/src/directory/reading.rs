@@ -10,11 +10,11 @@ use bytes::Bytes;
 use model::{Digest, Error, Result};
 
 use super::coded::{Coding, Framed};
-use super::files::{read_now, read_up_to, unread};
+use super::files::{read_error, read_resident, read_up_to};
 use super::large::corrupt;
 use super::record::{CHUNK, HEADER, RecordHeader, chunks_are_intact, span, table_length};
 use super::segment::Segment;
-use crate::provider::{Pending, Source};
+use crate::provider::{BoxFuture, Source};
 
 /// Length of the longest BLOB that a reader holds in memory as a whole. Of longer ones it holds only the range just
 /// read.
@@ -43,8 +43,8 @@ impl RecordSource {
         let (begin, end) = (HEADER, HEADER + size as usize);
         let length = end + table_length(size) as usize;
         let bytes = match segment.kept_open() {
-            Some(file) => read_now(&file, length, offset)?,
-            None => read_now(&File::open(segment.path()).ok()?, length, offset)?,
+            Some(file) => read_resident(&file, length, offset)?,
+            None => read_resident(&File::open(segment.path()).ok()?, length, offset)?,
         };
         let header = RecordHeader::decode(&bytes, segment.id, offset)?;
         let fits = header.digest == digest && header.extent.length() == size && !header.extent.is_encoded();
@@ -56,7 +56,7 @@ impl RecordSource {
     /// Blocks.
     pub fn load(segment: &Segment, offset: u64, digest: &Digest, size: u64, coding: &Coding) -> Result<Option<Self>> {
         let path = segment.path();
-        let io = |e: io::Error| unread(&format!("read BLOB {digest} in"), path, e);
+        let io = |e: io::Error| read_error(&format!("read BLOB {digest} in"), path, e);
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -122,7 +122,7 @@ impl Pieces {
     fn verified(file: File, path: &Path, offset: u64, digest: &Digest, size: u64) -> Result<Self> {
         let mut table = vec![0; table_length(size) as usize];
         let read = read_up_to(&file, &mut table, offset + HEADER as u64 + size);
-        let read = read.map_err(|error| unread(&format!("read BLOB {digest} in"), path, error))?;
+        let read = read.map_err(|error| read_error(&format!("read BLOB {digest} in"), path, error))?;
         if read < table.len() {
             return Err(damaged(path, offset, digest));
         }
@@ -138,7 +138,7 @@ impl Pieces {
         let (range, chunks) = self.places(range);
         let mut buffer = vec![0; (chunks.end - chunks.start) as usize];
         let read = read_up_to(&self.file, &mut buffer, self.offset + HEADER as u64 + chunks.start);
-        let read = read.map_err(|error| unread(&format!("read BLOB {} in", self.digest), &self.path, error))?;
+        let read = read.map_err(|error| read_error(&format!("read BLOB {} in", self.digest), &self.path, error))?;
         buffer.truncate(read);
         self.checked(&range, &chunks, buffer)
     }
@@ -147,7 +147,7 @@ impl Pieces {
     fn resident(&self, range: Range<u64>) -> Option<Bytes> {
         let (range, chunks) = self.places(range);
         let length = (chunks.end - chunks.start) as usize;
-        let buffer = read_now(&self.file, length, self.offset + HEADER as u64 + chunks.start)?;
+        let buffer = read_resident(&self.file, length, self.offset + HEADER as u64 + chunks.start)?;
         self.checked(&range, &chunks, buffer).ok()
     }
 
@@ -181,7 +181,7 @@ impl Source for RecordSource {
         }
     }
 
-    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+    fn read(&mut self, offset: u64, limit: usize) -> BoxFuture<'_, Bytes> {
         let range = offset..offset.saturating_add(limit as u64);
         match self {
             Self::Framed(framed) => {

@@ -96,14 +96,14 @@ impl RecordHeader {
         if self.extent.is_encoded() {
             out[88..96].copy_from_slice(&self.extent.stored().to_le_bytes());
         }
-        seal(&mut out);
+        write_checksum(&mut out);
         out
     }
 
     /// Decodes a header; `None` unless it is valid and was written for this segment and offset.
     pub fn decode(bytes: &[u8], segment: u64, offset: u64) -> Option<Self> {
         let bytes: &[u8; HEADER] = bytes.get(..HEADER)?.try_into().ok()?;
-        if &bytes[0..8] != MAGIC || u32_at(bytes, 12) != CHUNK as u32 || !is_sealed(bytes) {
+        if &bytes[0..8] != MAGIC || u32_at(bytes, 12) != CHUNK as u32 || !has_valid_checksum(bytes) {
             return None;
         }
         let (length, stored) = (u64_at(bytes, 40), u64_at(bytes, 88));
@@ -125,7 +125,7 @@ impl RecordHeader {
     }
 
     /// Returns whether these bytes may be a header: a cheap test for searches.
-    pub fn may_begin(bytes: &[u8]) -> bool {
+    pub fn has_magic(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
 }
@@ -146,13 +146,13 @@ pub fn footprint(length: u64) -> u64 {
 }
 
 /// Writes the checksum over the first 124 bytes of a 128-byte header or footer into its last four.
-pub fn seal(block: &mut [u8; HEADER]) {
+pub fn write_checksum(block: &mut [u8; HEADER]) {
     let sum = crc32fast::hash(&block[..HEADER - 4]);
     block[HEADER - 4..].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Returns whether the checksum that [`seal`] writes matches.
-pub fn is_sealed(block: &[u8; HEADER]) -> bool {
+/// Returns whether the checksum that [`write_checksum`] writes matches.
+pub fn has_valid_checksum(block: &[u8; HEADER]) -> bool {
     u32_at(block, HEADER - 4) == crc32fast::hash(&block[..HEADER - 4])
 }
 
@@ -174,19 +174,19 @@ pub fn digest_at(bytes: &[u8], at: usize) -> Option<Digest> {
 
 /// Returns the value that ties checksums to their BLOB, so that bytes of another BLOB are detected even if they come
 /// with that BLOB's checksums.
-pub fn mask(digest: &Digest) -> u32 {
+pub fn checksum_mask(digest: &Digest) -> u32 {
     u32_at(digest.as_bytes(), 0)
 }
 
 /// Computes the checksums of chunks incrementally.
 #[derive(Default)]
-pub struct ChunkSums {
+pub struct ChunkChecksums {
     current: crc32fast::Hasher,
     filled: usize,
     sums: Vec<u32>,
 }
 
-impl ChunkSums {
+impl ChunkChecksums {
     pub fn of(pieces: &[Bytes]) -> Self {
         let mut sums = Self::default();
         pieces.iter().for_each(|piece| sums.update(piece));
@@ -215,14 +215,14 @@ impl ChunkSums {
         if self.filled > 0 {
             self.next_chunk();
         }
-        let mask = mask(digest);
+        let mask = checksum_mask(digest);
         self.sums.iter().flat_map(|sum| (sum ^ mask).to_le_bytes()).collect()
     }
 }
 
 /// Returns whether `data`, which starts at a chunk boundary, matches the checksums at the beginning of `table`.
 pub fn chunks_are_intact(digest: &Digest, data: &[u8], table: &[u8]) -> bool {
-    let mask = mask(digest);
+    let mask = checksum_mask(digest);
     table.len() as u64 >= table_length(data.len() as u64)
         && data
             .chunks(CHUNK)
@@ -258,9 +258,9 @@ mod tests {
     fn checksums_do_not_depend_on_how_the_bytes_arrive() {
         let data: Vec<u8> = (0..200_000u32).map(|i| ((i * 7919) >> 3) as u8).collect();
         let digest = crate::digest_of(&data);
-        let table = ChunkSums::of(&[Bytes::copy_from_slice(&data)]).into_table(&digest);
+        let table = ChunkChecksums::of(&[Bytes::copy_from_slice(&data)]).into_table(&digest);
         let pieces: Vec<Bytes> = data.chunks(999).map(Bytes::copy_from_slice).collect();
-        assert_eq!(ChunkSums::of(&pieces).into_table(&digest), table);
+        assert_eq!(ChunkChecksums::of(&pieces).into_table(&digest), table);
         assert_eq!(table.len() as u64, table_length(data.len() as u64));
         assert!(chunks_are_intact(&digest, &data, &table));
         assert!(chunks_are_intact(&digest, &data[CHUNK..], &table[4..]));

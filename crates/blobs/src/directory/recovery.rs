@@ -9,7 +9,7 @@ use model::{Digest, Error, ErrorKind, Result};
 use rustix::fs::{Advice, FlockOperation};
 
 use super::deletions;
-use super::files::{failed, sync_directory, try_lock, unread};
+use super::files::{io_error, read_error, sync_directory, try_lock};
 use super::index::{IndexFile, Slot};
 use super::layout::{Layout, names};
 use super::record::{BLOCK, RecordHeader, footprint};
@@ -51,7 +51,7 @@ pub fn recover(layout: &Layout) -> Result<()> {
 pub fn rebuild_index(layout: &Layout, id: u64) -> Result<(IndexFile, u64)> {
     let path = layout.segment(id);
     let file = open(&path)?;
-    let end = file.metadata().map_err(|e| unread("look at", &path, e))?.len();
+    let end = file.metadata().map_err(|e| read_error("look at", &path, e))?.len();
     let contents = Inventory::take(layout, id, &path, &file, end)?;
     contents.report(&path);
     contents.require_readable(&path)?;
@@ -61,7 +61,7 @@ pub fn rebuild_index(layout: &Layout, id: u64) -> Result<(IndexFile, u64)> {
 }
 
 fn seal_abandoned(layout: &Layout, id: u64, path: &Path, file: &File) -> Result<()> {
-    let io = |e: std::io::Error| unread("recover", path, e);
+    let io = |e: std::io::Error| read_error("recover", path, e);
     // After a failed flush, the page cache may differ from the disk: flush, drop the cached pages and read again.
     file.sync_all().map_err(io)?;
     rustix::fs::fadvise(file, 0, None, Advice::DontNeed).map_err(|e| io(e.into()))?;
@@ -182,12 +182,12 @@ impl Inventory {
 }
 
 fn open(path: &Path) -> Result<File> {
-    File::options().read(true).write(true).open(path).map_err(|e| unread("open", path, e))
+    File::options().read(true).write(true).open(path).map_err(|e| read_error("open", path, e))
 }
 
 fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", path, error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io_error("remove", path, error)),
         _ => Ok(()),
     }
 }

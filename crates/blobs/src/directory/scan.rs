@@ -7,7 +7,7 @@ use std::path::Path;
 
 use model::{Digest, Result};
 
-use super::files::{failed, is_unreadable, read_around, read_up_to};
+use super::files::{io_error, is_unreadable, read_skipping_bad_sectors, read_up_to};
 use super::index::Slot;
 use super::record::{ALIGN, BLOCK, CHUNK, HEADER, RecordHeader, chunks_are_intact, footprint, span, table_length};
 
@@ -56,10 +56,10 @@ fn walk_with(
     judge: impl Fn(&File, &RecordHeader) -> io::Result<State>,
     mut show: impl FnMut(Found) -> Result<()>,
 ) -> Result<()> {
-    let io = |e: io::Error| failed("read", path, e);
+    let io = |e: io::Error| io_error("read", path, e);
     let mut at = BLOCK;
     while at < end {
-        if let Some(header) = header_at(file, id, at, end).map_err(io)? {
+        if let Some(header) = read_header(file, id, at, end).map_err(io)? {
             let state = judge(file, &header).map_err(io)?;
             show(Found::Record { header, state })?;
             at += footprint(header.extent.stored());
@@ -83,26 +83,32 @@ fn walk_with(
 
 /// Continues at `from` in a segment that another process is writing, up to the first incomplete record. Returns the
 /// position at which to continue next time, and whether the disk cannot read that position.
-pub fn follow(file: &File, path: &Path, id: u64, from: u64, mut each: impl FnMut(Digest, Slot)) -> Result<(u64, bool)> {
-    let io = |e: io::Error| failed("read", path, e);
+pub fn read_new_records(
+    file: &File,
+    path: &Path,
+    id: u64,
+    from: u64,
+    mut each: impl FnMut(Digest, Slot),
+) -> Result<(u64, bool)> {
+    let io = |e: io::Error| io_error("read", path, e);
     let end = file.metadata().map_err(io)?.len();
     let mut at = from;
     while at < end {
         let boundary = at.next_multiple_of(BLOCK);
-        let here = header_at(file, id, at, end).map_err(io)?;
+        let here = read_header(file, id, at, end).map_err(io)?;
         let header = match here {
-            None if boundary > at => header_at(file, id, boundary, end).map_err(io)?,
+            None if boundary > at => read_header(file, id, boundary, end).map_err(io)?,
             here => here,
         };
         let Some(header) = header else {
-            match behind_settled(file, id, at, end).map_err(io)? {
+            match next_record_if_damaged(file, id, at, end).map_err(io)? {
                 Some(next) => at = next,
                 None => break,
             }
             continue;
         };
         let state = state_of(file, &header).map_err(io)?;
-        if state == State::Damaged && behind_settled(file, id, header.offset, end).map_err(io)?.is_none() {
+        if state == State::Damaged && next_record_if_damaged(file, id, header.offset, end).map_err(io)?.is_none() {
             break;
         }
         // A damaged record gets a slot too, so that reading it reports the damage.
@@ -115,9 +121,9 @@ pub fn follow(file: &File, path: &Path, id: u64, from: u64, mut each: impl FnMut
 /// Returns the first record after the damage at `place`; `None` when the bytes there may be a record that is still
 /// being written. A batch is written only when the previous one is on the disk, so a later batch proves that they are
 /// damaged.
-fn behind_settled(file: &File, id: u64, place: u64, end: u64) -> io::Result<Option<u64>> {
+fn next_record_if_damaged(file: &File, id: u64, place: u64, end: u64) -> io::Result<Option<u64>> {
     let mut here = [0; HEADER];
-    let (read, mut lost) = read_around(file, &mut here, place)?;
+    let (read, mut lost) = read_skipping_bad_sectors(file, &mut here, place)?;
     if !lost && here[..read].iter().all(|byte| *byte == 0) {
         return Ok(None);
     }
@@ -125,7 +131,7 @@ fn behind_settled(file: &File, id: u64, place: u64, end: u64) -> io::Result<Opti
     let (mut first, mut at) = (None, place);
     loop {
         at = search(file, id, at, end, &mut lost)?;
-        let Some(header) = header_at(file, id, at, end)? else { return Ok(None) };
+        let Some(header) = read_header(file, id, at, end)? else { return Ok(None) };
         let first = *first.get_or_insert(at);
         if header.batch > place {
             return Ok(Some(first));
@@ -135,16 +141,16 @@ fn behind_settled(file: &File, id: u64, place: u64, end: u64) -> io::Result<Opti
 }
 
 /// Reads the header at this position, if it is valid and its record ends no later than `end`.
-pub fn header_at(file: &File, id: u64, at: u64, end: u64) -> io::Result<Option<RecordHeader>> {
+pub fn read_header(file: &File, id: u64, at: u64, end: u64) -> io::Result<Option<RecordHeader>> {
     let mut bytes = [0; HEADER];
-    let (read, _) = read_around(file, &mut bytes, at)?;
+    let (read, _) = read_skipping_bad_sectors(file, &mut bytes, at)?;
     let header = RecordHeader::decode(&bytes[..read], id, at);
     Ok(header.filter(|header| at + span(header.extent.stored()) <= end))
 }
 
 /// Returns whether the disk cannot read the bytes of a header at this position.
 fn is_unreadable_at(file: &File, at: u64) -> io::Result<bool> {
-    read_around(file, &mut [0; HEADER], at).map(|(_, lost)| lost)
+    read_skipping_bad_sectors(file, &mut [0; HEADER], at).map(|(_, lost)| lost)
 }
 
 /// Determines whether the bytes of a record can be read and match their checksums.
@@ -186,11 +192,11 @@ fn search(file: &File, id: u64, from: u64, end: u64, unreadable: &mut bool) -> i
     while at < end {
         at = data_from(file, at, end);
         let want = (end - at).min(WINDOW as u64) as usize;
-        let (read, lost) = read_around(file, &mut buffer[..want], at)?;
+        let (read, lost) = read_skipping_bad_sectors(file, &mut buffer[..want], at)?;
         *unreadable |= lost;
         for step in (0..read).step_by(ALIGN as usize) {
             let position = at + step as u64;
-            if RecordHeader::may_begin(&buffer[step..read]) && header_at(file, id, position, end)?.is_some() {
+            if RecordHeader::has_magic(&buffer[step..read]) && read_header(file, id, position, end)?.is_some() {
                 return Ok(position);
             }
         }
@@ -215,7 +221,7 @@ fn is_zero(file: &File, range: Range<u64>) -> io::Result<bool> {
     while at < range.end {
         at = data_from(file, at, range.end);
         let want = (range.end - at).min(buffer.len() as u64) as usize;
-        let (read, lost) = read_around(file, &mut buffer[..want], at)?;
+        let (read, lost) = read_skipping_bad_sectors(file, &mut buffer[..want], at)?;
         if lost || buffer[..read].iter().any(|byte| *byte != 0) {
             return Ok(false);
         }

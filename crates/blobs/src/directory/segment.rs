@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use model::{Digest, Error, Result};
 
 use super::deletions;
-use super::files::unread;
+use super::files::read_error;
 use super::index::{IndexFile, Slot};
 use super::layout::Layout;
 use super::record::{BLOCK, footprint};
@@ -86,7 +86,7 @@ struct Dead {
     /// may exist in the page cache alone: one whose flush failed reads like any other.
     flushed: HashSet<u64>,
     /// Set once this process has flushed the directory, so that the name of the log file is durable.
-    named: bool,
+    directory_flushed: bool,
 }
 
 impl Segment {
@@ -190,7 +190,7 @@ impl Segment {
 
     /// Continues without an index, because none can be read. From now on only records found in the segment itself are
     /// known.
-    pub fn lose_index(&self) {
+    pub fn drop_index(&self) {
         let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
         if matches!(&*contents, Contents::Sealed(_)) {
             *contents = Self::growing(false);
@@ -206,9 +206,9 @@ impl Segment {
     pub fn catch_up(&self, mut each: impl FnMut(&Digest)) -> Result<()> {
         let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
         if let Contents::Growing { slots, read_to, own: false } = &mut *contents {
-            let file = File::open(&self.path).map_err(|e| unread("open", &self.path, e))?;
+            let file = File::open(&self.path).map_err(|e| read_error("open", &self.path, e))?;
             let unreadable;
-            (*read_to, unreadable) = scan::follow(&file, &self.path, self.id, *read_to, |digest, slot| {
+            (*read_to, unreadable) = scan::read_new_records(&file, &self.path, self.id, *read_to, |digest, slot| {
                 each(&digest);
                 slots.insert(digest, slot);
             })?;
@@ -224,7 +224,7 @@ impl Segment {
     }
 
     /// Reads new log entries of other processes' deletions, as far as the disk can read them.
-    pub fn learn_deletions(&self) -> Result<()> {
+    pub fn read_new_deletions(&self) -> Result<()> {
         let mut dead = self.dead();
         let Dead { offsets, read_to, unread, .. } = &mut *dead;
         let progress = deletions::read(&self.deletions, *read_to, |offset, _| {
@@ -237,12 +237,12 @@ impl Segment {
         Ok(())
     }
 
-    /// Reads log entries like [`Segment::learn_deletions`], before a caller relies on a record not being deleted.
+    /// Reads log entries like [`Segment::read_new_deletions`], before a caller relies on a record not being deleted.
     ///
     /// # Errors
     /// `Corrupt` while the disk cannot read all of them.
     pub fn refresh_deletions(&self) -> Result<()> {
-        self.learn_deletions()?;
+        self.read_new_deletions()?;
         match self.dead().unread {
             false => Ok(()),
             true => Err(Error::corrupt(format!(
@@ -262,25 +262,25 @@ impl Segment {
         let (unflushed, named) = {
             let dead = self.dead();
             let unflushed = records.iter().filter(|(offset, _)| !dead.flushed.contains(offset));
-            (unflushed.copied().collect::<Vec<_>>(), dead.named)
+            (unflushed.copied().collect::<Vec<_>>(), dead.directory_flushed)
         };
         if unflushed.is_empty() {
             return Ok(());
         }
         // A failed write may damage adjacent entries.
-        deletions::append(&self.deletions, &unflushed, !named).inspect_err(|_| self.doubt_deletions())?;
+        deletions::append(&self.deletions, &unflushed, !named).inspect_err(|_| self.forget_flushed_deletions())?;
         let mut dead = self.dead();
-        dead.named = true;
+        dead.directory_flushed = true;
         dead.offsets.extend(unflushed.iter().map(|(offset, _)| *offset));
         dead.flushed.extend(unflushed.iter().map(|(offset, _)| *offset));
         Ok(())
     }
 
     /// Forgets which log entries are durable.
-    pub fn doubt_deletions(&self) {
+    pub fn forget_flushed_deletions(&self) {
         let mut dead = self.dead();
         dead.flushed.clear();
-        dead.named = false;
+        dead.directory_flushed = false;
     }
 
     /// Number of deleted records.
@@ -301,7 +301,7 @@ impl Segment {
     }
 
     /// Returns a copy of all live slots.
-    pub fn slots_now(&self) -> Result<Vec<(Digest, Slot)>> {
+    pub fn live_slots(&self) -> Result<Vec<(Digest, Slot)>> {
         let mut all = Vec::new();
         self.each_live(|digest, slot| {
             all.push((*digest, *slot));

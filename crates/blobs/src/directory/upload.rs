@@ -13,14 +13,14 @@ use rustix::fs::FlockOperation;
 use tokio::task::JoinHandle;
 
 use super::coded::Coding;
-use super::files::{failed, free_bytes, sync_directory, try_lock, write_parts};
+use super::files::{free_bytes, io_error, sync_directory, try_lock, write_parts};
 use super::large::{Footer, LargeCache};
 use super::layout::Layout;
 use super::place::Place;
-use super::record::ChunkSums;
+use super::record::ChunkChecksums;
 use crate::blocking::{blocking, interrupted};
 use crate::coding::Encoder;
-use crate::provider::{Pending, Stored, Upload};
+use crate::provider::{BoxFuture, Stored, Upload};
 
 /// Number of bytes that are gathered before a write; an upload takes twice this much memory. A shorter BLOB is stored
 /// in one write.
@@ -55,7 +55,7 @@ struct Progress {
     temporary: Option<Arc<Temporary>>,
     /// Number of bytes in the file.
     written: u64,
-    sums: ChunkSums,
+    sums: ChunkChecksums,
     /// Encodes the incoming bytes; `None` when they are written unchanged.
     encoder: Option<Encoder>,
     /// Number of bytes that the encoder has taken.
@@ -88,7 +88,7 @@ impl Temporary {
         // Recovery takes a file without a lock for one without an owner, so the store's lock excludes it here.
         let _guard = layout.lock(FlockOperation::LockShared)?;
         let open = File::options().read(true).write(true).create_new(true).open(&path);
-        let file = open.map_err(|e| failed("create", &path, e))?;
+        let file = open.map_err(|e| io_error("create", &path, e))?;
         try_lock(&file, &path)?;
         Ok(Self { path, file })
     }
@@ -98,7 +98,8 @@ impl LargeUpload {
     /// Begins an upload. The file is created when the first bytes are written.
     pub fn begin(layout: Layout, cache: Arc<LargeCache>, coding: Arc<Coding>, announced: Option<u64>) -> Result<Self> {
         let encoder = coding.is_on().then(|| coding.encoder(announced.unwrap_or(0))).transpose()?;
-        let progress = Some(Progress { temporary: None, written: 0, sums: ChunkSums::default(), encoder, taken: 0 });
+        let progress =
+            Some(Progress { temporary: None, written: 0, sums: ChunkChecksums::default(), encoder, taken: 0 });
         let target = Target { layout, cache, coding };
         Ok(Self { target, gathered: Vec::new(), gathered_bytes: 0, progress, task: None })
     }
@@ -196,7 +197,7 @@ impl Progress {
         let temporary = self.open(layout)?;
         let Temporary { path, file } = &*temporary;
         let parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
-        write_parts(file, &parts, self.written).map_err(|e| failed("write to", path, e))?;
+        write_parts(file, &parts, self.written).map_err(|e| io_error("write to", path, e))?;
         let from = self.written;
         self.take(pieces);
         write_behind(file, from, self.written);
@@ -248,7 +249,7 @@ impl Progress {
         let mut parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
         parts.extend([IoSlice::new(&table), IoSlice::new(&footer)]);
         let written = write_parts(file, &parts, from).and_then(|()| file.sync_data());
-        written.map_err(|e| failed("write to", path, e))?;
+        written.map_err(|e| io_error("write to", path, e))?;
         let layout = &target.layout;
         let (first, name) = (digest.as_bytes()[0], layout.large_file(&digest));
         let named = match give_name(path, &name) {
@@ -258,7 +259,7 @@ impl Progress {
             }
             named => named,
         };
-        let existed = named.map_err(|e| failed("name", &name, e))?;
+        let existed = named.map_err(|e| io_error("name", &name, e))?;
         sync_directory(&layout.large_directory(first))?;
         target.cache.forget(&digest);
         Ok(Stored { digest, size, locator: Place::Large.locator(), existed })
@@ -283,7 +284,7 @@ fn give_name(path: &Path, target: &Path) -> std::io::Result<bool> {
 }
 
 impl Upload for LargeUpload {
-    fn write(&mut self, bytes: Bytes) -> Pending<'_, ()> {
+    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.gathered_bytes += bytes.len();
             self.gathered.push(bytes);
@@ -291,7 +292,7 @@ impl Upload for LargeUpload {
         })
     }
 
-    fn finish(self: Box<Self>, digest: Digest, size: u64) -> Pending<'static, Stored> {
+    fn finish(self: Box<Self>, digest: Digest, size: u64) -> BoxFuture<'static, Stored> {
         Box::pin(self.complete(digest, size))
     }
 }

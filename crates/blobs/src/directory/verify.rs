@@ -10,7 +10,7 @@ use model::{Digest, ErrorKind, Result};
 
 use super::catalog::Catalog;
 use super::coded::{self, Coding};
-use super::files::{is_gone, is_unreadable, read_up_to, unread};
+use super::files::{is_gone, is_unreadable, read_error, read_up_to};
 use super::growing::head;
 use super::index::Slot;
 use super::large::LargeFile;
@@ -48,7 +48,7 @@ pub fn verify(catalog: &Catalog, reporter: &Reporter) -> Result<()> {
 }
 
 /// Returns regions of sealed segments that are neither a valid record nor the padding that belongs there. Blocks.
-pub fn look_over(catalog: &Catalog) -> Result<Vec<String>> {
+pub fn check_unused_regions(catalog: &Catalog) -> Result<Vec<String>> {
     catalog.refresh()?;
     let mut places = Vec::new();
     for segment in catalog.segments().into_iter().filter(|segment| segment.sealed().is_some()) {
@@ -64,10 +64,10 @@ pub fn look_over(catalog: &Catalog) -> Result<Vec<String>> {
 
 fn look_over_segment(segment: &Segment, places: &mut Vec<String>) -> Result<()> {
     let path = segment.path();
-    let file = File::open(path).map_err(|e| unread("open", path, e))?;
-    let end = file.metadata().map_err(|e| unread("look at", path, e))?.len();
+    let file = File::open(path).map_err(|e| read_error("open", path, e))?;
+    let end = file.metadata().map_err(|e| read_error("look at", path, e))?.len();
     let mut first = [0; BLOCK as usize];
-    let read = read_up_to(&file, &mut first, 0).map_err(|e| unread("read", path, e))?;
+    let read = read_up_to(&file, &mut first, 0).map_err(|e| read_error("read", path, e))?;
     if read < first.len() || first != head(segment.id) {
         places.push(format!("{} from 0 to {BLOCK}", path.display()));
     }
@@ -83,7 +83,7 @@ fn verify_segment(catalog: &Catalog, segment: &Segment, reporter: &Reporter) -> 
     let (path, coding) = (segment.path(), &catalog.coding);
     // The expected locations of records. Records written from now on are not included.
     let mut expected: HashMap<u64, (Digest, Slot)> = HashMap::new();
-    catalog.with_indexes(|| segment.slots_now())?.into_iter().for_each(|(digest, slot)| {
+    catalog.with_indexes(|| segment.live_slots())?.into_iter().for_each(|(digest, slot)| {
         expected.insert(slot.offset, (digest, slot));
     });
     let file = match File::open(path) {
@@ -91,10 +91,10 @@ fn verify_segment(catalog: &Catalog, segment: &Segment, reporter: &Reporter) -> 
             let everything = 0..u64::MAX;
             return report_hidden(path, &expected, &HashSet::new(), vec![everything], reporter);
         }
-        opened => opened.map_err(|e| unread("open", path, e))?,
+        opened => opened.map_err(|e| read_error("open", path, e))?,
     };
     let end = match segment.sealed() {
-        Some(_) => file.metadata().map_err(|e| unread("look at", path, e))?.len(),
+        Some(_) => file.metadata().map_err(|e| read_error("look at", path, e))?.len(),
         None => expected.values().map(|(_, slot)| slot.offset + span(slot.extent.stored())).max().unwrap_or(0),
     };
     let mut seen = HashSet::new();
@@ -184,7 +184,7 @@ fn look_at_large(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option
     let same = match large.footer.encoded {
         true => coded::has_digest(length, digest, |range| large.content(range))?,
         false => {
-            let file = File::open(path).map_err(|e| unread("open", path, e));
+            let file = File::open(path).map_err(|e| read_error("open", path, e));
             match file.and_then(|file| has_digest(&file, path, 0, length, digest)) {
                 Err(error) if error.kind() == ErrorKind::Corrupt => {
                     return Ok(Some((length, damaged(error.message()))));
@@ -213,7 +213,7 @@ fn record_has_digest(file: &File, path: &Path, header: &RecordHeader, coding: &C
     let mut bytes = vec![0; header.extent.stored() as usize];
     let read = match read_up_to(file, &mut bytes, from) {
         Err(error) if is_unreadable(&error) => return Ok(false),
-        read => read.map_err(|e| unread("read", path, e))?,
+        read => read.map_err(|e| read_error("read", path, e))?,
     };
     if read < bytes.len() {
         return Ok(false);
@@ -227,7 +227,7 @@ fn record_has_digest(file: &File, path: &Path, header: &RecordHeader, coding: &C
 
 /// Returns whether these bytes of a file have this digest.
 fn has_digest(file: &File, path: &Path, from: u64, length: u64, digest: &Digest) -> Result<bool> {
-    let io = |e: io::Error| unread("read", path, e);
+    let io = |e: io::Error| read_error("read", path, e);
     let mut hasher = BlobHasher::new();
     let mut buffer = vec![0; length.min(1 << 20) as usize];
     let mut done = 0;

@@ -8,7 +8,7 @@
 pub(crate) mod fixtures;
 
 use crate::locator::Locator;
-use crate::mark::{self, Owner};
+use crate::marker::{self, Owner};
 
 pub use crate::coding::fuzzing::envelope;
 pub use crate::directory::fuzzing::{cache, deletions, index, large, segment};
@@ -19,14 +19,14 @@ pub fn store_mark(input: &[u8]) {
     // Rewriting a marker converts line endings to LF, so inputs with CR are left out.
     let Some(text) = std::str::from_utf8(input).ok().filter(|text| !text.contains('\r')) else { return };
     let owner = Owner::new("farm").expect("a plain word");
-    let _ = mark::check(text, "marker", "store", &owner, mark::FORMAT_ENCODED);
-    let held = mark::with_holder(text, Some("r1"));
-    assert_eq!(mark::holder(&held).as_deref(), Some("r1"));
-    assert_eq!(mark::with_holder(&held, Some("r1")), held);
-    let free = mark::with_holder(&held, None);
-    assert_eq!(mark::holder(&free), None);
+    let _ = marker::check(text, "marker", "store", &owner, marker::FORMAT_ENCODED);
+    let held = marker::with_holder(text, Some("r1"));
+    assert_eq!(marker::holder(&held).as_deref(), Some("r1"));
+    assert_eq!(marker::with_holder(&held, Some("r1")), held);
+    let free = marker::with_holder(&held, None);
+    assert_eq!(marker::holder(&free), None);
     for key in ["format", "owner", "created"] {
-        assert_eq!(mark::value(&free, key), mark::value(text, key), "{key}");
+        assert_eq!(marker::value(&free, key), marker::value(text, key), "{key}");
     }
     if let Ok(locator) = Locator::from_bytes(input) {
         crate::directory::fuzzing::locator(locator);

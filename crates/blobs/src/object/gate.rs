@@ -7,8 +7,8 @@ use bytes::Bytes;
 use model::{Code, Error, ErrorKind, Result};
 use tokio::time::timeout;
 
-use crate::asked::Asked;
-use crate::mark::{self, Owner};
+use crate::marker::{self, Owner};
+use crate::single_flight::CachedCheck;
 
 use super::bucket::Bucket;
 use super::names::Names;
@@ -21,16 +21,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// The check that precedes every use of a store.
-pub struct Gate {
+pub struct StoreCheck {
     owner: Owner,
     /// Lets an empty location become a store.
     create: bool,
-    asked: Asked,
+    asked: CachedCheck,
 }
 
-impl Gate {
+impl StoreCheck {
     pub fn new(owner: &Owner, create: bool) -> Self {
-        Self { owner: owner.clone(), create, asked: Asked::new(None, PAUSE) }
+        Self { owner: owner.clone(), create, asked: CachedCheck::new(None, PAUSE) }
     }
 
     /// Makes sure, once, that the location is a store of this farm.
@@ -43,7 +43,7 @@ impl Gate {
     }
 
     async fn claim_in_time(&self, bucket: &Bucket, names: &Names) -> Result<()> {
-        timeout(PATIENCE, self.claim(bucket, names)).await.unwrap_or_else(|_| {
+        timeout(PATIENCE, self.create_or_verify(bucket, names)).await.unwrap_or_else(|_| {
             Err(Error::unavailable(format!(
                 "{} gave no answer within {} seconds; try again later",
                 bucket.label(),
@@ -52,7 +52,7 @@ impl Gate {
         })
     }
 
-    async fn claim(&self, bucket: &Bucket, names: &Names) -> Result<()> {
+    async fn create_or_verify(&self, bucket: &Bucket, names: &Names) -> Result<()> {
         let (marker, label) = (names.marker(), bucket.label());
         let mut found = bucket.get(&marker, MARKER_LIMIT).await?;
         if found.is_none() {
@@ -69,7 +69,7 @@ impl Gate {
             if !self.create {
                 return Err(absent(bucket));
             }
-            let text = mark::text("docs/formats/object-store.md", &self.owner);
+            let text = marker::text("docs/formats/object-store.md", &self.owner);
             if bucket.create(&marker, &[Bytes::from(text)]).await? {
                 return Ok(());
             }
@@ -84,7 +84,7 @@ impl Gate {
     /// Returns the text of the marker, if it belongs to this farm.
     fn check_mark(&self, bucket: &Bucket, names: &Names, found: &Bytes) -> Result<String> {
         let text = String::from_utf8_lossy(found).into_owned();
-        mark::check(&text, &names.marker(), bucket.label(), &self.owner, mark::FORMAT)?;
+        marker::check(&text, &names.marker(), bucket.label(), &self.owner, marker::FORMAT)?;
         Ok(text)
     }
 
@@ -99,9 +99,9 @@ impl Gate {
     /// Writes another holder into the marker and returns the previous one.
     pub async fn set_holder(&self, bucket: &Bucket, names: &Names, holder: Option<String>) -> Result<Option<String>> {
         let text = self.mark(bucket, names).await?;
-        let before = mark::holder(&text);
+        let before = marker::holder(&text);
         if before != holder {
-            let text = mark::with_holder(&text, holder.as_deref());
+            let text = marker::with_holder(&text, holder.as_deref());
             bucket.replace(&names.marker(), &[Bytes::from(text)]).await?;
         }
         Ok(before)

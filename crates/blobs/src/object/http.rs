@@ -23,8 +23,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::time::{Instant, Sleep};
 
-use super::options::Patience;
-use super::silence::{Movement, Silence, Watched};
+use super::options::Timeouts;
+use super::silence::{Progress, SilenceFlag, TrackedBody};
 
 /// Limit on the bytes of an error response or a listing.
 const TEXT_LIMIT: u64 = 8 << 20;
@@ -35,14 +35,14 @@ const LISTED_PARTS: u64 = 512;
 #[derive(Clone, Debug)]
 pub struct Connector {
     tls: Arc<rustls::ClientConfig>,
-    patience: Patience,
-    silence: Silence,
+    patience: Timeouts,
+    silence: SilenceFlag,
 }
 
 impl Connector {
     /// Creates a connector that trusts the system's certificate authorities (or, where there are none, Mozilla's) and
     /// those in `more` (PEM).
-    pub fn new(more: Option<&str>, patience: Patience) -> Result<Self> {
+    pub fn new(more: Option<&str>, patience: Timeouts) -> Result<Self> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut roots = rustls::RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -65,7 +65,7 @@ impl Connector {
             .map_err(|e| Error::unavailable("TLS cannot be set up").with_source(e))?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        Ok(Self { tls: Arc::new(tls), patience, silence: Silence::default() })
+        Ok(Self { tls: Arc::new(tls), patience, silence: SilenceFlag::default() })
     }
 }
 
@@ -91,9 +91,9 @@ impl HttpConnector for Connector {
 
 #[derive(Debug)]
 struct Service {
-    client: Client<HttpsConnector<TcpConnector>, Watched>,
-    patience: Patience,
-    silence: Silence,
+    client: Client<HttpsConnector<TcpConnector>, TrackedBody>,
+    patience: Timeouts,
+    silence: SilenceFlag,
 }
 
 impl Service {
@@ -104,9 +104,9 @@ impl Service {
         let parts = if completes_upload(&request) { Duration::from_secs(bytes / LISTED_PARTS) } else { Duration::ZERO };
         let still = self.silence.bound(self.patience.transfer(0)) + parts;
         let deadline = Instant::now() + self.patience.transfer(bytes) + parts;
-        let movement = Movement::now();
+        let movement = Progress::now();
         let doubted = self.silence.is_on();
-        let watched = request.map(|body| Watched::new(body, movement.clone()));
+        let watched = request.map(|body| TrackedBody::new(body, movement.clone()));
         let failure = tokio::select! {
             answer = self.client.request(watched) => match answer {
                 Ok(answer) => {
@@ -139,14 +139,15 @@ impl HttpService for Service {
             let still = self.patience.transfer(0);
             let (deadline, timer) = (Instant::now() + bound, Box::pin(tokio::time::sleep(still)));
             let (last, silence) = (Instant::now(), self.silence.clone());
-            let mut body = HttpResponseBody::new(Guarded { body, deadline, still, last, timer, silence, left: limit });
+            let mut body =
+                HttpResponseBody::new(LimitedBody { body, deadline, still, last, timer, silence, left: limit });
             if let Some(element) = listing.filter(|_| head.status.is_success()) {
                 let bytes = body.bytes().await?;
                 let text = String::from_utf8_lossy(&bytes);
                 // An error, or the page of another server such as a login page, under a status of 200 would be read as
                 // an empty listing.
                 if !text.contains(&format!("<{element}")) || !text.trim_end().ends_with(&format!("</{element}>")) {
-                    return Err(HttpError::new(HttpErrorKind::Decode, Told("the answer is no listing")));
+                    return Err(HttpError::new(HttpErrorKind::Decode, MessageError("the answer is no listing")));
                 }
                 body = HttpResponseBody::from(bytes);
             }
@@ -182,18 +183,18 @@ fn listing_in(query: &str) -> Option<&'static str> {
 }
 
 /// A response body that must keep moving, end before the deadline, and stay below its length limit.
-struct Guarded {
+struct LimitedBody {
     body: Incoming,
     deadline: Instant,
     still: Duration,
     /// Time at which the last frame arrived.
     last: Instant,
     timer: Pin<Box<Sleep>>,
-    silence: Silence,
+    silence: SilenceFlag,
     left: u64,
 }
 
-impl Body for Guarded {
+impl Body for LimitedBody {
     type Data = Bytes;
     type Error = HttpError;
 
@@ -209,7 +210,7 @@ impl Body for Guarded {
                 let length = frame.data_ref().map_or(0, |data| data.len() as u64);
                 let left = this.left.checked_sub(length);
                 this.left =
-                    left.ok_or_else(|| HttpError::new(HttpErrorKind::Decode, Told("the answer is too long")))?;
+                    left.ok_or_else(|| HttpError::new(HttpErrorKind::Decode, MessageError("the answer is too long")))?;
                 Ok(frame)
             }));
         }
@@ -234,18 +235,18 @@ impl Body for Guarded {
 }
 
 #[derive(Debug)]
-struct Told(&'static str);
+struct MessageError(&'static str);
 
-impl std::fmt::Display for Told {
+impl std::fmt::Display for MessageError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl StdError for Told {}
+impl StdError for MessageError {}
 
 fn too_slow() -> HttpError {
-    HttpError::new(HttpErrorKind::Timeout, Told("no complete answer in time"))
+    HttpError::new(HttpErrorKind::Timeout, MessageError("no complete answer in time"))
 }
 
 /// Classifies a transport error by whether the request may be retried.

@@ -30,6 +30,6 @@ mod store;
 mod sweeping;
 mod upload;
 
-pub use notes::ObjectNotes;
-pub use options::{ObjectKind, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption};
+pub use notes::NamedObjects;
+pub use options::{ObjectKind, ObjectOptions, ObjectSecrets, ServerSideEncryption, Timeouts};
 pub use provider::ObjectProvider;

@@ -3,7 +3,7 @@
 use model::{Digest, Timestamp};
 
 use crate::coding::{DataId, hex};
-use crate::mark::STORE_MARK;
+use crate::marker::STORE_MARKER;
 
 /// The keys of all objects of a store, below its prefix.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ impl Names {
     }
 
     pub fn marker(&self) -> String {
-        format!("{}{STORE_MARK}", self.prefix)
+        format!("{}{STORE_MARKER}", self.prefix)
     }
 
     /// Common prefix of the keys of all BLOBs.

@@ -9,12 +9,12 @@ use super::options::{ObjectOptions, ObjectSecrets};
 
 /// The objects below a prefix of a bucket.
 #[derive(Clone)]
-pub struct ObjectNotes {
+pub struct NamedObjects {
     bucket: Bucket,
     root: String,
 }
 
-impl ObjectNotes {
+impl NamedObjects {
     /// Opens the objects below the prefix of `options`. No request is sent yet.
     pub fn open(options: &ObjectOptions, secrets: &ObjectSecrets) -> Result<Self> {
         let prefix = options.prefix.trim_matches('/');

@@ -46,7 +46,7 @@ pub enum ServerSideEncryption {
 /// Timeouts and retries of requests. Times are in seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Patience {
+pub struct Timeouts {
     /// Timeout for connecting.
     pub connect_seconds: u64,
     /// Timeout without progress, while a body is sent or received and while a response is awaited. A whole message may
@@ -58,13 +58,13 @@ pub struct Patience {
     pub retries: usize,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self { connect_seconds: 5, answer_seconds: 15, retry_seconds: 60, retries: 5 }
     }
 }
 
-impl Patience {
+impl Timeouts {
     pub(super) fn connect(&self) -> Duration {
         Duration::from_secs(self.connect_seconds.max(1))
     }
@@ -110,7 +110,7 @@ pub struct ObjectOptions {
     /// than half of it fails.
     pub orphan_seconds: u64,
     /// Timeouts and retries.
-    pub patience: Patience,
+    pub patience: Timeouts,
 }
 
 impl Default for ObjectOptions {
@@ -130,7 +130,7 @@ impl Default for ObjectOptions {
             part_bytes: 8 << 20,
             parts_in_flight: 4,
             orphan_seconds: 7 * 24 * 3600,
-            patience: Patience::default(),
+            patience: Timeouts::default(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result};
 
-use super::gate::Gate;
+use super::gate::StoreCheck;
 use super::opening::Opened;
 use super::options::{ObjectOptions, ObjectSecrets};
 use super::reading::{LargeSource, WholeSource};
@@ -16,9 +16,11 @@ use super::{listing, sweeping};
 use crate::blocking::blocking;
 use crate::coding::{CHUNK, Encoder, encode, is_enveloped};
 use crate::locator::Locator;
-use crate::mark::{Marked, Owner};
+use crate::marker::{Marked, Owner};
 use crate::outcome::Reporter;
-use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
+use crate::provider::{
+    BlobInMemory, BoxFuture, CompactLimits, CompactReport, Page, Provider, Source, Stored, Upload, Usage,
+};
 
 /// A store in a bucket.
 pub struct ObjectProvider(Arc<Store>);
@@ -29,7 +31,7 @@ impl ObjectProvider {
     /// # Errors
     /// Those of [`Self::expect`] and [`Store::ready`].
     pub async fn open(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<Self> {
-        let provider = Self::new(options, secrets, Gate::new(owner, true))?;
+        let provider = Self::new(options, secrets, StoreCheck::new(owner, true))?;
         provider.0.ready().await?;
         Ok(provider)
     }
@@ -39,18 +41,18 @@ impl ObjectProvider {
     /// # Errors
     /// `Invalid` when the options cannot work.
     pub fn expect(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<Self> {
-        Self::new(options, secrets, Gate::new(owner, false))
+        Self::new(options, secrets, StoreCheck::new(owner, false))
     }
 
-    fn new(options: &ObjectOptions, secrets: &ObjectSecrets, gate: Gate) -> Result<Self> {
+    fn new(options: &ObjectOptions, secrets: &ObjectSecrets, gate: StoreCheck) -> Result<Self> {
         Store::new(options, secrets, gate).map(|store| Self(Arc::new(store)))
     }
 }
 
 impl Store {
-    async fn put(self: &Arc<Self>, blob: Whole) -> Result<Stored> {
+    async fn put(self: &Arc<Self>, blob: BlobInMemory) -> Result<Stored> {
         self.writable().await?;
-        let Whole { digest, size, pieces } = blob;
+        let BlobInMemory { digest, size, pieces } = blob;
         if cfg!(debug_assertions) {
             let mut hasher = crate::BlobHasher::new();
             pieces.iter().for_each(|piece| hasher.update(piece));
@@ -109,11 +111,11 @@ impl Store {
 }
 
 impl Marked for ObjectProvider {
-    fn mark(&self) -> Pending<'_, String> {
+    fn read_marker(&self) -> BoxFuture<'_, String> {
         Box::pin(self.0.mark())
     }
 
-    fn set_holder(&self, holder: Option<String>) -> Pending<'_, Option<String>> {
+    fn set_holder(&self, holder: Option<String>) -> BoxFuture<'_, Option<String>> {
         Box::pin(self.0.set_holder(holder))
     }
 
@@ -131,18 +133,18 @@ impl Provider for ObjectProvider {
         self.0.options.put_limit
     }
 
-    fn put(&self, blob: Whole) -> Pending<'_, Stored> {
+    fn put(&self, blob: BlobInMemory) -> BoxFuture<'_, Stored> {
         Box::pin(self.0.put(blob))
     }
 
-    fn upload(&self, announced: Option<u64>) -> Pending<'_, Box<dyn Upload>> {
+    fn upload(&self, announced: Option<u64>) -> BoxFuture<'_, Box<dyn Upload>> {
         Box::pin(async move {
             self.0.writable().await?;
             Ok(Box::new(ObjectUpload::begin(self.0.clone(), announced)?) as Box<dyn Upload>)
         })
     }
 
-    fn open(&self, digest: Digest, size: u64, _locator: Option<Locator>) -> Pending<'_, Box<dyn Source>> {
+    fn open(&self, digest: Digest, size: u64, _locator: Option<Locator>) -> BoxFuture<'_, Box<dyn Source>> {
         Box::pin(async move {
             self.0.ready().await?;
             Ok(match self.0.open(digest, size).await? {
@@ -152,36 +154,36 @@ impl Provider for ObjectProvider {
         })
     }
 
-    fn delete(&self, digest: Digest) -> Pending<'_, ()> {
+    fn delete(&self, digest: Digest) -> BoxFuture<'_, ()> {
         Box::pin(sweeping::delete(&self.0, digest))
     }
 
-    fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
+    fn enumerate(&self, after: Option<Digest>, limit: usize) -> BoxFuture<'_, Page> {
         Box::pin(async move {
             self.0.ready().await?;
             listing::page(&self.0, after, limit).await
         })
     }
 
-    fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
+    fn verify(&self, reporter: Reporter) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.0.ready().await?;
             listing::verify(&self.0, &reporter).await
         })
     }
 
-    fn usage(&self) -> Pending<'_, Usage> {
+    fn usage(&self) -> BoxFuture<'_, Usage> {
         Box::pin(async move {
             self.0.ready().await?;
             listing::usage(&self.0).await
         })
     }
 
-    fn compact(&self, _limits: CompactLimits) -> Pending<'_, CompactReport> {
+    fn compact(&self, _limits: CompactLimits) -> BoxFuture<'_, CompactReport> {
         Box::pin(sweeping::compact(&self.0))
     }
 
-    fn close(&self) -> Pending<'_, ()> {
+    fn close(&self) -> BoxFuture<'_, ()> {
         self.0.closed.store(true, Ordering::Release);
         Box::pin(async { Ok(()) })
     }

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use crate::blocking::blocking;
 use crate::coding::{CHUNK, Envelope};
-use crate::provider::{Pending, Source};
+use crate::provider::{BoxFuture, Source};
 
 use super::opening::Opened;
 use super::store::Store;
@@ -33,7 +33,7 @@ impl Source for WholeSource {
         Some(Ok(self.0.slice(start..start.saturating_add(limit).min(self.0.len()))))
     }
 
-    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+    fn read(&mut self, offset: u64, limit: usize) -> BoxFuture<'_, Bytes> {
         let answer = self.try_read(offset, limit);
         Box::pin(async move { answer.unwrap_or_else(|| Ok(Bytes::new())) })
     }
@@ -124,7 +124,7 @@ impl LargeSource {
 
     /// Extends a range to whole chunks.
     fn aligned(&self, range: Range<u64>) -> Range<u64> {
-        let chunk = self.envelope.chunk;
+        let chunk = self.envelope.chunk_length;
         range.start / chunk * chunk..range.end.next_multiple_of(chunk).min(self.envelope.content)
     }
 
@@ -136,7 +136,9 @@ impl LargeSource {
         };
         match self.store.open(self.envelope.digest, self.envelope.content).await? {
             Opened::Whole(bytes) => Ok(bytes.slice(range.start as usize..range.end as usize)),
-            Opened::Large(envelope) if envelope.data != self.envelope.data && envelope.chunk != self.envelope.chunk => {
+            Opened::Large(envelope)
+                if envelope.data != self.envelope.data && envelope.chunk_length != self.envelope.chunk_length =>
+            {
                 Err(Error::unavailable("this BLOB was stored anew while it was read: read it again").with_source(error))
             }
             Opened::Large(envelope) => {
@@ -169,7 +171,7 @@ impl Source for LargeSource {
         self.in_current(offset, limit).map(Ok)
     }
 
-    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+    fn read(&mut self, offset: u64, limit: usize) -> BoxFuture<'_, Bytes> {
         Box::pin(async move {
             match self.in_current(offset, limit) {
                 Some(bytes) => Ok(bytes),

@@ -13,15 +13,15 @@ use object_store::client::{HttpError, HttpRequestBody};
 use tokio::time::{Instant, sleep_until};
 
 /// Timeout without progress for a service that was silent the last time.
-const DOUBT: Duration = Duration::from_secs(5);
+const SUSPECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Length limit of the pieces in which a body is handed over, so that the progress of a long one is visible.
 const PIECE: usize = 64 << 10;
 
 /// The flag that a service was silent at the last failed request. All clients of one store share it.
 #[derive(Clone, Debug, Default)]
-pub struct Silence(Arc<AtomicBool>);
+pub struct SilenceFlag(Arc<AtomicBool>);
 
-impl Silence {
+impl SilenceFlag {
     pub fn is_on(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -32,15 +32,15 @@ impl Silence {
 
     /// Returns `usual`, or less for a service that was silent.
     pub fn bound(&self, usual: Duration) -> Duration {
-        if self.is_on() { usual.min(DOUBT) } else { usual }
+        if self.is_on() { usual.min(SUSPECT_TIMEOUT) } else { usual }
     }
 }
 
 /// The time at which a part of a request last moved.
 #[derive(Clone)]
-pub struct Movement(Arc<Mutex<Instant>>);
+pub struct Progress(Arc<Mutex<Instant>>);
 
-impl Movement {
+impl Progress {
     pub fn now() -> Self {
         Self(Arc::new(Mutex::new(Instant::now())))
     }
@@ -66,19 +66,19 @@ impl Movement {
 }
 
 /// A request body that records when a part of it is taken.
-pub struct Watched {
+pub struct TrackedBody {
     body: HttpRequestBody,
     rest: Bytes,
-    movement: Movement,
+    movement: Progress,
 }
 
-impl Watched {
-    pub fn new(body: HttpRequestBody, movement: Movement) -> Self {
+impl TrackedBody {
+    pub fn new(body: HttpRequestBody, movement: Progress) -> Self {
         Self { body, rest: Bytes::new(), movement }
     }
 }
 
-impl Body for Watched {
+impl Body for TrackedBody {
     type Data = Bytes;
     type Error = HttpError;
 

@@ -8,7 +8,7 @@ use model::{Digest, Error, Result};
 use tokio::sync::Semaphore;
 
 use super::bucket::Bucket;
-use super::gate::Gate;
+use super::gate::StoreCheck;
 use super::names::Names;
 use super::options::{ObjectOptions, ObjectSecrets};
 use crate::coding::StoreKey;
@@ -33,11 +33,11 @@ pub struct Store {
     /// Permits for prefetching, one per MiB.
     pub ahead: Arc<Semaphore>,
     pub closed: AtomicBool,
-    gate: Gate,
+    gate: StoreCheck,
 }
 
 impl Store {
-    pub fn new(options: &ObjectOptions, secrets: &ObjectSecrets, gate: Gate) -> Result<Self> {
+    pub fn new(options: &ObjectOptions, secrets: &ObjectSecrets, gate: StoreCheck) -> Result<Self> {
         Ok(Self {
             bucket: Bucket::new(options, secrets)?,
             names: Names::new(&options.prefix),
@@ -53,7 +53,7 @@ impl Store {
     /// Makes sure, once, that the location is a store of this farm.
     ///
     /// # Errors
-    /// Those of [`Gate::ready`].
+    /// Those of [`StoreCheck::ready`].
     pub async fn ready(&self) -> Result<()> {
         self.gate.ready(&self.bucket, &self.names).await
     }

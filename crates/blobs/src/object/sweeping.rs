@@ -9,7 +9,7 @@ use super::bucket::Listed;
 use super::listing::Walk;
 use super::store::Store;
 use crate::coding::DataId;
-use crate::coding::{HEAD, is_enveloped, peek};
+use crate::coding::{HEADER_LENGTH, is_enveloped, peek};
 use crate::provider::CompactReport;
 
 /// Removes a BLOB of any size: first the key that makes it a BLOB, then its data.
@@ -30,10 +30,10 @@ pub async fn delete(store: &Arc<Store>, digest: Digest) -> Result<()> {
 
 /// Returns the data object to which the object under a BLOB's key leads.
 async fn data_of(store: &Store, object: &Listed) -> Result<Option<DataId>> {
-    if object.length < HEAD as u64 {
+    if object.length < HEADER_LENGTH as u64 {
         return Ok(None);
     }
-    let head = store.bucket.get_range(&object.key, 0..HEAD as u64).await?;
+    let head = store.bucket.get_range(&object.key, 0..HEADER_LENGTH as u64).await?;
     Ok(head.and_then(|head| peek(&head)?.2))
 }
 
@@ -81,13 +81,13 @@ async fn service_time(store: &Store) -> Result<Timestamp> {
 /// Returns whether a data object is an orphan, to which no BLOB leads; `None` when damage makes that undecidable.
 async fn is_orphan(store: &Arc<Store>, object: &Listed) -> Result<Option<bool>> {
     let Some(id) = store.names.parse_data(&object.key) else { return Ok(None) };
-    let Some(start) = object.length.checked_sub(HEAD as u64) else { return Ok(None) };
+    let Some(start) = object.length.checked_sub(HEADER_LENGTH as u64) else { return Ok(None) };
     let Some(end) = store.bucket.get_range(&object.key, start..object.length).await? else { return Ok(Some(false)) };
     let Some((digest, size, Some(told))) = peek(&end) else { return Ok(None) };
     if told != id {
         return Ok(None);
     }
-    match store.bucket.get_range(&store.names.blob(&digest, size), 0..HEAD as u64).await {
+    match store.bucket.get_range(&store.names.blob(&digest, size), 0..HEADER_LENGTH as u64).await {
         Ok(Some(head)) if is_enveloped(&head) => Ok(peek(&head).map(|(_, _, data)| data != Some(id))),
         // The BLOB has its bytes under its own key.
         Ok(Some(_)) => Ok(Some(true)),

@@ -14,8 +14,8 @@ use crate::blocking::blocking;
 use crate::coding::DataId;
 use crate::coding::Encoder;
 use crate::coding::fill_random;
-use crate::coding::{HEAD, chunk_for, encode};
-use crate::provider::{Pending, Stored, Upload};
+use crate::coding::{HEADER_LENGTH, chunk_for, encode};
+use crate::provider::{BoxFuture, Stored, Upload};
 
 /// Approximate number of bytes that are compressed or encrypted per task on the blocking pool.
 const BATCH: usize = 1 << 20;
@@ -180,7 +180,7 @@ impl ObjectUpload {
         let encoded = encoder.finish(&mut out)?;
         let envelope = Bytes::from(encode(&encoded, &digest, size, Some(&self.id), &self.store.keys)?);
         // The header comes last, so that the end of a data object identifies it.
-        out.extend([envelope.slice(HEAD..), envelope.slice(..HEAD)]);
+        out.extend([envelope.slice(HEADER_LENGTH..), envelope.slice(..HEADER_LENGTH)]);
         let length = encoded.stored + envelope.len() as u64;
         self.ready_bytes += out.iter().map(|piece| piece.len() as u64).sum::<u64>();
         self.ready.append(&mut out);
@@ -257,11 +257,11 @@ fn part_length(part: u64, announced: Option<u64>, number: u64) -> u64 {
 }
 
 impl Upload for ObjectUpload {
-    fn write(&mut self, bytes: Bytes) -> Pending<'_, ()> {
+    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, ()> {
         Box::pin(self.take(bytes))
     }
 
-    fn finish(self: Box<Self>, digest: Digest, size: u64) -> Pending<'static, Stored> {
+    fn finish(self: Box<Self>, digest: Digest, size: u64) -> BoxFuture<'static, Stored> {
         Box::pin(self.complete(digest, size))
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result};
 
-use crate::{BlobReader, BlobStore, Consent, Locator, Outcome, Pending, Stored, digest_of};
+use crate::{BlobReader, BlobStore, BoxFuture, Consent, Locator, Outcome, Stored, digest_of};
 
 /// Runs the whole suite; `empty` creates an empty store on each call.
 ///
@@ -79,7 +79,7 @@ async fn stream(store: &BlobStore, bytes: &Bytes, piece: usize, announced: Optio
 }
 
 async fn is_there(store: &BlobStore, stored: &Stored, bytes: &Bytes) {
-    store.confirm(stored.digest, stored.size).await.unwrap();
+    store.ensure_present(stored.digest, stored.size).await.unwrap();
     for locator in [Some(&stored.locator), None] {
         let mut reader = store.open(stored.digest, stored.size, locator).await.unwrap();
         assert_eq!(reader.size(), bytes.len() as u64);
@@ -227,7 +227,7 @@ async fn deletes_and_stores_again(store: BlobStore) {
             let error = store.open(stored.digest, stored.size, locator).await.err().unwrap();
             assert_eq!(error.kind(), ErrorKind::NotFound, "{size} bytes");
         }
-        assert_eq!(store.confirm(stored.digest, stored.size).await.unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(store.ensure_present(stored.digest, stored.size).await.unwrap_err().kind(), ErrorKind::NotFound);
         let listed = store.enumerate(None, 100).await.unwrap().entries;
         assert!(listed.iter().all(|entry| entry.digest != stored.digest));
         is_there(&store, &kept, &other).await;
@@ -294,11 +294,11 @@ async fn deletes_several_at_once(store: BlobStore) {
         assert!(outcomes.len() == wanted.len() && outcomes.iter().all(|(_, outcome)| outcome.is_ok()), "{outcomes:?}");
     }
     for stored in gone {
-        let error = store.confirm(stored.digest, stored.size).await.unwrap_err();
+        let error = store.ensure_present(stored.digest, stored.size).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     }
     for stored in kept {
-        store.confirm(stored.digest, stored.size).await.unwrap();
+        store.ensure_present(stored.digest, stored.size).await.unwrap();
     }
 }
 
@@ -306,7 +306,7 @@ async fn deletes_several_at_once(store: BlobStore) {
 struct Consents(AtomicI64);
 
 impl Consent for Consents {
-    fn ask(&self) -> Pending<'_, ()> {
+    fn ask(&self) -> BoxFuture<'_, ()> {
         let left = self.0.fetch_sub(1, Ordering::SeqCst);
         Box::pin(async move { if left > 0 { Ok(()) } else { Err(Error::unavailable("the right was lost")) } })
     }
@@ -324,7 +324,7 @@ async fn deletes_nothing_without_consent(store: BlobStore) {
         // One consent may cover all of them, if the store waits for nothing in between.
         assert!([times as usize, if times > 0 { all.len() } else { 0 }].contains(&gone.len()), "{outcomes:?}");
         for stored in &all {
-            assert_eq!(store.confirm(stored.digest, stored.size).await.is_err(), gone.contains(&stored.digest));
+            assert_eq!(store.ensure_present(stored.digest, stored.size).await.is_err(), gone.contains(&stored.digest));
         }
     }
 }

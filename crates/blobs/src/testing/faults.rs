@@ -8,7 +8,9 @@ use model::{Digest, Error, ErrorKind, Result};
 
 use crate::locator::Locator;
 use crate::outcome::Reporter;
-use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
+use crate::provider::{
+    BlobInMemory, BoxFuture, CompactLimits, CompactReport, Page, Provider, Source, Stored, Upload, Usage,
+};
 
 /// An operation that can be made to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +86,7 @@ impl Provider for FaultyProvider {
         self.inner.put_limit()
     }
 
-    fn put(&self, blob: Whole) -> Pending<'_, Stored> {
+    fn put(&self, blob: BlobInMemory) -> BoxFuture<'_, Stored> {
         Box::pin(async move {
             self.plan.check(Operation::Store)?;
             let stored = self.inner.put(blob).await?;
@@ -93,7 +95,7 @@ impl Provider for FaultyProvider {
         })
     }
 
-    fn upload(&self, announced: Option<u64>) -> Pending<'_, Box<dyn Upload>> {
+    fn upload(&self, announced: Option<u64>) -> BoxFuture<'_, Box<dyn Upload>> {
         Box::pin(async move {
             self.plan.check(Operation::Store)?;
             let inner = self.inner.upload(announced).await?;
@@ -101,7 +103,7 @@ impl Provider for FaultyProvider {
         })
     }
 
-    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> Pending<'_, Box<dyn Source>> {
+    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> BoxFuture<'_, Box<dyn Source>> {
         Box::pin(async move {
             self.plan.check(Operation::Open)?;
             let inner = self.inner.open(digest, size, locator).await?;
@@ -109,40 +111,40 @@ impl Provider for FaultyProvider {
         })
     }
 
-    fn confirm(&self, digest: Digest, size: u64) -> Pending<'_, ()> {
+    fn confirm(&self, digest: Digest, size: u64) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.plan.check(Operation::Open)?;
             self.inner.confirm(digest, size).await
         })
     }
 
-    fn delete(&self, digest: Digest) -> Pending<'_, ()> {
+    fn delete(&self, digest: Digest) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.plan.check(Operation::Delete)?;
             self.inner.delete(digest).await
         })
     }
 
-    fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
+    fn enumerate(&self, after: Option<Digest>, limit: usize) -> BoxFuture<'_, Page> {
         Box::pin(async move {
             self.plan.check(Operation::Enumerate)?;
             self.inner.enumerate(after, limit).await
         })
     }
 
-    fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
+    fn verify(&self, reporter: Reporter) -> BoxFuture<'_, ()> {
         self.inner.verify(reporter)
     }
 
-    fn usage(&self) -> Pending<'_, Usage> {
+    fn usage(&self) -> BoxFuture<'_, Usage> {
         self.inner.usage()
     }
 
-    fn compact(&self, limits: CompactLimits) -> Pending<'_, CompactReport> {
+    fn compact(&self, limits: CompactLimits) -> BoxFuture<'_, CompactReport> {
         self.inner.compact(limits)
     }
 
-    fn close(&self) -> Pending<'_, ()> {
+    fn close(&self) -> BoxFuture<'_, ()> {
         self.inner.close()
     }
 }
@@ -153,11 +155,11 @@ struct FaultyUpload {
 }
 
 impl Upload for FaultyUpload {
-    fn write(&mut self, bytes: Bytes) -> Pending<'_, ()> {
+    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, ()> {
         self.inner.write(bytes)
     }
 
-    fn finish(self: Box<Self>, digest: Digest, size: u64) -> Pending<'static, Stored> {
+    fn finish(self: Box<Self>, digest: Digest, size: u64) -> BoxFuture<'static, Stored> {
         Box::pin(async move {
             let stored = self.inner.finish(digest, size).await?;
             self.plan.check(Operation::Acknowledge)?;
@@ -179,7 +181,7 @@ impl Source for FaultySource {
         }
     }
 
-    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+    fn read(&mut self, offset: u64, limit: usize) -> BoxFuture<'_, Bytes> {
         self.inner.read(offset, limit)
     }
 }

@@ -20,7 +20,7 @@ const LONGEST: usize = 64 << 20;
 
 /// A fault that is injected into an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum Fault {
     /// The server never receives the request; the client gets this status and this S3 error code.
     Status(u16, &'static str),
     /// The response, and the connection, end after this many bytes of the body.
@@ -57,17 +57,17 @@ pub struct Rule {
     /// Number of exchanges into which the fault is then injected.
     pub times: usize,
     /// The fault.
-    pub trouble: Trouble,
+    pub trouble: Fault,
 }
 
 impl Rule {
     /// Injects the fault into every matching exchange.
-    pub fn always(method: &'static str, target: &'static str, trouble: Trouble) -> Self {
+    pub fn always(method: &'static str, target: &'static str, trouble: Fault) -> Self {
         Self { method, target, skip: 0, times: usize::MAX, trouble }
     }
 
     /// Injects the fault into the next matching exchange.
-    pub fn once(method: &'static str, target: &'static str, trouble: Trouble) -> Self {
+    pub fn once(method: &'static str, target: &'static str, trouble: Fault) -> Self {
         Self { times: 1, ..Self::always(method, target, trouble) }
     }
 }
@@ -149,7 +149,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn trouble(&self, request: &Message) -> Option<Trouble> {
+    fn trouble(&self, request: &Message) -> Option<Fault> {
         let mut words = request.head.split(' ');
         let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let mut state = self.state();
@@ -168,13 +168,13 @@ impl Shared {
     async fn exchange(&self, mut client: TcpStream) -> io::Result<()> {
         let Some(mut request) = read_message(&mut client, None).await? else { return Ok(()) };
         let trouble = self.trouble(&request);
-        if let Some(Trouble::Status(status, code)) = trouble {
+        if let Some(Fault::Status(status, code)) = trouble {
             return reply(&mut client, status, error_xml(code).as_bytes()).await;
         }
-        if trouble == Some(Trouble::Silence) {
+        if trouble == Some(Fault::Silence) {
             never().await;
         }
-        if let Some(Trouble::FlipRequest(at)) = trouble {
+        if let Some(Fault::FlipRequest(at)) = trouble {
             flip(&mut request.body, at);
         }
         let mut server = TcpStream::connect(&self.server).await?;
@@ -185,24 +185,24 @@ impl Shared {
         let target = request.head.split(' ').nth(1).unwrap_or_default().to_owned();
         if target.contains("list-type=2") {
             let first = self.state().listings.entry(target).or_insert_with(|| answer.body.clone()).clone();
-            if trouble == Some(Trouble::StaleList) {
+            if trouble == Some(Fault::StaleList) {
                 return reply(&mut client, 200, &first).await;
             }
         }
         let mut sent = answer.body.len();
         match trouble {
-            Some(Trouble::LoseReply) => return Ok(()),
-            Some(Trouble::ErrorInside(code)) => return reply(&mut client, 200, error_xml(code).as_bytes()).await,
-            Some(Trouble::Garbage) => return reply(&mut client, 200, b"<html><p>Welcome to the hotel's network").await,
-            Some(Trouble::Cut(at) | Trouble::Stall(at)) => sent = sent.min(at),
-            Some(Trouble::Flip(at)) => flip(&mut answer.body, at),
-            Some(Trouble::OtherBytes) => answer.body.iter_mut().enumerate().for_each(|(at, byte)| *byte = at as u8),
+            Some(Fault::LoseReply) => return Ok(()),
+            Some(Fault::ErrorInside(code)) => return reply(&mut client, 200, error_xml(code).as_bytes()).await,
+            Some(Fault::Garbage) => return reply(&mut client, 200, b"<html><p>Welcome to the hotel's network").await,
+            Some(Fault::Cut(at) | Fault::Stall(at)) => sent = sent.min(at),
+            Some(Fault::Flip(at)) => flip(&mut answer.body, at),
+            Some(Fault::OtherBytes) => answer.body.iter_mut().enumerate().for_each(|(at, byte)| *byte = at as u8),
             _ => {}
         }
         client.write_all(answer.head.as_bytes()).await?;
         client.write_all(&answer.body[..sent]).await?;
         client.flush().await?;
-        if let Some(Trouble::Stall(_)) = trouble {
+        if let Some(Fault::Stall(_)) = trouble {
             never().await;
         }
         client.shutdown().await

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{ObjectOptions, ObjectSecrets, Patience};
+use crate::{ObjectOptions, ObjectSecrets, Timeouts};
 
 const KEY_ID: &str = "test";
 const SECRET: &str = "testtest";
@@ -75,7 +75,7 @@ pub fn options_at(address: &str, prefix: &str) -> ObjectOptions {
         bucket: "blobs".to_owned(),
         prefix: prefix.to_owned(),
         allow_http: true,
-        patience: Patience { connect_seconds: 2, answer_seconds: 2, retry_seconds: 5, retries: 2 },
+        patience: Timeouts { connect_seconds: 2, answer_seconds: 2, retry_seconds: 5, retries: 2 },
         ..Default::default()
     }
 }

@@ -179,17 +179,17 @@ pub fn note_made_files(transaction: &mut Transaction<'_>) -> Result<()> {
 const TO_MAKE: &str = "content-database-to-make";
 
 /// The content database that the first start has yet to create.
-pub fn to_make(reader: &mut Reader<'_>) -> Result<Option<Id>> {
+pub fn pending_database(reader: &mut Reader<'_>) -> Result<Option<Id>> {
     setting(reader, TO_MAKE)?.map(|id| id.parse()).transpose()
 }
 
 /// Records which content database the first start has to create.
-pub fn set_to_make(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+pub fn set_pending_database(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     put_setting(transaction, TO_MAKE, &id.to_string())
 }
 
 /// Records that the first content database has been created.
-pub fn note_made(transaction: &mut Transaction<'_>) -> Result<()> {
+pub fn clear_pending_database(transaction: &mut Transaction<'_>) -> Result<()> {
     transaction.execute(DELETE_SETTING, &params![TO_MAKE]).map(drop)
 }
 

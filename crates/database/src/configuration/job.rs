@@ -154,7 +154,12 @@ pub fn wish(transaction: &mut Transaction<'_>, id: Id, wish: &str) -> Result<boo
 }
 
 /// Changes the state of a job that waits or is paused. Returns false if the job is running or has ended.
-pub fn settle(transaction: &mut Transaction<'_>, id: Id, state: &str, finished: Option<Timestamp>) -> Result<bool> {
+pub fn set_idle_state(
+    transaction: &mut Transaction<'_>,
+    id: Id,
+    state: &str,
+    finished: Option<Timestamp>,
+) -> Result<bool> {
     Ok(transaction.execute(SETTLE, &params![id, state, finished])? == 1)
 }
 

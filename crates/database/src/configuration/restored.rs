@@ -38,7 +38,7 @@ pub fn place_store(transaction: &mut Transaction<'_>, row: &StoreRow) -> Result<
 
 /// Ends all web sessions, deletes the servers of the backed-up farm, aborts its unfinished jobs, fails its other
 /// running backups, and records the backup `set` as kept.
-pub fn settle(transaction: &mut Transaction<'_>, set: Id, why: &str, now: Timestamp) -> Result<()> {
+pub fn finish_restore(transaction: &mut Transaction<'_>, set: Id, why: &str, now: Timestamp) -> Result<()> {
     transaction.execute(DROP_SESSIONS, &[])?;
     transaction.execute(DROP_SERVERS, &[])?;
     transaction.execute(END_JOBS, &params![why, now])?;

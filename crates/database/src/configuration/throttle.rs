@@ -63,7 +63,7 @@ pub fn remove(tx: &mut Transaction, subject: &str) -> Result<u64> {
 }
 
 /// Deletes the counters of all subjects that begin with this text.
-pub fn remove_behind(tx: &mut Transaction, beginning: &str) -> Result<u64> {
+pub fn remove_with_prefix(tx: &mut Transaction, beginning: &str) -> Result<u64> {
     tx.execute(DELETE_ATTEMPTS_BEHIND, &params![beginning])
 }
 

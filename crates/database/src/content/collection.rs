@@ -95,7 +95,7 @@ pub fn usage(reader: &mut Reader<'_>, id: Id) -> Result<(i64, i64)> {
 /// Adds to the usage counters; negative values subtract. `salt` selects one of the counter rows.
 pub fn add_usage(transaction: &mut Transaction<'_>, id: Id, salt: Id, bytes: i64, documents: i64) -> Result<()> {
     let slot = salt.get().rem_euclid(USAGE_SLOTS);
-    transaction.execute_later(ADD_USAGE, &params![id, slot, bytes, documents])
+    transaction.execute_deferred(ADD_USAGE, &params![id, slot, bytes, documents])
 }
 
 /// Site collections created before a time.

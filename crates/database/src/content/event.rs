@@ -52,7 +52,7 @@ fn read(row: &Row<'_>) -> Result<EventRow> {
 pub fn insert(transaction: &mut Transaction<'_>, event: &EventRow) -> Result<()> {
     let values =
         params![event.at, event.actor_id, event.collection_id, event.node_id, event.action.as_str(), &event.detail];
-    transaction.execute_later(INSERT, &values)
+    transaction.execute_deferred(INSERT, &values)
 }
 
 /// Events of an item older than `before`, newest first. Read events are limited to those by `reads_of`, if given.

@@ -105,7 +105,7 @@ pub fn forget_unneeded(transaction: &mut Transaction<'_>) -> Result<u64> {
 }
 
 /// Moves the record of a loss to another store, to which the reference now points.
-pub fn lead(transaction: &mut Transaction<'_>, from: Id, to: Id, digest: &Digest) -> Result<()> {
+pub fn move_to_store(transaction: &mut Transaction<'_>, from: Id, to: Id, digest: &Digest) -> Result<()> {
     transaction.execute(LEAD, &params![from, *digest, to])?;
     remove(transaction, from, digest)
 }

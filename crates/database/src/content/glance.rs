@@ -34,14 +34,14 @@ statements! {
 /// First columns of the item and of its version.
 const ITEM: usize = 6;
 const VERSION: usize = ITEM + 22;
-/// First columns of the parent, the child and the library settings in a [`ShelfRow`].
+/// First columns of the parent, the child and the library settings in a [`CreationContext`].
 const PARENT: usize = 6;
 const CHILD: usize = PARENT + 22;
 const LIBRARY: usize = CHILD + 22;
 
 /// The result of a look-up.
 #[derive(Clone, Debug)]
-pub struct Glance {
+pub struct NameLookup {
     /// The site collection.
     pub collection: CollectionRow,
     /// The item with the name.
@@ -50,21 +50,21 @@ pub struct Glance {
     pub version: Option<VersionRow>,
 }
 
-fn read(row: &Row<'_>) -> Result<Glance> {
+fn read(row: &Row<'_>) -> Result<NameLookup> {
     let is_there = |at: usize| row.get::<Option<Id>>(at).map(|id| id.is_some());
     let item = if is_there(ITEM)? { Some(node::read_from(row, ITEM)?) } else { None };
     let version = if is_there(VERSION)? { Some(version::read_from(row, VERSION)?) } else { None };
-    Ok(Glance { collection: collection::read(row)?, item, version })
+    Ok(NameLookup { collection: collection::read(row)?, item, version })
 }
 
 /// Looks up a folded name in `parent`. Returns `None` if the site collection does not exist.
-pub fn look(reader: &mut Reader<'_>, collection: Id, parent: Id, folded: &str) -> Result<Option<Glance>> {
+pub fn lookup(reader: &mut Reader<'_>, collection: Id, parent: Id, folded: &str) -> Result<Option<NameLookup>> {
     reader.find(LOOK, &params![collection, parent, folded], read)
 }
 
 /// The context in which a new document is created.
 #[derive(Clone, Debug)]
-pub struct ShelfRow {
+pub struct CreationContext {
     /// The site collection.
     pub collection: CollectionRow,
     /// The folder or library.
@@ -77,11 +77,16 @@ pub struct ShelfRow {
 
 /// Reads the context for creating a document under a folded name in `parent`. Returns `None` if the site collection
 /// does not exist.
-pub fn shelf(reader: &mut Reader<'_>, collection: Id, parent: Id, folded: &str) -> Result<Option<ShelfRow>> {
+pub fn creation_context(
+    reader: &mut Reader<'_>,
+    collection: Id,
+    parent: Id,
+    folded: &str,
+) -> Result<Option<CreationContext>> {
     reader.find(SHELF, &params![collection, parent, folded], |row| {
         let is_there = |at: usize| row.get::<Option<Id>>(at).map(|id| id.is_some());
         let node = |at: usize| Ok(if is_there(at)? { Some(node::read_from(row, at)?) } else { None });
         let settings = if is_there(LIBRARY)? { Some(library::read_from(row, LIBRARY + 1)?) } else { None };
-        Ok(ShelfRow { collection: collection::read(row)?, parent: node(PARENT)?, settings, child: node(CHILD)? })
+        Ok(CreationContext { collection: collection::read(row)?, parent: node(PARENT)?, settings, child: node(CHILD)? })
     })
 }

@@ -189,7 +189,7 @@ pub fn insert(transaction: &mut Transaction<'_>, node: &NodeRow) -> Result<()> {
         node.number.major,
         node.number.minor
     ];
-    transaction.execute_later(STATEMENT, &values)
+    transaction.execute_deferred(STATEMENT, &values)
 }
 
 /// Stores the fields that describe a document's latest and published version.

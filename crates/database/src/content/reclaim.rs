@@ -137,7 +137,7 @@ pub fn remove_store(transaction: &mut Transaction<'_>, store: Id) -> Result<()> 
 
 /// The deletion state of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum DeletionState {
     /// No deletion is known. Bytes in the store stay there.
     Free,
     /// The copy was deleted recently. Bytes that were stored since may have been deleted with it. A reference to them
@@ -151,10 +151,10 @@ pub enum Standing {
 /// # Errors
 /// `Unavailable` with code `blob_being_deleted` or `store_removed`. The bytes must then be stored again, a moment
 /// later.
-pub fn require_not_deleting(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<Standing> {
-    transaction.enter(REFERENCES)?;
+pub fn require_not_deleting(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<DeletionState> {
+    transaction.lock_shared(REFERENCES)?;
     match transaction.find(IS_WATCHED, &params![store, *digest], |_| Ok(()))? {
-        None => Ok(Standing::Free),
+        None => Ok(DeletionState::Free),
         Some(()) => deleted_lately(transaction, store, digest),
     }
 }
@@ -164,23 +164,27 @@ pub fn require_not_deleting(transaction: &mut Transaction<'_>, store: Id, digest
 ///
 /// # Errors
 /// Those of [`require_not_deleting`].
-pub fn refer(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp) -> Result<(BlobRow, Standing)> {
-    transaction.enter(REFERENCES)?;
+pub fn add_reference(
+    transaction: &mut Transaction<'_>,
+    row: &BlobRow,
+    now: Timestamp,
+) -> Result<(BlobRow, DeletionState)> {
+    transaction.lock_shared(REFERENCES)?;
     let values = params![row.id, row.digest, row.size, row.store_id, row.locator.as_deref(), now];
     match transaction.find(REFER, &values, |row| row.get::<bool>(0))? {
-        None => Ok((blob::present(transaction, &row.digest)?, Standing::Free)),
-        Some(false) => Ok((row.clone(), Standing::Free)),
+        None => Ok((blob::present(transaction, &row.digest)?, DeletionState::Free)),
+        Some(false) => Ok((row.clone(), DeletionState::Free)),
         Some(true) => Ok((row.clone(), deleted_lately(transaction, row.store_id, &row.digest)?)),
     }
 }
 
-fn deleted_lately(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<Standing> {
+fn deleted_lately(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<DeletionState> {
     if transaction.find(IS_REMOVED, &params![store], |_| Ok(()))?.is_some() {
         return Err(Error::unavailable("the BLOB store of these bytes was removed meanwhile: try again")
             .with_code(Code::StoreRemoved));
     }
     match transaction.find(IS_DELETING, &params![store, *digest], |_| Ok(()))? {
-        None => Ok(Standing::DeletedLately),
+        None => Ok(DeletionState::DeletedLately),
         Some(()) => {
             Err(Error::unavailable("an unused copy of the same bytes is being deleted at this moment: try again")
                 .with_code(Code::BlobBeingDeleted))
@@ -202,7 +206,7 @@ pub fn forget_deleted(transaction: &mut Transaction<'_>, before: Timestamp) -> R
 
 /// Waits for the end of every transaction that may not have seen the states committed before this call.
 pub fn wait_for_references(transaction: &mut Transaction<'_>) -> Result<()> {
-    transaction.enter_alone(REFERENCES)
+    transaction.lock_exclusive(REFERENCES)
 }
 
 /// The stores with copies in quarantine. Costs one index look-up per store, however many copies there are.

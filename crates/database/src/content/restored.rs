@@ -17,7 +17,7 @@ statements! {
 /// Deletes references without a version (a backup has no bytes for them), quarantined copies, the records of stores
 /// closed for a removal, and unfinished uploads. References into `own`, the database's own store, stay. Returns the
 /// number of references deleted.
-pub fn forget(transaction: &mut Transaction<'_>, own: Id) -> Result<u64> {
+pub fn drop_unrestorable(transaction: &mut Transaction<'_>, own: Id) -> Result<u64> {
     let dropped = transaction.execute(DROP_UNREFERENCED, &params![own])?;
     transaction.execute(DROP_RECLAIM, &[])?;
     transaction.execute(OPEN_STORES, &[])?;
@@ -53,7 +53,7 @@ mod tests {
             let (own, store) = (Id::new(1), Id::new(7));
             let digest = model::Digest::new([7; 32]);
             database.write(move |transaction| reclaim::close_store(transaction, store)).await.unwrap();
-            database.write(move |transaction| forget(transaction, own)).await.unwrap();
+            database.write(move |transaction| drop_unrestorable(transaction, own)).await.unwrap();
             assert!(database.read(reclaim::closed_stores).await.unwrap().is_empty());
             let look = move |transaction: &mut Transaction<'_>| {
                 reclaim::require_not_deleting(transaction, store, &digest).map(drop)

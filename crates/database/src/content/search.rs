@@ -40,12 +40,12 @@ statements! {
 }
 
 /// Position in the walk through the documents: time of change and identifier, newest first.
-pub type Place = (Timestamp, Id);
+pub type Position = (Timestamp, Id);
 
 /// Position before the newest document.
-pub const NEWEST: Place = (Timestamp::from_micros(i64::MAX), Id::new(i64::MAX));
+pub const NEWEST: Position = (Timestamp::from_micros(i64::MAX), Id::new(i64::MAX));
 /// Position after the oldest document.
-pub const OLDEST: Place = (Timestamp::from_micros(i64::MIN), Id::NONE);
+pub const OLDEST: Position = (Timestamp::from_micros(i64::MIN), Id::NONE);
 
 /// Search terms, and the scopes to search.
 #[derive(Clone, Debug)]
@@ -71,8 +71,8 @@ impl Wanted<'_> {
 pub fn documents(
     reader: &mut Reader<'_>,
     wanted: &Wanted<'_>,
-    after: Place,
-    until: Place,
+    after: Position,
+    until: Position,
     limit: usize,
 ) -> Result<Vec<NodeRow>> {
     let values = params![
@@ -94,13 +94,13 @@ pub fn documents(
 }
 
 /// Returns the position `count` documents after `after`; `None` if there are fewer.
-pub fn stretch(reader: &mut Reader<'_>, after: Place, count: usize) -> Result<Option<Place>> {
+pub fn position_after(reader: &mut Reader<'_>, after: Position, count: usize) -> Result<Option<Position>> {
     let offset = count.saturating_sub(1) as i64;
     reader.find(STRETCH, &params![after.0, after.1, offset], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Matching sites (except root sites), libraries and folders, in this order, each sorted by name; at most `limit`.
-pub fn places(reader: &mut Reader<'_>, wanted: &Wanted<'_>, limit: usize) -> Result<Vec<NodeRow>> {
+pub fn find_containers(reader: &mut Reader<'_>, wanted: &Wanted<'_>, limit: usize) -> Result<Vec<NodeRow>> {
     let values = params![
         wanted.word(0),
         wanted.word(1),

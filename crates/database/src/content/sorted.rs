@@ -85,7 +85,7 @@ statements! {
 
 /// A filter on documents. Default values do not exclude anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sieve {
+pub struct RowFilter {
     /// The user who last changed it.
     pub person: Id,
     /// Media type.
@@ -98,7 +98,7 @@ pub struct Sieve {
     pub parts: [String; MOST_PARTS],
 }
 
-impl Default for Sieve {
+impl Default for RowFilter {
     fn default() -> Self {
         Self {
             person: Id::NONE,
@@ -113,7 +113,7 @@ impl Default for Sieve {
 /// A sort order of documents, and the position after which a page begins. An empty name or text means the beginning, in
 /// both directions.
 #[derive(Clone, Debug)]
-pub enum Walk<'a> {
+pub enum SortOrder<'a> {
     /// By folded name.
     Name(&'a str),
     /// By time of change, then identifier.
@@ -140,17 +140,17 @@ pub enum Walk<'a> {
 pub fn documents(
     reader: &mut Reader<'_>,
     parent: Id,
-    walk: &Walk<'_>,
+    walk: &SortOrder<'_>,
     down: bool,
-    sieve: &Sieve,
+    sieve: &RowFilter,
     limit: usize,
 ) -> Result<Vec<NodeRow>> {
-    if let (Walk::Name(after), false) = (walk, down)
-        && *sieve == Sieve::default()
+    if let (SortOrder::Name(after), false) = (walk, down)
+        && *sieve == RowFilter::default()
     {
         return reader.query(PLAIN, &params![parent, *after, limit as i64], read);
     }
-    let (statement, place, column) = along(walk, down);
+    let (statement, place, column) = statement_of(walk, down);
     let [first, second] = place;
     let [a, b, c] = &sieve.parts;
     let tail = params![
@@ -170,19 +170,21 @@ pub fn documents(
 }
 
 /// Returns the statement of a walk, its start position, and the column that it needs.
-fn along<'a>(walk: &Walk<'a>, down: bool) -> (Sql, [Value<'a>; 2], Option<Id>) {
+fn statement_of<'a>(walk: &SortOrder<'a>, down: bool) -> (Sql, [Value<'a>; 2], Option<Id>) {
     let choose = |up: Sql, other: Sql| if down { other } else { up };
     match walk {
-        Walk::Name(after) => (choose(NAME_UP, NAME_DOWN), params![*after, 0_i64], None),
-        Walk::Time(at, id) => (choose(TIME_UP, TIME_DOWN), params![*at, *id], None),
-        Walk::Size(size, id) => (choose(SIZE_UP, SIZE_DOWN), params![*size, *id], None),
-        Walk::Person(person, after) => (choose(PERSON_UP, PERSON_DOWN), params![*person, *after], None),
-        Walk::Type(kind, after) => (choose(TYPE_UP, TYPE_DOWN), params![*kind, *after], None),
-        Walk::Text(column, text, id) => (choose(TEXT_UP, TEXT_DOWN), params![*text, *id], Some(*column)),
-        Walk::Number(column, number, id) => (choose(NUMBER_UP, NUMBER_DOWN), params![*number, *id], Some(*column)),
-        Walk::Integer(column, integer, id) => (choose(INTEGER_UP, INTEGER_DOWN), params![*integer, *id], Some(*column)),
-        Walk::Named(column, person, after) => (NAMED, params![*person, *after], Some(*column)),
-        Walk::Absent(column, after) => (ABSENT, params![*after, 0_i64], Some(*column)),
+        SortOrder::Name(after) => (choose(NAME_UP, NAME_DOWN), params![*after, 0_i64], None),
+        SortOrder::Time(at, id) => (choose(TIME_UP, TIME_DOWN), params![*at, *id], None),
+        SortOrder::Size(size, id) => (choose(SIZE_UP, SIZE_DOWN), params![*size, *id], None),
+        SortOrder::Person(person, after) => (choose(PERSON_UP, PERSON_DOWN), params![*person, *after], None),
+        SortOrder::Type(kind, after) => (choose(TYPE_UP, TYPE_DOWN), params![*kind, *after], None),
+        SortOrder::Text(column, text, id) => (choose(TEXT_UP, TEXT_DOWN), params![*text, *id], Some(*column)),
+        SortOrder::Number(column, number, id) => (choose(NUMBER_UP, NUMBER_DOWN), params![*number, *id], Some(*column)),
+        SortOrder::Integer(column, integer, id) => {
+            (choose(INTEGER_UP, INTEGER_DOWN), params![*integer, *id], Some(*column))
+        }
+        SortOrder::Named(column, person, after) => (NAMED, params![*person, *after], Some(*column)),
+        SortOrder::Absent(column, after) => (ABSENT, params![*after, 0_i64], Some(*column)),
     }
 }
 

@@ -144,7 +144,7 @@ pub fn insert(transaction: &mut Transaction<'_>, version: &VersionRow) -> Result
         version.modified_at,
         &version.comment
     ];
-    transaction.execute_later(INSERT, &values)
+    transaction.execute_deferred(INSERT, &values)
 }
 
 /// Turns a working copy into a numbered version.

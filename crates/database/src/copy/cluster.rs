@@ -5,7 +5,7 @@ use tokio::process::Command;
 
 use crate::{Database, Reader, dialect};
 
-use super::Held;
+use super::OpenSnapshot;
 use super::programs::find;
 
 /// Number of table spaces that every server has.
@@ -24,9 +24,9 @@ struct Server {
 
 /// A replication slot that makes the server keep its WAL. A long copy needs all WAL up to its end, and checkpoints
 /// would otherwise remove it.
-pub struct KeptLog(Held);
+pub struct ReplicationSlot(OpenSnapshot);
 
-impl KeptLog {
+impl ReplicationSlot {
     /// Drops the slot, so that the server may remove the WAL again.
     pub async fn release(self) -> Result<()> {
         self.0.read(|reader| reader.find(dialect::RELEASE_LOG, &[], |_| Ok(()))).await.map(drop)
@@ -64,10 +64,10 @@ impl Database {
     }
 
     /// Makes the server keep its WAL from now on.
-    pub async fn keep_log(&self) -> Result<KeptLog> {
+    pub async fn keep_log(&self) -> Result<ReplicationSlot> {
         let held = self.hold().await?;
         held.read(|reader| reader.find(dialect::KEEP_LOG, &[], |_| Ok(()))).await?;
-        Ok(KeptLog(held))
+        Ok(ReplicationSlot(held))
     }
 }
 

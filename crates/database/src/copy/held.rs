@@ -15,12 +15,12 @@ type Work = Box<dyn FnOnce(&mut Reader<'_>) -> Answer + Send>;
 /// A snapshot of a database, unaffected by later writes. It ends when all clones are dropped. It occupies one of the
 /// connections for long reads.
 #[derive(Clone)]
-pub struct Held {
+pub struct OpenSnapshot {
     work: Arc<Sender<(Work, oneshot::Sender<Answer>)>>,
     name: String,
 }
 
-impl Held {
+impl OpenSnapshot {
     /// Name under which other programs can open the snapshot (PostgreSQL); empty otherwise.
     pub fn name(&self) -> &str {
         &self.name
@@ -45,7 +45,7 @@ fn lost() -> Error {
 
 impl Database {
     /// Takes a snapshot that stays open.
-    pub async fn hold(&self) -> Result<Held> {
+    pub async fn hold(&self) -> Result<OpenSnapshot> {
         let (work, waiting) = channel::<(Work, oneshot::Sender<Answer>)>();
         let (begun, started) = oneshot::channel();
         let engine = self.engine();
@@ -67,7 +67,7 @@ impl Database {
         let mut serving = tokio::spawn(async move { database.read_long(serve).await });
         tokio::select! {
             name = started => match name {
-                Ok(name) => Ok(Held { work: Arc::new(work), name }),
+                Ok(name) => Ok(OpenSnapshot { work: Arc::new(work), name }),
                 Err(_) => Err(serving.await.map_err(|_| lost())?.err().unwrap_or_else(lost)),
             },
             ended = &mut serving => Err(ended.map_err(|_| lost())?.err().unwrap_or_else(lost)),

@@ -8,8 +8,8 @@ mod programs;
 mod server;
 mod users;
 
-pub use cluster::KeptLog;
-pub use held::Held;
+pub use cluster::ReplicationSlot;
+pub use held::OpenSnapshot;
 pub use programs::{Dump, Load};
 pub use server::CopiedServer;
 pub use users::require_unused;

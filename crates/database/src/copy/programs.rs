@@ -14,14 +14,14 @@ use tokio_postgres::config::Host;
 use crate::Location;
 use crate::engine::postgres::parse_config;
 
-use super::Held;
+use super::OpenSnapshot;
 
 /// Directory in which Debian keeps a subdirectory for each version.
 pub(super) const VERSIONS: &str = "/usr/lib/postgresql";
 /// Number of bytes per read.
 const PIECE: usize = 1 << 20;
 /// Limit on the bytes of a program's error output that are kept.
-const SAID: u64 = 16 << 10;
+const MAX_ERROR_OUTPUT: u64 = 16 << 10;
 
 /// The output of a program that copies from a server: a dump (`pg_dump` in its custom format, not compressed), or a
 /// copy of the whole server (`pg_basebackup` as one tar file, including the WAL that it needs).
@@ -38,7 +38,7 @@ impl Dump {
     ///
     /// # Errors
     /// `Unavailable`, with the name of the package, if the program is not installed.
-    pub fn begin(location: &Location, held: &Held) -> Result<Self> {
+    pub fn begin(location: &Location, held: &OpenSnapshot) -> Result<Self> {
         let mut command = program("pg_dump", location)?;
         command.args(["--format=custom", "--compress=0", "--no-owner", "--no-privileges", "--no-password"]);
         command.arg(format!("--snapshot={}", held.name()));
@@ -60,7 +60,7 @@ impl Dump {
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|error| not_started(name, error))?;
         let output = child.stdout.take().ok_or_else(|| no_pipe(name))?;
-        let said = listen(&mut child)?;
+        let said = collect_stderr(&mut child)?;
         Ok(Self { name, child, output, said, buffer: BytesMut::new() })
     }
 
@@ -105,7 +105,7 @@ impl Load {
         command.arg("--dbname=").stdin(Stdio::piped()).stdout(Stdio::null());
         let mut child = command.spawn().map_err(|error| not_started("pg_restore", error))?;
         let input = child.stdin.take().ok_or_else(|| no_pipe("pg_restore"))?;
-        let said = listen(&mut child)?;
+        let said = collect_stderr(&mut child)?;
         Ok(Self { child, input, said })
     }
 
@@ -181,12 +181,12 @@ pub(super) fn find(name: &str) -> Result<PathBuf> {
 }
 
 /// Collects the beginning of a program's error output and discards the rest, so that the program never blocks on it.
-fn listen(child: &mut Child) -> Result<JoinHandle<String>> {
+fn collect_stderr(child: &mut Child) -> Result<JoinHandle<String>> {
     let mut complaints = child.stderr.take().ok_or_else(|| no_pipe("the program"))?;
     Ok(tokio::spawn(async move {
         let mut said = Vec::new();
         // Unreadable error output is not reported. The exit status shows whether the program failed.
-        let _ = (&mut complaints).take(SAID).read_to_end(&mut said).await;
+        let _ = (&mut complaints).take(MAX_ERROR_OUTPUT).read_to_end(&mut said).await;
         let _ = drain(&mut complaints).await;
         String::from_utf8_lossy(&said).trim().to_owned()
     }))

@@ -8,11 +8,11 @@ use crate::Location;
 use crate::engine::postgres::{connect, parse_config};
 
 /// Time that the connections of a program that has just ended may take to disappear.
-const GOING: Duration = Duration::from_secs(10);
+const DISCONNECT_TIME: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(200);
 /// Counts client connections. If the account may not see the type of another connection, that connection counts as a
 /// client's.
-const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
+const COUNT_CLIENTS: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
      AND coalesce(backend_type, 'client backend') = 'client backend'";
 
 /// Requires that no other client is connected to the database at `location`.
@@ -28,11 +28,11 @@ pub async fn require_unused(location: &Location) -> Result<()> {
     let client = connect(&parse_config(address)?).await.map_err(silent)?;
     let begun = Instant::now();
     loop {
-        let others: i64 = client.query_one(OTHERS, &[]).await.map_err(silent)?.get(0);
+        let others: i64 = client.query_one(COUNT_CLIENTS, &[]).await.map_err(silent)?.get(0);
         if others == 0 {
             return Ok(());
         }
-        if begun.elapsed() > GOING {
+        if begun.elapsed() > DISCONNECT_TIME {
             let text = format!(
                 "{location} is in use by {others} other connections, most likely those of a server that works with it: stop that server, or \
                  name a new, empty database"

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::{Code, Error, Result};
 use tokio_postgres::Client;
 
-use super::at::At;
+use super::at::ErrorLocation;
 
 /// An exclusive right, until it is released or dropped.
-pub struct Alone(Held);
+pub struct ExclusiveRight(ExclusiveLock);
 
 /// The connection of the last request for the right, kept for the next caller.
 pub(super) type Spare = Arc<Mutex<Option<Client>>>;
@@ -25,14 +25,14 @@ fn keep(spare: &Spare, client: Client) {
     *spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(client);
 }
 
-pub(super) enum Held {
+pub(super) enum ExclusiveLock {
     /// A lock on the file `NAME-PURPOSE` beside the database.
     File(#[expect(dead_code, reason = "the lock ends when the file is closed")] File),
     /// A session-level advisory lock on the server, which ends with its connection.
     Session { client: Client, purpose: &'static str, spare: Spare },
 }
 
-impl Alone {
+impl ExclusiveRight {
     pub(super) fn beside(database: &Path, purpose: &'static str) -> Result<Option<Self>> {
         let mut place = database.as_os_str().to_owned();
         place.push("-");
@@ -44,7 +44,7 @@ impl Alone {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&place).map_err(failed)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self(Held::File(file)))),
+            Ok(()) => Ok(Some(Self(ExclusiveLock::File(file)))),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(failed(error)),
         }
@@ -60,10 +60,10 @@ impl Alone {
         let row = client
             .query_one(LOCK, &[&purpose])
             .await
-            .map_err(|error| lost(server).with_source(At::new(server, error)))?;
-        let held: bool = row.try_get(0).map_err(|error| lost(server).with_source(At::new(server, error)))?;
+            .map_err(|error| lost(server).with_source(ErrorLocation::new(server, error)))?;
+        let held: bool = row.try_get(0).map_err(|error| lost(server).with_source(ErrorLocation::new(server, error)))?;
         if held {
-            return Ok(Some(Self(Held::Session { client, purpose, spare: spare.clone() })));
+            return Ok(Some(Self(ExclusiveLock::Session { client, purpose, spare: spare.clone() })));
         }
         keep(spare, client);
         Ok(None)
@@ -73,7 +73,7 @@ impl Alone {
     /// connection.
     pub async fn release(self) {
         const UNLOCK: &str = "SELECT pg_advisory_unlock(hashtextextended($1, 0))";
-        if let Held::Session { client, purpose, spare } = self.0
+        if let ExclusiveLock::Session { client, purpose, spare } = self.0
             // If the connection does not answer it is dropped, which releases the right too.
             && client.query_one(UNLOCK, &[&purpose]).await.is_ok()
         {
@@ -87,8 +87,8 @@ impl Alone {
     /// `Unavailable` if the right was lost with the connection to the server.
     pub async fn require(&self) -> Result<()> {
         match &self.0 {
-            Held::File(_) => Ok(()),
-            Held::Session { client, .. } => {
+            ExclusiveLock::File(_) => Ok(()),
+            ExclusiveLock::Session { client, .. } => {
                 let asked = client.simple_query("SELECT 1").await;
                 asked.map(drop).map_err(|error| lost("the database server").with_source(error))
             }
@@ -99,5 +99,5 @@ impl Alone {
 fn lost(server: &str) -> Error {
     Error::unavailable("the connection to a database server was lost; the work goes on when it is there again")
         .with_code(Code::RightLost)
-        .with_source(At::silent(server))
+        .with_source(ErrorLocation::silent(server))
 }

@@ -6,12 +6,12 @@ use std::fmt;
 
 /// A location (a file, or a server without its password) and the cause reported there.
 #[derive(Debug)]
-pub(super) struct At {
+pub(super) struct ErrorLocation {
     place: String,
     cause: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-impl At {
+impl ErrorLocation {
     pub(super) fn new(place: impl fmt::Display, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self { place: place.to_string(), cause: Some(cause.into()) }
     }
@@ -21,7 +21,7 @@ impl At {
     }
 }
 
-impl fmt::Display for At {
+impl fmt::Display for ErrorLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.cause {
             Some(cause) => write!(f, "{}: {cause}", self.place),
@@ -30,4 +30,4 @@ impl fmt::Display for At {
     }
 }
 
-impl StdError for At {}
+impl StdError for ErrorLocation {}

@@ -10,12 +10,12 @@ use model::{Code, Error, Result};
 use crate::dialect;
 use crate::migrate::{Plan, Schema};
 
-use super::alone::Alone;
+use super::alone::ExclusiveRight;
 use super::job::{self, Kind, ReadClosure, Returned, WriteClosure};
 use super::location::{Engine, Location};
 use super::options::Options;
 use super::session::{Reader, Transaction};
-use super::state::{Damage, Looked, Mark, Position};
+use super::state::{CheckExtent, Damage, Mark, Position};
 use super::{postgres, sqlite};
 
 /// Time for which a disk failure is reported. The next read may be served from memory, so its success proves nothing.
@@ -23,11 +23,11 @@ const DISK_REMEMBERED: Duration = Duration::from_secs(60);
 
 /// An open database. Clones share its connections; [`Database::close`] closes them.
 #[derive(Clone)]
-pub struct Database(pub(super) Arc<Backend>, Arc<Troubles>);
+pub struct Database(pub(super) Arc<Backend>, Arc<Failures>);
 
 /// Failures that the engine has met so far.
 #[derive(Default)]
-struct Troubles {
+struct Failures {
     damage: OnceLock<Damage>,
     /// Time of the last disk failure.
     disk: Mutex<Option<Instant>>,
@@ -95,7 +95,7 @@ impl Database {
     }
 
     /// Remembers if the engine found damage, could not read a page from the disk, or met another disk failure.
-    fn noted<T>(&self, outcome: Result<T>) -> Result<T> {
+    fn record_failure<T>(&self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
             && matches!(error.code(), Code::DatabaseCorrupt | Code::DatabaseUnreadable)
         {
@@ -108,7 +108,7 @@ impl Database {
                 Damage { report, of_disk }
             });
         }
-        if outcome.as_ref().is_err_and(|error| self.is_of_the_disk(error)) {
+        if outcome.as_ref().is_err_and(|error| self.is_disk_failure(error)) {
             *self.1.disk.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         }
         outcome
@@ -127,7 +127,7 @@ impl Database {
     }
 
     /// With SQLite, an unknown outcome means that the disk failed to make a commit durable.
-    fn is_of_the_disk(&self, error: &Error) -> bool {
+    fn is_disk_failure(&self, error: &Error) -> bool {
         matches!(error.code(), Code::DiskError | Code::DatabaseUnreadable)
             || (error.code() == Code::OutcomeUnknown && self.engine() == Engine::Sqlite)
     }
@@ -140,10 +140,10 @@ impl Database {
     /// # Errors
     /// `Corrupt` with code `database_corrupt`; `Unavailable` with code `database_unreadable` or `disk_error` if a page
     /// cannot be read from the disk.
-    pub async fn look_through(&self, at_most: Option<Duration>) -> Result<Looked> {
+    pub async fn check_integrity(&self, at_most: Option<Duration>) -> Result<CheckExtent> {
         match &*self.0 {
-            Backend::Sqlite(sqlite) => self.noted(sqlite.look_through(at_most).await),
-            Backend::Postgres(_) => Ok(Looked::ByServer),
+            Backend::Sqlite(sqlite) => self.record_failure(sqlite.look_through(at_most).await),
+            Backend::Postgres(_) => Ok(CheckExtent::ByServer),
         }
     }
 
@@ -151,7 +151,7 @@ impl Database {
     /// whose server decides that.
     pub async fn has_checksums(&self) -> Result<Option<bool>> {
         match &*self.0 {
-            Backend::Sqlite(sqlite) => self.noted(sqlite.has_checksums().await).map(Some),
+            Backend::Sqlite(sqlite) => self.record_failure(sqlite.has_checksums().await).map(Some),
             Backend::Postgres(_) => Ok(None),
         }
     }
@@ -165,7 +165,7 @@ impl Database {
         T: Send + 'static,
         F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.noted(self.0.read(job::erase_read(f)).await)?)
+        job::restore(self.record_failure(self.0.read(job::erase_read(f)).await)?)
     }
 
     /// Runs a read that consists of a single statement. On PostgreSQL this is cheaper, because no transaction surrounds
@@ -175,7 +175,7 @@ impl Database {
         T: Send + 'static,
         F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.noted(self.0.read_one(job::erase_read(f)).await)?)
+        job::restore(self.record_failure(self.0.read_one(job::erase_read(f)).await)?)
     }
 
     /// Runs a long read on one consistent snapshot, never on the calling thread. At most half of the connections serve
@@ -185,7 +185,7 @@ impl Database {
         T: Send + 'static,
         F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.noted(self.0.read_long(job::erase_read(f)).await)?)
+        job::restore(self.record_failure(self.0.read_long(job::erase_read(f)).await)?)
     }
 
     /// Runs a write transaction. It is durable if this returns `Ok`, and has no effect if this returns an error. Its
@@ -198,7 +198,7 @@ impl Database {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.noted(self.0.write(job::erase_write(f), false).await)?)
+        job::restore(self.record_failure(self.0.write(job::erase_write(f), false).await)?)
     }
 
     /// Runs a write transaction that a full disk does not stop, for operations that free space and those that users
@@ -211,7 +211,7 @@ impl Database {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.noted(self.0.write(job::erase_write(f), true).await)?)
+        job::restore(self.record_failure(self.0.write(job::erase_write(f), true).await)?)
     }
 
     /// Refuses to add content while the disk is so full that only vital transactions are accepted. Called before bytes
@@ -264,7 +264,7 @@ impl Database {
     /// # Errors
     /// `Unavailable` if any process has the database open.
     pub fn settle_file(path: &std::path::Path) -> Result<()> {
-        sqlite::settle(path)
+        sqlite::checkpoint_fully(path)
     }
 
     /// Verifies the checksums of all pages of a SQLite file that no process has open. A file without checksums passes.
@@ -301,7 +301,7 @@ impl Database {
     ///
     /// # Errors
     /// `Unavailable` if the file beside the database cannot be locked, or the server does not answer.
-    pub async fn alone(&self, purpose: &'static str) -> Result<Option<Alone>> {
+    pub async fn alone(&self, purpose: &'static str) -> Result<Option<ExclusiveRight>> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.alone(purpose),
             Backend::Postgres(postgres) => postgres.alone(purpose).await,

@@ -20,11 +20,11 @@ mod state;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use sqlite::open_file;
 
-pub use alone::Alone;
+pub use alone::ExclusiveRight;
 pub use database::Database;
 pub use location::{Engine, Location};
 pub use options::Options;
 pub use row::Row;
 pub use session::{Reader, Transaction};
 pub use sqlite::{PageSums, WrongPages, runtime_threads};
-pub use state::{Damage, Looked, Mark, Position};
+pub use state::{CheckExtent, Damage, Mark, Position};

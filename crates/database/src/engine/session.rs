@@ -20,11 +20,11 @@ pub(crate) enum Session<'c> {
 /// Read access to one consistent snapshot. In a write transaction the snapshot includes its own changes.
 pub struct Reader<'c> {
     session: Session<'c>,
-    doom: Option<Doom>,
+    doom: Option<FirstFailure>,
 }
 
 /// The failure of a statement, kept for repetition to later statements.
-struct Doom {
+struct FirstFailure {
     kind: ErrorKind,
     code: Code,
     message: String,
@@ -108,7 +108,7 @@ impl<'c> Reader<'c> {
         if let Some(doom) = &self.doom {
             return Err(doom.again());
         }
-        run(&mut self.session).inspect_err(|error| self.doom = Some(Doom::of(error)))
+        run(&mut self.session).inspect_err(|error| self.doom = Some(FirstFailure::of(error)))
     }
 
     /// Returns the closure's result, or the failure of an earlier statement in place of an `Ok`.
@@ -120,7 +120,7 @@ impl<'c> Reader<'c> {
     }
 }
 
-impl Doom {
+impl FirstFailure {
     fn of(error: &Error) -> Self {
         Self { kind: error.kind(), code: error.code(), message: error.message().to_owned() }
     }
@@ -161,7 +161,7 @@ impl<'c> Transaction<'c> {
     ///
     /// # Errors
     /// Those of [`Transaction::execute`], including those of earlier statements run this way.
-    pub fn execute_later(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<()> {
+    pub fn execute_deferred(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<()> {
         check(params)?;
         self.0.guarded(|session| match session {
             Session::Sqlite(connection) => connection.execute(sql, params).map(drop),
@@ -170,24 +170,24 @@ impl<'c> Transaction<'c> {
     }
 
     /// Takes the lock on `place` in shared mode, until the end of the transaction. Must be called before anything is
-    /// read that [`Transaction::enter_alone`] is to protect. Taking the lock again has no effect, but a transaction
+    /// read that [`Transaction::lock_exclusive`] is to protect. Taking the lock again has no effect, but a transaction
     /// that holds it in shared mode must not ask for it exclusively. Does nothing with SQLite, which has one writer at
     /// a time.
-    pub fn enter(&mut self, place: Id) -> Result<()> {
-        self.enter_by(dialect::ENTER, place)
+    pub fn lock_shared(&mut self, place: Id) -> Result<()> {
+        self.enter_by(dialect::LOCK_SHARED, place)
     }
 
     /// Takes the lock on `place` exclusively, until the end of the transaction. All previous holders have ended by
     /// then, and their changes are visible to later statements. Other transactions wait. Does nothing with SQLite,
     /// which has one writer at a time.
-    pub fn enter_alone(&mut self, place: Id) -> Result<()> {
-        self.enter_by(dialect::ENTER_ALONE, place)
+    pub fn lock_exclusive(&mut self, place: Id) -> Result<()> {
+        self.enter_by(dialect::LOCK_EXCLUSIVE, place)
     }
 
     fn enter_by(&mut self, sql: Sql, place: Id) -> Result<()> {
         match self.0.session {
             Session::Sqlite(_) => Ok(()),
-            Session::Postgres(_) => self.execute_later(sql, &[Value::Integer(place.get())]),
+            Session::Postgres(_) => self.execute_deferred(sql, &[Value::Integer(place.get())]),
         }
     }
 

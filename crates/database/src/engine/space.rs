@@ -40,13 +40,13 @@ impl Database {
                 }
                 Backend::Postgres(postgres) => postgres.maintain(statement.source(Engine::Postgres)).await?,
             }
-            self.give_way(start.elapsed()).await?;
+            self.yield_to_writers(start.elapsed()).await?;
         }
         Ok(())
     }
 
     /// Pauses for eight times the duration of a step, if other transactions are being committed.
-    async fn give_way(&self, step: Duration) -> Result<()> {
+    async fn yield_to_writers(&self, step: Duration) -> Result<()> {
         let before = self.position().await?;
         let look = step.min(LOOK);
         tokio::time::sleep(look).await;
@@ -84,7 +84,7 @@ impl Database {
     ///
     /// On PostgreSQL the table of BLOBs is rewritten under a lock. That is done only if the remaining BLOBs are few and
     /// the rewrite frees enough.
-    pub async fn give_back(&self) -> Result<u64> {
+    pub async fn free_blob_space(&self) -> Result<u64> {
         let before = self.size_bytes().await?;
         match self.engine() {
             Engine::Sqlite => {

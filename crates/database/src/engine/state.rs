@@ -13,7 +13,7 @@ pub struct Damage {
 
 /// The extent of an integrity check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Looked {
+pub enum CheckExtent {
     /// Everything that the engine can check.
     Whole,
     /// As much as the time limit allowed.

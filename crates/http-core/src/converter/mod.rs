@@ -14,28 +14,28 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use model::{Error, Result};
-use repository::{Content, Sandbox, Session, Turn};
+use repository::{ChildPermit, Content, Sandbox, Session};
 use tokio::io::AsyncWriteExt;
 
-use work::{Made, Work, no_room};
+use work::{Conversion, Work, disk_error};
 
 /// Limit on the size of a document to convert, and of its result, in bytes.
 pub const MOST_BYTES: u64 = 32 << 20;
 /// Time limit for one run of the program.
-const TIME: Duration = Duration::from_secs(20);
-/// Limits of the result cache: bytes held in memory (`KEPT_BYTES`) and number of documents (`KEPT`).
+const RUN_TIMEOUT: Duration = Duration::from_secs(20);
+/// Limits of the result cache: bytes held in memory (`KEPT_BYTES`) and number of documents (`MAX_CACHED_RESULTS`).
 const KEPT_BYTES: usize = 64 << 20;
-const KEPT: usize = 1_000;
+const MAX_CACHED_RESULTS: usize = 1_000;
 /// Time for which a failure is cached. Afterwards the machine may be less busy, or another version of the program may
 /// be installed.
-const FAILED: Duration = Duration::from_secs(600);
+const FAILURE_TTL: Duration = Duration::from_secs(600);
 /// Name of the executable to look for in `PATH`.
 const PROGRAM: &str = "soffice";
 
 /// A cached result of one document.
 struct Kept {
     key: String,
-    made: Made,
+    made: Conversion,
     at: Instant,
 }
 
@@ -104,41 +104,41 @@ impl Converter {
         made.ok_or_else(unreadable)
     }
 
-    async fn convert(&self, sandbox: &Sandbox, turn: Turn, mut document: Content) -> Result<Made> {
-        let place = tempfile::Builder::new().prefix("strongroom-").tempdir().map_err(|error| no_room(&error))?;
+    async fn convert(&self, sandbox: &Sandbox, turn: ChildPermit, mut document: Content) -> Result<Conversion> {
+        let place = tempfile::Builder::new().prefix("strongroom-").tempdir().map_err(|error| disk_error(&error))?;
         let extension = extension(&document.item.name);
         let source = place.path().join(format!("document.{extension}"));
-        let mut file = tokio::fs::File::create_new(&source).await.map_err(|error| no_room(&error))?;
+        let mut file = tokio::fs::File::create_new(&source).await.map_err(|error| disk_error(&error))?;
         while let Some(chunk) = document.next_chunk().await? {
-            file.write_all(&chunk).await.map_err(|error| no_room(&error))?;
+            file.write_all(&chunk).await.map_err(|error| disk_error(&error))?;
         }
-        file.flush().await.map_err(|error| no_room(&error))?;
+        file.flush().await.map_err(|error| disk_error(&error))?;
         let begun = Instant::now();
         let work = Work { place, turn, extension };
-        let (mut made, work) = program::run(sandbox, &self.program, work, MOST_BYTES, TIME).await?;
-        if made.is_none() && begun.elapsed() < TIME {
+        let (mut made, work) = program::run(sandbox, &self.program, work, MOST_BYTES, RUN_TIMEOUT).await?;
+        if made.is_none() && begun.elapsed() < RUN_TIMEOUT {
             // The program occasionally fails on a document that it converts on the next run, so only a second failure
             // counts. A run that used up its time limit is not retried.
-            (made, _) = program::run(sandbox, &self.program, work, MOST_BYTES, TIME).await?;
+            (made, _) = program::run(sandbox, &self.program, work, MOST_BYTES, RUN_TIMEOUT).await?;
         }
         let result = if made.is_some() { "made" } else { "failed" };
         metrics::counter!("strongroom_conversions_total", "result" => result).increment(1);
         Ok(made)
     }
 
-    fn known(&self, key: &str) -> Option<Made> {
+    fn known(&self, key: &str) -> Option<Conversion> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let counts = |kept: &&Kept| kept.key == key && (kept.made.is_some() || kept.at.elapsed() < FAILED);
+        let counts = |kept: &&Kept| kept.key == key && (kept.made.is_some() || kept.at.elapsed() < FAILURE_TTL);
         kept.iter().find(counts).map(|kept| kept.made.clone())
     }
 
-    fn keep(&self, key: String, made: Made) {
+    fn keep(&self, key: String, made: Conversion) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|kept| kept.key != key);
         kept.push_back(Kept { key, made, at: Instant::now() });
-        let size = |made: &Made| made.as_ref().map_or(0, Bytes::len);
+        let size = |made: &Conversion| made.as_ref().map_or(0, Bytes::len);
         let mut total: usize = kept.iter().map(|kept| size(&kept.made)).sum();
-        while total > KEPT_BYTES || kept.len() > KEPT {
+        while total > KEPT_BYTES || kept.len() > MAX_CACHED_RESULTS {
             let Some(oldest) = kept.pop_front() else { break };
             total -= size(&oldest.made);
         }

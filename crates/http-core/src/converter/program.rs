@@ -8,7 +8,7 @@ use model::Result;
 use repository::{Program, Sandbox};
 use tokio::io::AsyncReadExt;
 
-use super::work::{Made, Work, no_room};
+use super::work::{Conversion, Work, disk_error};
 
 /// Page range to convert.
 const PAGES: &str = "1-20";
@@ -72,13 +72,19 @@ async fn head(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Converts `document.{extension}` in the work directory. Returns `None` when the program produces no PDF, or one
 /// longer than `most`.
-pub async fn run(sandbox: &Sandbox, program: &Path, work: Work, most: u64, time: Duration) -> Result<(Made, Work)> {
+pub async fn run(
+    sandbox: &Sandbox,
+    program: &Path,
+    work: Work,
+    most: u64,
+    time: Duration,
+) -> Result<(Conversion, Work)> {
     let place = work.place.path();
     let document = format!("document.{}", work.extension);
-    let head = head(&place.join(&document)).await.map_err(|error| no_room(&error))?;
+    let head = head(&place.join(&document)).await.map_err(|error| disk_error(&error))?;
     let read = reader(&work.extension, &head);
     let (Some(filter), Some(read)) = (filter(&work.extension), read) else { return Ok((None, work)) };
-    prepare(place).await.map_err(|error| no_room(&error))?;
+    prepare(place).await.map_err(|error| disk_error(&error))?;
     let arguments = [
         format!("-env:UserInstallation=file://{}", place.join("profile").display()),
         format!("-env:OSL_SOCKET_PATH={}", place.display()),
@@ -105,7 +111,7 @@ pub async fn run(sandbox: &Sandbox, program: &Path, work: Work, most: u64, time:
         tracing::warn!(target: "http", extension = work.extension, "a document was not converted within {time:?}");
         return Ok((None, work));
     }
-    let made = result(work.place.path(), most).await.map_err(|error| no_room(&error))?;
+    let made = result(work.place.path(), most).await.map_err(|error| disk_error(&error))?;
     Ok((made, work))
 }
 
@@ -125,7 +131,7 @@ async fn prepare(place: &Path) -> io::Result<()> {
 
 /// Reads the PDF that the program produced, unless it is too long. Only a regular file counts: the program could have
 /// left something else at that path.
-async fn result(place: &Path, most: u64) -> io::Result<Made> {
+async fn result(place: &Path, most: u64) -> io::Result<Conversion> {
     let made = place.join("made/document.pdf");
     match tokio::fs::symlink_metadata(&made).await {
         Ok(about) if about.is_file() && about.len() <= most => {}

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use model::Error;
-use repository::Turn;
+use repository::ChildPermit;
 use tempfile::TempDir;
 
 /// Result of a conversion: the PDF, or `None` when the program could not convert the document.
-pub type Made = Option<Bytes>;
+pub type Conversion = Option<Bytes>;
 
 /// Input of a child process. It lives until the child has ended, even when the request is cancelled.
 pub struct Work {
@@ -14,12 +14,12 @@ pub struct Work {
     pub place: TempDir,
     /// Permit held until the child process has ended.
     #[expect(dead_code, reason = "it is given back by being dropped")]
-    pub turn: Turn,
+    pub turn: ChildPermit,
     /// Extension of the document, in lower case.
     pub extension: String,
 }
 
 /// Returns the error for a failed write to the work directory, such as a full disk.
-pub fn no_room(error: &std::io::Error) -> Error {
+pub fn disk_error(error: &std::io::Error) -> Error {
     Error::unavailable(format!("the document cannot be converted now: {error}"))
 }

@@ -15,13 +15,13 @@ pub struct Ring {
     /// Time between two samples.
     pub step: Duration,
     /// Maximum number of samples.
-    pub most: usize,
+    pub capacity: usize,
 }
 
 /// The last hour.
-pub const FINE: Ring = Ring { step: Duration::from_secs(10), most: 360 };
+pub const FINE: Ring = Ring { step: Duration::from_secs(10), capacity: 360 };
 /// The last day.
-pub const COARSE: Ring = Ring { step: Duration::from_secs(120), most: 720 };
+pub const COARSE: Ring = Ring { step: Duration::from_secs(120), capacity: 720 };
 
 /// Selection of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl History {
 }
 
 fn push(ring: &mut VecDeque<Sample>, bounds: Ring, sample: Sample) {
-    if ring.len() == bounds.most {
+    if ring.len() == bounds.capacity {
         ring.pop_front();
     }
     ring.push_back(sample);

@@ -40,7 +40,7 @@ enum How {
     /// Mean: the increase of a sum divided by the increase of a count.
     Mean(Total, Total),
     /// Time within which this share of the requests was answered.
-    Within(f64),
+    Quantile(f64),
     /// Current level of a gauge.
     Level(Total),
 }
@@ -66,8 +66,8 @@ pub const FIGURES: [Figure; COUNT] = [
     figure("requests", Unit::PerSecond, How::Rate(Total::Requests)),
     figure("refused", Unit::PerSecond, How::Rate(Total::Refused)),
     figure("failed", Unit::PerSecond, How::Rate(Total::Failed)),
-    figure("answer_p50", Unit::Seconds, How::Within(0.5)),
-    figure("answer_p99", Unit::Seconds, How::Within(0.99)),
+    figure("answer_p50", Unit::Seconds, How::Quantile(0.5)),
+    figure("answer_p99", Unit::Seconds, How::Quantile(0.99)),
     figure("received", Unit::BytesPerSecond, How::Rate(Total::Received)),
     figure("sent", Unit::BytesPerSecond, How::Rate(Total::Sent)),
     figure("connections", Unit::Number, How::Level(Total::Connections)),
@@ -107,7 +107,7 @@ impl Sample {
         let value = |figure: &Figure| match figure.how {
             How::Rate(total) => risen(total).filter(|_| seconds > 0.0).map(|rise| rise / seconds),
             How::Mean(sum, count) => risen(count).filter(|count| *count > 0.0).and_then(|n| Some(risen(sum)? / n)),
-            How::Within(share) => after.within(before, share),
+            How::Quantile(share) => after.within(before, share),
             How::Level(total) => Some(after.total(total)).filter(|level| total != Total::Memory || *level > 0.0),
         };
         Self { at, values: std::array::from_fn(|at| value(&FIGURES[at])) }

@@ -11,8 +11,8 @@ use model::{Code, Error, Result};
 use repository::{Caller, Client, Credential, Session};
 
 use crate::protocol::credentials::{self, Credentials};
-use crate::server::client::Arrival;
 use crate::server::error::Problem;
+use crate::server::origin::RequestOrigin;
 use crate::server::request;
 use crate::server::state::AppState;
 
@@ -57,7 +57,8 @@ pub fn client_of(state: &AppState, parts: &Parts) -> Client {
 pub fn client(parts: &Parts) -> Client {
     let agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     Client {
-        address: Arrival::of(&parts.extensions).map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |arrival| arrival.address),
+        address: RequestOrigin::of(&parts.extensions)
+            .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |arrival| arrival.address),
         agent: agent.chars().take(300).collect(),
         device: None,
     }
@@ -121,9 +122,9 @@ fn require_private_line(state: &AppState, parts: &Parts) -> Result<()> {
     }
     let mut protocols = parts.headers.get_all("x-forwarded-proto").iter();
     let plain = protocols.any(|proto| !proto.as_bytes().trim_ascii().eq_ignore_ascii_case(b"https"));
-    let arrival = Arrival::of(&parts.extensions);
+    let arrival = RequestOrigin::of(&parts.extensions);
     let by_proxy = arrival.is_some_and(|arrival| arrival.through_proxy);
-    let local = arrival.is_some_and(|arrival| arrival.from_here);
+    let local = arrival.is_some_and(|arrival| arrival.is_local);
     if !plain && (local || by_proxy && state.behind_tls_proxy()) {
         return Ok(());
     }
@@ -139,7 +140,7 @@ fn require_private_line(state: &AppState, parts: &Parts) -> Result<()> {
 /// Refuses a change with a read-only token. The repository enforces the other scopes. This check also covers changes
 /// that belong to the account rather than to an item, such as preferences.
 fn require_scope(caller: &Caller, method: &Method) -> Result<()> {
-    if caller.principal.limits.scopes.changes() || csrf::is_reading(method) {
+    if caller.principal.limits.scopes.allows_changes() || csrf::is_reading(method) {
         return Ok(());
     }
     let mut text = "this token is for reading only: make one with the scope write, for documents and folders, or \

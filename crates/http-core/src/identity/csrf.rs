@@ -7,14 +7,14 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use model::{Code, Error, Result};
 
-use crate::server::client::Arrival;
+use crate::server::origin::RequestOrigin;
 
 /// Refuses changes that a browser marks as coming from another site, whatever credentials they carry.
 ///
 /// # Errors
 /// Forbidden with code `foreign_origin`.
 pub fn require_same_origin(request: &Request) -> Result<()> {
-    let set = Arrival::of(request.extensions()).filter(|arrival| arrival.origin_is_set);
+    let set = RequestOrigin::of(request.extensions()).filter(|arrival| arrival.origin_is_set);
     if is_reading(request.method()) || is_ours(request.headers(), set.map(|arrival| arrival.origin.as_str())) {
         return Ok(());
     }

@@ -39,7 +39,7 @@ impl Expected {
     }
 
     /// Hashes the next bytes of the body.
-    pub fn see(&mut self, bytes: &[u8]) {
+    pub fn update(&mut self, bytes: &[u8]) {
         for (context, _) in &mut self.0 {
             context.update(bytes);
         }
@@ -49,7 +49,7 @@ impl Expected {
     ///
     /// # Errors
     /// Invalid with code `digest_mismatch`.
-    pub fn hold(self) -> Result<()> {
+    pub fn verify(self) -> Result<()> {
         if self.0.into_iter().all(|(context, wanted)| context.finish().as_ref() == wanted) {
             return Ok(());
         }
@@ -81,9 +81,9 @@ mod tests {
     fn outcome(name: &'static str, value: &str) -> &'static str {
         let headers = HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]);
         let checked = Expected::of(&headers).and_then(|mut expected| {
-            expected.see(b"hel");
-            expected.see(b"lo\n");
-            expected.hold()
+            expected.update(b"hel");
+            expected.update(b"lo\n");
+            expected.verify()
         });
         checked.map_or_else(|error| error.code().as_str(), |()| "fits")
     }

@@ -13,8 +13,8 @@ use model::Result;
 use tokio::net::TcpStream;
 use tower::Service;
 
-use super::client::Arrival;
-use super::crowd::{CrowdPlace, Crowds, counted, turned_away};
+use super::concurrency::{ConcurrencyLimits, KeyedPermit, count_refusal, counted};
+use super::origin::RequestOrigin;
 use super::request;
 use super::trust::Trust;
 
@@ -22,9 +22,9 @@ use super::trust::Trust;
 ///
 /// # Errors
 /// Exhausted with code `too_many_requests` while too many are in flight.
-pub fn admit(crowds: &Crowds, request: &Request) -> Result<()> {
-    let place = Arrival::of(request.extensions()).map(|arrival| crowds.address(arrival.address)).transpose()?;
-    request::note_crowds(crowds.clone(), place.flatten());
+pub fn admit(crowds: &ConcurrencyLimits, request: &Request) -> Result<()> {
+    let place = RequestOrigin::of(request.extensions()).map(|arrival| crowds.address(arrival.address)).transpose()?;
+    request::set_limits(crowds.clone(), place.flatten());
     Ok(())
 }
 
@@ -32,44 +32,44 @@ pub fn admit(crowds: &Crowds, request: &Request) -> Result<()> {
 #[derive(Clone)]
 pub struct CrowdAcceptor<A> {
     inner: A,
-    crowds: Crowds,
+    crowds: ConcurrencyLimits,
     trust: Trust,
 }
 
 impl<A> CrowdAcceptor<A> {
     /// Counts the connections of `inner`. Connections of trusted proxies, which carry many clients, are not counted by
     /// address.
-    pub fn new(inner: A, crowds: Crowds, trust: Trust) -> Self {
+    pub fn new(inner: A, crowds: ConcurrencyLimits, trust: Trust) -> Self {
         Self { inner, crowds, trust }
     }
 
     fn enter(&self, stream: &TcpStream) -> io::Result<Arc<Connected>> {
         let full = |limit| {
-            turned_away(limit);
+            count_refusal(limit);
             io::Error::other("too many connections")
         };
-        let one = self.crowds.connections.enter(()).ok_or_else(|| full("connections"))?;
+        let one = self.crowds.connections.try_acquire(()).ok_or_else(|| full("connections"))?;
         let peer = stream.peer_addr()?.ip();
         let address = counted(peer).filter(|_| !self.trust.has(peer));
-        let by_address = address.map(|address| self.crowds.connections_by_address.enter(address));
+        let by_address = address.map(|address| self.crowds.connections_by_address.try_acquire(address));
         let by_address = by_address.map(|place| place.ok_or_else(|| full("connections_per_address"))).transpose()?;
         Ok(Arc::new(Connected { _one: one, _by_address: by_address }))
     }
 }
 
 struct Connected {
-    _one: CrowdPlace<()>,
-    _by_address: Option<CrowdPlace<IpAddr>>,
+    _one: KeyedPermit<()>,
+    _by_address: Option<KeyedPermit<IpAddr>>,
 }
 
 /// The service of a connection, with the permits that the connection holds.
 #[derive(Clone)]
-pub struct Inside<S> {
+pub struct AdmittedService<S> {
     service: S,
     _connected: Arc<Connected>,
 }
 
-impl<S: Service<R>, R> Service<R> for Inside<S> {
+impl<S: Service<R>, R> Service<R> for AdmittedService<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = S::Future;
@@ -89,7 +89,7 @@ where
     A::Future: Send + 'static,
 {
     type Stream = A::Stream;
-    type Service = Inside<A::Service>;
+    type Service = AdmittedService<A::Service>;
     type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Self::Service)>> + Send>>;
 
     fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
@@ -98,7 +98,7 @@ where
         Box::pin(async move {
             let (accepting, connected) = accepting?;
             let (stream, service) = accepting.await?;
-            Ok((stream, Inside { service, _connected: connected }))
+            Ok((stream, AdmittedService { service, _connected: connected }))
         })
     }
 }

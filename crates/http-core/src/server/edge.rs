@@ -15,7 +15,7 @@ use crate::figures::names::REQUESTS;
 
 use super::error::Problem;
 use super::request::{REQUEST_ID, RequestContext};
-use super::{secure, sending, unread};
+use super::{secure, sending, unread_body};
 
 /// Limit on the header-field bytes of one request.
 pub const MAX_HEAD: usize = 64 * 1024;
@@ -27,7 +27,7 @@ pub async fn guarded(request: Request, answer: impl AsyncFnOnce(Request) -> Resp
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let too_big = head_size(request.headers()) > MAX_HEAD;
-    let (request, ending) = unread::watch(request);
+    let (request, ending) = unread_body::watch(request);
     let answered = context.clone().scope(async {
         if too_big {
             return Problem::from(
@@ -44,7 +44,7 @@ pub async fn guarded(request: Request, answer: impl AsyncFnOnce(Request) -> Resp
     let mut response = answered.await;
     secure::add_headers(response.headers_mut());
     if let Some(mut ending) = ending {
-        ending.tell(&mut response).await;
+        ending.announce_close(&mut response).await;
     }
     if let Ok(id) = HeaderValue::from_str(context.id()) {
         response.headers_mut().insert(REQUEST_ID, id);

@@ -21,7 +21,7 @@ pub struct Problem(Error);
 
 /// The error behind a response, for the layer that translates it.
 #[derive(Clone)]
-pub struct ToldError(pub Arc<Error>);
+pub struct ReportedError(pub Arc<Error>);
 
 /// Return type of handlers for programs, as opposed to those for pages.
 pub type Answer<T = Response> = Result<T, Problem>;
@@ -45,7 +45,7 @@ impl IntoResponse for Problem {
             response.headers_mut().append(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         add_retry_after(&self.0, &mut response);
-        response.extensions_mut().insert(ToldError(Arc::new(self.0)));
+        response.extensions_mut().insert(ReportedError(Arc::new(self.0)));
         response
     }
 }

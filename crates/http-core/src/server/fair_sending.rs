@@ -16,15 +16,16 @@ const EXPECTED: Duration = Duration::from_millis(200);
 const TURN: usize = 64 * 1024;
 
 /// Time of the last small response. One for the process, since its processors are the shared resource.
-static SMALL: LazyLock<Courtesy> = LazyLock::new(|| Courtesy { start: Instant::now(), last: AtomicU64::new(u64::MAX) });
+static SMALL: LazyLock<SmallResponseClock> =
+    LazyLock::new(|| SmallResponseClock { start: Instant::now(), last: AtomicU64::new(u64::MAX) });
 
-struct Courtesy {
+struct SmallResponseClock {
     start: Instant,
     /// Milliseconds since `start`; the maximum before the first small response.
     last: AtomicU64,
 }
 
-impl Courtesy {
+impl SmallResponseClock {
     fn millis(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1)
     }
@@ -61,7 +62,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_long_body_is_cut_only_while_others_ask() {
-        let mut alone = Courtesy { start: Instant::now(), last: AtomicU64::new(u64::MAX) };
+        let mut alone = SmallResponseClock { start: Instant::now(), last: AtomicU64::new(u64::MAX) };
         let mut rest = None;
         assert_eq!(alone.in_turns(Bytes::from(vec![7; TURN * 2]), &mut rest).await.len(), TURN * 2);
         assert!(rest.is_none());
@@ -76,6 +77,6 @@ mod tests {
     #[test]
     fn what_was_asked_long_ago_holds_nothing_up() {
         let start = Instant::now().checked_sub(EXPECTED * 2).unwrap();
-        assert!(!Courtesy { start, last: AtomicU64::new(0) }.is_due());
+        assert!(!SmallResponseClock { start, last: AtomicU64::new(0) }.is_due());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use axum::http::HeaderMap;
 use model::Result;
 
-use super::crowd::{CrowdPlace, Crowds};
+use super::concurrency::{ConcurrencyLimits, KeyedPermit};
 
 /// Identity of one request, in the response (`x-request-id`), in error documents and in every log line.
 #[derive(Clone, Debug)]
@@ -17,8 +17,8 @@ struct Inner {
     id: String,
     principal: OnceLock<String>,
     /// The concurrency limits, and the permit of the address.
-    crowds: OnceLock<(Crowds, Option<CrowdPlace<IpAddr>>)>,
-    user: OnceLock<CrowdPlace<String>>,
+    crowds: OnceLock<(ConcurrencyLimits, Option<KeyedPermit<IpAddr>>)>,
+    user: OnceLock<KeyedPermit<String>>,
 }
 
 tokio::task_local! {
@@ -59,7 +59,7 @@ pub fn current_id() -> String {
 
 /// Stores the permit of the request's address until the response was sent, and the limits from which the user's permit
 /// is taken.
-pub fn note_crowds(crowds: Crowds, address: Option<CrowdPlace<IpAddr>>) {
+pub fn set_limits(crowds: ConcurrencyLimits, address: Option<KeyedPermit<IpAddr>>) {
     // Only the edge calls this, once and inside of the request.
     let _ = CURRENT.try_with(|context| context.0.crowds.set((crowds, address)));
 }
@@ -87,7 +87,7 @@ pub fn note_principal(login: &str) -> Result<()> {
 ///
 /// # Errors
 /// Exhausted with code `too_many_requests`.
-pub fn costly() -> Result<Option<CrowdPlace<String>>> {
+pub fn acquire_costly() -> Result<Option<KeyedPermit<String>>> {
     let place = CURRENT.try_with(|context| {
         let known = context.principal().zip(context.0.crowds.get());
         known.map(|(login, (crowds, _))| crowds.costly(login)).transpose()

@@ -41,12 +41,12 @@ pub fn add_headers(headers: &mut HeaderMap) {
 const ONLY_TLS: HeaderValue = HeaderValue::from_static("max-age=63072000");
 
 /// Tells browsers to use only TLS from now on. Called where they reach the server over TLS.
-pub fn insist(headers: &mut HeaderMap) {
+pub fn add_hsts(headers: &mut HeaderMap) {
     headers.entry(STRICT_TRANSPORT_SECURITY).or_insert(ONLY_TLS);
 }
 
 /// Fetch destinations that stored bytes are never used for, whichever page of this site requests them.
-const NEVER: [&str; 9] =
+const FORBIDDEN_DESTINATIONS: [&str; 9] =
     ["script", "worker", "sharedworker", "serviceworker", "audioworklet", "paintworklet", "style", "xslt", "manifest"];
 
 /// Refuses stored bytes to a browser that would run them or use them to render a page.
@@ -55,7 +55,7 @@ const NEVER: [&str; 9] =
 /// Forbidden with code `not_as_script`.
 pub fn require_harmless_use(headers: &HeaderMap) -> Result<()> {
     let used_as = headers.get("sec-fetch-dest").and_then(|value| value.to_str().ok());
-    match used_as.filter(|used_as| NEVER.contains(used_as)) {
+    match used_as.filter(|used_as| FORBIDDEN_DESTINATIONS.contains(used_as)) {
         None => Ok(()),
         Some(used_as) => Err(Error::forbidden(format!(
             "what people have stored is never used as {used_as}: download it, or show it in place"
@@ -87,7 +87,7 @@ mod tests {
         for harmless in ["document", "image", "video", "empty", "object"] {
             assert_eq!(used_as(harmless), Ok(()), "{harmless}");
         }
-        for harmful in NEVER {
+        for harmful in FORBIDDEN_DESTINATIONS {
             assert_eq!(used_as(harmful), Err("not_as_script"), "{harmful}");
         }
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use repository::Repository;
 
-use super::crowd::Crowds;
+use super::concurrency::ConcurrencyLimits;
 use super::options::Options;
 use super::trust::{PublicUrl, Trust};
 use crate::converter::Converter;
@@ -24,7 +24,7 @@ struct Inner {
     behind_tls_proxy: bool,
     lists_trees: bool,
     least_body_rate: u64,
-    crowds: Crowds,
+    crowds: ConcurrencyLimits,
     metrics_token: Option<String>,
     shutting_down: AtomicBool,
     figures: Arc<Figures>,
@@ -40,7 +40,7 @@ impl AppState {
         let lists_trees = options.webdav_depth_infinity;
         let (shutting_down, figures) = (AtomicBool::new(false), Arc::default());
         let converter = options.converter.clone().map(Converter::new);
-        let (least_body_rate, crowds) = (options.limits.body_rate, Crowds::new(options.limits));
+        let (least_body_rate, crowds) = (options.limits.body_rate, ConcurrencyLimits::new(options.limits));
         let metrics_token = options.metrics_token.clone();
         Self(Arc::new(Inner {
             repository,
@@ -100,7 +100,7 @@ impl AppState {
     }
 
     /// The concurrency limits.
-    pub fn crowds(&self) -> &Crowds {
+    pub fn crowds(&self) -> &ConcurrencyLimits {
         &self.0.crowds
     }
 

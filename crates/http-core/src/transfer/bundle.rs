@@ -13,7 +13,7 @@ use repository::{Content, Item, Session, Sort, Target, VersionChoice};
 
 use crate::protocol::disposition;
 use crate::protocol::zip::{Headers, Names};
-use crate::server::crowd::CrowdPlace;
+use crate::server::concurrency::KeyedPermit;
 use crate::server::request;
 
 /// Maximum number of documents and folders in one archive.
@@ -50,7 +50,7 @@ fn too_large() -> Error {
 /// # Errors
 /// Exhausted with code `archive_too_large` when there are more than 10,000 items, 8 MiB of paths or 100 GB.
 pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
-    let place = request::costly()?;
+    let place = request::acquire_costly()?;
     let (entries, name) = gather(session, ids).await?;
     let state = Sending {
         session: session.clone(),
@@ -135,7 +135,7 @@ struct Sending {
     missing: Vec<String>,
     ended: bool,
     /// Permit of the user's costly requests, held while the archive is sent.
-    _place: Option<CrowdPlace<String>>,
+    _place: Option<KeyedPermit<String>>,
 }
 
 impl Sending {

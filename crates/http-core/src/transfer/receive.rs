@@ -8,7 +8,7 @@ use repository::{Destination, Saved, Session, UploadOptions};
 
 use crate::protocol::content_digest::Expected;
 use crate::protocol::idempotency;
-use crate::server::intake;
+use crate::server::request_body;
 
 /// Header field with the time of the content's last change, as RFC 3339.
 pub const MODIFIED_AT: &str = "x-modified-at";
@@ -28,12 +28,12 @@ pub async fn store(
     let mut expected = Expected::of(headers)?;
     let mut upload = session.begin_upload(destination, options, announced(headers)?).await?;
     while let Some(frame) = body.frame().await {
-        if let Ok(bytes) = frame.map_err(intake::broken)?.into_data() {
-            expected.see(&bytes);
+        if let Ok(bytes) = frame.map_err(request_body::broken)?.into_data() {
+            expected.update(&bytes);
             upload.write(bytes).await?;
         }
     }
-    expected.hold()?;
+    expected.verify()?;
     upload.finish().await
 }
 

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
 use super::{Farm, PASSWORD, description};
-use http_core::server::intake::{DOCUMENTS, FIELDS, takes_documents};
+use http_core::server::request_body::{DOCUMENTS, FIELDS, takes_documents};
 use http_core::testing::is_alone;
 
 /// Bytes sent if the server does not stop the client.

@@ -1,22 +1,22 @@
 //! Tests on the real router and a real farm in a private directory.
 
 mod access;
+mod api_walkthrough;
 mod bodies;
+mod collaboration;
 mod content;
 #[cfg(test)]
 pub mod damage;
 pub(crate) mod description;
 mod extremes;
-mod lines;
 mod listing;
-mod places;
+mod permits;
+mod private_connections;
 mod rights;
 mod search;
 mod storage;
-mod together;
 mod ui;
 mod uploads;
-mod walk;
 mod webdav;
 
 use axum::Router;

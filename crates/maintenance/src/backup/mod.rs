@@ -17,6 +17,6 @@ pub use keep::{
     Forgotten, Listing, Pruned, Retain, SetSummary, Verified, forget_backup, list_backups, prune_backups,
     remove_backup, verify_backups,
 };
-pub(crate) use place::Scratch;
-pub use place::{BackupPlace, Unreadable};
+pub(crate) use place::TemporaryDirectory;
+pub use place::{BackupLocation, Unreadable};
 pub use take::{BackupOptions, BackupSummary, PostgresMethod, backup};

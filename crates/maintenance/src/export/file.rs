@@ -28,7 +28,7 @@ pub(super) fn is_part(name: &OsStr) -> bool {
 }
 
 /// Returns the fault if the error concerns only this document. Returns the error if it must end the export.
-pub(super) fn refusal(directory: &Directory, name: &str, error: Error) -> Result<Fault> {
+pub(super) fn fault_or_error(directory: &Directory, name: &str, error: Error) -> Result<Fault> {
     let reason = match error.kind() {
         ErrorKind::Corrupt => Reason::Damaged,
         ErrorKind::Unavailable | ErrorKind::Exhausted => return Err(error),
@@ -38,7 +38,7 @@ pub(super) fn refusal(directory: &Directory, name: &str, error: Error) -> Result
 }
 
 /// Cause of a document that was not written.
-enum Trouble {
+enum WriteError {
     /// Reading the content from the farm failed.
     Content(Error),
     /// Writing to the file system failed.
@@ -46,7 +46,7 @@ enum Trouble {
 }
 
 /// Writes content to a file and returns its length.
-pub(super) async fn put(
+pub(super) async fn write_file(
     context: &Arc<Context>,
     directory: &Arc<Directory>,
     name: &str,
@@ -72,17 +72,17 @@ pub(super) async fn put(
     drop(pieces);
     let written = writing.await.map_err(ended)?;
     let trouble = match (written, failure) {
-        (_, Some(error)) => Trouble::Content(error),
-        (Err(error), None) => Trouble::File(error),
+        (_, Some(error)) => WriteError::Content(error),
+        (Err(error), None) => WriteError::File(error),
         (Ok(bytes), None) => return Ok(Ok(bytes)),
     };
     match trouble {
-        Trouble::Content(error) => refusal(directory, name, error).map(Err),
-        Trouble::File(error) if is_full(&error) => Err(Error::exhausted(format!(
+        WriteError::Content(error) => fault_or_error(directory, name, error).map(Err),
+        WriteError::File(error) if is_full(&error) => Err(Error::exhausted(format!(
             "the disk that is exported to is full ({error}): make room, then export again to go on"
         ))
         .with_source(error)),
-        Trouble::File(error) => {
+        WriteError::File(error) => {
             let reason = if cannot_name(&error) { Reason::Name } else { Reason::Unwritable };
             Ok(Err(Fault::new(&directory.path_of(name.as_ref()), reason, format!("it cannot be written: {error}"))))
         }

@@ -8,7 +8,7 @@ use model::Result;
 use repository::{Target, Version, VersionChoice};
 
 use super::context::{Context, Job, ended};
-use super::file::{put, refusal};
+use super::file::{fault_or_error, write_file};
 use crate::posix::{Directory, Kind};
 use crate::progress::{Fault, Reason};
 
@@ -26,7 +26,7 @@ pub(super) async fn write(context: &Arc<Context>, job: &Job) -> Result<()> {
         let page = match context.session.versions(&target, before, PAGE).await {
             Ok(page) => page,
             Err(error) => {
-                context.faults.add(&refusal(&job.directory, &job.item.name, error)?);
+                context.faults.add(&fault_or_error(&job.directory, &job.item.name, error)?);
                 return Ok(());
             }
         };
@@ -77,8 +77,8 @@ async fn one(context: &Arc<Context>, job: &Job, directory: &Arc<Directory>, vers
         return Ok(());
     }
     let written = match context.session.open(&job.item.id.into(), VersionChoice::Number(version.number)).await {
-        Ok(content) => put(context, directory, &name, content, version.created_at).await?,
-        Err(error) => Err(refusal(directory, &name, error)?),
+        Ok(content) => write_file(context, directory, &name, content, version.created_at).await?,
+        Err(error) => Err(fault_or_error(directory, &name, error)?),
     };
     match written {
         Ok(bytes) => {

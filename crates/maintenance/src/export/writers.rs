@@ -8,7 +8,7 @@ use repository::VersionChoice;
 use tokio::sync::{Mutex, mpsc};
 
 use super::context::{Context, Job};
-use super::file::{put, refusal};
+use super::file::{fault_or_error, write_file};
 use super::versions;
 
 /// Writes documents until the queue is closed.
@@ -30,9 +30,9 @@ async fn document(context: &Arc<Context>, job: &Job) -> Result<()> {
     let written = match opened {
         Ok(content) => {
             let time = content.item.modified_at;
-            put(context, &job.directory, &job.item.name, content, time).await?
+            write_file(context, &job.directory, &job.item.name, content, time).await?
         }
-        Err(error) => Err(refusal(&job.directory, &job.item.name, error)?),
+        Err(error) => Err(fault_or_error(&job.directory, &job.item.name, error)?),
     };
     context.progress.add_files(1);
     match written {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 pub(super) struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
 
 /// A filled buffer that returns to the pool when its last reader drops it.
-struct Lent {
+struct PooledBuffer {
     bytes: Vec<u8>,
     home: Buffers,
 }
@@ -23,7 +23,7 @@ impl Buffers {
 
     /// Shares the content of a buffer with readers, which may slice it.
     pub(super) fn share(&self, bytes: Vec<u8>) -> Bytes {
-        Bytes::from_owner(Lent { bytes, home: self.clone() })
+        Bytes::from_owner(PooledBuffer { bytes, home: self.clone() })
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
@@ -31,13 +31,13 @@ impl Buffers {
     }
 }
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for PooledBuffer {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Drop for Lent {
+impl Drop for PooledBuffer {
     fn drop(&mut self) {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.clear();

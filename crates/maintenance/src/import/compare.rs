@@ -16,7 +16,7 @@ use crate::progress::{Fault, Reason};
 const PAGE: usize = 1_000;
 
 /// A directory entry that can be imported.
-pub(super) struct Local {
+pub(super) struct DirectoryEntry {
     pub(super) name: Name,
     pub(super) status: Status,
     /// Grants of a directory. Empty for a file, and when permissions are not mapped.
@@ -24,7 +24,7 @@ pub(super) struct Local {
 }
 
 /// Result of comparing an entry.
-pub(super) enum Found {
+pub(super) enum Comparison {
     /// The folder has no item with this name.
     Missing,
     /// The folder has an item with this name: a document with another size or time, or an item that is kept as it is,
@@ -33,8 +33,11 @@ pub(super) enum Found {
 }
 
 /// Reads a directory. Returns the importable entries by folded name, and faults for the others. Blocking.
-pub(super) fn read(context: &Context, directory: &Directory) -> std::io::Result<(HashMap<String, Local>, Vec<Fault>)> {
-    let mut found: HashMap<String, Local> = HashMap::new();
+pub(super) fn read(
+    context: &Context,
+    directory: &Directory,
+) -> std::io::Result<(HashMap<String, DirectoryEntry>, Vec<Fault>)> {
+    let mut found: HashMap<String, DirectoryEntry> = HashMap::new();
     let mut faults = Vec::new();
     for entry in directory.names()? {
         let path = directory.path_of(&entry);
@@ -77,7 +80,7 @@ pub(super) fn read(context: &Context, directory: &Directory) -> std::io::Result<
             Kind::Directory if context.owners.maps_permissions() => grants(context, directory, &entry, &status),
             _ => Grants::new(),
         };
-        found.insert(folded, Local { name, status, grants });
+        found.insert(folded, DirectoryEntry { name, status, grants });
     }
     Ok((found, faults))
 }
@@ -100,9 +103,9 @@ fn grants(context: &Context, parent: &Directory, name: &OsStr, status: &Status) 
 pub(super) async fn look_up(
     session: &Session,
     folder: model::Id,
-    local: &mut HashMap<String, Local>,
-    mut same: impl FnMut(&Local),
-) -> Result<HashMap<String, Found>> {
+    local: &mut HashMap<String, DirectoryEntry>,
+    mut same: impl FnMut(&DirectoryEntry),
+) -> Result<HashMap<String, Comparison>> {
     let mut found = HashMap::new();
     let mut after = None;
     loop {
@@ -115,7 +118,7 @@ pub(super) async fn look_up(
                 local.remove(&folded);
                 continue;
             }
-            found.insert(folded, Found::Present(Box::new(item)));
+            found.insert(folded, Comparison::Present(Box::new(item)));
         }
         after = page.next;
         if after.is_none() || found.len() == local.len() {

@@ -11,7 +11,7 @@ use repository::{ImportFolder, NewFolder};
 use tokio::task::JoinSet;
 
 use super::batch;
-use super::compare::{self, Found, Local};
+use super::compare::{self, Comparison, DirectoryEntry};
 use super::context::{Context, Job, Workers};
 use super::owners::Grants;
 use crate::posix::{Directory, Kind};
@@ -23,7 +23,7 @@ const AT_ONCE: usize = 6;
 /// A directory waiting to be visited.
 struct Place {
     /// Parent directory and name. The root is already open.
-    way: Way,
+    way: DirectorySource,
     /// Folder in the farm. None in a dry run when the folder does not exist yet.
     folder: Option<ImportFolder>,
     /// Set when the folder existed before and may have content.
@@ -32,7 +32,7 @@ struct Place {
     grants: Grants,
 }
 
-enum Way {
+enum DirectorySource {
     Root(Directory),
     Below(Arc<Directory>, OsString),
 }
@@ -41,7 +41,7 @@ enum Way {
 pub(super) async fn run(context: Arc<Context>, root: Directory, folder: ImportFolder, workers: Workers) -> Result<()> {
     let workers = Arc::new(workers);
     let grants = context.owners.of_target();
-    let mut waiting = vec![Place { way: Way::Root(root), folder: Some(folder), present: true, grants }];
+    let mut waiting = vec![Place { way: DirectorySource::Root(root), folder: Some(folder), present: true, grants }];
     let mut running = JoinSet::new();
     loop {
         while running.len() < AT_ONCE
@@ -65,8 +65,8 @@ async fn visit(context: Arc<Context>, workers: Arc<Workers>, place: Place) -> Re
     let reading = context.clone();
     let read = tokio::task::spawn_blocking(move || {
         let directory = match way {
-            Way::Root(directory) => directory,
-            Way::Below(above, name) => above.enter(&name).map_err(|error| (above.path_of(&name), error))?,
+            DirectorySource::Root(directory) => directory,
+            DirectorySource::Below(above, name) => above.enter(&name).map_err(|error| (above.path_of(&name), error))?,
         };
         let found = compare::read(&reading, &directory).map_err(|error| (directory.path().to_owned(), error))?;
         Ok((directory, found))
@@ -84,7 +84,7 @@ async fn visit(context: Arc<Context>, workers: Arc<Workers>, place: Place) -> Re
     faults.iter().for_each(|fault| context.faults.add(fault));
     let mut found = match &folder {
         Some(folder) if present => {
-            let unchanged = |local: &Local| {
+            let unchanged = |local: &DirectoryEntry| {
                 context.unchanged.fetch_add(1, Ordering::Relaxed);
                 context.progress.add_files(1);
                 context.progress.add_bytes(local.status.size);
@@ -96,7 +96,7 @@ async fn visit(context: Arc<Context>, workers: Arc<Workers>, place: Place) -> Re
     let directory = Arc::new(directory);
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     for (folded, local) in local {
-        let present = found.remove(&folded).unwrap_or(Found::Missing);
+        let present = found.remove(&folded).unwrap_or(Comparison::Missing);
         match local.status.kind {
             Kind::Directory => folders.push((local, present)),
             _ => files.push((local, present)),
@@ -117,19 +117,19 @@ struct Visited<'a> {
 
 impl Visited<'_> {
     /// Creates missing folders and returns all subdirectories to visit.
-    async fn folders(&self, found: Vec<(Local, Found)>) -> Result<Vec<Place>> {
+    async fn folders(&self, found: Vec<(DirectoryEntry, Comparison)>) -> Result<Vec<Place>> {
         let mut below = Vec::with_capacity(found.len());
         let mut missing = Vec::new();
         for (local, present) in found {
             match present {
-                Found::Present(item) if item.kind == NodeKind::Folder => {
+                Comparison::Present(item) if item.kind == NodeKind::Folder => {
                     match self.context.session.import_folder(&item.id.into()).await {
                         Ok(folder) => below.push(self.place(local, Some(folder), true)),
                         Err(error) => self.refuse(&local, &error),
                     }
                 }
-                Found::Present(item) => self.refuse(&local, &taken(&item.name, item.kind)),
-                Found::Missing => missing.push(local),
+                Comparison::Present(item) => self.refuse(&local, &taken(&item.name, item.kind)),
+                Comparison::Missing => missing.push(local),
             }
         }
         let Some(parent) = self.folder.filter(|_| !self.context.dry_run) else {
@@ -161,12 +161,12 @@ impl Visited<'_> {
         Ok(below)
     }
 
-    fn place(&self, local: Local, folder: Option<ImportFolder>, present: bool) -> Place {
-        let way = Way::Below(self.directory.clone(), OsString::from(local.name.as_str()));
+    fn place(&self, local: DirectoryEntry, folder: Option<ImportFolder>, present: bool) -> Place {
+        let way = DirectorySource::Below(self.directory.clone(), OsString::from(local.name.as_str()));
         Place { way, folder, present, grants: local.grants }
     }
 
-    fn new_folder(&self, local: &Local) -> NewFolder {
+    fn new_folder(&self, local: &DirectoryEntry) -> NewFolder {
         let own = self.context.owners.maps_permissions() && local.grants != self.grants;
         NewFolder {
             name: local.name.clone(),
@@ -176,18 +176,18 @@ impl Visited<'_> {
     }
 
     /// Sends files to the workers. In a dry run the files are only counted.
-    async fn files(&self, workers: &Workers, found: Vec<(Local, Found)>) -> Result<()> {
+    async fn files(&self, workers: &Workers, found: Vec<(DirectoryEntry, Comparison)>) -> Result<()> {
         for (local, present) in found {
             let size = local.status.size;
             let replaces = match &present {
-                Found::Present(item) if item.kind != NodeKind::Document => {
+                Comparison::Present(item) if item.kind != NodeKind::Document => {
                     self.refuse(&local, &taken(&item.name, item.kind));
                     self.context.progress.add_files(1);
                     self.context.progress.add_bytes(size);
                     continue;
                 }
-                Found::Present(_) => true,
-                Found::Missing => false,
+                Comparison::Present(_) => true,
+                Comparison::Missing => false,
             };
             if let Some(Err(error)) = self.folder.map(|folder| folder.check_depth(&local.name)) {
                 self.refuse(&local, &error);
@@ -210,7 +210,7 @@ impl Visited<'_> {
         Ok(())
     }
 
-    fn refuse(&self, local: &Local, error: &Error) {
+    fn refuse(&self, local: &DirectoryEntry, error: &Error) {
         let path = self.directory.path_of(local.name.as_str().as_ref());
         self.context.faults.add(&Fault::new(&path, Reason::Refused, error.message()));
     }

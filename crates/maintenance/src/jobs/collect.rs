@@ -18,10 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use super::reclaim as release;
 use super::throttle::Throttle;
-use super::ticket::{Flow, Halt, Ticket};
+use super::ticket::{Halt, JobResult, RunningJob};
 
 /// Below this number of BLOBs, no share counts as implausibly large.
-const FEW: u64 = 50;
+const MIN_FOR_SHARE: u64 = 50;
 /// Number of references per page of the scan.
 const SCAN: usize = 4_000;
 /// Number of references per deletion transaction.
@@ -52,7 +52,7 @@ struct Cursor {
 }
 
 struct Collection<'a> {
-    ticket: &'a Ticket,
+    ticket: &'a RunningJob,
     storage: Storage,
     work: &'a CollectWork,
     throttle: Throttle,
@@ -64,7 +64,7 @@ struct Collection<'a> {
     would_mark: HashMap<Id, (u64, u64)>,
 }
 
-pub(super) async fn run(ticket: &Ticket, work: &CollectWork) -> Flow<String> {
+pub(super) async fn run(ticket: &RunningJob, work: &CollectWork) -> JobResult<String> {
     let storage = ticket.storage().refreshed().await?;
     // With a database missing, the BLOBs that only this database needs would look unreferenced.
     storage.all_databases()?;
@@ -100,7 +100,7 @@ pub(super) async fn run(ticket: &Ticket, work: &CollectWork) -> Flow<String> {
 }
 
 impl Collection<'_> {
-    async fn run(&mut self) -> Flow<()> {
+    async fn run(&mut self) -> JobResult<()> {
         let figures = self.ticket.figures();
         if figures.cursor.is_null() {
             // Start from the beginning, possibly a repeated one: earlier failures are retried.
@@ -139,11 +139,11 @@ impl Collection<'_> {
     }
 
     fn begin(&self, phase: Phase, words: &str) {
-        self.reach(Cursor { phase, ..Cursor::default() });
+        self.save_position(Cursor { phase, ..Cursor::default() });
         self.ticket.note(|figures| words.clone_into(&mut figures.phase));
     }
 
-    fn reach(&self, cursor: Cursor) {
+    fn save_position(&self, cursor: Cursor) {
         self.ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
     }
 
@@ -152,15 +152,15 @@ impl Collection<'_> {
     }
 
     /// Stops with an error when a stop was requested or the time limit has passed.
-    fn go_on(&self) -> Flow<()> {
+    fn go_on(&self) -> JobResult<()> {
         if self.until.is_some_and(|until| Instant::now() >= until) {
-            return Err(Halt::Asked);
+            return Err(Halt::Stopped);
         }
-        self.ticket.go_on()
+        self.ticket.check_stop()
     }
 
     /// Runs the reference scan.
-    async fn scan(&mut self, cursor: &Cursor) -> Flow<()> {
+    async fn scan(&mut self, cursor: &Cursor) -> JobResult<()> {
         for database in self.storage.all_databases()? {
             if cursor.phase == Phase::Scan && database.id.get() < cursor.place {
                 continue;
@@ -189,7 +189,7 @@ impl Collection<'_> {
                     self.ticket.count("marked_blobs", database.database.write_vital(mark).await?);
                 }
                 after = last;
-                self.reach(Cursor { place: database.id.get(), after: after.get(), ..Cursor::default() });
+                self.save_position(Cursor { place: database.id.get(), after: after.get(), ..Cursor::default() });
                 self.throttle.after(self.ticket, 0).await?;
             }
         }
@@ -197,11 +197,11 @@ impl Collection<'_> {
     }
 
     /// Runs delete propagation.
-    async fn delete_marked(&mut self) -> Flow<()> {
+    async fn delete_marked(&mut self) -> JobResult<()> {
         let window = u64::from(self.work.window_days) * 24 * 3600;
         // Without a window, the marks of this run are included.
         let wanted = if window == 0 { Timestamp::now().after(Duration::from_secs(1)) } else { self.ago(window) };
-        let before = release::limit(&self.storage, wanted).await?;
+        let before = release::cutoff(&self.storage, wanted).await?;
         for database in self.storage.all_databases()? {
             let (mut due, mut due_bytes, all) = self.due(&database, before).await?;
             // References marked in this run are deleted in it, unless a window or a backup retains them.
@@ -212,14 +212,18 @@ impl Collection<'_> {
                 self.ticket.count("would_delete_blobs", due);
                 self.ticket.count("would_delete_bytes", due_bytes);
             }
-            self.refuse_unlikely(due, all, &format!("references of the content database \"{}\"", database.name))?;
+            self.require_plausible_share(
+                due,
+                all,
+                &format!("references of the content database \"{}\"", database.name),
+            )?;
             if self.work.dry_run {
                 continue;
             }
             let mut after = Id::NONE;
             loop {
                 self.go_on()?;
-                let alone = self.ticket.deleting().await?;
+                let alone = self.ticket.deletion_lock().await?;
                 let read = move |reader: &mut Reader<'_>| blob::marked_before(reader, before, after, PAGE);
                 let page = database.database.read(read).await?;
                 let Some(last) = page.last() else { break };
@@ -255,8 +259,8 @@ impl Collection<'_> {
         database.database.read_long(count).await
     }
 
-    fn refuse_unlikely(&self, due: u64, all: u64, what: &str) -> Flow<()> {
-        if due <= FEW || due * 100 <= all * u64::from(self.work.share) {
+    fn require_plausible_share(&self, due: u64, all: u64, what: &str) -> JobResult<()> {
+        if due <= MIN_FOR_SHARE || due * 100 <= all * u64::from(self.work.share) {
             return Ok(());
         }
         Err(Halt::Fault(
@@ -270,7 +274,7 @@ impl Collection<'_> {
     }
 
     /// Runs orphan clean-up.
-    async fn orphans(&mut self, cursor: &Cursor) -> Flow<()> {
+    async fn orphans(&mut self, cursor: &Cursor) -> JobResult<()> {
         let databases = self.storage.all_databases()?;
         for (row, store) in self.storage.clone().stores() {
             match store {
@@ -303,7 +307,7 @@ impl Collection<'_> {
         id: Id,
         store: &BlobStore,
         databases: &[StorageDatabase],
-    ) -> Flow<()> {
+    ) -> JobResult<()> {
         let Some(first) = databases.first() else { return Ok(()) };
         let place = if id == DATABASE_STORE { first.id.get() } else { id.get() };
         let here = cursor.phase == Phase::Orphans && cursor.place == place;
@@ -313,7 +317,7 @@ impl Collection<'_> {
             self.go_on()?;
             let page = store.enumerate(after, LISTED).await?;
             let old: Vec<Entry> = page.entries.into_iter().filter(|entry| entry.stored_at < before).collect();
-            let unknown = unknown(&self.storage, databases, id, old).await?;
+            let unknown = unneeded(&self.storage, databases, id, old).await?;
             let (count, bytes) = (unknown.len() as u64, unknown.iter().map(|entry| entry.size).sum());
             if self.work.dry_run {
                 self.ticket.count("would_quarantine_blobs", count);
@@ -332,13 +336,13 @@ impl Collection<'_> {
             }
             let Some(next) = page.next else { return Ok(()) };
             after = Some(next);
-            self.reach(Cursor { phase: Phase::Orphans, place, digest: next.to_string(), ..Cursor::default() });
+            self.save_position(Cursor { phase: Phase::Orphans, place, digest: next.to_string(), ..Cursor::default() });
             self.throttle.after(self.ticket, 0).await?;
         }
     }
 
     /// Deletes BLOBs whose quarantine has expired.
-    async fn release(&mut self) -> Flow<()> {
+    async fn release(&mut self) -> JobResult<()> {
         let quarantine = u64::from(self.work.quarantine_days) * 24 * 3600;
         let now = Timestamp::now().after(Duration::from_secs(1));
         let orphans_before = if quarantine == 0 { now } else { self.ago(quarantine) };
@@ -347,7 +351,7 @@ impl Collection<'_> {
             let read = move |reader: &mut Reader<'_>| reclaim::count_orphans(reader, orphans_before);
             due += database.database.read_long(read).await?.max(0) as u64;
         }
-        if due > FEW {
+        if due > MIN_FOR_SHARE {
             let mut all = 0;
             for (_, store) in self.storage.stores() {
                 // Leaving out an unresponsive store only makes the share larger.
@@ -360,18 +364,18 @@ impl Collection<'_> {
             for database in self.storage.all_databases()? {
                 all += database.own_store.usage().await?.blobs;
             }
-            self.refuse_unlikely(due, all, "BLOBs of all stores, which no database knows,")?;
+            self.require_plausible_share(due, all, "BLOBs of all stores, which no database knows,")?;
         }
         match self.work.dry_run {
-            true => release::foretell(self.ticket, now, orphans_before).await,
+            true => release::count_due(self.ticket, now, orphans_before).await,
             false => release::release(self.ticket, &mut self.throttle, now, orphans_before).await,
         }
     }
 
-    async fn compact(&mut self) -> Flow<()> {
+    async fn compact(&mut self) -> JobResult<()> {
         for database in self.storage.all_databases()? {
             self.go_on()?;
-            self.ticket.count("freed_bytes", database.database.give_back().await?);
+            self.ticket.count("freed_bytes", database.database.free_blob_space().await?);
         }
         for (row, store) in self.storage.clone().stores() {
             self.go_on()?;
@@ -392,7 +396,7 @@ fn waiting(store: Id, digest: Digest, size: i64, why: &str) -> ReclaimRow {
 }
 
 /// Census: returns those of the BLOBs of a store that no database needs there.
-pub(super) async fn unknown(
+pub(super) async fn unneeded(
     storage: &Storage,
     databases: &[StorageDatabase],
     store: Id,

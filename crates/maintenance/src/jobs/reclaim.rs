@@ -9,15 +9,15 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use blobs::{Consent, Pending};
+use blobs::{BoxFuture, Consent};
 use database::content::blob;
 use database::content::reclaim::{self, ReclaimRow, reason};
-use database::{Alone, Reader, Transaction};
+use database::{ExclusiveRight, Reader, Transaction};
 use model::{Digest, Error, Id, Result, Timestamp};
 use repository::{DATABASE_STORE, Storage, StorageDatabase};
 
 use super::throttle::Throttle;
-use super::ticket::{Flow, Ticket};
+use super::ticket::{JobResult, RunningJob};
 
 /// Number of copies per page.
 const PAGE: usize = 256;
@@ -30,7 +30,7 @@ const REMEMBERED: Duration = Duration::from_secs(3600);
 
 /// Returns the time before which a BLOB must have become unneeded to be deleted now: `wanted`, or an earlier time if a
 /// backup needs BLOBs that were referenced since.
-pub(super) async fn limit(storage: &Storage, wanted: Timestamp) -> Result<Timestamp> {
+pub(super) async fn cutoff(storage: &Storage, wanted: Timestamp) -> Result<Timestamp> {
     let held = storage.held_since().await?;
     Ok(held.map_or(wanted, |held| wanted.min(held)))
 }
@@ -48,7 +48,7 @@ type Place = (Id, Vec<u8>);
 
 impl Due {
     async fn of(storage: &Storage, moved_before: Timestamp, orphans_before: Timestamp) -> Result<Self> {
-        let held = limit(storage, moved_before.max(orphans_before)).await?;
+        let held = cutoff(storage, moved_before.max(orphans_before)).await?;
         Ok(Self { moved_before, orphans_before, held })
     }
 
@@ -71,13 +71,17 @@ impl Due {
 }
 
 /// Counts the copies that [`release`] would delete, in the results `would_delete_blobs` and `would_delete_bytes`.
-pub(super) async fn foretell(ticket: &Ticket, moved_before: Timestamp, orphans_before: Timestamp) -> Flow<()> {
+pub(super) async fn count_due(
+    ticket: &RunningJob,
+    moved_before: Timestamp,
+    orphans_before: Timestamp,
+) -> JobResult<()> {
     let storage = ticket.storage().clone();
     let due = Due::of(&storage, moved_before, orphans_before).await?;
     for database in storage.all_databases()? {
         let mut after = Some((Id::NONE, Vec::new()));
         while let Some(from) = after {
-            ticket.go_on()?;
+            ticket.check_stop()?;
             let Some((page, next)) = due.page(&database, from).await? else { break };
             ticket.count("would_delete_blobs", page.len() as u64);
             ticket.count("would_delete_bytes", page.iter().map(|row| row.size.max(0) as u64).sum());
@@ -89,11 +93,11 @@ pub(super) async fn foretell(ticket: &Ticket, moved_before: Timestamp, orphans_b
 
 /// Deletes copies quarantined before a time that depends on the reason, and completes interrupted deletions.
 pub(super) async fn release(
-    ticket: &Ticket,
+    ticket: &RunningJob,
     throttle: &mut Throttle,
     moved_before: Timestamp,
     orphans_before: Timestamp,
-) -> Flow<()> {
+) -> JobResult<()> {
     let storage = ticket.storage().clone();
     let due = Due::of(&storage, moved_before, orphans_before).await?;
     for database in storage.all_databases()? {
@@ -101,7 +105,7 @@ pub(super) async fn release(
         database.database.write_vital(move |transaction| reclaim::forget_deleted(transaction, long_ago)).await?;
         let mut after = (Id::NONE, Vec::new());
         loop {
-            let alone = ticket.deleting().await?;
+            let alone = ticket.deletion_lock().await?;
             let from = after.clone();
             let Some((page, next)) = due.page(&database, from).await? else { break };
             let is_last = next.is_none();
@@ -132,16 +136,16 @@ pub(super) async fn held_copies(storage: &Storage) -> Result<u64> {
 /// Deletes copies that `database` has queued for deletion, unless another database needs them. Adds to the results
 /// `deleted_blobs` and `deleted_bytes`.
 pub(super) async fn delete(
-    ticket: &Ticket,
-    alone: &Alone,
+    ticket: &RunningJob,
+    alone: &ExclusiveRight,
     storage: &Storage,
     database: &StorageDatabase,
     rows: Vec<ReclaimRow>,
-) -> Flow<()> {
+) -> JobResult<()> {
     // The list of databases is refreshed only here: while `alone` is held, no database can be added until the copies
     // are deleted.
     let storage = &storage.with_new_databases().await?;
-    let done = delete_agreed(alone, storage, database, rows).await?;
+    let done = delete_unneeded(alone, storage, database, rows).await?;
     for (row, error) in &done.failed {
         ticket.fail(format!("{} in {}", row.digest, storage.store_name(row.store_id)), error);
     }
@@ -160,8 +164,8 @@ pub(super) struct Done {
 
 /// Deletes those of `rows` that no content database needs, and removes their entries. Entries of a store that the farm
 /// has forgotten stay unchanged, because the bytes may belong to another store by now.
-pub(super) async fn delete_agreed(
-    alone: &Alone,
+pub(super) async fn delete_unneeded(
+    alone: &ExclusiveRight,
     storage: &Storage,
     database: &StorageDatabase,
     rows: Vec<ReclaimRow>,
@@ -179,9 +183,9 @@ pub(super) async fn delete_agreed(
             continue;
         }
         let asked = rows.len();
-        let mut agreed = begin(database, rows.clone(), true, &known).await?;
+        let mut agreed = prepare_deletion(database, rows.clone(), true, &known).await?;
         for other in others {
-            agreed = begin(other, agreed, false, &known).await?;
+            agreed = prepare_deletion(other, agreed, false, &known).await?;
         }
         if agreed.len() < asked {
             let needed = rows.into_iter().filter(|row| {
@@ -233,17 +237,17 @@ async fn forget(
 }
 
 /// The exclusive right to delete. A store confirms it immediately before it deletes, after any waiting.
-struct Right<'a>(&'a Alone);
+struct DeletionConsent<'a>(&'a ExclusiveRight);
 
-impl Consent for Right<'_> {
-    fn ask(&self) -> Pending<'_, ()> {
+impl Consent for DeletionConsent<'_> {
+    fn ask(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.0.require())
     }
 }
 
 /// Deletes a group of copies in one store, and returns the outcome for each.
 async fn delete_group(
-    alone: &Alone,
+    alone: &ExclusiveRight,
     storage: &Storage,
     database: &StorageDatabase,
     rows: &[ReclaimRow],
@@ -251,7 +255,7 @@ async fn delete_group(
     let ask = async {
         let Some(first) = rows.first() else { return Ok(Vec::new()) };
         let store = storage.store(first.store_id, database)?;
-        store.delete_all(rows.iter().map(|row| row.digest).collect(), &Right(alone)).await
+        store.delete_all(rows.iter().map(|row| row.digest).collect(), &DeletionConsent(alone)).await
     };
     match ask.await {
         Ok(outcomes) => {
@@ -270,7 +274,7 @@ async fn delete_group(
 /// it refers to are kept. Returns the copies that it does not need. The `first` database is the one that queued the
 /// copies; a copy that is no longer queued there is not deleted. A copy is also kept if the database refers to its
 /// digest in a store that is not among the `known` ones, because it may be the last copy.
-async fn begin(
+async fn prepare_deletion(
     database: &StorageDatabase,
     rows: Vec<ReclaimRow>,
     first: bool,

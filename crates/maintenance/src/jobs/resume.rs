@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use database::content::reclaim::{self, ReclaimRow};
 use model::{Code, Error, ErrorKind, Id, Result, Timestamp};
-use repository::{DATABASE_STORE, DELETING, Storage, StorageDatabase};
+use repository::{DATABASE_STORE, DELETION_LOCK, Storage, StorageDatabase};
 
-use super::reclaim::delete_agreed;
+use super::reclaim::delete_unneeded;
 
 /// Number of copies per page. The number is small because an unresponsive store delays the whole page.
 const PAGE: usize = 16;
@@ -21,12 +21,12 @@ const BEHIND_ALL_DIGESTS: [u8; 33] = [0xff; 33];
 /// # Errors
 /// Those of the databases. Errors of a store are logged.
 pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
-    let Some(alone) = storage.configuration().alone(DELETING).await? else { return Ok(0) };
+    let Some(alone) = storage.configuration().alone(DELETION_LOCK).await? else { return Ok(0) };
     let storage = storage.with_new_databases().await?;
     let never = Timestamp::from_micros(0);
     let (mut deleted, mut refusals) = (0, Refusals::default());
     for database in storage.all_databases()? {
-        forget_unknown(&storage, &database).await?;
+        remove_unknown_stores(&storage, &database).await?;
         let mut after = (Id::NONE, Vec::new());
         loop {
             // Copies that cannot be deleted now are retried in the next run.
@@ -37,7 +37,7 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
             begun.retain(|row| !refusals.is_silent(&database, row.store_id));
             if !begun.is_empty() {
                 let asked = begun.clone();
-                let done = delete_agreed(&alone, &storage, &database, begun).await?;
+                let done = delete_unneeded(&alone, &storage, &database, begun).await?;
                 deleted += done.blobs;
                 if let Some((_, error)) = done.failed.iter().find(|(_, error)| error.code() == Code::RightLost) {
                     tracing::warn!(error = error.report(), "deletions that were begun are taken up later");
@@ -59,7 +59,7 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
 
 /// Removes the deletion entries of stores that the farm does not know. An interrupted removal of a store leaves such
 /// entries.
-async fn forget_unknown(storage: &Storage, database: &StorageDatabase) -> Result<()> {
+async fn remove_unknown_stores(storage: &Storage, database: &StorageDatabase) -> Result<()> {
     let found = database.database.read(reclaim::stores).await?;
     // The list of stores is read afterwards, because a store is known before entries exist for it.
     let known = storage.stores_now().await?;
@@ -73,11 +73,11 @@ async fn forget_unknown(storage: &Storage, database: &StorageDatabase) -> Result
 #[derive(Default)]
 struct Refusals {
     /// Stores that are skipped for the rest of the run.
-    silent: HashSet<(Id, Id)>,
+    skipped: HashSet<(Id, Id)>,
     /// Number of consecutive groups that a store refused.
     in_a_row: HashMap<(Id, Id), u32>,
     /// Stores for which a failure has been logged.
-    told: HashSet<(Id, Id)>,
+    logged: HashSet<(Id, Id)>,
 }
 
 impl Refusals {
@@ -88,7 +88,7 @@ impl Refusals {
     }
 
     fn is_silent(&self, database: &StorageDatabase, store: Id) -> bool {
-        self.silent.contains(&Self::key(database, store))
+        self.skipped.contains(&Self::key(database, store))
     }
 
     /// Records the outcome of a group in one store. The failure of a single BLOB does not delay others. A store that
@@ -105,7 +105,7 @@ impl Refusals {
         let errors: Vec<&Error> =
             failed.iter().filter(|(row, _)| row.store_id == store).map(|(_, error)| error).collect();
         if let Some(error) = errors.first()
-            && self.told.insert(key)
+            && self.logged.insert(key)
         {
             let (store, text) = (storage.store_name(store), error.report());
             tracing::warn!(store, error = text, "copies of BLOBs whose deletion was begun are not deleted yet");
@@ -116,9 +116,9 @@ impl Refusals {
         }
         let in_a_row = self.in_a_row.entry(key).or_default();
         *in_a_row += 1;
-        let answers = async { storage.store(store, database)?.answers().await };
+        let answers = async { storage.store(store, database)?.ping().await };
         if *in_a_row >= REFUSED || answers.await.is_err() {
-            self.silent.insert(key);
+            self.skipped.insert(key);
         }
     }
 }
@@ -188,7 +188,7 @@ mod tests {
         begin_all(&database, rows).await;
         std::fs::remove_dir_all(place.path().join("lost")).unwrap();
         assert_eq!(resume_deletions(&storage).await.unwrap(), 1);
-        let gone = store.confirm(digest, content.len() as u64).await.unwrap_err();
+        let gone = store.ensure_present(digest, content.len() as u64).await.unwrap_err();
         assert_eq!(gone.kind(), ErrorKind::NotFound);
         let left = left(&database).await;
         assert!(left.len() == 512 && left.iter().all(|row| row.store_id == lost), "{} rows", left.len());
@@ -232,13 +232,13 @@ mod tests {
         storage.configuration().write(forget).await.unwrap();
 
         // A process that still knows the store.
-        let alone = storage.configuration().alone(DELETING).await.unwrap().unwrap();
-        let done = delete_agreed(&alone, &storage, &database, left(&database).await).await.unwrap();
+        let alone = storage.configuration().alone(DELETION_LOCK).await.unwrap().unwrap();
+        let done = delete_unneeded(&alone, &storage, &database, left(&database).await).await.unwrap();
         assert_eq!((done.blobs, left(&database).await.len()), (0, 1));
         alone.release().await;
         assert_eq!(resume_deletions(&storage).await.unwrap(), 0);
         assert!(left(&database).await.is_empty());
-        store.confirm(digest, content.len() as u64).await.unwrap();
+        store.ensure_present(digest, content.len() as u64).await.unwrap();
         repository.close().await;
     }
 

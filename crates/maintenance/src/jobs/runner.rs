@@ -9,13 +9,13 @@ use model::{Code, Error, ErrorKind, Id, Result, Timestamp};
 use repository::{Figures, Job, Repository, Session, Storage, Work};
 use tokio::sync::oneshot;
 
-use super::ticket::{Flow, Halt, LEASE, Ticket};
+use super::ticket::{Halt, JobResult, LEASE, RunningJob};
 use super::{check, collect, migrate};
 
 /// Polling interval for jobs.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Retention period of ended jobs.
-const KEPT: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+const RETENTION: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// Maximum time for which a job waits for an unavailable resource, and the minimum and maximum delay between retries.
 const LONGEST_WAIT: Duration = Duration::from_secs(30 * 60);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -50,13 +50,13 @@ pub async fn run_jobs(repository: Repository) {
 }
 
 async fn look_for_jobs(repository: Repository) {
-    let mut tick = tokio::time::interval(LOOK);
+    let mut tick = tokio::time::interval(POLL_INTERVAL);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
         if let Err(error) = run_next(&repository).await {
             tracing::warn!(error = error.report(), "jobs cannot be looked for");
-            tokio::time::sleep(10 * LOOK).await;
+            tokio::time::sleep(10 * POLL_INTERVAL).await;
         }
     }
 }
@@ -69,7 +69,7 @@ async fn run_next(repository: &Repository) -> Result<()> {
     let Some(next) = ready.first().map(|row| row.id) else { return Ok(()) };
     let storage = session.storage().await?;
     let runner = storage.next_id();
-    let long_ago = storage.settled_now().await?.before(KEPT);
+    let long_ago = storage.settled_now().await?.before(RETENTION);
     let claim = move |transaction: &mut Transaction<'_>| {
         job::purge(transaction, long_ago)?;
         let now = Timestamp::now();
@@ -88,15 +88,15 @@ async fn run(storage: &Storage, id: Id, runner: Id, watch: &(dyn Fn(&Figures) + 
     let (work, figures) = match (Work::from_text(&row.payload), Figures::from_text(&row.progress)) {
         (Ok(work), Ok(figures)) => (work, figures),
         (Err(error), _) | (_, Err(error)) => {
-            let ticket = Ticket::new(storage.clone(), id, runner, Figures::default());
+            let ticket = RunningJob::new(storage.clone(), id, runner, Figures::default());
             return ticket.end(&Err(Halt::Fault(error))).await;
         }
     };
     tracing::info!(job = %id, kind = work.kind(), "a job begins");
     let _running = Running::begin();
-    let ticket = Ticket::new(storage.clone(), id, runner, figures);
+    let ticket = RunningJob::new(storage.clone(), id, runner, figures);
     let outcome = {
-        let keeping = ticket.clone().keep();
+        let keeping = ticket.clone().renew_until_lost();
         let watching = async {
             let mut tick = tokio::time::interval(Duration::from_millis(200));
             loop {
@@ -114,7 +114,7 @@ async fn run(storage: &Storage, id: Id, runner: Id, watch: &(dyn Fn(&Figures) + 
     match &outcome {
         Ok(message) => tracing::info!(job = %id, message, "a job has ended"),
         Err(Halt::Fault(error)) => tracing::error!(job = %id, error = error.report(), "a job failed"),
-        Err(Halt::Asked) => tracing::info!(job = %id, "a job stopped as it was asked to"),
+        Err(Halt::Stopped) => tracing::info!(job = %id, "a job stopped as it was asked to"),
         Err(Halt::Lost) => tracing::warn!(job = %id, "a job was lost to another runner"),
     }
     ticket.end(&outcome).await
@@ -139,12 +139,12 @@ impl Drop for Running {
 
 /// Performs the work. If a resource becomes unavailable in the middle, it waits, retries, and continues after the
 /// finished part.
-async fn perform(ticket: &Ticket, work: Work) -> Flow<String> {
+async fn perform(ticket: &RunningJob, work: Work) -> JobResult<String> {
     let (mut done, mut pause) = (ticket.figures().items, FIRST_PAUSE);
     let mut waiting_since = None;
     loop {
         let error = match attempt(ticket, &work).await {
-            Err(Halt::Fault(error)) if is_passing(&error) => error,
+            Err(Halt::Fault(error)) if is_transient(&error) => error,
             ended => return ended,
         };
         let items = ticket.figures().items;
@@ -167,7 +167,7 @@ async fn perform(ticket: &Ticket, work: Work) -> Flow<String> {
 }
 
 /// Returns whether another attempt may succeed after this error.
-fn is_passing(error: &Error) -> bool {
+fn is_transient(error: &Error) -> bool {
     is_busy(error) || error.kind() == ErrorKind::Unavailable && error.code() != Code::DatabaseAway
 }
 
@@ -176,7 +176,7 @@ fn is_busy(error: &Error) -> bool {
     matches!(error.code(), Code::Overloaded | Code::Busy)
 }
 
-async fn attempt(ticket: &Ticket, work: &Work) -> Flow<String> {
+async fn attempt(ticket: &RunningJob, work: &Work) -> JobResult<String> {
     match work {
         Work::Migrate(work) => migrate::run(ticket, work).await,
         Work::Collect(work) => collect::run(ticket, work).await,
@@ -238,7 +238,7 @@ pub fn follow<'a>(
 fn wait<'a>(session: &'a Session, id: Id, watch: Watch<'a>) -> BoxFuture<'a, Result<Job>> {
     Box::pin(async move {
         let storage = session.storage().await?;
-        let mut tick = tokio::time::interval(LOOK / 4);
+        let mut tick = tokio::time::interval(POLL_INTERVAL / 4);
         let runner = storage.next_id();
         // A server of the farm gets the first chance to run the job.
         tick.tick().await;
@@ -249,7 +249,7 @@ fn wait<'a>(session: &'a Session, id: Id, watch: Watch<'a>) -> BoxFuture<'a, Res
             if job.has_ended() || job.state == "paused" {
                 return Ok(job);
             }
-            if begun.elapsed() > 3 * LOOK {
+            if begun.elapsed() > 3 * POLL_INTERVAL {
                 let claim = move |transaction: &mut Transaction<'_>| {
                     let now = Timestamp::now();
                     job::claim(transaction, id, runner, now, now.after(LEASE))

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use repository::Watch;
+use repository::ActivityMonitor;
 
-use super::ticket::{Flow, Ticket};
+use super::ticket::{JobResult, RunningJob};
 
 /// Maximum pause after a step as a multiple of the step's duration, taken while users remain active.
-const ROOM: u32 = 5;
+const MAX_PAUSES: u32 = 5;
 /// Upper limit for one such multiple.
 const LONGEST: Duration = Duration::from_secs(2);
 
@@ -17,7 +17,7 @@ pub(super) struct Throttle {
     rate: Option<u64>,
     started: Instant,
     bytes: u64,
-    watch: Watch,
+    watch: ActivityMonitor,
     step: Instant,
     busy: bool,
 }
@@ -25,17 +25,17 @@ pub(super) struct Throttle {
 impl Throttle {
     pub(super) fn new(rate: Option<u64>) -> Self {
         let now = Instant::now();
-        Self { rate, started: now, bytes: 0, watch: Watch::default(), step: now, busy: false }
+        Self { rate, started: now, bytes: 0, watch: ActivityMonitor::default(), step: now, busy: false }
     }
 
     /// Returns whether users were active after the last step. The next step must then work in small units, because a
     /// request that arrives during a large unit waits for all of it.
-    pub(super) fn is_gentle(&self) -> bool {
+    pub(super) fn is_busy(&self) -> bool {
         self.busy
     }
 
     /// Waits after a step that moved this number of bytes.
-    pub(super) async fn after(&mut self, ticket: &Ticket, bytes: u64) -> Flow<()> {
+    pub(super) async fn after(&mut self, ticket: &RunningJob, bytes: u64) -> JobResult<()> {
         self.bytes += bytes;
         let mut wait = Duration::ZERO;
         if let Some(rate) = self.rate {
@@ -47,7 +47,7 @@ impl Throttle {
         }
         let rest = self.step.elapsed().saturating_sub(wait).min(LONGEST);
         self.busy = false;
-        for _ in 0..ROOM {
+        for _ in 0..MAX_PAUSES {
             if !ticket.storage().is_busy(&mut self.watch) {
                 break;
             }
@@ -55,6 +55,6 @@ impl Throttle {
             ticket.wait(rest).await?;
         }
         self.step = Instant::now();
-        ticket.go_on()
+        ticket.check_stop()
     }
 }

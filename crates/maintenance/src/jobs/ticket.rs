@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use database::configuration::job;
-use database::{Alone, Transaction};
+use database::{ExclusiveRight, Transaction};
 use model::{Error, Id, Result, Timestamp};
-use repository::{DELETING, Figures, Storage};
+use repository::{DELETION_LOCK, Figures, Storage};
 use tokio::sync::watch;
 
 /// Term of a job's lease. A runner without a heartbeat for this long counts as dead.
@@ -24,7 +24,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 /// Reason for stopping a job before its end.
 pub(super) enum Halt {
     /// A request to pause or abort, or the end of the job's time limit.
-    Asked,
+    Stopped,
     /// Another runner has taken the job.
     Lost,
     /// An error that ends the job.
@@ -38,24 +38,24 @@ impl From<Error> for Halt {
 }
 
 /// Result of a unit of work, which stops at the first halt.
-pub(super) type Flow<T> = std::result::Result<T, Halt>;
+pub(super) type JobResult<T> = std::result::Result<T, Halt>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum Request {
     Run,
     Stop,
     Lost,
 }
 
 /// A job run by this process.
-pub(super) struct Ticket {
+pub(super) struct RunningJob {
     pub(super) id: Id,
     runner: Id,
     storage: Storage,
     figures: Mutex<Figures>,
     before: u64,
     started: Instant,
-    wish: watch::Sender<Wish>,
+    wish: watch::Sender<Request>,
     /// Failed items that have not been saved yet.
     unwritten: Mutex<Vec<(String, String)>>,
     failures: AtomicU64,
@@ -63,7 +63,7 @@ pub(super) struct Ticket {
     tried_again: AtomicI64,
 }
 
-impl Ticket {
+impl RunningJob {
     pub(super) fn new(storage: Storage, id: Id, runner: Id, figures: Figures) -> Arc<Self> {
         Arc::new(Self {
             id,
@@ -74,7 +74,7 @@ impl Ticket {
             failures: AtomicU64::new(figures.failed),
             figures: Mutex::new(figures),
             started: Instant::now(),
-            wish: watch::Sender::new(Wish::Run),
+            wish: watch::Sender::new(Request::Run),
             unwritten: Mutex::default(),
         })
     }
@@ -107,28 +107,28 @@ impl Ticket {
     }
 
     /// Returns an error if the job must stop. Called between any two steps.
-    pub(super) fn go_on(&self) -> Flow<()> {
+    pub(super) fn check_stop(&self) -> JobResult<()> {
         match *self.wish.borrow() {
-            Wish::Run => Ok(()),
-            Wish::Stop => Err(Halt::Asked),
-            Wish::Lost => Err(Halt::Lost),
+            Request::Run => Ok(()),
+            Request::Stop => Err(Halt::Stopped),
+            Request::Lost => Err(Halt::Lost),
         }
     }
 
     /// Waits, but returns early when the job must stop.
-    pub(super) async fn wait(&self, time: Duration) -> Flow<()> {
+    pub(super) async fn wait(&self, time: Duration) -> JobResult<()> {
         let mut wish = self.wish.subscribe();
-        let stopped = wish.wait_for(|wish| *wish != Wish::Run);
+        let stopped = wish.wait_for(|wish| *wish != Request::Run);
         let _ = tokio::time::timeout(time, stopped).await;
-        self.go_on()
+        self.check_stop()
     }
 
     /// Waits for the farm-wide lock for deleting BLOB copies, which one process holds at a time.
-    pub(super) async fn deleting(&self) -> Flow<Alone> {
+    pub(super) async fn deletion_lock(&self) -> JobResult<ExclusiveRight> {
         // The holder usually needs the lock for a moment only.
         let mut pause = SHORTEST_PAUSE;
         loop {
-            if let Some(alone) = self.storage.configuration().alone(DELETING).await? {
+            if let Some(alone) = self.storage.configuration().alone(DELETION_LOCK).await? {
                 return Ok(alone);
             }
             self.wait(pause).await?;
@@ -151,7 +151,7 @@ impl Ticket {
     }
 
     /// Saves the progress and the failed items, renews the lease, and reads requests to stop.
-    pub(super) async fn save(&self) -> Flow<()> {
+    pub(super) async fn save(&self) -> JobResult<()> {
         let (id, runner, progress) = (self.id, self.runner, self.figures().to_text()?);
         // The failed items are removed only after they are saved: the caller may be cancelled while it waits for the
         // write.
@@ -171,27 +171,27 @@ impl Ticket {
         let (is_ours, wish) = self.storage.configuration().write_vital(write).await?;
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).retain(|one| !written.contains(one));
         let wish = match (is_ours, wish.as_deref()) {
-            (false, _) => Wish::Lost,
-            (true, Some("run")) => Wish::Run,
-            (true, _) => Wish::Stop,
+            (false, _) => Request::Lost,
+            (true, Some("run")) => Request::Run,
+            (true, _) => Request::Stop,
         };
         self.wish.send_replace(wish);
-        self.go_on()
+        self.check_stop()
     }
 
     /// Sends heartbeats until dropped. Returns when the job is lost.
-    pub(super) async fn keep(self: Arc<Self>) {
+    pub(super) async fn renew_until_lost(self: Arc<Self>) {
         let mut tick = tokio::time::interval(RENEW);
         let mut last = Instant::now();
         loop {
             tick.tick().await;
             match self.save().await {
-                Ok(()) | Err(Halt::Asked) => last = Instant::now(),
+                Ok(()) | Err(Halt::Stopped) => last = Instant::now(),
                 Err(Halt::Lost) => return,
                 Err(Halt::Fault(error)) => {
                     tracing::warn!(job = %self.id, error = error.report(), "a job's progress cannot be written down");
                     if last.elapsed() > LEASE {
-                        self.wish.send_replace(Wish::Lost);
+                        self.wish.send_replace(Request::Lost);
                         return;
                     }
                 }
@@ -200,7 +200,7 @@ impl Ticket {
     }
 
     /// Releases the job and records its outcome.
-    pub(super) async fn end(&self, outcome: &Flow<String>) -> Result<()> {
+    pub(super) async fn end(&self, outcome: &JobResult<String>) -> Result<()> {
         // Saves the remaining failed items. A lost job belongs to another runner, so nothing is saved for it.
         let _ = self.save().await;
         let (id, runner, progress) = (self.id, self.runner, self.figures().to_text()?);
@@ -208,7 +208,7 @@ impl Ticket {
             Ok(message) => ("finished", message.clone()),
             Err(Halt::Fault(error)) => ("failed", error.report()),
             Err(Halt::Lost) => return Ok(()),
-            Err(Halt::Asked) => ("", String::new()),
+            Err(Halt::Stopped) => ("", String::new()),
         };
         let tried_again = Timestamp::from_micros(self.tried_again.load(Ordering::Relaxed));
         let write = move |transaction: &mut Transaction<'_>| {
@@ -237,14 +237,14 @@ mod tests {
     use super::*;
 
     /// Claims a queued job.
-    async fn claimed(storage: &Storage, id: Id) -> Arc<Ticket> {
+    async fn claimed(storage: &Storage, id: Id) -> Arc<RunningJob> {
         let (runner, now) = (storage.next_id(), Timestamp::now());
         let claim = move |transaction: &mut Transaction<'_>| {
             assert!(job::claim(transaction, id, runner, now, now.after(LEASE))?);
             Ok(job::find(transaction, id)?.unwrap().progress)
         };
         let progress = storage.configuration().write(claim).await.unwrap();
-        Ticket::new(storage.clone(), id, runner, Figures::from_text(&progress).unwrap())
+        RunningJob::new(storage.clone(), id, runner, Figures::from_text(&progress).unwrap())
     }
 
     async fn state(session: &Session, id: Id) -> (String, Vec<String>) {

@@ -15,15 +15,15 @@ use crate::Progress;
 use crate::backup::format::index::{Entry, LONGEST_CHUNK};
 use crate::backup::format::list::List;
 use crate::backup::format::manifest::DatabasePart;
-use crate::backup::format::vault::Vault;
-use crate::backup::place::papers::{blocking, failed};
+use crate::backup::format::vault::BackupObjects;
+use crate::backup::place::small_files::{blocking, failed};
 
 /// Number of chunks read concurrently.
 const AT_ONCE: usize = 64;
 
 /// Reads the bytes of a database in order, several chunks at a time.
 pub(super) struct Pieces<'a> {
-    vault: &'a Vault,
+    vault: &'a BackupObjects,
     part: &'a DatabasePart,
     list: List,
     hasher: BlobHasher,
@@ -31,7 +31,7 @@ pub(super) struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    pub fn new(vault: &'a Vault, part: &'a DatabasePart) -> Self {
+    pub fn new(vault: &'a BackupObjects, part: &'a DatabasePart) -> Self {
         Self { vault, part, list: List::new(part.chunks.clone()), hasher: BlobHasher::new(), bytes: 0 }
     }
 
@@ -78,7 +78,7 @@ impl<'a> Pieces<'a> {
 /// `Corrupt` with code [`Code::PageChecksum`] when a page does not match its checksum; `Corrupt` when the file is not a
 /// valid database.
 pub(super) async fn file(
-    vault: &Vault,
+    vault: &BackupObjects,
     part: &DatabasePart,
     path: &Path,
     rebuilds: bool,
@@ -107,16 +107,16 @@ pub(super) async fn file(
             let place = path.to_owned();
             if rebuilds {
                 let rebuilt = blocking(move || Database::rebuild_checksums(&place)).await;
-                return rebuilt.map(|pages| rebuilt_note(part, pages)).map_err(|error| beyond(part, &error));
+                return rebuilt.map(|pages| rebuilt_note(part, pages)).map_err(|error| damage_error(part, &error));
             }
             let compared = blocking(move || Database::require_intact_pages(&place)).await;
-            return compared.map(|()| None).map_err(|error| stale(part, &error));
+            return compared.map(|()| None).map_err(|error| checksum_error(part, &error));
         }
     }
 }
 
 /// Names the database in the error, and adds advice if page checksums do not match.
-fn stale(part: &DatabasePart, error: &Error) -> Error {
+fn checksum_error(part: &DatabasePart, error: &Error) -> Error {
     let advice = match error.code() {
         Code::PageChecksum => {
             ". Take another set. Sets of earlier versions may hold whole pages with the checksums of older ones: if all are \
@@ -129,7 +129,7 @@ fn stale(part: &DatabasePart, error: &Error) -> Error {
 }
 
 /// Returns the error for a database that is damaged beyond its checksums.
-fn beyond(part: &DatabasePart, error: &Error) -> Error {
+fn damage_error(part: &DatabasePart, error: &Error) -> Error {
     let text = match error.kind() {
         ErrorKind::Corrupt => format!(
             "the database \"{}\" of this set is damaged, not only the checksums of its pages: take another set ({})",
@@ -155,7 +155,7 @@ fn rebuilt_note(part: &DatabasePart, pages: u64) -> Option<String> {
 
 /// Loads a dump into a database of a server. With `replaces`, existing content of the database is dropped.
 pub(super) async fn load(
-    vault: &Vault,
+    vault: &BackupObjects,
     part: &DatabasePart,
     location: &Location,
     replaces: bool,

@@ -18,7 +18,7 @@ use crate::Progress;
 use crate::backup::format::index::Entry;
 use crate::backup::format::list::List;
 use crate::backup::format::manifest::Manifest;
-use crate::backup::format::vault::{Vault, WHOLE};
+use crate::backup::format::vault::{BackupObjects, MAX_IN_MEMORY};
 use crate::documents::Addresses;
 
 const PAGE: usize = 2_000;
@@ -50,8 +50,8 @@ pub(super) struct Outcome {
 }
 
 /// Restores the BLOBs of one database.
-pub(super) struct Restoring<'a> {
-    pub vault: &'a Vault,
+pub(super) struct BlobRestore<'a> {
+    pub vault: &'a BackupObjects,
     pub name: &'a str,
     pub database: &'a Database,
     pub stores: &'a [Store],
@@ -72,7 +72,7 @@ enum Done {
     Missing(String),
 }
 
-impl Restoring<'_> {
+impl BlobRestore<'_> {
     /// Copies every BLOB that documents need into its store, unless the store has it.
     pub async fn run(&self, index: Vec<Entry>, outcome: &mut Outcome) -> Result<()> {
         let mut index = List::new(index);
@@ -110,7 +110,7 @@ impl Restoring<'_> {
                 self.settle(row, done?, &mut moved, outcome).await?;
             }
             let Some((row, entry)) = next else { break };
-            let held = (row.size.max(1) as u64).min(WHOLE) as u32 * 2;
+            let held = (row.size.max(1) as u64).min(MAX_IN_MEMORY) as u32 * 2;
             let room = memory.clone().acquire_many_owned(held.min(MEMORY)).await;
             let store = self.stores.iter().find(|store| store.id == row.store_id).and_then(|store| store.open.clone());
             let (vault, progress) = (self.vault.clone(), self.progress.clone());
@@ -200,10 +200,10 @@ impl Restoring<'_> {
     }
 }
 
-async fn one(vault: &Vault, store: &BlobStore, row: &BlobRow, entry: Option<Entry>) -> Result<Done> {
+async fn one(vault: &BackupObjects, store: &BlobStore, row: &BlobRow, entry: Option<Entry>) -> Result<Done> {
     let size = row.size.max(0) as u64;
     let locator = row.locator.as_deref().and_then(|bytes| Locator::from_bytes(bytes).ok());
-    let mut why = match is_whole(store, row.digest, size, locator.as_ref()).await {
+    let mut why = match verify(store, row.digest, size, locator.as_ref()).await {
         Ok(()) => return Ok(Done::Present),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => error.message().to_owned(),
         Err(error) => return Err(error),
@@ -219,7 +219,7 @@ async fn one(vault: &Vault, store: &BlobStore, row: &BlobRow, entry: Option<Entr
 
 /// Reads a BLOB to its end and compares its digest. The whole BLOB is read because one that counts as present is not
 /// copied from the backup.
-async fn is_whole(store: &BlobStore, digest: Digest, size: u64, locator: Option<&Locator>) -> Result<()> {
+async fn verify(store: &BlobStore, digest: Digest, size: u64, locator: Option<&Locator>) -> Result<()> {
     let mut reader = store.open(digest, size, locator).await?;
     let mut hasher = BlobHasher::new();
     while let Some(bytes) = reader.next_chunk().await? {
@@ -233,16 +233,16 @@ async fn is_whole(store: &BlobStore, digest: Digest, size: u64, locator: Option<
 
 /// Opens a BLOB and reads its beginning, because opening alone need not verify any bytes. The read verifies a short
 /// BLOB as a whole, and the first chunk of a long one.
-pub(super) async fn is_there(store: &BlobStore, digest: Digest, size: u64, locator: Option<&Locator>) -> Result<()> {
+pub(super) async fn probe(store: &BlobStore, digest: Digest, size: u64, locator: Option<&Locator>) -> Result<()> {
     let mut reader = store.open(digest, size, locator).await?;
     reader.set_range(0..1);
     reader.next_chunk().await.map(drop)
 }
 
 /// Copies one BLOB into a store. Its bytes are verified before the store commits them.
-pub(super) async fn copy(vault: &Vault, store: &BlobStore, entry: &Entry) -> Result<Stored> {
-    if entry.size <= WHOLE {
-        let bytes = vault.get_all(entry, WHOLE).await?;
+pub(super) async fn copy(vault: &BackupObjects, store: &BlobStore, entry: &Entry) -> Result<Stored> {
+    if entry.size <= MAX_IN_MEMORY {
+        let bytes = vault.get_all(entry, MAX_IN_MEMORY).await?;
         return store.put(entry.digest, bytes).await;
     }
     let mut opened = vault.open(entry).await?;
@@ -279,9 +279,9 @@ mod tests {
         std::fs::write(holder, bytes).unwrap();
         // Reading the first BLOB caches the segment, which also contains the second.
         for _ in 0..2 {
-            is_there(&store, stored[0].digest, stored[0].size, Some(&stored[0].locator)).await.unwrap();
+            probe(&store, stored[0].digest, stored[0].size, Some(&stored[0].locator)).await.unwrap();
         }
-        let found = is_there(&store, stored[1].digest, stored[1].size, Some(&stored[1].locator)).await;
+        let found = probe(&store, stored[1].digest, stored[1].size, Some(&stored[1].locator)).await;
         assert_eq!(found.unwrap_err().kind(), ErrorKind::Corrupt);
         store.close().await;
     }
@@ -294,7 +294,7 @@ mod tests {
         let content = Bytes::from((0..3_000_000u32).map(|i| ((i * 31) >> 3) as u8).collect::<Vec<_>>());
         let stored = store.put(digest_of(&content), content.clone()).await.unwrap();
         let (digest, size) = (stored.digest, stored.size);
-        is_whole(&store, digest, size, Some(&stored.locator)).await.unwrap();
+        verify(&store, digest, size, Some(&stored.locator)).await.unwrap();
         store.close().await;
         let files = walk(dir.path());
         let (holder, at) = files.iter().find_map(|path| Some((path, place_of(path, &content)?))).unwrap();
@@ -303,8 +303,8 @@ mod tests {
         std::fs::write(holder, bytes).unwrap();
         let options = DirectoryOptions { writers: 1, zero_fill: false, ..Default::default() };
         let store = BlobStore::open_directory(dir.path(), &Owner::new("farm").unwrap(), options).await.unwrap();
-        is_there(&store, digest, size, Some(&stored.locator)).await.unwrap();
-        let found = is_whole(&store, digest, size, Some(&stored.locator)).await;
+        probe(&store, digest, size, Some(&stored.locator)).await.unwrap();
+        let found = verify(&store, digest, size, Some(&stored.locator)).await;
         assert_eq!(found.unwrap_err().kind(), ErrorKind::Corrupt);
         store.close().await;
     }

@@ -15,24 +15,24 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
 use crate::Progress;
-use crate::backup::BackupPlace;
+use crate::backup::BackupLocation;
 use crate::backup::format::manifest::{DatabasePart, Manifest, method};
-use crate::backup::format::vault::Vault;
+use crate::backup::format::vault::BackupObjects;
 use crate::backup::place::destination::{Destination, Use};
-use crate::backup::place::papers::{blocking, failed};
+use crate::backup::place::small_files::{blocking, failed};
 
 use super::assemble::Pieces;
-use super::place::require_clear;
+use super::place::require_separate;
 use super::set::choose;
 
 /// Number of bytes kept of a program's error output.
-const SAID: u64 = 16 << 10;
+const MAX_ERROR_OUTPUT: u64 = 16 << 10;
 
 /// Options of a server restore: which servers, and the destination.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterOptions {
     /// Backup location.
-    pub source: BackupPlace,
+    pub source: BackupLocation,
     /// File with the key or passphrase, for encrypted backups.
     pub key_file: Option<PathBuf>,
     /// Set to use. None for the latest.
@@ -115,7 +115,7 @@ async fn restore(
         };
         let (checked, source, farm) = (place.clone(), options.source.clone(), manifest.farm.clone());
         blocking(move || {
-            require_clear(&checked, &source, &farm)?;
+            require_separate(&checked, &source, &farm)?;
             require_free(&checked)
         })
         .await?;
@@ -128,11 +128,11 @@ async fn restore(
         clusters.push(bring(&destination.vault, part, place, progress).await?);
     }
     let started_at = Timestamp::from_micros(manifest.started);
-    Ok(ClustersSummary { set: set.id, started_at, clusters, databases: within(&manifest) })
+    Ok(ClustersSummary { set: set.id, started_at, clusters, databases: databases_in_clusters(&manifest) })
 }
 
 /// Returns the databases that are contained in server copies.
-fn within(manifest: &Manifest) -> Vec<CopiedDatabase> {
+fn databases_in_clusters(manifest: &Manifest) -> Vec<CopiedDatabase> {
     let databases = std::iter::once(&manifest.configuration).chain(&manifest.databases);
     let within = databases.filter(|part| part.method == method::IN_CLUSTER);
     let show = |part: &DatabasePart| CopiedDatabase {
@@ -144,7 +144,7 @@ fn within(manifest: &Manifest) -> Vec<CopiedDatabase> {
 }
 
 /// Refuses to restore a single database out of a server copy.
-pub(super) fn require_whole(part: &DatabasePart) -> Result<()> {
+pub(super) fn require_standalone(part: &DatabasePart) -> Result<()> {
     match &part.cluster {
         None => Ok(()),
         Some(server) => Err(Error::conflict(format!(
@@ -192,7 +192,12 @@ fn require_free(place: &Path) -> Result<()> {
     }
 }
 
-async fn bring(vault: &Vault, part: &DatabasePart, place: PathBuf, progress: &Progress) -> Result<RestoredCluster> {
+async fn bring(
+    vault: &BackupObjects,
+    part: &DatabasePart,
+    place: PathBuf,
+    progress: &Progress,
+) -> Result<RestoredCluster> {
     if part.method != method::CLUSTER {
         return Err(Error::invalid(format!(
             "the server {} was taken as {}, which this program does not know",
@@ -235,7 +240,7 @@ fn settle(partial: &Path, place: &Path) -> std::io::Result<()> {
 }
 
 /// Unpacks a server copy with `tar`.
-async fn unpack(vault: &Vault, part: &DatabasePart, place: &Path, progress: &Progress) -> Result<()> {
+async fn unpack(vault: &BackupObjects, part: &DatabasePart, place: &Path, progress: &Progress) -> Result<()> {
     let mut command = Command::new("tar");
     command
         .args(["--extract", "--preserve-permissions", "--file=-", "--directory"])
@@ -247,12 +252,12 @@ async fn unpack(vault: &Vault, part: &DatabasePart, place: &Path, progress: &Pro
         tokio::spawn(async move {
             let mut said = Vec::new();
             // Unreadable error output is not reported. The exit status shows whether the program failed.
-            let _ = (&mut complaints).take(SAID).read_to_end(&mut said).await;
+            let _ = (&mut complaints).take(MAX_ERROR_OUTPUT).read_to_end(&mut said).await;
             let _ = tokio::io::copy(&mut complaints, &mut tokio::io::sink()).await;
             String::from_utf8_lossy(&said).trim().to_owned()
         })
     });
-    let fed = feed(&mut child, &mut Pieces::new(vault, part), progress).await;
+    let fed = write_input(&mut child, &mut Pieces::new(vault, part), progress).await;
     let status = child.wait().await.map_err(|e| broken("broke off", e))?;
     let said = match said {
         Some(said) => said.await.unwrap_or_default(),
@@ -271,7 +276,11 @@ async fn unpack(vault: &Vault, part: &DatabasePart, place: &Path, progress: &Pro
 }
 
 /// Writes all bytes to the program. Returns the I/O error if the program does not accept them.
-async fn feed(child: &mut Child, pieces: &mut Pieces<'_>, progress: &Progress) -> Result<Option<std::io::Error>> {
+async fn write_input(
+    child: &mut Child,
+    pieces: &mut Pieces<'_>,
+    progress: &Progress,
+) -> Result<Option<std::io::Error>> {
     let Some(mut input) = child.stdin.take() else { return Err(Error::unavailable("tar has no pipe to talk through")) };
     loop {
         let next = match pieces.next().await {

@@ -9,17 +9,17 @@ use futures_util::future::BoxFuture;
 use model::{Error, Id, Result, Timestamp};
 use repository::{Repository, Session};
 
-use super::blobs::{Outcome, Restoring, lost};
-use super::cluster::require_whole;
+use super::blobs::{BlobRestore, Outcome, lost};
+use super::cluster::require_standalone;
 use super::farm::{Work, incomplete, lacking, require_whole_set};
 use super::options::{RestoreOptions, RestoreSummary};
-use super::place::Ground;
+use super::place::TargetDirectory;
 use super::set::choose;
 use super::stores::Store;
 use crate::Progress;
-use crate::backup::Scratch;
+use crate::backup::TemporaryDirectory;
 use crate::backup::place::destination::{Destination, Use};
-use crate::backup::place::papers::blocking;
+use crate::backup::place::small_files::blocking;
 use crate::documents::Addresses;
 
 /// Replaces one content database of the farm with its state in a set. BLOBs that are missing in their stores are
@@ -59,9 +59,9 @@ async fn restore(
     let part = manifest.databases.iter().find(|part| part.id == live.to_string());
     let part =
         part.ok_or_else(|| Error::not_found(format!("the set {} has no content database \"{name}\"", set.id)))?;
-    require_whole(part)?;
-    let ground = Ground::enter(options, set.id, Some(name)).await?;
-    let scratch = Scratch::new(options.directory.join("restore-incoming")).await?;
+    require_standalone(part)?;
+    let ground = TargetDirectory::enter(options, set.id, Some(name)).await?;
+    let scratch = TemporaryDirectory::new(options.directory.join("restore-incoming")).await?;
     progress.count(0, part.bytes);
     let work = Work { destination, options, manifest: &manifest, ground: &ground, scratch: &scratch, progress };
     let rows = storage.configuration().read_long(|reader: &mut Reader<'_>| farm::databases(reader)).await?;
@@ -74,7 +74,8 @@ async fn restore(
     let (mut outcome, lost) = (Outcome::default(), lost(&manifest));
     let addresses = Addresses::read(storage.configuration()).await?;
     let (vault, database) = (&destination.vault, &restored.database);
-    let restoring = Restoring { vault, name, database, stores: &stores, lost: &lost, addresses: &addresses, progress };
+    let restoring =
+        BlobRestore { vault, name, database, stores: &stores, lost: &lost, addresses: &addresses, progress };
     restoring.run(manifest.blobs.index.clone(), &mut outcome).await?;
     if !outcome.missing.is_empty() && !options.accept_missing {
         return Err(incomplete(&outcome.missing));
@@ -99,7 +100,7 @@ async fn restore(
         let ground = Arc::clone(&ground);
         blocking(move || {
             Database::settle_file(&from)?;
-            ground.put(&from, &to)
+            ground.install(&from, &to)
         })
         .await?;
     }

@@ -15,13 +15,13 @@ use repository::{DATABASE_STORE, Repository, Storage};
 use tokio::task::JoinSet;
 
 use crate::Progress;
-use crate::backup::Scratch;
+use crate::backup::TemporaryDirectory;
 use crate::backup::place::destination::{Destination, Use};
-use crate::backup::place::papers::{blocking, failed};
+use crate::backup::place::small_files::{blocking, failed};
 use crate::documents::Addresses;
 
 use super::cluster::{ClusterOptions, restore_clusters};
-use super::drill_stores::{Looking, Outside, is_lost};
+use super::drill_stores::{ExternalFindings, StoreSearch, is_lost};
 use super::farm::restore_farm;
 use super::options::RestoreOptions;
 use super::set::choose;
@@ -43,7 +43,7 @@ pub struct Drilled {
     /// Number of versions without bytes whose loss was accepted before the backup was taken.
     pub lost: u64,
     /// For a set without BLOBs: the findings for versions whose bytes are in the farm's stores.
-    pub outside: Option<Outside>,
+    pub outside: Option<ExternalFindings>,
 }
 
 /// Restores a set below `scratch`, verifies it, and removes it again. Whole-server copies of PostgreSQL are started
@@ -64,8 +64,8 @@ pub fn drill<'a>(
         let chosen = choose(&destination, options.set).await;
         destination.close().await;
         let (set, manifest) = chosen?;
-        let outside = manifest.needs_stores.then(|| Looking::new(farm, &manifest.farm));
-        let place = Scratch::one_of(scratch.to_owned(), NAME).await?;
+        let outside = manifest.needs_stores.then(|| StoreSearch::new(farm, &manifest.farm));
+        let place = TemporaryDirectory::new_shared(scratch.to_owned(), NAME).await?;
         (options.directory, options.is_scratch) = (place.path().join("farm"), true);
         let servers = place.path().join("servers");
         options.set = Some(set.id);
@@ -122,7 +122,11 @@ async fn start_servers(
     Ok(running.into_iter().map(|(_, server)| server).collect())
 }
 
-async fn compare(options: &RestoreOptions, outside: Option<Looking<'_>>, progress: Arc<Progress>) -> Result<Drilled> {
+async fn compare(
+    options: &RestoreOptions,
+    outside: Option<StoreSearch<'_>>,
+    progress: Arc<Progress>,
+) -> Result<Drilled> {
     let summary = restore_farm(options, progress).await?;
     let configuration = options.database_urls.get("configuration");
     let farm = repository::Options {
@@ -137,11 +141,15 @@ async fn compare(options: &RestoreOptions, outside: Option<Looking<'_>>, progres
     let mut outside = outside;
     let read = read_all(&repository, &mut drilled, outside.as_mut()).await;
     repository.close().await;
-    drilled.outside = outside.map(Looking::end);
+    drilled.outside = outside.map(StoreSearch::end);
     read.map(|()| drilled)
 }
 
-async fn read_all(repository: &Repository, drilled: &mut Drilled, mut outside: Option<&mut Looking<'_>>) -> Result<()> {
+async fn read_all(
+    repository: &Repository,
+    drilled: &mut Drilled,
+    mut outside: Option<&mut StoreSearch<'_>>,
+) -> Result<()> {
     let storage = repository.as_caller(repository.farm_administrator().await?).storage().await?;
     let addresses = Arc::new(Addresses::read(storage.configuration()).await?);
     for database in storage.databases()? {

@@ -9,7 +9,7 @@ use database::content::fault;
 use model::{Digest, Error, ErrorKind, Id, Result};
 use repository::{Storage, StorageDatabase};
 
-use super::blobs::is_there;
+use super::blobs::probe;
 use crate::documents::Addresses;
 
 /// Maximum number of versions with missing bytes that are named.
@@ -17,7 +17,7 @@ const NAMED: usize = 20;
 
 /// Findings for versions whose bytes are in the farm's stores.
 #[derive(Clone, Debug, Default)]
-pub struct Outside {
+pub struct ExternalFindings {
     /// Number of document versions.
     pub versions: u64,
     /// Their size in bytes.
@@ -31,37 +31,37 @@ pub struct Outside {
     /// Number of versions without bytes whose loss was accepted before the backup was taken.
     pub lost: u64,
     /// Reasons for not checking the remaining versions.
-    pub unasked: Vec<String>,
+    pub unchecked_reasons: Vec<String>,
 }
 
-impl Outside {
+impl ExternalFindings {
     /// Returns the number of versions that were not checked.
-    pub fn unseen(&self) -> u64 {
+    pub fn unchecked(&self) -> u64 {
         self.versions.saturating_sub(self.present + self.missing + self.lost)
     }
 }
 
 /// Looks for the bytes of versions in the farm's stores.
-pub(super) struct Looking<'a> {
+pub(super) struct StoreSearch<'a> {
     farm: Option<&'a Storage>,
-    found: Outside,
+    found: ExternalFindings,
     /// Unresponsive stores, with the reason.
     silent: BTreeMap<Id, String>,
 }
 
-impl<'a> Looking<'a> {
+impl<'a> StoreSearch<'a> {
     /// Creates a search in the stores of a farm, which must be the farm of the backup. Without such a farm nothing is
     /// searched, and the reason is recorded.
     pub fn new(farm: std::result::Result<&'a Storage, String>, of: &str) -> Self {
-        let mut found = Outside::default();
+        let mut found = ExternalFindings::default();
         let farm = match farm {
             Ok(farm) if farm.farm_id().to_string() == of => Some(farm),
             Ok(farm) => {
-                found.unasked.push(format!("the farm in {} is another one", farm.directory().display()));
+                found.unchecked_reasons.push(format!("the farm in {} is another one", farm.directory().display()));
                 None
             }
             Err(why) => {
-                found.unasked.push(why);
+                found.unchecked_reasons.push(why);
                 None
             }
         };
@@ -101,14 +101,14 @@ impl<'a> Looking<'a> {
     }
 
     /// The findings.
-    pub fn end(mut self) -> Outside {
-        self.found.unasked.extend(self.silent.into_values());
+    pub fn end(mut self) -> ExternalFindings {
+        self.found.unchecked_reasons.extend(self.silent.into_values());
         self.found
     }
 }
 
 async fn ask(store: &BlobStore, version: &VersionBlob, size: u64) -> Result<(), Error> {
-    is_there(store, version.digest, size, None).await
+    probe(store, version.digest, size, None).await
 }
 
 /// Returns whether an error means that bytes are missing or damaged whose loss was accepted.

@@ -16,16 +16,16 @@ use model::{Code, Error, Id, Result, Timestamp, counted};
 use repository::DATABASE_STORE;
 
 use crate::Progress;
-use crate::backup::Scratch;
+use crate::backup::TemporaryDirectory;
 use crate::backup::format::manifest::{DatabasePart, FILES, KEY_FILE, LONGEST_FILE, Manifest, method};
 use crate::backup::place::destination::{Destination, Use};
-use crate::backup::place::papers::blocking;
+use crate::backup::place::small_files::blocking;
 use crate::documents::{Addresses, listed};
 
-use super::blobs::{Missing, Outcome, Restoring, lost};
+use super::blobs::{BlobRestore, Missing, Outcome, lost};
 use super::cluster::require_restored;
 use super::options::{RestoreOptions, RestoreSummary};
-use super::place::{Ground, require_clear, require_no_farm_around};
+use super::place::{TargetDirectory, require_no_farm_around, require_separate};
 use super::set::choose;
 use super::stores::{self, Opening, Store, give_back};
 use super::{assemble, leftovers, settings};
@@ -71,12 +71,12 @@ async fn restore(
     let (directory, source, farm) = (options.directory.clone(), options.source.clone(), manifest.farm.clone());
     let is_scratch = options.is_scratch;
     blocking(move || {
-        require_clear(&directory, &source, &farm)?;
+        require_separate(&directory, &source, &farm)?;
         if is_scratch { Ok(()) } else { require_no_farm_around(&directory) }
     })
     .await?;
-    let ground = Ground::enter(options, set.id, None).await?;
-    let scratch = Scratch::new(options.directory.join("restore-incoming")).await?;
+    let ground = TargetDirectory::enter(options, set.id, None).await?;
+    let scratch = TemporaryDirectory::new(options.directory.join("restore-incoming")).await?;
     let databases = manifest.databases.iter().chain([&manifest.configuration]);
     progress.count(manifest.blobs.count, manifest.blobs.bytes + databases.map(|part| part.bytes).sum::<u64>());
     progress.counted_all();
@@ -120,8 +120,8 @@ pub(super) struct Work<'a> {
     pub destination: &'a Destination,
     pub options: &'a RestoreOptions,
     pub manifest: &'a Manifest,
-    pub ground: &'a Arc<Ground>,
-    pub scratch: &'a Scratch,
+    pub ground: &'a Arc<TargetDirectory>,
+    pub scratch: &'a TemporaryDirectory,
     pub progress: &'a Arc<Progress>,
 }
 
@@ -157,7 +157,7 @@ impl Work<'_> {
         if part.cluster.is_some() && part.name == CONFIGURATION {
             require_restored(&database, self.manifest.id.parse()?, replaces).await?;
         }
-        unfinished.loaded(shown).await?;
+        unfinished.record_loaded(shown).await?;
         Ok(Restored { database, file: None, location: url.clone(), note: None })
     }
 
@@ -180,7 +180,7 @@ impl Work<'_> {
             let restored = self.bring(part, Schema::Content, &place_of(row)?).await?;
             notes.extend(restored.note.iter().cloned());
             notes.extend(self.prepare(&restored.database, row, stores).await?);
-            let restoring = Restoring {
+            let restoring = BlobRestore {
                 vault: &self.destination.vault,
                 name: &row.name,
                 database: &restored.database,
@@ -225,7 +225,7 @@ impl Work<'_> {
         row: &ContentDatabaseRow,
         stores: &[Store],
     ) -> Result<Vec<String>> {
-        database.write(|transaction| content::forget(transaction, DATABASE_STORE)).await?;
+        database.write(|transaction| content::drop_unrestorable(transaction, DATABASE_STORE)).await?;
         let known: Vec<Id> = stores.iter().map(|store| store.id).collect();
         let active = row.active_store_id;
         let mut notes = Vec::new();
@@ -321,7 +321,7 @@ impl Work<'_> {
             }
             farm::change_directory(transaction)?;
             farm::set_holder(transaction, &holder)?;
-            restored::settle(transaction, set, "ended by a restoration of the farm", Timestamp::now())
+            restored::finish_restore(transaction, set, "ended by a restoration of the farm", Timestamp::now())
         };
         configuration.write(write).await?;
         Ok(notes)
@@ -356,7 +356,7 @@ impl Work<'_> {
             }
             for (from, to) in moves.iter().chain(&configuration.file) {
                 Database::settle_file(from)?;
-                ground.put(from, to)?;
+                ground.install(from, to)?;
             }
             match text {
                 Some(text) => ground.write("strongroom.toml", text.as_bytes()),

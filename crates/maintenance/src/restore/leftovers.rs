@@ -4,12 +4,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ::blobs::STORE_MARK;
+use ::blobs::STORE_MARKER;
 use database::configuration::farm::StoreRow;
 use model::Result;
 
 use super::stores::Store;
-use crate::backup::place::papers::failed;
+use crate::backup::place::small_files::failed;
 
 /// Infix in the names of databases that were set aside.
 pub(super) const ASIDE: &str = ".before-restore-";
@@ -93,7 +93,7 @@ fn set_aside(directory: &Path) -> Result<Vec<PathBuf>> {
 fn stores_below(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for folder in [directory.to_owned(), directory.join("stores")] {
-        found.extend(entries(&folder)?.into_iter().filter(|path| path.join(STORE_MARK).is_file()));
+        found.extend(entries(&folder)?.into_iter().filter(|path| path.join(STORE_MARKER).is_file()));
     }
     found.sort();
     Ok(found)

@@ -24,7 +24,7 @@ mod unfinished;
 pub use cluster::{ClusterOptions, ClustersSummary, CopiedDatabase, RestoredCluster, restore_clusters};
 pub use content::restore_content_database;
 pub use drill::{Drilled, drill};
-pub use drill_stores::Outside;
+pub use drill_stores::ExternalFindings;
 pub use farm::restore_farm;
 pub use items::{ItemsOptions, ItemsSummary, restore_items};
 pub use options::{RestoreOptions, RestoreSummary};

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use model::{Id, Timestamp};
 
-use crate::backup::BackupPlace;
+use crate::backup::BackupLocation;
 
 /// Options of a restore: its source and its destination.
 #[derive(Clone, Debug, Default)]
 pub struct RestoreOptions {
     /// Backup location.
-    pub source: BackupPlace,
+    pub source: BackupLocation,
     /// File with the key or passphrase, for encrypted backups.
     pub key_file: Option<PathBuf>,
     /// Set to use. None for the latest.

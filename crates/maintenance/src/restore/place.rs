@@ -6,35 +6,35 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::blobs::{STORE_MARK, create_private_directories, sync_directory};
+use ::blobs::{STORE_MARKER, create_private_directories, sync_directory};
 use model::{Code, Error, Id, Result};
-use repository::{SERVER_LOCK, Sign, real_path, sign_within, signs_around};
+use repository::{MarkerKind, SERVER_LOCK, marker_within, markers_around, real_path};
 
 use super::leftovers::ASIDE;
 use super::options::RestoreOptions;
 use super::unfinished::{Note, Unfinished};
-use crate::backup::BackupPlace;
-use crate::backup::place::papers::{blocking, failed};
+use crate::backup::BackupLocation;
+use crate::backup::place::small_files::{blocking, failed};
 
 /// Name suffixes of the files of a database: the database file itself, and the files beside it.
-const ENDS: [&str; 5] = ["", "-wal", "-shm", "-reserve", "-commits"];
+const SUFFIXES: [&str; 5] = ["", "-wal", "-shm", "-reserve", "-commits"];
 
 /// Name suffix of the note that records the new name of a database while it is set aside. The note exists as long as
 /// only some of its files may have been moved.
 const SETTING_ASIDE: &str = ".setting-aside";
 
 /// Files that indicate a farm.
-const SIGNS: [&str; 2] = ["configuration.sqlite", "strongroom.toml"];
+const FARM_FILES: [&str; 2] = ["configuration.sqlite", "strongroom.toml"];
 
 /// A data directory that is locked against servers while this value exists.
-pub(super) struct Ground {
+pub(super) struct TargetDirectory {
     directory: PathBuf,
     set: Id,
     pub unfinished: Unfinished,
     _lock: File,
 }
 
-impl Ground {
+impl TargetDirectory {
     /// Creates or opens the directory, for a whole farm or for one content database of the existing farm.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Ground {
     pub async fn enter(options: &RestoreOptions, set: Id, content_database: Option<&str>) -> Result<Arc<Self>> {
         let directory = options.directory.clone();
         let enter = move || {
-            require_room(&directory)?;
+            require_usable(&directory)?;
             create_private_directories(&directory)?;
             let lock = lock(&directory)?;
             Ok((lock, sign_of_farm(&directory)?))
@@ -69,7 +69,7 @@ impl Ground {
     }
 
     /// Moves a file to its final location. An existing file is set aside. Blocking.
-    pub fn put(&self, from: &Path, to: &Path) -> Result<()> {
+    pub fn install(&self, from: &Path, to: &Path) -> Result<()> {
         set_aside(to, self.set)?;
         let folder = to.parent().unwrap_or(&self.directory);
         create_private_directories(folder)?;
@@ -87,14 +87,14 @@ impl Ground {
             file.write_all(content)
         };
         write().map_err(|e| failed("write", &from, e))?;
-        self.put(&from, &to)
+        self.install(&from, &to)
     }
 }
 
 /// Renames an existing database to an unused name. When repeated after a crash, it gives the remaining files the same
 /// name as those already renamed: a database file without its WAL may lack the latest commits. Blocking.
 fn set_aside(path: &Path, set: Id) -> Result<()> {
-    let (present, begun) = (ends_of(path, "")?, begun_aside(path)?);
+    let (present, begun) = (ends_of(path, "")?, pending_suffix(path)?);
     if present.is_empty() && begun.is_none() {
         return Ok(());
     }
@@ -132,7 +132,7 @@ fn set_aside(path: &Path, set: Id) -> Result<()> {
 
 /// Returns the new name suffix of a database that a crash left partly set aside. An incompletely written note counts as
 /// none, because no file had been moved yet.
-fn begun_aside(path: &Path) -> Result<Option<String>> {
+fn pending_suffix(path: &Path) -> Result<Option<String>> {
     let note = with_end(path, SETTING_ASIDE);
     match fs::read_to_string(&note) {
         Ok(text) => Ok(text.strip_suffix('\n').filter(|aside| aside.starts_with(ASIDE)).map(ToOwned::to_owned)),
@@ -175,7 +175,7 @@ fn move_to(from: &Path, to: &Path) -> Result<()> {
 /// Returns the suffixes of the existing files of a database, under its own name or with `aside` appended to it.
 fn ends_of(path: &Path, aside: &str) -> Result<Vec<&'static str>> {
     let mut ends = Vec::new();
-    for end in ENDS {
+    for end in SUFFIXES {
         if exists(&with_end(path, &format!("{aside}{end}")))? {
             ends.push(end);
         }
@@ -184,7 +184,7 @@ fn ends_of(path: &Path, aside: &str) -> Result<Vec<&'static str>> {
 }
 
 fn sign_of_farm(directory: &Path) -> Result<bool> {
-    for sign in SIGNS {
+    for sign in FARM_FILES {
         if exists(&directory.join(sign))? {
             return Ok(true);
         }
@@ -194,23 +194,25 @@ fn sign_of_farm(directory: &Path) -> Result<bool> {
 
 /// Refuses a restore directory of the farm `farm` that is or lies within a backup location or a store, or that contains
 /// a backup location or another farm's store. Removing or emptying one of them would destroy the other. Blocking.
-pub(super) fn require_clear(directory: &Path, source: &BackupPlace, farm: &str) -> Result<()> {
+pub(super) fn require_separate(directory: &Path, source: &BackupLocation, farm: &str) -> Result<()> {
     let place = real_path(directory)?;
     if let Some(source) = source.directory() {
         let source = real_path(source)?;
         if place.starts_with(&source) || source.starts_with(&place) {
-            return Err(nested(&place, &source, Sign::Backups));
+            return Err(nested(&place, &source, MarkerKind::Backups));
         }
     }
-    let around = signs_around(&place)?.into_iter().find(|marked| matches!(marked.sign, Sign::Backups | Sign::Store));
+    let around = markers_around(&place)?
+        .into_iter()
+        .find(|marked| matches!(marked.sign, MarkerKind::Backups | MarkerKind::Store));
     // Stores below an existing farm's own directory are that farm's concern, and stores that outlived their farm are
     // accepted.
     let has_farm = exists(&place.join(SERVER_LOCK))? || sign_of_farm(&place)?;
     let found = match around {
         Some(around) => Some(around),
-        None => sign_within(&place, |marked| match marked.sign {
-            Sign::Store => has_farm || marked.owner.as_deref() == Some(farm),
-            sign => sign != Sign::Backups,
+        None => marker_within(&place, |marked| match marked.sign {
+            MarkerKind::Store => has_farm || marked.owner.as_deref() == Some(farm),
+            sign => sign != MarkerKind::Backups,
         })?,
     };
     found.map_or(Ok(()), |marked| Err(nested(&place, Path::new(&marked.place), marked.sign)))
@@ -219,12 +221,12 @@ pub(super) fn require_clear(directory: &Path, source: &BackupPlace, farm: &str) 
 /// Refuses a data directory within that of another farm, which would treat it as its own. Blocking.
 pub(super) fn require_no_farm_around(directory: &Path) -> Result<()> {
     let place = real_path(directory)?;
-    let around = signs_around(&place)?;
-    let found = around.iter().find(|marked| marked.sign == Sign::Farm && Path::new(&marked.place) != place);
+    let around = markers_around(&place)?;
+    let found = around.iter().find(|marked| marked.sign == MarkerKind::Farm && Path::new(&marked.place) != place);
     found.map_or(Ok(()), |marked| Err(nested(&place, Path::new(&marked.place), marked.sign)))
 }
 
-fn nested(place: &Path, other: &Path, what: Sign) -> Error {
+fn nested(place: &Path, other: &Path, what: MarkerKind) -> Error {
     let (place_shown, other_shown) = (place.display(), other.display());
     let how = match (place == other, place.starts_with(other)) {
         (true, _) => format!("{place_shown} is {what}"),
@@ -237,7 +239,7 @@ fn nested(place: &Path, other: &Path, what: Sign) -> Error {
 
 /// Refuses a directory with unrelated content. The directory of a former farm or of an interrupted restore has the lock
 /// file and is accepted. Stores that outlived their farm are accepted too. Blocking.
-fn require_room(directory: &Path) -> Result<()> {
+fn require_usable(directory: &Path) -> Result<()> {
     if exists(&directory.join(SERVER_LOCK))? || sign_of_farm(directory)? {
         return Ok(());
     }
@@ -248,7 +250,7 @@ fn require_room(directory: &Path) -> Result<()> {
     for entry in entries {
         let entry = entry.map_err(|e| failed("look into", directory, e))?;
         let path = entry.path();
-        let is_store = path.is_dir() && exists(&path.join(STORE_MARK))?;
+        let is_store = path.is_dir() && exists(&path.join(STORE_MARKER))?;
         if entry.file_name() != "lost+found" && !is_store {
             return Err(Error::conflict(format!(
                 "{} holds something else, such as \"{}\": restore into an empty directory or one that is not there yet",

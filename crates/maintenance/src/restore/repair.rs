@@ -11,10 +11,10 @@ use repository::{Repair, Session, Storage};
 use tokio::task::JoinSet;
 
 use crate::Progress;
-use crate::backup::BackupPlace;
+use crate::backup::BackupLocation;
 use crate::backup::format::index::Entry;
 use crate::backup::format::list::List;
-use crate::backup::format::vault::Vault;
+use crate::backup::format::vault::BackupObjects;
 use crate::backup::place::destination::{Destination, Use};
 
 /// Number of BLOBs copied concurrently. Each is streamed, or takes at most 4 MiB twice.
@@ -24,7 +24,7 @@ const AT_ONCE: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub struct RepairOptions {
     /// Backup location.
-    pub source: BackupPlace,
+    pub source: BackupLocation,
     /// File with the key or passphrase, for encrypted backups.
     pub key_file: Option<PathBuf>,
     /// Repair only this BLOB. None for all BLOBs with a fault on record.
@@ -203,14 +203,14 @@ fn is_certain(error: &Error) -> bool {
 }
 
 /// Copies one BLOB into every store that should have it. Returns its size in bytes.
-async fn bring(storage: &Storage, vault: &Vault, entry: &Entry, from: &str) -> Result<u64> {
+async fn bring(storage: &Storage, vault: &BackupObjects, entry: &Entry, from: &str) -> Result<u64> {
     for repair in storage.repairs(entry.digest).await?.needed {
         copy(vault, entry, &repair, from).await?;
     }
     Ok(entry.size)
 }
 
-async fn copy(vault: &Vault, entry: &Entry, repair: &Repair, from: &str) -> Result<()> {
+async fn copy(vault: &BackupObjects, entry: &Entry, repair: &Repair, from: &str) -> Result<()> {
     if repair.size() != entry.size {
         return Err(Error::corrupt(format!(
             "the backup has {} bytes of {}, and its documents need {}",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::blobs::{BlobStore, HANDED_OVER, Owner};
+use ::blobs::{BlobStore, HAND_OVER_GRACE, Owner};
 use bytes::Bytes;
 use database::configuration::farm::StoreRow;
 use model::{Error, Id, Result};
@@ -72,7 +72,7 @@ impl Opening<'_> {
             }
         }
         if somebody_may_write {
-            tokio::time::sleep(HANDED_OVER).await;
+            tokio::time::sleep(HAND_OVER_GRACE).await;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 use crate::backup::format::json::pretty;
-use crate::backup::place::papers::{Papers, failed};
+use crate::backup::place::small_files::{SmallFiles, failed};
 
 pub(super) const NOTE: &str = "restore-unfinished.json";
 
@@ -30,7 +30,7 @@ pub(super) struct Note {
 
 /// The note of a running restore.
 pub(super) struct Unfinished {
-    papers: Papers,
+    papers: SmallFiles,
     /// Set when an earlier attempt at the same restore left its note.
     goes_on: bool,
     /// The note, and whether it has been written to the directory.
@@ -40,7 +40,7 @@ pub(super) struct Unfinished {
 impl Unfinished {
     /// Reads the note of an earlier attempt at the same restore, if any.
     pub async fn open(directory: &Path, mut note: Note) -> Result<Self> {
-        let papers = Papers::in_directory(directory);
+        let papers = SmallFiles::in_directory(directory);
         let earlier = papers.read(NOTE).await?.map(|bytes| read(&bytes));
         let goes_on = earlier.as_ref().is_some_and(|earlier| earlier.content_database == note.content_database);
         note.databases = earlier.filter(|_| goes_on).unwrap_or_default().databases;
@@ -70,7 +70,7 @@ impl Unfinished {
     }
 
     /// Records that a database on a server holds the set's content.
-    pub async fn loaded(&self, database: String) -> Result<()> {
+    pub async fn record_loaded(&self, database: String) -> Result<()> {
         let mut state = self.state.lock().await;
         if !state.0.databases.contains(&database) {
             state.0.databases.push(database);
@@ -140,7 +140,7 @@ mod tests {
         refuse_unfinished(directory.path(), None).unwrap();
         let first = Unfinished::open(directory.path(), note(Some("main"))).await.unwrap();
         assert!(!first.goes_on() && first.begin().await.unwrap());
-        first.loaded("postgres://h/main".to_owned()).await.unwrap();
+        first.record_loaded("postgres://h/main".to_owned()).await.unwrap();
         let said = refuse_unfinished(directory.path(), None).unwrap_err();
         let words = "strongroom restore /b --set 7 --content-database main --data";
         assert!(said.message().contains(words), "{said}");

@@ -5,8 +5,8 @@ use database::content::{collection, node};
 use database::{Reader, Transaction};
 use model::{Code, ColumnKind, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
+use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
-use crate::session::refusals::explain;
 use crate::{Session, Target};
 
 /// Limit on the columns of one library.
@@ -195,7 +195,7 @@ impl Session {
         self.require_people(&values).await?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            let row = guard.hold(transaction, id)?;
+            let row = guard.lock_row(transaction, id)?;
             guard.require_free(transaction, checked, &row)?;
             refuse_overtaken(transaction, id, &expected)?;
             let before = column::values(transaction, id)?;
@@ -271,11 +271,11 @@ impl Session {
             }
             let id = guard.next_id();
             change(transaction, library, id)?;
-            guard.repetition.keep(transaction, id)?;
+            guard.repetition.store_result(transaction, id)?;
             guard.record(transaction, library, action, detail.as_str())?;
             Ok(id)
         };
-        guard.write(write).await.map_err(explain)
+        guard.write(write).await.map_err(name_conflict)
     }
 }
 

@@ -8,7 +8,7 @@ use model::{Result, Right, Rights};
 use serde::{Deserialize, Serialize};
 
 /// Prefix of a detail stored in parts. No name may contain a control character, so plain text never begins with it.
-const MARK: char = '\u{1}';
+const PARTS_PREFIX: char = '\u{1}';
 
 /// Details of an event: everything beyond the actor, the action and the item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,12 +36,12 @@ impl<T: Into<String>> From<T> for Detail {
 
 /// The parts of a detail that a reader may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sight {
+pub(crate) struct DetailVisibility {
     everything: bool,
     rights: Rights,
 }
 
-impl Sight {
+impl DetailVisibility {
     /// The view of a reader who manages the whole site collection.
     pub(crate) const WHOLE: Self = Self { everything: true, rights: Rights::ALL };
 
@@ -74,23 +74,23 @@ impl Detail {
         }
         let json = serde_json::to_string(&self)
             .map_err(|error| model::Error::corrupt("an event cannot be written").with_source(error))?;
-        Ok(format!("{MARK}{json}"))
+        Ok(format!("{PARTS_PREFIX}{json}"))
     }
 
     /// Parses the stored form. Anything unreadable becomes text for managers of the site collection.
     pub(crate) fn read(stored: &str) -> Self {
-        let parts = stored.strip_prefix(MARK).and_then(|json| serde_json::from_str(json).ok());
+        let parts = stored.strip_prefix(PARTS_PREFIX).and_then(|json| serde_json::from_str(json).ok());
         parts.unwrap_or_else(|| stored.into())
     }
 
     /// Returns the text from which it is decided whether readers of published versions see an event: the fact or, for
     /// an event without parts, the whole text.
-    pub(crate) fn ending(&self) -> &str {
+    pub(crate) fn deciding_text(&self) -> &str {
         if self.fact.is_empty() { &self.text } else { &self.fact }
     }
 
     /// Returns what a reader is shown.
-    pub(crate) fn shown(&self, sight: Sight) -> String {
+    pub(crate) fn visible_to(&self, sight: DetailVisibility) -> String {
         let may = |right: Right| sight.everything || sight.rights.has(right);
         let mut shown = if sight.everything { self.text.clone() } else { String::new() };
         let mut add = |between: &str, part: &str| {
@@ -173,19 +173,19 @@ mod tests {
         let all = Detail::from("Hidden/a.txt").fact("2.0").grant("Read to Bob").address("192.0.2.7");
         let read = Detail::read(&all.clone().stored().unwrap());
         assert_eq!(read, all);
-        let with = |rights: &[Right]| Sight::of(rights.iter().copied().collect());
-        assert_eq!(read.shown(Sight::WHOLE), "Hidden/a.txt 2.0: Read to Bob from 192.0.2.7");
-        assert_eq!(read.shown(with(&[Right::View, Right::ViewVersions])), "2.0");
-        assert_eq!(read.shown(with(&[Right::ManagePermissions, Right::ManageSite])), "2.0: Read to Bob");
-        assert_eq!(read.shown(with(&[Right::Edit])), "2.0 from 192.0.2.7");
+        let with = |rights: &[Right]| DetailVisibility::of(rights.iter().copied().collect());
+        assert_eq!(read.visible_to(DetailVisibility::WHOLE), "Hidden/a.txt 2.0: Read to Bob from 192.0.2.7");
+        assert_eq!(read.visible_to(with(&[Right::View, Right::ViewVersions])), "2.0");
+        assert_eq!(read.visible_to(with(&[Right::ManagePermissions, Right::ManageSite])), "2.0: Read to Bob");
+        assert_eq!(read.visible_to(with(&[Right::Edit])), "2.0 from 192.0.2.7");
     }
 
     #[test]
     fn what_was_stored_without_parts_is_for_who_manages_the_site_collection() {
         for old in ["Hidden/a.txt → Public/a.txt", "{\"fact\":\"x\"}", "\u{1}garbled", ""] {
             let read = Detail::read(old);
-            assert_eq!(read.shown(Sight::WHOLE), old);
-            assert_eq!(read.shown(Sight::of(Rights::ALL)), "");
+            assert_eq!(read.visible_to(DetailVisibility::WHOLE), old);
+            assert_eq!(read.visible_to(DetailVisibility::of(Rights::ALL)), "");
         }
         assert_eq!(Detail::from("a/b").stored().unwrap(), "a/b");
     }

@@ -6,18 +6,18 @@ use database::content::library;
 use database::content::node::NodeRow;
 use model::{Id, MAX_PAGE, Result, Right, Timestamp, Versioning};
 
-use crate::content::event_detail::{Detail, Sight, WORKING_COPY};
+use crate::content::event_detail::{Detail, DetailVisibility, WORKING_COPY};
 use crate::items::page::Page;
 use crate::{Session, Target};
 
 /// Number of events that one call examines, whether they match or not.
-const LOOKED_AT: i64 = 200_000;
+const MAX_EXAMINED: i64 = 200_000;
 /// Number of an item's events that one statement fetches, and limit on such steps per call.
 const BATCH: usize = 1_000;
 const STEPS: usize = 20;
 
 /// Actions that may concern drafts or working copies, before anything is published.
-const ABOUT_DRAFTS: [&str; 6] = [
+const DRAFT_ACTIONS: [&str; 6] = [
     "document.check-in",
     "document.check-out",
     "document.discard",
@@ -32,16 +32,16 @@ const BY_LINK: &str = "link.use";
 
 /// Returns whether an event is shown to readers who may not see drafts. Events about drafts and working copies are
 /// hidden; everything that created a version for all readers is shown.
-pub(crate) fn is_for_all(event: &EventRow, node: &NodeRow, drafts: bool) -> bool {
+pub(crate) fn is_visible_without_drafts(event: &EventRow, node: &NodeRow, drafts: bool) -> bool {
     let detail = Detail::read(&event.detail);
     match event.action.as_str() {
-        action if !ABOUT_DRAFTS.contains(&action) => true,
+        action if !DRAFT_ACTIONS.contains(&action) => true,
         // A draft may be left over from the time when the library still kept drafts.
         "document.replace" => {
-            !drafts && node.version_id == node.published_id && !detail.ending().ends_with(WORKING_COPY)
+            !drafts && node.version_id == node.published_id && !detail.deciding_text().ends_with(WORKING_COPY)
         }
         // The detail ends with the number of the new version.
-        "document.check-in" | "version.restore" => !drafts || detail.ending().ends_with(".0"),
+        "document.check-in" | "version.restore" => !drafts || detail.deciding_text().ends_with(".0"),
         _ => !drafts,
     }
 }
@@ -74,13 +74,13 @@ pub struct Event {
 }
 
 impl Event {
-    fn shown(row: EventRow, sight: Sight) -> Self {
+    fn shown(row: EventRow, sight: DetailVisibility) -> Self {
         Self {
             sequence: row.sequence,
             at: row.at,
             actor: actor(&row),
             item: row.node_id,
-            detail: Detail::read(&row.detail).shown(sight),
+            detail: Detail::read(&row.detail).visible_to(sight),
             action: row.action,
         }
     }
@@ -103,14 +103,17 @@ impl Session {
                 let (node, rights) = (located.node(), located.rights());
                 let (sees_drafts, drafts) = (located.sees_drafts(node), has_drafts(reader, node)?);
                 let reads_of = if rights.has(Right::ManageSite) { None } else { Some(located.principal.id) };
-                let sight = if located.knows_totals() { Sight::WHOLE } else { Sight::of(rights) };
+                let sight =
+                    if located.may_see_totals() { DetailVisibility::WHOLE } else { DetailVisibility::of(rights) };
                 let batch = if sees_drafts { limit + 1 } else { BATCH };
                 let (mut items, mut place) = (Vec::new(), before);
                 for _ in 0..STEPS {
                     let rows = event::of_node(reader, node.id, place, reads_of, batch)?;
                     let is_last = rows.len() < batch;
                     place = rows.last().map(|row| row.sequence).or(place);
-                    items.extend(rows.into_iter().filter(|row| sees_drafts || is_for_all(row, node, drafts)));
+                    items.extend(
+                        rows.into_iter().filter(|row| sees_drafts || is_visible_without_drafts(row, node, drafts)),
+                    );
                     if is_last || items.len() > limit {
                         return Ok(page(items, limit, sight));
                     }
@@ -141,11 +144,11 @@ impl Session {
                     Some(before) => before,
                     None => event::last(reader)?.saturating_add(1),
                 };
-                let start = end.saturating_sub(LOOKED_AT).max(0);
+                let start = end.saturating_sub(MAX_EXAMINED).max(0);
                 let rows = root.events(reader, start..end, filter.actor, filter.action.as_deref(), limit + 1)?;
                 // Older link downloads carry the link's creator as their actor. They are shown without an actor, so a
                 // filter by that person must not find them either.
-                let mut listed = page(rows, limit, Sight::WHOLE);
+                let mut listed = page(rows, limit, DetailVisibility::WHOLE);
                 listed.items.retain(|event| filter.actor.is_none_or(|actor| event.actor == actor));
                 listed.next = listed.next.or(Some(start).filter(|start| *start > 0));
                 Ok(listed)
@@ -161,7 +164,7 @@ pub(crate) fn has_drafts(reader: &mut Reader<'_>, node: &NodeRow) -> Result<bool
     Ok(settings.is_some_and(|settings| settings.versioning == Versioning::MajorMinor))
 }
 
-fn page(mut rows: Vec<EventRow>, limit: usize, sight: Sight) -> Page<Event, i64> {
+fn page(mut rows: Vec<EventRow>, limit: usize, sight: DetailVisibility) -> Page<Event, i64> {
     let next = (rows.len() > limit).then(|| rows[limit - 1].sequence);
     rows.truncate(limit);
     Page { items: rows.into_iter().map(|row| Event::shown(row, sight)).collect(), next }

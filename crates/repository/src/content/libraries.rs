@@ -6,10 +6,10 @@ use database::Transaction;
 use database::content::library;
 use model::{Code, Error, LibrarySettings, NodeKind, Result, Right};
 
+use crate::session::errors::no_item;
 use crate::session::guard::{Checked, Guard};
 use crate::session::known::{Permitted, Viewed};
 use crate::session::locate::Located;
-use crate::session::refusals::no_item;
 use crate::{Session, Target};
 
 /// A library that the caller manages. An operation on the whole library is authorised on the library itself, whichever
@@ -30,12 +30,12 @@ impl Library {
     /// # Errors
     /// `NotFound` when the caller may not open the item; `Conflict` with code `wrong_kind` outside of libraries;
     /// `Forbidden` when the caller does not manage the library.
-    pub(crate) fn around(item: &Viewed) -> Result<Self> {
+    pub(crate) fn containing(item: &Viewed) -> Result<Self> {
         let id = item.node().library_id;
         let depth = item.chain.iter().position(|node| !id.is_none() && node.id == id);
         let depth = depth.ok_or_else(|| Error::conflict("views belong to libraries").with_code(Code::WrongKind))?;
         let library = Located { chain: item.chain[..=depth].to_vec(), ..Located::clone(item) };
-        if !library.is_within() || !library.rights().has(Right::ManageLibraries) {
+        if !library.is_within_credential() || !library.rights().has(Right::ManageLibraries) {
             return Err(Error::lacking(Right::ManageLibraries, &library.node().name));
         }
         library.to(Right::ManageLibraries).map(Self)
@@ -54,12 +54,12 @@ impl Session {
     pub(crate) async fn library(&self, target: &Target) -> Result<Library> {
         let known = self.locate(target).await?;
         known.clone().to(Right::ManageLibraries)?.require_kind(NodeKind::Library)?;
-        Library::around(&known.viewed()?)
+        Library::containing(&known.viewed()?)
     }
 
     /// Returns whether the caller may change, for all users, how the library that an item is in (or is) is displayed.
     pub async fn manages_library(&self, target: &Target) -> Result<bool> {
-        Ok(self.locate(target).await?.viewed().and_then(|item| Library::around(&item)).is_ok())
+        Ok(self.locate(target).await?.viewed().and_then(|item| Library::containing(&item)).is_ok())
     }
 
     /// Changes how a library keeps versions. Stored versions of a document remain until the document changes next.

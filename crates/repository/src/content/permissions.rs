@@ -71,7 +71,7 @@ impl Session {
             if scope::of_node(transaction, id)?.is_some() {
                 return Err(Error::conflict("the item has its own permissions already").with_code(Code::OwnPermissions));
             }
-            let current = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?.scope_id;
+            let current = node::lock(transaction, id)?.ok_or_else(crate::session::errors::no_item)?.scope_id;
             let (own, now) = (guard.next_id(), Timestamp::now());
             scope::insert(transaction, own, located.collection.id, id)?;
             if copy {
@@ -92,11 +92,11 @@ impl Session {
     pub async fn restore_inheritance(&self, target: &Target) -> Result<()> {
         self.change_permissions(target, |transaction, guard, located| {
             let id = located.node().id;
-            let row = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?;
+            let row = node::lock(transaction, id)?.ok_or_else(crate::session::errors::no_item)?;
             if row.parent_id.is_none() {
                 return Err(Error::conflict("the root site has nothing to inherit from").with_code(Code::WrongKind));
             }
-            let parent = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::refusals::no_item)?;
+            let parent = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::errors::no_item)?;
             let own = scope::of_node(transaction, id)?.ok_or_else(inherits)?;
             tree::set_scope(transaction, id, own, parent.scope_id)?;
             scope::delete(transaction, own)?;
@@ -120,7 +120,7 @@ impl Session {
         self.change_permissions(target, move |transaction, guard, located| {
             let rights = located.rights();
             if !rights.contains(wanted.rights) {
-                return Err(too_great(&wanted.name));
+                return Err(role_exceeds_rights(&wanted.name));
             }
             // The holder of such a role can make their access permanent and admit others.
             if wanted.rights.has(Right::ManagePermissions) || wanted.rights.has(Right::ManageSite) {
@@ -216,7 +216,7 @@ fn inherits() -> Error {
 
 fn table(reader: &mut Reader<'_>, located: &Located) -> Result<PermissionTable> {
     let node = located.node();
-    let from = scope::owner(reader, node.scope_id)?.ok_or_else(crate::session::refusals::no_item)?;
+    let from = scope::owner(reader, node.scope_id)?.ok_or_else(crate::session::errors::no_item)?;
     Ok(PermissionTable {
         own: from == node.id,
         from,
@@ -257,6 +257,6 @@ fn named(rows: Vec<GrantRow>, roles: &HashMap<Id, Role>) -> Vec<Grant> {
 }
 
 /// The error for a grant that allows more than the grantor may do.
-pub(crate) fn too_great(role: &str) -> Error {
+pub(crate) fn role_exceeds_rights(role: &str) -> Error {
     Error::forbidden(format!("the role \"{role}\" allows more than you may do here")).with_code(Code::RoleTooGreat)
 }

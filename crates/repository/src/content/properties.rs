@@ -63,7 +63,7 @@ impl Session {
         self.require_not_held(&located).await?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            let row = guard.hold(transaction, id)?;
+            let row = guard.lock_row(transaction, id)?;
             guard.require_free(transaction, checked, &row)?;
             for change in &changes {
                 match change {

@@ -10,8 +10,8 @@ use crate::content::shred;
 use crate::items::item::Item;
 use crate::items::page::Page;
 use crate::items::tree::{above, free_name, held_parent, refuse_depth};
+use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
-use crate::session::refusals::explain;
 use crate::session::root::Root;
 
 /// A stage of the recycle bin.
@@ -110,13 +110,13 @@ impl Session {
         let guard = self.guard([&parent])?;
         let to = parent.node().id;
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            let (row, _) = decide(transaction, guard, checked, entry)?;
+            let (row, _) = find_authorised(transaction, guard, checked, entry)?;
             let parent = held_parent(transaction, to)?;
             guard.require_unlocked(transaction, checked, &parent)?;
             let above = above(transaction, &parent)?;
             refuse_depth(transaction, &above, row.node_id)?;
             let name = free_name(transaction, to, &Name::new(row.name.clone())?)?;
-            let item = node::lock(transaction, row.node_id)?.ok_or_else(gone)?;
+            let item = node::lock(transaction, row.node_id)?.ok_or_else(no_entry)?;
             node::place(transaction, item.id, to, name.as_str(), &name.folded())?;
             if scope::of_node(transaction, item.id)?.is_none() && item.scope_id != parent.scope_id {
                 tree::set_scope(transaction, item.id, item.scope_id, parent.scope_id)?;
@@ -126,7 +126,7 @@ impl Session {
             guard.record(transaction, item.id, "item.restore", row.path)?;
             guard.item(transaction, item.id)
         };
-        guard.alone().write(write).await.map_err(explain)
+        guard.alone().write(write).await.map_err(name_conflict)
     }
 
     /// Removes an entry. From the site bin the item is deleted permanently. From the caller's personal bin, it moves to
@@ -134,9 +134,9 @@ impl Session {
     /// either case.
     pub async fn purge(&self, collection: Id, entry: Id, bin: Bin) -> Result<()> {
         let (root, _) = self.entry(collection, entry).await?;
-        let guard = self.undecided(&root);
+        let guard = self.guard_unchecked(&root);
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            let (row, manages) = decide(transaction, guard, checked, entry)?;
+            let (row, manages) = find_authorised(transaction, guard, checked, entry)?;
             let is_final =
                 row.stage == Stage::Site || manages && (bin == Bin::Site || row.deleted_by != guard.caller());
             if !is_final {
@@ -146,14 +146,14 @@ impl Session {
             }
             // The lock serialises this with a concurrent restore: the restore either comes first or fails.
             let item = node::lock(transaction, row.node_id)?;
-            let item = item.filter(|item| item.parent_id == row.id).ok_or_else(gone)?;
-            shred::condemn(transaction, &item)?;
+            let item = item.filter(|item| item.parent_id == row.id).ok_or_else(no_entry)?;
+            shred::detach(transaction, &item)?;
             recycle::delete(transaction, entry)?;
             guard.record(transaction, item.id, "recycle.purge", row.path)?;
             Ok(Some(item.id))
         };
         match guard.alone().vital().write(write).await? {
-            Some(item) => shred::shred(self, &root.content, item).await,
+            Some(item) => shred::delete_detached(self, &root.content, item).await,
             None => Ok(()),
         }
     }
@@ -185,23 +185,23 @@ impl Session {
 
 /// Returns the entry, if the caller may handle it according to the state inside the transaction, and whether the caller
 /// manages the site collection.
-fn decide(
+fn find_authorised(
     transaction: &mut Transaction<'_>,
     guard: &Guard,
     checked: &Checked,
     entry: Id,
 ) -> Result<(RecycledRow, bool)> {
-    let root = node::find(transaction, guard.collection())?.ok_or_else(gone)?;
+    let root = node::find(transaction, guard.collection())?.ok_or_else(no_entry)?;
     let manages = checked.access.rights(root.scope_id).has(Right::ManageSite);
     Ok((find(transaction, root.id, entry, guard.caller(), manages)?, manages))
 }
 
 fn find(reader: &mut Reader<'_>, collection: Id, entry: Id, caller: Id, manages: bool) -> Result<RecycledRow> {
-    let row = recycle::find(reader, entry)?.filter(|row| row.collection_id == collection).ok_or_else(gone)?;
+    let row = recycle::find(reader, entry)?.filter(|row| row.collection_id == collection).ok_or_else(no_entry)?;
     let own = row.deleted_by == caller && row.stage == Stage::Person;
-    if own || manages { Ok(row) } else { Err(gone()) }
+    if own || manages { Ok(row) } else { Err(no_entry()) }
 }
 
-fn gone() -> Error {
+fn no_entry() -> Error {
     Error::not_found("there is no such entry in the recycle bin")
 }

@@ -106,7 +106,7 @@ impl Session {
     /// hand.
     fn view_guard(&self, item: &Viewed, shared: bool) -> Result<Guard> {
         if shared {
-            return self.guard([&*Library::around(item)?]);
+            return self.guard([&*Library::containing(item)?]);
         }
         self.guard([&**item])
     }

@@ -11,7 +11,7 @@ use database::content::{node, version};
 use model::{Code, Digest, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::content::event_detail::Detail;
-use crate::documents::{Content, VersionChoice, discreet};
+use crate::documents::{Content, VersionChoice, without_store_details};
 use crate::farm::registry::ContentDatabase;
 use crate::people::{Client, link_hash};
 use crate::session::guard::{Checked, Guard};
@@ -20,7 +20,7 @@ use crate::{Repository, Session, Target};
 
 /// Longest life, in days, of a link created without fresh re-authentication. A link stays valid when its creator loses
 /// other access.
-pub const UNPROVED_DAYS: u32 = 30;
+pub const MAX_DAYS_WITHOUT_FRESH_SIGN_IN: u32 = 30;
 /// Limit on the links of one document.
 const MOST_LINKS: usize = 50;
 /// Limit on the life of a link, in days.
@@ -128,7 +128,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` with code `links_not_allowed` where the site collection allows none, and with code
-    /// `fresh_sign_in_needed` for a life of more than [`UNPROVED_DAYS`] without fresh re-authentication; `Conflict`
+    /// `fresh_sign_in_needed` for a life of more than [`MAX_DAYS_WITHOUT_FRESH_SIGN_IN`] without fresh re-authentication; `Conflict`
     /// when nothing is published.
     pub async fn share(&self, target: &Target, new: NewLink) -> Result<(ShareLink, String)> {
         let (located, days) = self
@@ -142,8 +142,8 @@ impl Session {
             ))
             .with_code(Code::InvalidDays));
         }
-        if new.days > UNPROVED_DAYS {
-            self.require_fresh(&format!("make a link that lives longer than {UNPROVED_DAYS} days"))?;
+        if new.days > MAX_DAYS_WITHOUT_FRESH_SIGN_IN {
+            self.require_fresh(&format!("make a link that lives longer than {MAX_DAYS_WITHOUT_FRESH_SIGN_IN} days"))?;
         }
         if located.node().published_id.is_none() {
             return Err(Error::conflict("a link gives the published version, and none is published: publish it first")
@@ -169,7 +169,7 @@ impl Session {
         let guard = self.guard([&located])?;
         let (stored, path) = (row.clone(), located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
-            guard.hold(transaction, stored.node_id)?;
+            guard.lock_row(transaction, stored.node_id)?;
             let links = share_link::of_node(transaction, stored.node_id, MOST_LINKS)?;
             if links.len() >= MOST_LINKS {
                 return Err(Error::exhausted(format!("a document has at most {MOST_LINKS} links: remove one first"))
@@ -199,7 +199,7 @@ impl Session {
         let guard = self.guard([&located])?;
         let (node, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
-            guard.hold(transaction, node)?;
+            guard.lock_row(transaction, node)?;
             share_link::delete(transaction, id)?;
             guard.record(transaction, node, "link.revoke", path.as_str())
         };
@@ -208,9 +208,9 @@ impl Session {
 }
 
 /// A valid link, with a session of the link's creator.
-struct Live {
+struct ValidLink {
     row: ShareLinkRow,
-    maker: Session,
+    creator: Session,
     content: Arc<ContentDatabase>,
     number: VersionNumber,
 }
@@ -223,7 +223,7 @@ impl Repository {
     pub async fn open_link(&self, id: Id, secret: &str) -> Result<OpenedLink> {
         let live = self.live(id, secret).await?;
         let target = Target::Id(live.row.node_id);
-        let item = live.maker.item(&target).await.map_err(hide)?;
+        let item = live.creator.item(&target).await.map_err(as_ended)?;
         let (node, number) = (live.row.node_id, live.number);
         let found = live.content.database.read(move |reader| version::find_number(reader, node, number)).await?;
         let found = found.ok_or_else(ended)?;
@@ -249,13 +249,13 @@ impl Repository {
             return Err(Error::forbidden("this is not the password of the link").with_code(Code::WrongLinkPassword));
         }
         let target = Target::Id(live.row.node_id);
-        let opened = live.maker.open(&target, VersionChoice::Number(live.number)).await;
-        let mut opened = opened.map_err(|error| discreet(hide(error), false))?;
-        opened.for_strangers();
+        let opened = live.creator.open(&target, VersionChoice::Number(live.number)).await;
+        let mut opened = opened.map_err(|error| without_store_details(as_ended(error), false))?;
+        opened.hide_store_locations();
         // Checked before the download is counted, because content on record as faulty cannot be delivered.
-        opened.refuse_known_fault().await.map_err(|error| discreet(hide(error), false))?;
-        let located = live.maker.locate(&target).await.and_then(Known::viewed).map_err(hide)?;
-        let guard = live.maker.guard([&*located]).map_err(hide)?;
+        opened.refuse_known_fault().await.map_err(|error| without_store_details(as_ended(error), false))?;
+        let located = live.creator.locate(&target).await.and_then(Known::viewed).map_err(as_ended)?;
+        let guard = live.creator.guard([&*located]).map_err(as_ended)?;
         let (node, detail) = (live.row.node_id, Detail::from(located.path()).address(client.address.to_canonical()));
         let write = move |transaction: &mut Transaction<'_>| {
             if !share_link::count_use(transaction, id, Timestamp::now())? {
@@ -267,7 +267,7 @@ impl Repository {
         Ok(opened)
     }
 
-    async fn live(&self, id: Id, secret: &str) -> Result<Live> {
+    async fn live(&self, id: Id, secret: &str) -> Result<ValidLink> {
         let digest = link_hash(secret).ok_or_else(ended)?;
         let registry = self.registry_at(0).await?;
         for content in &registry.databases {
@@ -289,8 +289,8 @@ impl Repository {
             if !same || spent || row.expires_at <= Timestamp::now() {
                 return Err(ended());
             }
-            let maker = self.as_caller(self.principal(row.created_by).await.map_err(hide)?);
-            return Ok(Live { row, maker, content: content.clone(), number });
+            let maker = self.as_caller(self.principal(row.created_by).await.map_err(as_ended)?);
+            return Ok(ValidLink { row, creator: maker, content: content.clone(), number });
         }
         if !registry.absent.is_empty() {
             let text =
@@ -312,7 +312,7 @@ fn not_allowed() -> Error {
 }
 
 /// Reports a link as ended when the link's creator may no longer open the document.
-fn hide(error: Error) -> Error {
+fn as_ended(error: Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::Forbidden => ended(),
         _ => error,

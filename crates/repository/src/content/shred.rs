@@ -11,35 +11,35 @@ use crate::Session;
 use crate::farm::registry::ContentDatabase;
 
 /// Parent of the items that are being deleted. No item has this identifier.
-const NOWHERE: Id = Id::new(-1);
+const DETACHED_PARENT: Id = Id::new(-1);
 /// Limit on the rows that one transaction deletes, because other writers wait for it.
 const PIECE: usize = 500;
 /// Limit on the detached items that one query returns.
-const TOPS: usize = 100;
+const DETACHED_PAGE: usize = 100;
 
 /// Detaches an item with all of its content.
-pub(crate) fn condemn(transaction: &mut Transaction<'_>, item: &NodeRow) -> Result<()> {
-    node::place(transaction, item.id, NOWHERE, &item.name, &item.id.to_string())
+pub(crate) fn detach(transaction: &mut Transaction<'_>, item: &NodeRow) -> Result<()> {
+    node::place(transaction, item.id, DETACHED_PARENT, &item.name, &item.id.to_string())
 }
 
 /// Deletes all detached items of a content database, including those of other processes that were interrupted.
 pub(crate) async fn shred_all(session: &Session, content: &ContentDatabase) -> Result<()> {
     loop {
-        let tops = content.database.read(|reader| tree::children(reader, NOWHERE, TOPS)).await?;
+        let tops = content.database.read(|reader| tree::children(reader, DETACHED_PARENT, DETACHED_PAGE)).await?;
         if tops.is_empty() {
             return Ok(());
         }
         for top in tops {
-            shred(session, content, top).await?;
+            delete_detached(session, content, top).await?;
         }
     }
 }
 
 /// Deletes one detached item.
-pub(crate) async fn shred(session: &Session, content: &ContentDatabase, top: Id) -> Result<()> {
+pub(crate) async fn delete_detached(session: &Session, content: &ContentDatabase, top: Id) -> Result<()> {
     loop {
         let shard = session.repository().next_id();
-        if content.database.write_vital(move |transaction| piece(transaction, top, shard)).await? {
+        if content.database.write_vital(move |transaction| delete_batch(transaction, top, shard)).await? {
             return Ok(());
         }
     }
@@ -47,8 +47,10 @@ pub(crate) async fn shred(session: &Session, content: &ContentDatabase, top: Id)
 
 /// Deletes a part of an item, bottom up, and returns whether the item is now gone entirely. Several processes may do so
 /// concurrently.
-fn piece(transaction: &mut Transaction<'_>, top: Id, shard: Id) -> Result<bool> {
-    let Some(root) = node::lock(transaction, top)?.filter(|row| row.parent_id == NOWHERE) else { return Ok(true) };
+fn delete_batch(transaction: &mut Transaction<'_>, top: Id, shard: Id) -> Result<bool> {
+    let Some(root) = node::lock(transaction, top)?.filter(|row| row.parent_id == DETACHED_PARENT) else {
+        return Ok(true);
+    };
     let (mut room, mut bytes, mut documents) = (PIECE, 0, 0);
     let mut is_done = false;
     while room > 0 && !is_done {

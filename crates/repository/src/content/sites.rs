@@ -15,10 +15,10 @@ use model::{
 
 use crate::items::item::Item;
 use crate::items::tree::held_parent;
+use crate::session::errors::{name_conflict, name_taken_hidden};
 use crate::session::guard::{Checked, Guard};
 use crate::session::locate::check_depth;
-use crate::session::refusals::{explain, taken_unseen};
-use crate::{Missing, Repository, Session, Target};
+use crate::{Repository, Session, Target, UnavailableDatabases};
 
 /// First path segments that the program's own URLs need.
 const RESERVED: [&str; 16] = [
@@ -188,10 +188,10 @@ impl Session {
                 farm::change_directory(transaction)?;
                 in_time(entry.created_at, Timestamp::now())?;
                 site_collection::insert(transaction, &entry)?;
-                repetition.keep(transaction, entry.id)
+                repetition.store_result(transaction, entry.id)
             })
             .await
-            .map_err(explain)?;
+            .map_err(name_conflict)?;
         self.repository.refresh_registry().await?;
         Ok(id)
     }
@@ -262,9 +262,9 @@ impl Session {
     ///
     /// # Errors
     /// The given error, when it is not about the database itself.
-    pub async fn leave_out(&self, id: Id, error: Error, missing: &mut Missing) -> Result<()> {
+    pub async fn record_missing(&self, id: Id, error: Error, missing: &mut UnavailableDatabases) -> Result<()> {
         let registry = self.registry().await?;
-        missing.add(registry.database(registry.collection(id)?.database_id)?.left_out(error)?);
+        missing.add(registry.database(registry.collection(id)?.database_id)?.name_if_database_error(error)?);
         Ok(())
     }
 
@@ -274,7 +274,7 @@ impl Session {
     }
 
     /// Changes the title and colour of a site collection; absent values are left unchanged.
-    pub async fn set_look(&self, id: Id, title: Option<&str>, accent: Option<Accent>) -> Result<()> {
+    pub async fn set_appearance(&self, id: Id, title: Option<&str>, accent: Option<Accent>) -> Result<()> {
         let title = title.map(ToOwned::to_owned);
         self.change_site_collection(id, SiteChange { title, accent, ..SiteChange::default() }).await
     }
@@ -365,7 +365,7 @@ impl Session {
         let address = SitePath::parse(&crate::session::target::join(&path, name.as_str())).map(|path| path.folded());
         if address.is_ok_and(|address| located.registry.collections.iter().any(|row| row.folded == address)) {
             // A caller who may not know of that site collection learns only that the name is taken.
-            return Err(taken_unseen(name));
+            return Err(name_taken_hidden(name));
         }
         let (site, name) = (located.node().id, name.clone());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
@@ -385,10 +385,10 @@ impl Session {
                 &format!("{}.create", kind.as_str()),
                 crate::session::target::join(&path, name.as_str()),
             )?;
-            guard.repetition.keep(transaction, row.id)?;
+            guard.repetition.store_result(transaction, row.id)?;
             guard.item(transaction, row.id)
         };
-        guard.write(write).await.map_err(explain)
+        guard.write(write).await.map_err(name_conflict)
     }
 }
 

@@ -5,10 +5,10 @@ use database::content::{column, node, tree, version};
 use model::{Code, Error, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::content::event_detail::Detail;
+use crate::session::errors::{held_by, require_free};
 use crate::session::guard::{Checked, Guard};
 use crate::session::known::Permitted;
 use crate::session::locate::Located;
-use crate::session::refusals::{held_by, require_free};
 use crate::{Session, Target};
 
 use super::rules::{charge, library_of, next_number, require_comment, trim};
@@ -68,7 +68,7 @@ impl Session {
         let guard = self.guard([&located])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            let row = guard.hold(transaction, id)?;
+            let row = guard.lock_row(transaction, id)?;
             guard.require_free(transaction, checked, &row)?;
             if row.holder_id.is_some() {
                 return Ok(());
@@ -87,7 +87,7 @@ impl Session {
         let guard = self.guard([&located])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            let mut row = guard.hold(transaction, id)?;
+            let mut row = guard.lock_row(transaction, id)?;
             guard.require_free(transaction, checked, &row)?;
             if row.holder_id.is_none() {
                 return Err(not_checked_out(&row.name));
@@ -132,8 +132,8 @@ impl Session {
     /// Ends a check-out and discards the working copy. Ending another user's check-out needs the right to override.
     pub async fn discard_check_out(&self, target: &Target) -> Result<()> {
         let known = self.locate(target).await?;
-        known.unasked().require_kind(NodeKind::Document)?;
-        let own = known.unasked().node().holder_id == Some(self.principal.id);
+        known.unchecked().require_kind(NodeKind::Document)?;
+        let own = known.unchecked().node().holder_id == Some(self.principal.id);
         if !own && !known.rights().has(Right::Override) {
             self.require_not_held(&*known.clone().viewed()?).await?;
         }
@@ -141,7 +141,7 @@ impl Session {
         let guard = self.guard([&located])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            let row = guard.hold(transaction, id)?;
+            let row = guard.lock_row(transaction, id)?;
             if row.holder_id.is_none() {
                 return Err(not_checked_out(&row.name));
             }

@@ -11,10 +11,10 @@ use model::{Digest, Error, ErrorKind, Id, NodeKind, Result, Right, VersionNumber
 
 use crate::farm::registry::ContentDatabase;
 use crate::items::item::{Item, Version, etag};
+use crate::session::errors::no_item;
 use crate::session::known::Viewed;
 use crate::session::locate::Located;
-use crate::session::lookup::Seen;
-use crate::session::refusals::no_item;
+use crate::session::lookup::FolderLookup;
 use crate::{Session, Target};
 
 /// The version of a document to open.
@@ -68,7 +68,7 @@ impl Place {
     /// Opens the BLOB. If it may have moved since its location was read, looks the location up and tries again.
     async fn find(&mut self) -> Result<BlobReader> {
         let opened = match self.open().await {
-            Err(error) if has_left(&error) && self.look_up().await? => self.open().await,
+            Err(error) if is_missing_or_damaged(&error) && self.look_up().await? => self.open().await,
             opened => opened,
         };
         if let Err(error) = &opened {
@@ -79,8 +79,8 @@ impl Place {
 
     /// Reports a missing or damaged BLOB, so that the fault is put on record.
     fn note(&self, said: &Error) {
-        if has_left(said) {
-            self.session.note_unread(&self.content, self.store, self.digest, self.size);
+        if is_missing_or_damaged(said) {
+            self.session.record_unreadable(&self.content, self.store, self.digest, self.size);
         }
     }
 
@@ -100,7 +100,7 @@ impl Place {
 }
 
 /// Returns whether an error may mean that this copy of the BLOB was given up.
-fn has_left(error: &Error) -> bool {
+fn is_missing_or_damaged(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt)
 }
 
@@ -116,7 +116,7 @@ impl Content {
     }
 
     /// Hides store locations in errors from now on: the reader is not the user who opened the document.
-    pub(crate) fn for_strangers(&mut self) {
+    pub(crate) fn hide_store_locations(&mut self) {
         self.place.is_insider = false;
     }
 
@@ -144,7 +144,7 @@ impl Content {
         let digest = self.place.digest;
         let known = self.place.content.database.read(move |reader| fault::find(reader, &digest)).await?;
         let Some(known) = known.into_iter().find(|known| known.store_id == self.place.store) else { return Ok(()) };
-        self.place.session.look_again(&self.place.content, self.place.store, digest, self.place.size);
+        self.place.session.reread(&self.place.content, self.place.store, digest, self.place.size);
         let error = match known.state.as_str() {
             "missing" => Error::not_found(known.detail),
             _ => Error::corrupt(known.detail),
@@ -155,7 +155,7 @@ impl Content {
     /// Returns the next bytes, verified against their digest or checksum; `None` at the end.
     pub async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
         let chunk = match self.reader.next_chunk().await {
-            Err(error) if has_left(&error) => self.read_again(error).await,
+            Err(error) if is_missing_or_damaged(&error) => self.read_again(error).await,
             chunk => chunk,
         };
         if let Err(error) = &chunk {
@@ -163,7 +163,7 @@ impl Content {
         }
         chunk.map_err(|error| {
             let error = explain(error, &self.item, self.version.id, &self.place);
-            discreet(error, self.place.is_insider)
+            without_store_details(error, self.place.is_insider)
         })
     }
 
@@ -187,7 +187,7 @@ impl Session {
     /// not answer.
     pub async fn open(&self, target: &Target, choice: VersionChoice) -> Result<Content> {
         let seen = match (target, choice) {
-            (Target::Path(path), VersionChoice::Visible) => self.glance(path).await?.and_then(Seen::document),
+            (Target::Path(path), VersionChoice::Visible) => self.glance(path).await?.and_then(FolderLookup::document),
             _ => None,
         };
         let (located, item, row) = match seen {
@@ -217,7 +217,7 @@ impl Session {
             is_insider: self.principal.farm_administrator,
         };
         let found = place.find().await.map_err(|error| explain(error, &item, row.id, &place));
-        let reader = found.map_err(|error| discreet(error, place.is_insider))?;
+        let reader = found.map_err(|error| without_store_details(error, place.is_insider))?;
         if located.collection.audit_reads {
             self.record_read(&located, &item).await?;
         }
@@ -266,7 +266,7 @@ pub(crate) fn require_draft(located: &Located, number: VersionNumber) -> Result<
 
 /// Rewrites a store's error for the caller. Store locations and store messages are for farm administrators and the log
 /// only.
-pub(crate) fn discreet(error: Error, is_insider: bool) -> Error {
+pub(crate) fn without_store_details(error: Error, is_insider: bool) -> Error {
     let text = match error.kind() {
         ErrorKind::Unavailable if !is_insider => {
             "the BLOB store gives no answer at the moment: try again later; an administrator of the farm finds why in the log"

@@ -8,7 +8,7 @@ use blobs::{BlobStore, Stored};
 use bytes::Bytes;
 use database::Transaction;
 use database::content::blob::{self, BlobRow};
-use database::content::reclaim::{self, Standing};
+use database::content::reclaim::{self, DeletionState};
 use database::content::{fault, stored};
 use model::{Code, Digest, Error, Id, Result, Timestamp};
 
@@ -16,7 +16,7 @@ use crate::farm::registry::ContentDatabase;
 use crate::session::guard::Guard;
 use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::database_store;
-use crate::storage::placement::{hold, not_given_back};
+use crate::storage::placement::{pin_existing, unreadable_after_write};
 
 /// Time limit for another store to confirm that it has equal bytes. After that, the bytes just stored are used.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -31,7 +31,7 @@ pub(crate) fn is_unsure(error: &Error) -> bool {
 pub(crate) struct Placed {
     place: Place,
     /// Set once equal bytes were confirmed to be present in another store.
-    trusted: Arc<AtomicBool>,
+    confirmed_elsewhere: Arc<AtomicBool>,
 }
 
 #[derive(Clone)]
@@ -47,12 +47,12 @@ impl Placed {
     /// need not.
     pub(crate) fn inline(id: Id, digest: Digest, bytes: Bytes) -> Self {
         let checksum = database_store::checksum(id, 0, &bytes);
-        Self { place: Place::Inline { id, digest, checksum, bytes }, trusted: Arc::default() }
+        Self { place: Place::Inline { id, digest, checksum, bytes }, confirmed_elsewhere: Arc::default() }
     }
 
     /// Bytes that are durable in a store.
     pub(crate) fn external(store: Id, blobs: BlobStore, stored: Stored) -> Self {
-        Self { place: Place::External { store, blobs, stored }, trusted: Arc::default() }
+        Self { place: Place::External { store, blobs, stored }, confirmed_elsewhere: Arc::default() }
     }
 
     pub(crate) fn is_inline(&self) -> bool {
@@ -79,7 +79,7 @@ impl Placed {
     /// redirects it.
     pub(crate) async fn hold(&self, guard: &Guard, content: &ContentDatabase) -> Result<()> {
         if let Place::External { store, blobs, stored } = &self.place {
-            hold(content, (*store, blobs), stored, guard.next_id()).await?;
+            pin_existing(content, (*store, blobs), stored, guard.next_id()).await?;
         }
         let digest = self.digest();
         let find =
@@ -90,10 +90,10 @@ impl Placed {
         }
         let faulty = faults.iter().any(|fault| fault.store_id == standing.store_id);
         if !faulty && is_there(guard, content, &standing).await {
-            self.trusted.store(true, Ordering::Relaxed);
+            self.confirmed_elsewhere.store(true, Ordering::Relaxed);
             return Ok(());
         }
-        self.turn(content, standing).await
+        self.redirect(content, standing).await
     }
 
     fn store(&self) -> Id {
@@ -104,7 +104,7 @@ impl Placed {
     }
 
     /// Redirects a reference from a store that does not have the bytes to the bytes just stored.
-    async fn turn(&self, content: &ContentDatabase, standing: BlobRow) -> Result<()> {
+    async fn redirect(&self, content: &ContentDatabase, standing: BlobRow) -> Result<()> {
         let (to, blobs, stored) = match &self.place {
             Place::External { store, blobs, stored } => (*store, blobs, *stored),
             Place::Inline { digest, bytes, .. } => {
@@ -118,7 +118,7 @@ impl Placed {
         };
         content.database.write(turn).await?;
         // The bytes are safe from deletion only since the reference points to them, so they are confirmed now.
-        blobs.confirm(digest, stored.size).await.map_err(not_given_back)?;
+        blobs.ensure_present(digest, stored.size).await.map_err(unreadable_after_write)?;
         let settle = move |transaction: &mut Transaction<'_>| fault::remove(transaction, from, &digest);
         content.database.write(settle).await?;
         tracing::warn!(%digest, "a BLOB that its store did not have came back with an upload of the same bytes");
@@ -132,13 +132,13 @@ impl Placed {
             Place::External { stored, .. } => (new, Some(stored.locator.as_bytes().to_vec())),
         };
         let row = BlobRow { id, digest: self.digest(), size: self.size(), store_id: self.store(), locator };
-        let (present, standing) = reclaim::refer(transaction, &row, now)?;
-        if present.store_id != row.store_id && !self.trusted.load(Ordering::Relaxed) {
+        let (present, standing) = reclaim::add_reference(transaction, &row, now)?;
+        if present.store_id != row.store_id && !self.confirmed_elsewhere.load(Ordering::Relaxed) {
             return Err(
                 Error::unavailable("equal bytes lie in another store: try again").with_code(Code::BlobElsewhere)
             );
         }
-        if standing == Standing::DeletedLately && !self.is_inline() {
+        if standing == DeletionState::DeletedLately && !self.is_inline() {
             return Err(Error::unavailable("an unused copy of the same bytes was deleted just now: try again")
                 .with_code(Code::BlobDeletedLately));
         }
@@ -165,5 +165,5 @@ impl Placed {
 async fn is_there(guard: &Guard, content: &ContentDatabase, standing: &BlobRow) -> bool {
     let Ok(store) = guard.registry().store(standing.store_id, content) else { return false };
     let size = u64::try_from(standing.size).unwrap_or_default();
-    matches!(tokio::time::timeout(PATIENCE, store.confirm(standing.digest, size)).await, Ok(Ok(())))
+    matches!(tokio::time::timeout(PATIENCE, store.ensure_present(standing.digest, size)).await, Ok(Ok(())))
 }

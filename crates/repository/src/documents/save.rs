@@ -1,7 +1,7 @@
 //! The transaction that turns stored bytes into a document or into a new version of one.
 
 use database::Transaction;
-use database::content::glance::ShelfRow;
+use database::content::glance::CreationContext;
 use database::content::idempotency;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
@@ -9,9 +9,9 @@ use model::{Code, Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Ri
 
 use crate::items::item::etag;
 use crate::items::tree::{free_name, held_parent, lock_in};
+use crate::session::errors::{name_taken_hidden, no_folder, taken};
 use crate::session::guard::{Checked, Child, Guard};
 use crate::session::idempotency::key_of;
-use crate::session::refusals::{no_folder, taken, taken_unseen};
 use crate::session::target::join;
 
 use super::placed::Placed;
@@ -30,7 +30,7 @@ pub enum OnConflict {
     Replace,
     /// Refuses the upload.
     Fail,
-    /// Stores the upload under a free name such as `Plan (2).pdf`.
+    /// Stores the upload under a free name such as `SavePlan (2).pdf`.
     KeepBoth,
 }
 
@@ -68,7 +68,7 @@ pub struct UploadOptions {
     pub ownership: Option<Ownership>,
     /// Set when the upload may be one step of a program's save. The upload then replaces an empty current version that
     /// the same user stored, and the only version of a file with a name that programs use for files of their own
-    /// (`is_litter`).
+    /// (`is_application_file`).
     pub one_save: bool,
     /// Idempotency key chosen by the client: requests with the same key store at most once.
     pub idempotency_key: Option<String>,
@@ -104,7 +104,7 @@ impl Saved {
 
 /// Everything that the transaction needs. Cloned for each attempt.
 #[derive(Clone)]
-pub(crate) struct Plan {
+pub(crate) struct SavePlan {
     pub(crate) guard: Guard,
     pub(crate) parent: Id,
     pub(crate) parent_path: String,
@@ -118,7 +118,7 @@ pub(crate) struct Plan {
 }
 
 /// The folder in which a transaction creates documents; found and authorised once.
-pub(crate) struct Shelf {
+pub(crate) struct DestinationFolder {
     pub(crate) checked: Checked,
     pub(crate) parent: NodeRow,
     pub(crate) settings: LibrarySettings,
@@ -129,12 +129,12 @@ pub(crate) struct Shelf {
 
 /// Amounts that a transaction adds to the counters of its site collection.
 #[derive(Default)]
-pub(crate) struct Tally {
+pub(crate) struct UsageDelta {
     bytes: i64,
     documents: i64,
 }
 
-impl Tally {
+impl UsageDelta {
     /// Adds the amounts to the counters, and refuses bytes beyond the quota.
     pub(crate) fn charge(&self, transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked) -> Result<()> {
         let collection = &checked.collection;
@@ -142,9 +142,14 @@ impl Tally {
     }
 }
 
-impl Plan {
+impl SavePlan {
     /// Creates the document or version.
-    pub(crate) fn run(&self, transaction: &mut Transaction<'_>, checked: Checked, seen: ShelfRow) -> Result<Saved> {
+    pub(crate) fn run(
+        &self,
+        transaction: &mut Transaction<'_>,
+        checked: Checked,
+        seen: CreationContext,
+    ) -> Result<Saved> {
         if let Some(saved) = self.repeated(transaction)? {
             return Ok(saved);
         }
@@ -152,7 +157,7 @@ impl Plan {
         let mut parent = seen.parent.ok_or_else(no_folder)?;
         let mut path = self.parent_path.clone();
         for folder in &self.folders {
-            parent = self.enter(transaction, &checked, &parent, folder, now)?;
+            parent = self.open_or_create_folder(transaction, &checked, &parent, folder, now)?;
             path = join(&path, &parent.name);
         }
         // With no folders in between and no document named by identifier, `seen` already holds the item that has the
@@ -161,10 +166,10 @@ impl Plan {
             None if self.folders.is_empty() => seen.child,
             _ => self.present(transaction, parent.id)?,
         };
-        let present = present.map_or(Child::Free, |row| checked.sort_out(row));
+        let present = present.map_or(Child::Free, |row| checked.classify(row));
         let settings = seen.settings.ok_or_else(outside_libraries)?;
-        let shelf = Shelf { settings, checked, parent, path, now };
-        let mut tally = Tally::default();
+        let shelf = DestinationFolder { settings, checked, parent, path, now };
+        let mut tally = UsageDelta::default();
         let saved = self.put_over(transaction, &shelf, present, &mut tally)?;
         tally.charge(transaction, &self.guard, &shelf.checked)?;
         self.remember(transaction, &saved, now)?;
@@ -172,9 +177,14 @@ impl Plan {
     }
 
     /// Creates the document or version in a folder that was found before. The caller charges the amounts in `tally`.
-    pub(crate) fn put(&self, transaction: &mut Transaction<'_>, shelf: &Shelf, tally: &mut Tally) -> Result<Saved> {
+    pub(crate) fn put(
+        &self,
+        transaction: &mut Transaction<'_>,
+        shelf: &DestinationFolder,
+        tally: &mut UsageDelta,
+    ) -> Result<Saved> {
         let present = self.present(transaction, shelf.parent.id)?;
-        let present = present.map_or(Child::Free, |row| shelf.checked.sort_out(row));
+        let present = present.map_or(Child::Free, |row| shelf.checked.classify(row));
         self.put_over(transaction, shelf, present, tally)
     }
 
@@ -190,9 +200,9 @@ impl Plan {
     fn put_over(
         &self,
         transaction: &mut Transaction<'_>,
-        shelf: &Shelf,
+        shelf: &DestinationFolder,
         present: Child,
-        tally: &mut Tally,
+        tally: &mut UsageDelta,
     ) -> Result<Saved> {
         let keeps_both = self.options.on_conflict == OnConflict::KeepBoth;
         match present {
@@ -206,7 +216,7 @@ impl Plan {
     }
 
     /// Returns the folder of this name, and creates it if it is missing.
-    fn enter(
+    fn open_or_create_folder(
         &self,
         transaction: &mut Transaction<'_>,
         checked: &Checked,
@@ -234,11 +244,11 @@ impl Plan {
     fn create(
         &self,
         transaction: &mut Transaction<'_>,
-        shelf: &Shelf,
+        shelf: &DestinationFolder,
         is_taken: bool,
-        tally: &mut Tally,
+        tally: &mut UsageDelta,
     ) -> Result<Saved> {
-        let Shelf { checked, parent, settings, path, now } = shelf;
+        let DestinationFolder { checked, parent, settings, path, now } = shelf;
         let now = *now;
         self.guard.require_unlocked(transaction, checked, parent)?;
         if !is_taken {
@@ -249,7 +259,7 @@ impl Plan {
         let first = if self.options.publish { VersionNumber::new(1, 0) } else { next_number(settings, row.number) };
         checked.require_publish(settings, &row, first)?;
         let stored = self.version(transaction, &row, first, false, now)?;
-        self.show(&mut row, &stored, now);
+        self.set_latest(&mut row, &stored, now);
         if let Some(ownership) = self.options.ownership {
             row.created_by = ownership.created_by;
             row.created_at = ownership.created_at;
@@ -262,13 +272,19 @@ impl Plan {
         Ok(self.saved(&row, &stored, path, true))
     }
 
-    fn replace(&self, transaction: &mut Transaction<'_>, shelf: &Shelf, id: Id, tally: &mut Tally) -> Result<Saved> {
-        let Shelf { checked, settings, path, now, .. } = shelf;
+    fn replace(
+        &self,
+        transaction: &mut Transaction<'_>,
+        shelf: &DestinationFolder,
+        id: Id,
+        tally: &mut UsageDelta,
+    ) -> Result<Saved> {
+        let DestinationFolder { checked, settings, path, now, .. } = shelf;
         let now = *now;
-        let mut row = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?;
+        let mut row = node::lock(transaction, id)?.ok_or_else(crate::session::errors::no_item)?;
         let path = join(path, &row.name);
         if !checked.knows(&row) {
-            return Err(taken_unseen(&self.name));
+            return Err(name_taken_hidden(&self.name));
         }
         if !checked.access.rights(row.scope_id).has(Right::Edit) {
             return Err(Error::lacking(Right::Edit, &row.name));
@@ -282,16 +298,16 @@ impl Plan {
         self.options.preconditions.check(present)?;
         let how = Succession {
             settings,
-            free: self.options.ownership.is_some(),
+            skips_checkout: self.options.ownership.is_some(),
             publish: self.options.publish,
             one_save: self.options.one_save,
-            instead: false,
+            replaces_current: false,
         };
         let (stored, freed) =
             succeed(transaction, &self.guard, checked, &how, &mut row, |transaction, row, number, working| {
                 let stored = self.version(transaction, row, number, working, now)?;
                 if !working {
-                    self.show(row, &stored, now);
+                    self.set_latest(row, &stored, now);
                 }
                 Ok(stored)
             })?;
@@ -335,7 +351,7 @@ impl Plan {
     }
 
     /// Makes `stored` the latest version in the row.
-    fn show(&self, row: &mut NodeRow, stored: &VersionRow, now: Timestamp) {
+    fn set_latest(&self, row: &mut NodeRow, stored: &VersionRow, now: Timestamp) {
         row.size = stored.size;
         row.media_type.clone_from(&stored.media_type);
         row.version_id = Some(stored.id);

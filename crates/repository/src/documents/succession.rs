@@ -4,7 +4,7 @@
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
-use model::{Code, Error, Id, LibrarySettings, Result, VersionNumber, Versioning, is_litter};
+use model::{Code, Error, Id, LibrarySettings, Result, VersionNumber, Versioning, is_application_file};
 
 use crate::content::event_detail::{Detail, WORKING_COPY};
 use crate::session::guard::{Checked, Guard};
@@ -16,14 +16,14 @@ pub(crate) struct Succession<'a> {
     /// Settings of the library.
     pub(crate) settings: &'a LibrarySettings,
     /// Allows the change without a check-out even where the library demands one.
-    pub(crate) free: bool,
+    pub(crate) skips_checkout: bool,
     /// In a library with drafts: publishes the new version at once.
     pub(crate) publish: bool,
     /// Lets the new version replace an empty version by the same user, and the only version of a file that a program
-    /// keeps for itself (`is_litter`).
+    /// keeps for itself (`is_application_file`).
     pub(crate) one_save: bool,
     /// Lets the new version replace the current version unconditionally.
-    pub(crate) instead: bool,
+    pub(crate) replaces_current: bool,
 }
 
 /// Creates the next version of a locked row. `make` stores it, given the version number and whether it is a working
@@ -37,9 +37,9 @@ pub(crate) fn succeed(
     make: impl FnOnce(&mut Transaction<'_>, &mut NodeRow, VersionNumber, bool) -> Result<VersionRow>,
 ) -> Result<(VersionRow, i64)> {
     let held = row.holder_id == Some(guard.caller());
-    let begins = how.one_save && !how.publish && is_beginning(transaction, guard, row)?;
-    let demanded = how.settings.require_checkout && !how.free && !held;
-    if demanded && (!begins || !is_alone(transaction, row)?) {
+    let begins = how.one_save && !how.publish && is_empty_own_version(transaction, guard, row)?;
+    let demanded = how.settings.require_checkout && !how.skips_checkout && !held;
+    if demanded && (!begins || !has_single_version(transaction, row)?) {
         return Err(checkout_required(&row.name));
     }
     if held {
@@ -50,8 +50,10 @@ pub(crate) fn succeed(
     }
     let previous = row.version_id;
     let replaces = match previous {
-        Some(_) if how.instead => true,
-        Some(_) if how.one_save && !how.publish => begins || (is_litter(&row.name) && is_alone(transaction, row)?),
+        Some(_) if how.replaces_current => true,
+        Some(_) if how.one_save && !how.publish => {
+            begins || (is_application_file(&row.name) && has_single_version(transaction, row)?)
+        }
         _ => false,
     };
     let number = if how.publish {
@@ -95,13 +97,13 @@ pub(crate) fn checkout_required(document: &str) -> Error {
 }
 
 /// Returns whether a document has a single version.
-fn is_alone(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<bool> {
+fn has_single_version(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<bool> {
     Ok(version::list(transaction, row.id, None, 2)?.len() < 2)
 }
 
 /// Returns whether the current version is empty and the caller's own. Programs create a file first and fill it
 /// afterwards.
-fn is_beginning(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<bool> {
+fn is_empty_own_version(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<bool> {
     let Some(id) = row.version_id else { return Ok(false) };
     let found = version::find(transaction, id)?;
     Ok(found.is_some_and(|version| version.size == 0 && version.created_by == guard.caller()))

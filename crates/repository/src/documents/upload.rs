@@ -11,21 +11,21 @@ use database::content::{collection, idempotency, library};
 use model::{Code, Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result, Right, Versioning};
 
 use crate::farm::registry::ContentDatabase;
-use crate::session::caller::Time;
+use crate::session::caller::ReadDuration;
+use crate::session::errors::{name_conflict, name_taken_hidden, nothing_at, require_free, taken};
 use crate::session::guard::Guard;
 use crate::session::idempotency::key_of;
 use crate::session::known::Known;
 use crate::session::locate::{Located, check_depth};
-use crate::session::lookup::Seen;
-use crate::session::refusals::{explain, nothing_at, require_free, taken, taken_unseen};
-use crate::storage::placement::{Placement, secure};
+use crate::session::lookup::FolderLookup;
+use crate::storage::placement::{Placement, pin_if_existing};
 use crate::uploads::unfinished::Claim;
 use crate::{Session, Target};
 
-use super::open::discreet;
+use super::open::without_store_details;
 use super::placed::{Placed, is_unsure};
 use super::rules::{over_quota, require_comment};
-use super::save::{OnConflict, Plan, Saved, UploadOptions};
+use super::save::{OnConflict, SavePlan, Saved, UploadOptions};
 
 /// Maximum number of attempts for a write that fails because concurrent writers created the same folders. Each attempt
 /// finds one more folder.
@@ -165,7 +165,7 @@ impl Session {
     /// Returns the deepest existing folder on the path, and the folders missing below it.
     async fn deepest(&self, path: &NodePath, create_parents: bool) -> Result<Found> {
         let (parent, name) = path.split_last().ok_or_else(|| Error::invalid("the path has no document's name"))?;
-        if let Some(Seen { folder, glance }) = self.glance(path).await?
+        if let Some(FolderLookup { folder, glance }) = self.glance(path).await?
             && folder.may_know(folder.node())
         {
             return Ok(Found { located: folder, name: name.clone(), folders: Vec::new(), present: glance.item });
@@ -202,17 +202,17 @@ impl Session {
     async fn look_into(&self, folder: &Target, name: Name) -> Result<Found> {
         let folded = name.folded();
         let find = move |reader: &mut Reader<'_>, known: &Known| node::find_child(reader, known.id(), &folded);
-        let (known, present) = self.look(Time::Short, folder, find).await?;
-        Ok(Found { located: known.unasked().clone(), name, folders: Vec::new(), present })
+        let (known, present) = self.inspect_known(ReadDuration::Short, folder, find).await?;
+        Ok(Found { located: known.unchecked().clone(), name, folders: Vec::new(), present })
     }
 
     /// Returns an existing document in the form in which a look-up by name in its folder returns it.
     async fn present(&self, id: Id) -> Result<Found> {
-        let mut located = self.locate(&id.into()).await?.unasked().clone();
+        let mut located = self.locate(&id.into()).await?.unchecked().clone();
         located.require_kind(NodeKind::Document)?;
         let present = located.chain.pop().map(Arc::unwrap_or_clone);
         let name = present.as_ref().map(|node| Name::new(node.name.clone())).transpose()?;
-        let name = name.ok_or_else(crate::session::refusals::no_item)?;
+        let name = name.ok_or_else(crate::session::errors::no_item)?;
         Ok(Found { located, name, folders: Vec::new(), present })
     }
 
@@ -238,7 +238,7 @@ impl Session {
             }
             self.require_place_unlocked(located).await?;
             if present.is_some() && options.on_conflict != OnConflict::KeepBoth {
-                return Err(taken_unseen(name));
+                return Err(name_taken_hidden(name));
             }
             return Ok(guard);
         };
@@ -289,7 +289,7 @@ impl Session {
         let (used, _) = located.content.database.read(move |reader| collection::usage(reader, id)).await?;
         let announced = i64::try_from(announced).unwrap_or(i64::MAX);
         if used.saturating_add(announced) > quota {
-            return Err(over_quota(located.knows_totals().then_some(used), quota, announced));
+            return Err(over_quota(located.may_see_totals().then_some(used), quota, announced));
         }
         Ok(())
     }
@@ -311,7 +311,7 @@ impl Upload {
     }
 
     /// Excludes the upload from the caller's unfinished uploads, because its bytes are counted there already.
-    pub(crate) fn counted(self) -> Self {
+    pub(crate) fn without_claim(self) -> Self {
         Self { claim: None, ..self }
     }
 
@@ -324,16 +324,16 @@ impl Upload {
         let is_insider = self.is_insider;
         let expected = self.announced.unwrap_or(0).max(received);
         if let Some(claim) = &mut self.claim {
-            claim.reach(expected).await?;
+            claim.extend_to(expected).await?;
         }
         if let Some((_, writer)) = &mut self.writer {
-            return writer.write(bytes).await.map_err(|error| discreet(error, is_insider));
+            return writer.write(bytes).await.map_err(|error| without_store_details(error, is_insider));
         }
         if expected < self.placement.inline_limit() {
             self.buffer.extend_from_slice(&bytes);
             return Ok(());
         }
-        self.begin(bytes).await.map_err(|error| discreet(error, is_insider))
+        self.begin(bytes).await.map_err(|error| without_store_details(error, is_insider))
     }
 
     /// Starts writing to a store, beginning with the bytes held in memory so far.
@@ -366,9 +366,9 @@ impl Upload {
         }
         let placed = match self.writer {
             Some((id, writer)) => {
-                let stored = writer.finish().await.map_err(|error| discreet(error, self.is_insider))?;
+                let stored = writer.finish().await.map_err(|error| without_store_details(error, self.is_insider))?;
                 let (_, store) = self.placement.store_for(self.announced);
-                secure(&self.content, (id, store), &stored, self.target.guard.next_id()).await?;
+                pin_if_existing(&self.content, (id, store), &stored, self.target.guard.next_id()).await?;
                 Placed::external(id, store.clone(), stored)
             }
             None => {
@@ -377,7 +377,7 @@ impl Upload {
                 Placed::inline(self.target.guard.next_id(), digest, bytes)
             }
         };
-        let plan = Plan {
+        let plan = SavePlan {
             media_type: media_type(&self.target.name, self.options.media_type.as_deref()),
             guard: self.target.guard,
             parent: self.target.parent,
@@ -394,8 +394,8 @@ impl Upload {
         let saved = loop {
             let (plan, held) = (Arc::clone(&plan), &plan);
             let (guard, parent, name) = (plan.guard.clone(), plan.parent, plan.name.folded());
-            let write = guard
-                .write_on_shelf(parent, name, move |transaction, checked, seen| plan.run(transaction, checked, seen));
+            let write =
+                guard.write_child(parent, name, move |transaction, checked, seen| plan.run(transaction, checked, seen));
             match write.await {
                 // A concurrent writer created the same folder or document. It exists now, so look again.
                 Err(error) if error.code() == Code::UniqueViolation && attempt < MOST_ATTEMPTS => attempt += 1,
@@ -408,7 +408,7 @@ impl Upload {
                     attempt += 1;
                     tokio::time::sleep(BEING_DELETED).await;
                 }
-                saved => break saved.map_err(explain)?,
+                saved => break saved.map_err(name_conflict)?,
             }
         };
         metrics::counter!("strongroom_uploads_total").increment(1);

@@ -55,7 +55,7 @@ impl Session {
         let guard = self.guard([&located, &located.to(Right::ViewVersions)?])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            let mut row = guard.hold(transaction, id)?;
+            let mut row = guard.lock_row(transaction, id)?;
             guard.require_free(transaction, checked, &row)?;
             if row.holder_id.is_some() {
                 return Err(Error::conflict(
@@ -107,7 +107,7 @@ impl Session {
         let guard = self.guard([&located])?;
         let (id, path, comment) = (located.node().id, located.path(), comment.to_owned());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            let mut row = guard.hold(transaction, id)?;
+            let mut row = guard.lock_row(transaction, id)?;
             guard.require_free(transaction, checked, &row)?;
             let latest = row.version_id.filter(|_| row.holder_id.is_none() && row.number.minor > 0);
             let latest = latest.ok_or_else(|| {
@@ -133,7 +133,7 @@ impl Session {
         let guard = self.guard([&located, &located.to(Right::ViewVersions)?])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
-            let row = guard.hold(transaction, id)?;
+            let row = guard.lock_row(transaction, id)?;
             guard.require_unlocked(transaction, checked, &row)?;
             let old = version::find_number(transaction, id, number)?
                 .ok_or_else(|| Error::not_found(format!("the document has no version {number}")))?;

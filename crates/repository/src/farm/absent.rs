@@ -63,7 +63,7 @@ impl AbsentDatabase {
     }
 
     /// Explains, for the log of the farm in this data directory, how to bring the database back.
-    pub(crate) fn help(&self, directory: &Path) -> String {
+    pub(crate) fn recovery_advice(&self, directory: &Path) -> String {
         let restore = || database_from_backup(directory, &self.row.name);
         match (self.code, self.kind) {
             (Code::ChangesLost, _) => format!(
@@ -109,7 +109,7 @@ pub(crate) fn reason_of(damage: &Damage) -> &'static str {
 }
 
 /// Refuses work that needs all content databases while any of these does not work; each is given with its reason.
-pub(crate) fn needs_all<'a>(troubled: impl Iterator<Item = (&'a str, &'static str)>) -> Result<()> {
+pub(crate) fn require_none_troubled<'a>(troubled: impl Iterator<Item = (&'a str, &'static str)>) -> Result<()> {
     let named: Vec<String> = troubled.map(|(name, reason)| format!("\"{name}\" ({reason})")).collect();
     match named.len() {
         0 => Ok(()),
@@ -127,7 +127,7 @@ pub(crate) fn needs_all<'a>(troubled: impl Iterator<Item = (&'a str, &'static st
 
 /// State of the background search for absent databases.
 #[derive(Default)]
-pub(crate) struct Looking(Mutex<Looked>);
+pub(crate) struct Reopening(Mutex<Looked>);
 
 #[derive(Default)]
 struct Looked {
@@ -137,7 +137,7 @@ struct Looked {
     found: Vec<(Id, Database)>,
 }
 
-impl Looking {
+impl Reopening {
     pub(super) fn begin(&self) -> bool {
         let mut looked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if looked.busy || looked.at.is_some_and(|at| at.elapsed() < LOOK) {

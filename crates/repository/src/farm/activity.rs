@@ -19,9 +19,9 @@ impl Activity {
 
 /// The number of requests at the last check of a yielding job.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Watch(u64);
+pub struct ActivityMonitor(u64);
 
-impl Watch {
+impl ActivityMonitor {
     pub(crate) fn is_busy(&mut self, activity: &Activity) -> bool {
         let now = activity.0.load(Ordering::Relaxed);
         now.wrapping_sub(std::mem::replace(&mut self.0, now)) >= BUSY

@@ -69,11 +69,11 @@ impl Inner {
     /// Opens a content database that the farm knows.
     pub(crate) async fn open_content(&self, row: &ContentDatabaseRow) -> Result<Database> {
         let id = row.id;
-        let read = move |reader: &mut Reader<'_>| Ok((farm::to_make(reader)?, site_collection::list(reader)?));
+        let read = move |reader: &mut Reader<'_>| Ok((farm::pending_database(reader)?, site_collection::list(reader)?));
         let (to_make, listed) = self.configuration.read(read).await?;
         if to_make == Some(id) && listed.iter().all(|row| row.database_id != id) {
             let database = self.make_content(row).await?;
-            self.configuration.write_vital(farm::note_made).await?;
+            self.configuration.write_vital(farm::clear_pending_database).await?;
             return Ok(database);
         }
         let database = Database::open(&self.place_of(row)?, Schema::Content, &Options::default()).await?;

@@ -9,7 +9,7 @@ use model::Id;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Limits for tasks of one kind.
-pub(crate) struct Busy {
+pub(crate) struct UserLimits {
     at_once: usize,
     most: usize,
     people: Mutex<HashMap<Id, Person>>,
@@ -22,19 +22,19 @@ struct Person {
 }
 
 /// A task of a user, counted until it is dropped.
-pub(crate) struct Work<'a> {
-    busy: &'a Busy,
+pub(crate) struct CountedTask<'a> {
+    busy: &'a UserLimits,
     person: Id,
     turns: Arc<Semaphore>,
 }
 
 /// A running task, whose permit is released when this is dropped.
-pub(crate) struct Turn<'a> {
+pub(crate) struct RunningTask<'a> {
     _permit: OwnedSemaphorePermit,
-    _work: Work<'a>,
+    _work: CountedTask<'a>,
 }
 
-impl Busy {
+impl UserLimits {
     /// Allows each user `most` tasks at a time.
     pub(crate) fn new(most: usize) -> Self {
         Self::with_turns(most, most)
@@ -46,7 +46,7 @@ impl Busy {
     }
 
     /// Begins a task, unless the user has too many.
-    pub(crate) fn begin(&self, person: Id) -> Option<Work<'_>> {
+    pub(crate) fn begin(&self, person: Id) -> Option<CountedTask<'_>> {
         let mut people = self.locked();
         let new = || Person { pieces: 0, turns: Arc::new(Semaphore::new(self.at_once)) };
         let of_person = people.entry(person).or_insert_with(new);
@@ -54,14 +54,14 @@ impl Busy {
             return None;
         }
         of_person.pieces += 1;
-        Some(Work { busy: self, person, turns: Arc::clone(&of_person.turns) })
+        Some(CountedTask { busy: self, person, turns: Arc::clone(&of_person.turns) })
     }
 
     /// Begins a task as soon as it gets a permit, unless the user has too many or this takes longer than `patience`.
-    pub(crate) async fn turn(&self, person: Id, patience: Duration) -> Option<Turn<'_>> {
+    pub(crate) async fn acquire(&self, person: Id, patience: Duration) -> Option<RunningTask<'_>> {
         let work = self.begin(person)?;
         let permit = tokio::time::timeout(patience, Arc::clone(&work.turns).acquire_owned()).await.ok()?.ok()?;
-        Some(Turn { _permit: permit, _work: work })
+        Some(RunningTask { _permit: permit, _work: work })
     }
 
     fn locked(&self) -> MutexGuard<'_, HashMap<Id, Person>> {
@@ -69,7 +69,7 @@ impl Busy {
     }
 }
 
-impl Drop for Work<'_> {
+impl Drop for CountedTask<'_> {
     fn drop(&mut self) {
         let mut people = self.busy.locked();
         if let Some(of_person) = people.get_mut(&self.person) {
@@ -90,16 +90,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn each_person_has_turns_of_their_own_and_few_that_wait() {
-        let busy = Busy::with_turns(2, 3);
+        let busy = UserLimits::with_turns(2, 3);
         let (ann, bob) = (Id::new(1), Id::new(2));
-        let first = busy.turn(ann, SOON).await.unwrap();
-        let second = busy.turn(ann, SOON).await.unwrap();
-        assert!(busy.turn(ann, SOON).await.is_none(), "a turn that does not come");
-        assert!(busy.turn(bob, SOON).await.is_some(), "a turn of another person");
-        let third = busy.turn(ann, PATIENT);
+        let first = busy.acquire(ann, SOON).await.unwrap();
+        let second = busy.acquire(ann, SOON).await.unwrap();
+        assert!(busy.acquire(ann, SOON).await.is_none(), "a turn that does not come");
+        assert!(busy.acquire(bob, SOON).await.is_some(), "a turn of another person");
+        let third = busy.acquire(ann, PATIENT);
         let too_many = async {
             tokio::task::yield_now().await;
-            let refused = busy.turn(ann, PATIENT).await.is_none();
+            let refused = busy.acquire(ann, PATIENT).await.is_none();
             drop(first);
             refused
         };

@@ -114,7 +114,7 @@ impl Session {
                 let item = entry.node_id;
                 let condemn = move |transaction: &mut Transaction<'_>| condemn(transaction, actor, &entry);
                 if content.database.write_vital(condemn).await? {
-                    shred::shred(self, content, item).await?;
+                    shred::delete_detached(self, content, item).await?;
                     removed += 1;
                 }
             }
@@ -138,7 +138,7 @@ fn condemn(transaction: &mut Transaction<'_>, actor: Id, entry: &RecycledRow) ->
     // The lock serialises this with a concurrent restore: the restore either comes first or fails.
     let item = node::lock(transaction, entry.node_id)?;
     let Some(item) = item.filter(|item| item.parent_id == entry.id) else { return Ok(false) };
-    shred::condemn(transaction, &item)?;
+    shred::detach(transaction, &item)?;
     recycle::delete(transaction, entry.id)?;
     let row = event::EventRow {
         sequence: 0,

@@ -23,9 +23,9 @@ use model::{Error, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// Largest step that is tolerated while the machine runs, in microseconds.
-const SMALL: i64 = 24 * 3600 * 1_000_000;
+const TOLERATED_STEP: i64 = 24 * 3600 * 1_000_000;
 /// Longest time that a machine is assumed to be switched off, in microseconds.
-const OFF: i64 = 14 * SMALL;
+const MAX_POWER_OFF: i64 = 14 * TOLERATED_STEP;
 
 /// Interval at which a process observes its clock, even when idle.
 pub(super) const LOOK: Duration = Duration::from_secs(20);
@@ -38,13 +38,13 @@ const LOOKS_KEPT: Duration = Duration::from_secs(8 * 24 * 3600);
 
 /// Observations of the clock since this process started, oldest first.
 #[derive(Default)]
-pub(crate) struct Looks(Mutex<VecDeque<(Instant, Timestamp)>>);
+pub(crate) struct ClockObservations(Mutex<VecDeque<(Instant, Timestamp)>>);
 
-impl Looks {
+impl ClockObservations {
     pub(super) fn note(&self, at: Instant, said: Timestamp) {
         let mut looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_news = |last: &(Instant, Timestamp)| {
-            at.saturating_duration_since(last.0) >= LOOKS_APART || stepped(*last, (at, said))
+            at.saturating_duration_since(last.0) >= LOOKS_APART || clock_was_set(*last, (at, said))
         };
         if looks.back().is_none_or(is_news) {
             looks.push_back((at, said));
@@ -56,16 +56,16 @@ impl Looks {
 
     /// Returns the time before which everything is at least `age` old. `now` is the clock's time; `settled` is the same
     /// less all forward steps that have not been accepted.
-    pub(super) fn old_enough(&self, now: (Instant, Timestamp), settled: Timestamp, age: Duration) -> Timestamp {
+    pub(super) fn cutoff_for_age(&self, now: (Instant, Timestamp), settled: Timestamp, age: Duration) -> Timestamp {
         let looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = looks.iter().rposition(|(then, _)| now.0.saturating_duration_since(*then) >= age);
         let by_clock = settled.before(age);
         // Without such an observation, the clock may be ahead by as much as the largest tolerated step.
-        let certain = by_clock.before(Duration::from_micros(OFF.unsigned_abs()));
+        let certain = by_clock.before(Duration::from_micros(MAX_POWER_OFF.unsigned_abs()));
         let Some(seen) = seen else { return certain };
         let then = looks[seen];
         // While the clock was behind, recent data got timestamps as if it had existed at that observation.
-        match looks.range(seen + 1..).chain([&now]).any(|look| stepped(then, *look)) {
+        match looks.range(seen + 1..).chain([&now]).any(|look| clock_was_set(then, *look)) {
             true => certain,
             false => certain.max(by_clock.min(then.1)),
         }
@@ -73,7 +73,7 @@ impl Looks {
 }
 
 /// Returns whether the clock was set between two observations, given in order.
-fn stepped((then, said): (Instant, Timestamp), (later, says): (Instant, Timestamp)) -> bool {
+fn clock_was_set((then, said): (Instant, Timestamp), (later, says): (Instant, Timestamp)) -> bool {
     let passed = i64::try_from(later.saturating_duration_since(then).as_micros()).unwrap_or(i64::MAX);
     let step = says.micros().saturating_sub(said.micros()).saturating_sub(passed);
     !(-DRIFT..=DRIFT).contains(&step)
@@ -92,7 +92,7 @@ pub(super) struct Moment {
 
 /// The clock state that the farm stores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Noted {
+pub(super) struct ClockState {
     #[serde(flatten)]
     pub(super) seen: Moment,
     /// Unexplained forward steps of the clock, in microseconds.
@@ -109,22 +109,22 @@ impl Moment {
     }
 }
 
-impl Noted {
+impl ClockState {
     /// Returns the state after another reading of the clock.
     fn look(before: Option<Self>, now: Moment) -> Self {
         let Some(before) = before else { return Self { seen: now, ahead: 0 } };
         let passed = now.clock.saturating_sub(before.seen.clock);
         let same_start = !now.boot.is_empty() && now.boot == before.seen.boot;
         let (step, explained) = match same_start {
-            true => (passed.saturating_sub(now.running.saturating_sub(before.seen.running)), SMALL),
-            false => (passed, OFF),
+            true => (passed.saturating_sub(now.running.saturating_sub(before.seen.running)), TOLERATED_STEP),
+            false => (passed, MAX_POWER_OFF),
         };
-        let step = if (-SMALL..=explained).contains(&step) { 0 } else { step };
+        let step = if (-TOLERATED_STEP..=explained).contains(&step) { 0 } else { step };
         Self { seen: now, ahead: before.ahead.saturating_add(step).max(0) }
     }
 }
 
-fn read(text: Option<String>) -> Result<Option<Noted>> {
+fn read(text: Option<String>) -> Result<Option<ClockState>> {
     let parse = |text: String| {
         serde_json::from_str(&text).map_err(|error| {
             Error::corrupt("what the farm noted of its clock cannot be read: `strongroom clock accept` sets it anew")
@@ -135,11 +135,11 @@ fn read(text: Option<String>) -> Result<Option<Noted>> {
 }
 
 /// Reads the clock and stores the new state.
-pub(super) fn look(transaction: &mut Transaction<'_>) -> Result<Noted> {
+pub(super) fn look(transaction: &mut Transaction<'_>) -> Result<ClockState> {
     let before = read(farm::clock(transaction)?)?;
-    let noted = Noted::look(before.clone(), Moment::now());
+    let noted = ClockState::look(before.clone(), Moment::now());
     if before.is_none_or(|before| before.ahead != noted.ahead) && noted.ahead > 0 {
-        let days = noted.ahead / SMALL;
+        let days = noted.ahead / TOLERATED_STEP;
         tracing::error!(
             days,
             "the clock went ahead: what is deleted after a time waits so much longer, until `strongroom clock accept` says that it is right"
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     const HOUR: i64 = 3600 * 1_000_000;
-    const YEAR: i64 = 365 * SMALL;
+    const YEAR: i64 = 365 * TOLERATED_STEP;
 
     fn moment(clock: i64, running: i64, boot: &str) -> Moment {
         Moment { clock, running, boot: boot.to_owned() }
@@ -164,23 +164,23 @@ mod tests {
 
     #[test]
     fn only_steps_ahead_that_time_does_not_explain_count() {
-        let begin = Noted::look(None, moment(10 * YEAR, HOUR, "a"));
+        let begin = ClockState::look(None, moment(10 * YEAR, HOUR, "a"));
         assert_eq!(begin.ahead, 0);
         for (what, now, ahead) in [
-            ("time", moment(10 * YEAR + 40 * SMALL, HOUR + 40 * SMALL, "a"), 0),
+            ("time", moment(10 * YEAR + 40 * TOLERATED_STEP, HOUR + 40 * TOLERATED_STEP, "a"), 0),
             ("a small step", moment(10 * YEAR + 20 * HOUR, HOUR, "a"), 0),
             ("a great step", moment(11 * YEAR, HOUR, "a"), YEAR),
             ("a step back", moment(9 * YEAR, 2 * HOUR, "a"), 0),
-            ("a week without power", moment(10 * YEAR + 7 * SMALL, 0, "b"), 0),
+            ("a week without power", moment(10 * YEAR + 7 * TOLERATED_STEP, 0, "b"), 0),
             ("a wrong clock after a start", moment(11 * YEAR, 0, "b"), YEAR),
         ] {
-            assert_eq!(Noted::look(Some(begin.clone()), now).ahead, ahead, "{what}");
+            assert_eq!(ClockState::look(Some(begin.clone()), now).ahead, ahead, "{what}");
         }
     }
 
     #[test]
     fn no_step_makes_a_short_window_shorter() {
-        let (looks, begin, hour) = (Looks::default(), Instant::now(), Duration::from_secs(3600));
+        let (looks, begin, hour) = (ClockObservations::default(), Instant::now(), Duration::from_secs(3600));
         let said = |minutes: i64| Timestamp::from_micros(10 * YEAR + minutes * HOUR / 60);
         let after = |count: u32| begin + hour * count / 60;
         // Twenty hours ahead: a step that is tolerated.
@@ -188,8 +188,9 @@ mod tests {
         for (minute, clock) in [(0, 0), (20, ahead + 20), (40, ahead + 40), (60, ahead + 60)] {
             looks.note(after(minute), said(clock));
         }
-        let old_enough = |minute: u32, clock: i64| looks.old_enough((after(minute), said(clock)), said(clock), hour);
-        let certain = |clock: i64| said(clock).before(hour).before(Duration::from_micros(OFF as u64));
+        let old_enough =
+            |minute: u32, clock: i64| looks.cutoff_for_age((after(minute), said(clock)), said(clock), hour);
+        let certain = |clock: i64| said(clock).before(hour).before(Duration::from_micros(MAX_POWER_OFF as u64));
         assert_eq!(old_enough(50, ahead + 50), certain(ahead + 50), "no look is an hour old");
         assert_eq!(old_enough(65, ahead + 65), certain(ahead + 65), "the look that is was before the step");
         assert_eq!(old_enough(85, ahead + 85), said(ahead + 20), "what was there after the step");
@@ -201,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_step_back_that_is_over_makes_nothing_young_look_old() {
-        let (looks, begin, hour) = (Looks::default(), Instant::now(), Duration::from_secs(3600));
+        let (looks, begin, hour) = (ClockObservations::default(), Instant::now(), Duration::from_secs(3600));
         let said = |minutes: i64| Timestamp::from_micros(10 * YEAR + minutes * HOUR / 60);
         let seconds = |count: u64| begin + Duration::from_secs(count);
         // Observed from minute 0. In minute 90 the clock goes back by twenty hours, for two minutes.
@@ -213,7 +214,7 @@ mod tests {
         for second in (0..200 * 60).step_by(LOOK.as_secs() as usize) {
             let now = (seconds(second), clock(second));
             looks.note(now.0, now.1);
-            asked.push((second / 60, looks.old_enough(now, now.1, hour)));
+            asked.push((second / 60, looks.cutoff_for_age(now, now.1, hour)));
         }
         // A timestamp taken a minute after the step.
         let stamped = clock(91 * 60);
@@ -222,18 +223,18 @@ mod tests {
             assert!(is_old || limit <= stamped, "in minute {minute} it counts as an hour old");
         }
         let (minute, minutes) = (160, said(160));
-        let later = looks.old_enough((seconds(minute * 60), minutes), minutes, hour);
+        let later = looks.cutoff_for_age((seconds(minute * 60), minutes), minutes, hour);
         assert!(later >= said(90), "and is forgotten in time");
         assert!(looks.0.lock().unwrap().len() < 30, "looks that tell nothing new are not kept");
     }
 
     #[test]
     fn a_clock_that_comes_back_takes_its_step_along_and_one_that_was_behind_is_not_trusted_at_once() {
-        let begin = Noted::look(None, moment(10 * YEAR, 0, "a"));
-        let there = Noted::look(Some(begin.clone()), moment(11 * YEAR, 0, "a"));
-        assert_eq!(Noted::look(Some(there), moment(10 * YEAR + HOUR, HOUR, "a")).ahead, 0);
+        let begin = ClockState::look(None, moment(10 * YEAR, 0, "a"));
+        let there = ClockState::look(Some(begin.clone()), moment(11 * YEAR, 0, "a"));
+        assert_eq!(ClockState::look(Some(there), moment(10 * YEAR + HOUR, HOUR, "a")).ahead, 0);
         // Data written while the clock was behind looks a year older than it is once the clock is right again.
-        let behind = Noted::look(Some(begin), moment(9 * YEAR, 0, "a"));
-        assert_eq!(Noted::look(Some(behind), moment(10 * YEAR, 0, "a")).ahead, YEAR);
+        let behind = ClockState::look(Some(begin), moment(9 * YEAR, 0, "a"));
+        assert_eq!(ClockState::look(Some(behind), moment(10 * YEAR, 0, "a")).ahead, YEAR);
     }
 }

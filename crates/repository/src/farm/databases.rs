@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use database::configuration::event;
 use database::configuration::farm::{self, ContentDatabaseRow};
 use database::content::collection;
-use database::{Alone, Location, Transaction};
+use database::{ExclusiveRight, Location, Transaction};
 use futures_util::future::join_all;
 use model::{Code, Error, Id, Name, Result, Timestamp};
 
@@ -18,7 +18,7 @@ use crate::storage::built_in::FILES_STORE;
 use crate::{Repository, Session, Storage};
 
 /// Name of the lock for deleting copies of BLOBs.
-pub const DELETING: &str = "deleting";
+pub const DELETION_LOCK: &str = "deleting";
 /// Maximum time for which adding a database or removing a store waits for that lock.
 const DELETES_AT_MOST: Duration = Duration::from_secs(60);
 /// Delay between two attempts to take the lock, first and longest.
@@ -55,7 +55,7 @@ impl Session {
         };
         let registry = self.registry().await?;
         refuse_known(&registry.database_rows().cloned().collect::<Vec<_>>(), &row)?;
-        let alone = self.repository.inner.alone_to_delete("no content database can be added").await?;
+        let alone = self.repository.inner.lock_deletions("no content database can be added").await?;
         // Shows that the location can be used, before the farm relies on it.
         self.repository.inner.make_content(&row).await?.close().await;
         let actor = self.principal.id;
@@ -76,10 +76,10 @@ impl Session {
 impl Inner {
     /// Takes the lock for deleting copies of BLOBs, which a deletion holds for a page of them at a time. When the lock
     /// stays taken, the error message says that `prevented`.
-    pub(crate) async fn alone_to_delete(&self, prevented: &str) -> Result<Alone> {
+    pub(crate) async fn lock_deletions(&self, prevented: &str) -> Result<ExclusiveRight> {
         let (begun, mut pause) = (Instant::now(), LOOK);
         loop {
-            if let Some(alone) = self.configuration.alone(DELETING).await? {
+            if let Some(alone) = self.configuration.alone(DELETION_LOCK).await? {
                 return Ok(alone);
             }
             if begun.elapsed() > DELETES_AT_MOST {
@@ -108,7 +108,7 @@ pub struct Readiness {
 impl Repository {
     /// Checks all databases of the farm concurrently, with a short timeout for each.
     pub async fn readiness(&self) -> Readiness {
-        let configuration = answers(self.inner.configuration.read_one(farm::find)).await;
+        let configuration = with_timeout(self.inner.configuration.read_one(farm::find)).await;
         let registry = match configuration {
             Ok(_) => self.registry().await,
             Err(error) => Err(error),
@@ -123,7 +123,7 @@ impl Repository {
         let asked = registry
             .databases
             .iter()
-            .map(|content| answers(content.database.read_one(|reader| collection::find(reader, Id::NONE))));
+            .map(|content| with_timeout(content.database.read_one(|reader| collection::find(reader, Id::NONE))));
         let asked = join_all(asked).await;
         let named = |name: &str, why: &str| format!("the content database \"{name}\": {why}");
         let mut troubles = Vec::new();
@@ -154,7 +154,7 @@ impl Repository {
 }
 
 /// Awaits a result with a short timeout.
-async fn answers<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
+async fn with_timeout<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
     let in_time = tokio::time::timeout(ANSWERS, asked).await;
     in_time.unwrap_or_else(|_| Err(Error::unavailable("a database does not answer")))
 }

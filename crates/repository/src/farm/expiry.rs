@@ -7,7 +7,7 @@ use database::Transaction;
 use database::configuration::{event, farm};
 use model::{Error, Result, Timestamp};
 
-use crate::farm::clock::{LOOK, Moment, Noted, look};
+use crate::farm::clock::{ClockState, LOOK, Moment, look};
 use crate::farm::repository::Repository;
 use crate::session::caller::Session;
 use crate::storage::handle::Storage;
@@ -39,7 +39,7 @@ impl Repository {
     /// for `age`, and for the same period after each clock step.
     pub(crate) async fn old_enough(&self, age: Duration) -> Result<Timestamp> {
         let settled = self.settled_now().await?;
-        Ok(self.inner.looks.old_enough((Instant::now(), Timestamp::now()), settled, age))
+        Ok(self.inner.looks.cutoff_for_age((Instant::now(), Timestamp::now()), settled, age))
     }
 }
 
@@ -77,7 +77,7 @@ impl Session {
         self.require_farm_administrator("accept the farm's clock")?;
         let actor = self.principal.id;
         let accept = move |transaction: &mut Transaction<'_>| {
-            let noted = Noted { seen: Moment::now(), ahead: 0 };
+            let noted = ClockState { seen: Moment::now(), ahead: 0 };
             let text = serde_json::to_string(&noted)
                 .map_err(|error| Error::corrupt("a time has no text").with_source(error))?;
             farm::note_clock(transaction, &text)?;

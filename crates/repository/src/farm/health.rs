@@ -12,7 +12,7 @@ use model::{Code, ErrorKind, Id, Result, Timestamp, counted, unsigned};
 use crate::farm::health_limits::{BACKUP_HOURS, DATABASE_BYTES, FREE_PERCENT, ORPHANS, STORE_FREE_PERCENT};
 use crate::farm::registry::ContentDatabase;
 use crate::storage::usage_cache::Reading;
-use crate::{Figures, Lack, Session};
+use crate::{Figures, MissingRestriction, Session};
 
 const GIB: u64 = 1 << 30;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -43,7 +43,7 @@ impl Severity {
 }
 
 /// Name of a message and its parameters, for translation.
-pub(crate) type Told = (&'static str, Vec<String>);
+pub(crate) type MessageKey = (&'static str, Vec<String>);
 
 macro_rules! told {
     ($name:literal $(, $value:expr)*) => {
@@ -63,7 +63,7 @@ pub struct HealthFinding {
     /// The finding, with advice.
     pub message: String,
     /// Name of this message and its parameters, for clients that show it in another language.
-    pub saying: (&'static str, Vec<String>),
+    pub message_key: (&'static str, Vec<String>),
 }
 
 /// Subject of a finding.
@@ -314,13 +314,13 @@ impl Session {
         for lack in lacks {
             let (message, told) = match lack {
                 // Common on older systems, and signals give a child process few possibilities.
-                Lack::Signals => continue,
-                Lack::Files => (
+                MissingRestriction::Signals => continue,
+                MissingRestriction::Files => (
                     "This system has no Landlock: a faulty document that takes over LibreOffice could read the data directory. Use Linux 5.13 \
                      or newer with Landlock, or set `converter = \"none\"`.",
                     told!("sandbox-files"),
                 ),
-                Lack::Calls => (
+                MissingRestriction::Calls => (
                     "This system has no seccomp filters: a faulty document that takes over LibreOffice could use the network. Use a kernel with \
                      them, or set `converter = \"none\"`.",
                     told!("sandbox-calls"),
@@ -429,7 +429,7 @@ async fn look_at_database(
 
 /// Returns the finding about BLOBs that no database refers to, when the last collection or its dry run reported more
 /// than `most`. Their present state is not considered.
-fn orphans(figures: &Figures, most: u64) -> Option<(String, Told)> {
+fn orphans(figures: &Figures, most: u64) -> Option<(String, MessageKey)> {
     let of = |name: &str| figures.results.get(name).copied().unwrap_or(0);
     let (aside, would) = (of("quarantined_blobs"), of("would_quarantine_blobs"));
     let (what, told) = match (aside > most, would > most) {
@@ -448,11 +448,16 @@ fn orphans(figures: &Figures, most: u64) -> Option<(String, Told)> {
     Some((message, told))
 }
 
-fn warning(rule: &'static str, subject: &HealthSubject, message: String, saying: Told) -> HealthFinding {
-    HealthFinding { rule, severity: Severity::Warning, subject: subject.clone(), message, saying }
+fn warning(rule: &'static str, subject: &HealthSubject, message: String, saying: MessageKey) -> HealthFinding {
+    HealthFinding { rule, severity: Severity::Warning, subject: subject.clone(), message, message_key: saying }
 }
 
-pub(crate) fn critical(rule: &'static str, subject: &HealthSubject, message: String, saying: Told) -> HealthFinding {
+pub(crate) fn critical(
+    rule: &'static str,
+    subject: &HealthSubject,
+    message: String,
+    saying: MessageKey,
+) -> HealthFinding {
     HealthFinding { severity: Severity::Critical, ..warning(rule, subject, message, saying) }
 }
 

@@ -6,12 +6,12 @@ use crate::Session;
 
 /// The content databases that are absent or unreadable, so that their content is missing from a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Missing {
+pub struct UnavailableDatabases {
     databases: BTreeSet<String>,
     named: bool,
 }
 
-impl Missing {
+impl UnavailableDatabases {
     /// Returns whether nothing is missing.
     pub fn is_empty(&self) -> bool {
         self.databases.is_empty()
@@ -36,7 +36,7 @@ impl Missing {
 
 impl Session {
     /// Returns these databases as the gaps of a response for the caller.
-    pub(crate) fn missing(&self, databases: Vec<String>) -> Missing {
-        Missing { databases: databases.into_iter().collect(), named: self.principal.farm_administrator }
+    pub(crate) fn missing(&self, databases: Vec<String>) -> UnavailableDatabases {
+        UnavailableDatabases { databases: databases.into_iter().collect(), named: self.principal.farm_administrator }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use blobs::{DirectoryOptions, STORE_MARK};
+use blobs::{DirectoryOptions, STORE_MARKER};
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::{Database, Location, Schema};
 use model::{Code, Error, Id, IdSource, Result, Timestamp, id_time};
@@ -13,16 +13,16 @@ use crate::content::sites;
 use crate::farm::activity::Activity;
 use crate::farm::advice::farm_from_backup;
 use crate::farm::attach;
-use crate::farm::busy::Busy;
+use crate::farm::busy::UserLimits;
 use crate::farm::registry::RegistryCell;
 use crate::farm::repository::{GRANTED, Inner, LONG_WALKS, MOST_LONG_WALKS, Repository};
-use crate::locations::markers::{Sign, real_path, signs_around};
+use crate::locations::markers::{MarkerKind, markers_around, real_path};
 use crate::people::identities::Identities;
 use crate::people::password;
 use crate::session::access::AccessCache;
-use crate::session::path_cache::Ways;
+use crate::session::path_cache::ChainCache;
 use crate::storage::built_in::{DATABASE_STORE, FILES_STORE};
-use crate::storage::usage_cache::Gauges;
+use crate::storage::usage_cache::UsageCaches;
 use crate::uploads::running::Unfinished;
 
 /// Options for opening a farm.
@@ -42,7 +42,7 @@ pub struct Options {
 
 impl Options {
     /// Returns the location of the configuration database.
-    fn place_of_configuration(&self) -> Location {
+    fn configuration_location(&self) -> Location {
         let embedded = || Location::Sqlite(self.directory.join(CONFIGURATION));
         self.configuration.clone().unwrap_or_else(embedded)
     }
@@ -62,7 +62,7 @@ impl Options {
             Some(Location::Postgres(_)) => true,
         };
         if !present {
-            require_new_farm(self)?;
+            refuse_existing_farm(self)?;
         }
         match &self.administrator_password {
             Some(password) if self.create && !present => password::check(password, &[]),
@@ -94,10 +94,10 @@ fn no_farm(directory: &Path) -> Error {
 
 /// Opens the configuration database. It is created only where nothing indicates a farm that has lost its own.
 async fn open_configuration(options: &Options) -> Result<Database> {
-    let (location, limits) = (options.place_of_configuration(), database::Options::default());
+    let (location, limits) = (options.configuration_location(), database::Options::default());
     match Database::open(&location, Schema::Configuration, &limits).await {
         Err(error) if matches!(error.code(), Code::DatabaseMissing | Code::DatabaseEmpty) => {
-            require_new_farm(options)?;
+            refuse_existing_farm(options)?;
             blobs::create_directories(&options.directory)?;
             Database::make(&location, Schema::Configuration, &limits).await
         }
@@ -108,7 +108,7 @@ async fn open_configuration(options: &Options) -> Result<Database> {
 /// Adds instructions for restoring to the error of a damaged configuration database. Other errors stay as they are. The
 /// error of a database that only lacks changes already contains its own instructions.
 fn how_to_restore(options: &Options, error: Error) -> Error {
-    let location = options.place_of_configuration();
+    let location = options.configuration_location();
     if error.code() != Code::DatabaseCorrupt || !matches!(location, Location::Sqlite(_)) {
         return error;
     }
@@ -122,15 +122,15 @@ fn how_to_restore(options: &Options, error: Error) -> Error {
 }
 
 /// Refuses to create a farm unless that was requested, and never over the remains of another farm or within one.
-fn require_new_farm(options: &Options) -> Result<()> {
-    let left = remains(&options.directory)?;
+fn refuse_existing_farm(options: &Options) -> Result<()> {
+    let left = farm_remains(&options.directory)?;
     if !left.is_empty() {
         return Err(Error::conflict(format!(
             "the data directory {} belongs to a farm ({}), but its configuration database {} is missing or empty: look whether its \
              disk is mounted, or restore it from a backup. Nothing was made in its place; a new farm needs a directory of its own",
             options.directory.display(),
             left.join(", "),
-            options.place_of_configuration()
+            options.configuration_location()
         ))
         .with_code(Code::ConfigurationMissing));
     }
@@ -138,8 +138,8 @@ fn require_new_farm(options: &Options) -> Result<()> {
         return Err(no_farm(&options.directory));
     }
     let place = real_path(&options.directory)?;
-    let around = signs_around(&place)?;
-    match around.iter().find(|marked| marked.sign == Sign::Farm && Path::new(&marked.place) != place) {
+    let around = markers_around(&place)?;
+    match around.iter().find(|marked| marked.sign == MarkerKind::Farm && Path::new(&marked.place) != place) {
         Some(marked) => Err(Error::conflict(format!(
             "{} lies within {}, {}: farms do not lie within each other, choose another directory",
             place.display(),
@@ -152,12 +152,12 @@ fn require_new_farm(options: &Options) -> Result<()> {
 }
 
 /// Lists the files in a data directory that only a farm leaves there.
-fn remains(directory: &Path) -> Result<Vec<String>> {
+fn farm_remains(directory: &Path) -> Result<Vec<String>> {
     let failed = |path: &Path, error: std::io::Error| {
         Error::unavailable(format!("{} cannot be looked at: {error}", path.display())).with_source(error)
     };
     let mut left = Vec::new();
-    for name in [crate::farm::seal::FILE.to_owned(), format!("blobs/{STORE_MARK}")] {
+    for name in [crate::farm::seal::FILE.to_owned(), format!("blobs/{STORE_MARKER}")] {
         let path = directory.join(&name);
         if path.try_exists().map_err(|error| failed(&path, error))? {
             left.push(name);
@@ -215,7 +215,7 @@ async fn create(configuration: &Database, options: &Options) -> Result<()> {
                 active_store_id: FILES_STORE,
                 minimum_size: DEFAULT_MINIMUM_SIZE,
             };
-            farm::set_to_make(transaction, database_id)?;
+            farm::set_pending_database(transaction, database_id)?;
             farm::insert_database(transaction, &database, now)
         })
         .await
@@ -262,7 +262,7 @@ impl Repository {
         let existing = configuration.read(farm::find).await?;
         let fresh = existing.is_none();
         if fresh {
-            require_new_farm(options)?;
+            refuse_existing_farm(options)?;
             options.administrator_password.as_deref().map_or(Ok(()), |password| password::check(password, &[]))?;
             // Checked before the location is stored permanently, so that a mistake in it can still be corrected.
             if let Some(location) = &options.content {
@@ -281,30 +281,30 @@ impl Repository {
         let inner = Inner {
             directory: options.directory.clone(),
             farm_id: row.id,
-            server: Id::new(server),
-            holder,
+            process_id: Id::new(server),
+            restore_id: holder,
             ids: Arc::new(IdSource::new(server, range)),
             configuration,
             registry: RegistryCell::default(),
             access: AccessCache::default(),
-            ways: Ways::default(),
+            ways: ChainCache::default(),
             identities: Identities::new()?,
             serving,
             blobs,
-            gauges: Gauges::default(),
-            accesses: crate::storage::memory::Accesses::default(),
+            gauges: UsageCaches::default(),
+            accesses: crate::storage::process_state::ReadTracker::default(),
             activity: Activity::default(),
-            noting: crate::storage::memory::Noting::default(),
+            noting: crate::storage::process_state::Noting::default(),
             unfinished: Unfinished::default(),
-            looks: crate::farm::clock::Looks::default(),
-            looked_for_forgotten: crate::storage::memory::Looked::default(),
-            walks: Busy::with_turns(LONG_WALKS, MOST_LONG_WALKS),
-            place_key: OnceCell::new(),
+            looks: crate::farm::clock::ClockObservations::default(),
+            looked_for_forgotten: crate::storage::process_state::UnknownStoreChecks::default(),
+            listing_limits: UserLimits::with_turns(LONG_WALKS, MOST_LONG_WALKS),
+            cursor_key: OnceCell::new(),
             sandbox: OnceLock::new(),
         };
         let repository = Repository { inner: Arc::new(inner) };
-        repository.go_beyond_identifiers().await?;
-        repository.keep_identifiers();
+        repository.skip_used_identifiers().await?;
+        repository.replenish_identifiers();
         repository.keep_looking_at_the_clock();
         let administrator_password = repository.create_administrator(options.administrator_password.clone()).await?;
         sites::ensure_root(&repository).await?;

@@ -11,7 +11,7 @@ use database::configuration::site_collection::SiteCollectionRow;
 use model::{Code, Error, ErrorKind, Id, NodePath, Result, Rights, Role};
 use tokio::sync::Mutex;
 
-use crate::farm::absent::{AbsentDatabase, Looking, needs_all, reason, reason_of};
+use crate::farm::absent::{AbsentDatabase, Reopening, reason, reason_of, require_none_troubled};
 use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::policy::Policies;
 
@@ -29,7 +29,7 @@ impl ContentDatabase {
     ///
     /// # Errors
     /// The given error, when it is not about the database itself.
-    pub(crate) fn left_out(&self, error: Error) -> Result<String> {
+    pub(crate) fn name_if_database_error(&self, error: Error) -> Result<String> {
         if !is_of_the_database(&error) {
             return Err(error);
         }
@@ -80,7 +80,7 @@ pub(crate) struct Registry {
 pub(crate) struct RegistryCell {
     pub(super) current: RwLock<Option<Arc<Registry>>>,
     pub(super) reading: Mutex<()>,
-    pub(crate) looking: Looking,
+    pub(crate) looking: Reopening,
 }
 
 impl Registry {
@@ -149,7 +149,7 @@ impl Registry {
         let damaged = self.databases.iter().filter_map(|content| {
             content.database.damage().map(|damage| (content.row.name.as_str(), reason_of(damage)))
         });
-        needs_all(absent.chain(damaged))
+        require_none_troubled(absent.chain(damaged))
     }
 
     /// Returns the store with this identifier, as the content database `database` sees it.

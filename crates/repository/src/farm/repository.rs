@@ -12,13 +12,13 @@ use search::sandbox::Sandbox;
 use tokio::sync::OnceCell;
 
 use crate::farm::activity::Activity;
-use crate::farm::busy::Busy;
+use crate::farm::busy::UserLimits;
 use crate::farm::registry::RegistryCell;
 use crate::farm::seal::KEY;
 use crate::people::identities::Identities;
 use crate::session::access::AccessCache;
-use crate::session::path_cache::Ways;
-use crate::storage::usage_cache::Gauges;
+use crate::session::path_cache::ChainCache;
+use crate::storage::usage_cache::UsageCaches;
 use crate::uploads::running::Unfinished;
 
 /// An open farm. Cheap to clone.
@@ -31,29 +31,29 @@ pub(crate) struct Inner {
     pub(crate) directory: PathBuf,
     pub(crate) farm_id: Id,
     /// Identifier of this start of the process.
-    pub(crate) server: Id,
+    pub(crate) process_id: Id,
     /// Identifier of the restore that produced this farm; `None` when it was never restored.
-    pub(crate) holder: Option<String>,
+    pub(crate) restore_id: Option<String>,
     pub(crate) ids: Arc<IdSource>,
     pub(crate) configuration: Database,
     pub(crate) registry: RegistryCell,
     pub(crate) access: AccessCache,
-    pub(crate) ways: Ways,
+    pub(crate) ways: ChainCache,
     pub(crate) identities: Identities,
     pub(crate) blobs: DirectoryOptions,
-    pub(crate) gauges: Gauges,
+    pub(crate) gauges: UsageCaches,
     /// Set when this process serves requests, and may keep caches on the disk.
     pub(crate) serving: bool,
-    pub(crate) accesses: crate::storage::memory::Accesses,
+    pub(crate) accesses: crate::storage::process_state::ReadTracker,
     pub(crate) activity: Activity,
-    pub(crate) noting: crate::storage::memory::Noting,
+    pub(crate) noting: crate::storage::process_state::Noting,
     pub(crate) unfinished: Unfinished,
-    pub(crate) looks: crate::farm::clock::Looks,
-    pub(crate) looked_for_forgotten: crate::storage::memory::Looked,
+    pub(crate) looks: crate::farm::clock::ClockObservations,
+    pub(crate) looked_for_forgotten: crate::storage::process_state::UnknownStoreChecks,
     /// Limits on long traversals of listings.
-    pub(crate) walks: Busy,
+    pub(crate) listing_limits: UserLimits,
     /// The farm's key for sealing page cursors, once it was needed.
-    pub(crate) place_key: OnceCell<[u8; KEY]>,
+    pub(crate) cursor_key: OnceCell<[u8; KEY]>,
     /// Child processes in which documents are opened, in a process that does so.
     pub(crate) sandbox: OnceLock<Sandbox>,
 }
@@ -101,7 +101,7 @@ impl Repository {
     }
 
     /// Skips all identifiers that the content databases already hold, as in a farm whose clock was once ahead.
-    pub(super) async fn go_beyond_identifiers(&self) -> Result<()> {
+    pub(super) async fn skip_used_identifiers(&self) -> Result<()> {
         let (mut newest, registry) = (0, self.registry().await?);
         for content in &registry.databases {
             match content.database.read(version::newest_id).await {
@@ -120,7 +120,7 @@ impl Repository {
     }
 
     /// Keeps obtaining new identifiers before the present ones run out, for as long as the farm is open.
-    pub(super) fn keep_identifiers(&self) {
+    pub(super) fn replenish_identifiers(&self) {
         let weak = Arc::downgrade(&self.inner);
         tokio::spawn(async move {
             let mut tick = tokio::time::interval(LOOK_FOR_IDENTIFIERS);

@@ -7,7 +7,7 @@ use database::configuration::server::{self, ServerRow};
 use model::{Id, Result, Timestamp};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::farm::activity::Watch;
+use crate::farm::activity::ActivityMonitor;
 use crate::locations::markers::SERVER_LOCK;
 use crate::{Repository, Session};
 
@@ -46,7 +46,7 @@ impl Repository {
     /// Sends heartbeats for this server, which listens on `address` of the machine `host`, until the future is dropped.
     /// Failures are logged and retried.
     pub async fn tell_farm(self, host: String, address: String) {
-        let (id, version, started_at) = (self.inner.server, env!("CARGO_PKG_VERSION").to_owned(), Timestamp::now());
+        let (id, version, started_at) = (self.inner.process_id, env!("CARGO_PKG_VERSION").to_owned(), Timestamp::now());
         let mut row = ServerRow { id, host, address, version, started_at, seen_at: started_at };
         let mut tick = interval(TELL);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -71,7 +71,7 @@ impl Repository {
 
     /// Removes this server from the list when it ends.
     pub async fn take_leave(&self) {
-        let id = self.inner.server;
+        let id = self.inner.process_id;
         if let Err(error) = self.inner.configuration.write_vital(move |tx| server::remove(tx, id)).await {
             tracing::warn!(error = error.report(), "the farm cannot be told that this server ends");
         }
@@ -85,7 +85,7 @@ impl Session {
     /// `Forbidden` unless the caller is a farm administrator.
     pub async fn servers(&self) -> Result<Vec<Server>> {
         self.require_farm_administrator("see the farm's servers")?;
-        let (here, now) = (self.repository.inner.server, Timestamp::now());
+        let (here, now) = (self.repository.inner.process_id, Timestamp::now());
         let rows = self.repository.inner.configuration.read(server::list).await?;
         let told = |row: ServerRow| Server {
             gone: row.seen_at < now.before(GONE),
@@ -103,9 +103,9 @@ impl Session {
 
 impl Repository {
     /// Reports user activity to commands on the same data directory, for as long as the server runs.
-    pub async fn tell_activity(self) {
+    pub async fn report_activity(self) {
         let path = self.inner.directory.join(SERVER_LOCK);
-        let mut watch = Watch::default();
+        let mut watch = ActivityMonitor::default();
         loop {
             tokio::time::sleep(AT_WORK).await;
             if watch.is_busy(&self.inner.activity) {
@@ -141,7 +141,7 @@ mod tests {
         };
         let (repository, _) = Repository::open(&options).await.unwrap();
         let session = repository.as_caller(repository.farm_administrator().await.unwrap());
-        let here = repository.inner.server.get();
+        let here = repository.inner.process_id.get();
         for (id, address, age) in [(901, "a", 26 * 3_600), (902, "b", 23 * 3_600), (903, "c", 5), (904, "d", 5)] {
             repository.tell(row(id, address, Duration::from_secs(age))).await.unwrap();
         }

@@ -10,11 +10,11 @@ use database::content::{blob, fault};
 use database::{Reader, Transaction};
 use model::{Digest, Error, ErrorKind, Id, Name, Result, Timestamp};
 
-use crate::documents::{Placed, Plan, Shelf, Tally, is_unsure, library_of, media_type};
+use crate::documents::{DestinationFolder, Placed, SavePlan, UsageDelta, is_unsure, library_of, media_type};
 use crate::farm::registry::ContentDatabase;
 use crate::items::tree::held_parent;
 use crate::storage::faults::note_unreadable;
-use crate::storage::placement::secure;
+use crate::storage::placement::pin_if_existing;
 use crate::storage::repair::is_whole;
 use crate::{OnConflict, Ownership, Saved, Session, UploadOptions};
 
@@ -100,7 +100,7 @@ impl ImportFolder {
     ///
     /// # Errors
     /// Errors of the databases. A store that does not answer counts as not having the bytes.
-    pub async fn standing(&self, name: &Name, digest: Digest, size: u64) -> Result<Option<ImportContent>> {
+    pub async fn existing_content(&self, name: &Name, digest: Digest, size: u64) -> Result<Option<ImportContent>> {
         let content = &self.inner.content;
         if size < self.placement(name.as_str())?.inline_limit() {
             return Ok(None);
@@ -124,7 +124,7 @@ impl ImportFolder {
     }
 
     async fn secured(&self, store: (Id, &BlobStore), stored: Stored) -> Result<ImportContent> {
-        secure(&self.inner.content, store, &stored, self.inner.guard.next_id()).await?;
+        pin_if_existing(&self.inner.content, store, &stored, self.inner.guard.next_id()).await?;
         Ok(ImportContent(Placed::external(store.0, store.1.clone(), stored)))
     }
 }
@@ -145,10 +145,10 @@ impl Session {
         if documents.iter().any(|document| document.folder.inner.content.row.id != content.row.id) {
             return Err(Error::invalid("documents that are made at once belong into one content database"));
         }
-        let mut plans: Vec<(usize, Plan)> = documents.into_iter().map(plan).enumerate().collect();
+        let mut plans: Vec<(usize, SavePlan)> = documents.into_iter().map(plan).enumerate().collect();
         // Concurrent batches lock the rows of equal BLOBs in the same order, so that they cannot deadlock.
         plans.sort_by_key(|(_, plan)| *plan.placed.digest().as_bytes());
-        let (places, plans): (Vec<usize>, Vec<Plan>) = plans.into_iter().unzip();
+        let (places, plans): (Vec<usize>, Vec<SavePlan>) = plans.into_iter().unzip();
         let plans = Arc::new(plans);
         let saved: Vec<Result<Saved>> = match write(&content, &plans).await? {
             Ok(saved) => saved.into_iter().map(Ok).collect(),
@@ -170,9 +170,9 @@ impl Session {
     }
 }
 
-fn plan(document: ImportDocument) -> Plan {
+fn plan(document: ImportDocument) -> SavePlan {
     let ImportDocument { folder, name, content, ownership } = document;
-    Plan {
+    SavePlan {
         guard: folder.inner.guard.clone(),
         parent: folder.inner.id,
         parent_path: folder.inner.path.clone(),
@@ -191,10 +191,10 @@ fn plan(document: ImportDocument) -> Plan {
 }
 
 /// Runs one transaction: each folder is checked and locked once, and the counters are raised once.
-fn run(transaction: &mut Transaction<'_>, plans: &[Plan]) -> Result<Vec<Saved>> {
+fn run(transaction: &mut Transaction<'_>, plans: &[SavePlan]) -> Result<Vec<Saved>> {
     let now = Timestamp::now();
-    let mut shelves: HashMap<Id, Shelf> = HashMap::new();
-    let mut tally = Tally::default();
+    let mut shelves: HashMap<Id, DestinationFolder> = HashMap::new();
+    let mut tally = UsageDelta::default();
     let mut saved = Vec::with_capacity(plans.len());
     for plan in plans {
         let shelf = match shelves.entry(plan.parent) {
@@ -203,7 +203,7 @@ fn run(transaction: &mut Transaction<'_>, plans: &[Plan]) -> Result<Vec<Saved>> 
                 let checked = plan.guard.check(transaction)?;
                 let parent = held_parent(transaction, plan.parent)?;
                 let settings = library_of(transaction, &parent)?;
-                new.insert(Shelf { checked, parent, settings, path: plan.parent_path.clone(), now })
+                new.insert(DestinationFolder { checked, parent, settings, path: plan.parent_path.clone(), now })
             }
         };
         saved.push(plan.put(transaction, shelf, &mut tally)?);
@@ -222,7 +222,7 @@ fn concerns_one(error: &Error) -> bool {
 
 /// Creates all documents in one transaction. Retries once if the transaction was not sure of some bytes. The outer
 /// error is a failure to make sure of them.
-async fn write(content: &ContentDatabase, plans: &Arc<Vec<Plan>>) -> Result<Result<Vec<Saved>>> {
+async fn write(content: &ContentDatabase, plans: &Arc<Vec<SavePlan>>) -> Result<Result<Vec<Saved>>> {
     let Some(first) = plans.first() else { return Ok(Ok(Vec::new())) };
     let once = || {
         let plans = plans.clone();
@@ -240,7 +240,7 @@ async fn write(content: &ContentDatabase, plans: &Arc<Vec<Plan>>) -> Result<Resu
 
 /// Separates a result for one document from a failure that ends the import.
 fn settle(outcome: Result<Vec<Saved>>) -> Result<Result<Saved>> {
-    match outcome.map_err(crate::session::refusals::explain) {
+    match outcome.map_err(crate::session::errors::name_conflict) {
         Ok(mut saved) => saved
             .pop()
             .map(Ok)

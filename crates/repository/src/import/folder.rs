@@ -45,7 +45,7 @@ impl Session {
             )),
             _ => error,
         })?;
-        let located = located.unasked();
+        let located = located.unchecked();
         let node = located.node();
         if !node.kind.holds_documents() {
             return Err(Error::conflict(format!(

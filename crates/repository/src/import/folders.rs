@@ -9,8 +9,8 @@ use database::content::{collection, tree};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::items::tree::held_parent;
+use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Child, Guard};
-use crate::session::refusals::explain;
 use crate::{Ownership, Session};
 
 use super::folder::{ImportFolder, Inner, NEEDS};
@@ -41,7 +41,7 @@ impl Session {
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             making.run(transaction, guard, checked)
         };
-        parent.inner.guard.clone().alone_if(closes).write(write).await.map_err(explain)
+        parent.inner.guard.clone().exclusive_if(closes).write(write).await.map_err(name_conflict)
     }
 
     /// Checks the grants: roles must exist and allow no more than the caller may do; users and groups must exist.
@@ -62,7 +62,7 @@ impl Session {
             }
             let role = located.registry.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?;
             if !located.rights().contains(role.rights) {
-                return Err(crate::content::permissions::too_great(&role.name));
+                return Err(crate::content::permissions::role_exceeds_rights(&role.name));
             }
         }
         Ok(())

@@ -11,4 +11,4 @@ mod returning;
 pub use documents::{HashedBytes, ImportContent, ImportDocument, ImportWriter};
 pub use folder::{ImportFolder, MAX_IMPORT_BATCH};
 pub use folders::NewFolder;
-pub use returning::{Returned, ReturningDocument, ReturningVersion};
+pub use returning::{RestoreOutcome, RestoredDocument, ReturningVersion};

@@ -16,8 +16,8 @@ use model::{
 use crate::Session;
 use crate::documents::{Placed, charge, is_unsure, library_of, next_number, release_versions, trim};
 use crate::items::tree::{free_name, held_parent};
+use crate::session::errors::{name_conflict, require_free};
 use crate::session::guard::{Checked, Child, Guard};
-use crate::session::refusals::{explain, require_free};
 use crate::storage::database_store::DatabaseStore;
 
 use super::documents::ImportContent;
@@ -42,7 +42,7 @@ pub struct ReturningVersion {
 }
 
 /// A document to be restored.
-pub struct ReturningDocument {
+pub struct RestoredDocument {
     /// Destination folder.
     pub folder: ImportFolder,
     /// Name.
@@ -72,7 +72,7 @@ pub struct ReturningDocument {
 
 /// Result of restoring a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Returned {
+pub enum RestoreOutcome {
     /// The document was created with all its versions.
     Created(Id),
     /// The existing document received the latest version as its next one.
@@ -84,7 +84,7 @@ pub enum Returned {
 impl Session {
     /// Restores a document. Needs the rights to add documents and to manage the site and, for permissions of its own,
     /// the right to manage permissions. Grants no role that allows more than the caller may do.
-    pub async fn return_document(&self, document: ReturningDocument) -> Result<Returned> {
+    pub async fn restore_document(&self, document: RestoredDocument) -> Result<RestoreOutcome> {
         if document.versions.is_empty() {
             return Err(Error::invalid("a document that comes back needs a version"));
         }
@@ -95,7 +95,7 @@ impl Session {
         let document = Arc::new(document);
         let write = || {
             let document = document.clone();
-            let guard = document.folder.inner.guard.clone().alone_if(document.grants.is_some());
+            let guard = document.folder.inner.guard.clone().exclusive_if(document.grants.is_some());
             guard.write(move |transaction, guard, checked| document.run(transaction, guard, checked))
         };
         let mut outcome = write().await;
@@ -105,7 +105,7 @@ impl Session {
             }
             outcome = write().await;
         }
-        outcome.map_err(explain)
+        outcome.map_err(name_conflict)
     }
 
     async fn check_returning(&self, folder: &ImportFolder, grants: &[(Id, Id)]) -> Result<()> {
@@ -113,7 +113,7 @@ impl Session {
         for (_, role) in grants {
             let role = located.registry.roles.get(role).ok_or_else(|| Error::not_found("there is no such role"))?;
             if !located.rights().contains(role.rights) {
-                return Err(crate::content::permissions::too_great(&role.name));
+                return Err(crate::content::permissions::role_exceeds_rights(&role.name));
             }
         }
         Ok(())
@@ -130,8 +130,8 @@ impl Session {
     }
 }
 
-impl ReturningDocument {
-    fn run(&self, transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked) -> Result<Returned> {
+impl RestoredDocument {
+    fn run(&self, transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked) -> Result<RestoreOutcome> {
         let inner = &self.folder.inner;
         let parent = held_parent(transaction, inner.id)?;
         let settings = library_of(transaction, &parent)?;
@@ -140,7 +140,7 @@ impl ReturningDocument {
                 if !checked.access.rights(present.scope_id).has(Right::Edit) {
                     return Err(Error::lacking(Right::Edit, &present.name));
                 }
-                self.onto(transaction, &present, &settings)?
+                self.add_version_to(transaction, &present, &settings)?
             }
             found => {
                 if !self.beside {
@@ -159,7 +159,7 @@ impl ReturningDocument {
         transaction: &mut Transaction<'_>,
         parent: &NodeRow,
         settings: &LibrarySettings,
-    ) -> Result<(Returned, i64, i64)> {
+    ) -> Result<(RestoreOutcome, i64, i64)> {
         let (guard, now) = (&self.folder.inner.guard, Timestamp::now());
         let name = free_name(transaction, parent.id, &self.name)?;
         let mut row = NodeRow::new(guard.next_id(), parent, NodeKind::Document, &name, self.created_by, now);
@@ -195,19 +195,19 @@ impl ReturningDocument {
             collection::change_tree(transaction, parent.collection_id)?;
         }
         self.record(transaction, row.id, "document.create", &name)?;
-        Ok((Returned::Created(row.id), bytes, 1))
+        Ok((RestoreOutcome::Created(row.id), bytes, 1))
     }
 
     /// Makes the latest version the next version of the existing document, unless that has the same bytes.
-    fn onto(
+    fn add_version_to(
         &self,
         transaction: &mut Transaction<'_>,
         present: &NodeRow,
         settings: &LibrarySettings,
-    ) -> Result<(Returned, i64, i64)> {
+    ) -> Result<(RestoreOutcome, i64, i64)> {
         let (guard, now) = (&self.folder.inner.guard, Timestamp::now());
-        let Some(latest) = self.versions.last() else { return Ok((Returned::Same(present.id), 0, 0)) };
-        let mut row = node::lock(transaction, present.id)?.ok_or_else(crate::session::refusals::no_item)?;
+        let Some(latest) = self.versions.last() else { return Ok((RestoreOutcome::Same(present.id), 0, 0)) };
+        let mut row = node::lock(transaction, present.id)?.ok_or_else(crate::session::errors::no_item)?;
         require_free(&row, guard.caller(), None)?;
         if row.holder_id.is_some() {
             let text = format!("check \"{}\" in, or discard the check-out, before it is restored", row.name);
@@ -219,7 +219,7 @@ impl ReturningDocument {
         };
         self.put_values(transaction, row.id)?;
         if before.as_ref().is_some_and(|before| before.digest == latest.content.0.digest()) {
-            return Ok((Returned::Same(row.id), 0, 0));
+            return Ok((RestoreOutcome::Same(row.id), 0, 0));
         }
         let mut stored = self.version(transaction, row.id, latest, now)?;
         stored.number = if latest.number.is_major() && settings.versioning != Versioning::None {
@@ -245,7 +245,7 @@ impl ReturningDocument {
         freed += trim(transaction, &row, settings)?;
         let name = Name::new(row.name.as_str())?;
         self.record(transaction, row.id, "document.replace", &name)?;
-        Ok((Returned::NewVersion(row.id), stored.size - freed, 0))
+        Ok((RestoreOutcome::NewVersion(row.id), stored.size - freed, 0))
     }
 
     fn version(

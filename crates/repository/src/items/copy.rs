@@ -10,9 +10,9 @@ use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber, 
 use crate::documents::{charge, library_of};
 use crate::items::item::Item;
 use crate::items::tree::{above, held_parent, refuse_depth};
+use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
-use crate::session::refusals::explain;
 use crate::{Session, Target};
 
 use super::moving::check_places;
@@ -24,7 +24,7 @@ impl Session {
     pub async fn copy_to(&self, target: &Target, to: &Target, name: Option<&Name>) -> Result<Item> {
         let located = self.locate(target).await?.viewed()?;
         let place = self.locate(to).await?;
-        check_places(&located, place.unasked())?;
+        check_places(&located, place.unchecked())?;
         let place = place.to(Right::Add)?;
         let guard = self.guard([&*located, &place])?;
         let name = match name {
@@ -52,12 +52,12 @@ impl Session {
             }
             let quota = checked.collection.quota_bytes;
             charge(transaction, guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
-            let top = copier.top.ok_or_else(crate::session::refusals::no_item)?;
+            let top = copier.top.ok_or_else(crate::session::errors::no_item)?;
             guard.record(transaction, top, "item.copy", detail.as_str())?;
-            guard.repetition.keep(transaction, top)?;
+            guard.repetition.store_result(transaction, top)?;
             guard.item(transaction, top)
         };
-        guard.write(write).await.map_err(explain)
+        guard.write(write).await.map_err(name_conflict)
     }
 }
 

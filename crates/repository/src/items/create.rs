@@ -6,9 +6,9 @@ use model::{Code, Error, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::items::item::Item;
 use crate::items::tree::held_parent;
+use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
 use crate::session::locate::check_depth;
-use crate::session::refusals::explain;
 use crate::{Session, Target};
 
 impl Session {
@@ -32,9 +32,9 @@ impl Session {
             let folder = NodeRow::new(guard.next_id(), &parent, NodeKind::Folder, &name, guard.caller(), now);
             node::insert(transaction, &folder)?;
             guard.record(transaction, folder.id, "folder.create", format!("{path}/{name}"))?;
-            guard.repetition.keep(transaction, folder.id)?;
+            guard.repetition.store_result(transaction, folder.id)?;
             guard.item(transaction, folder.id)
         };
-        guard.write(write).await.map_err(explain)
+        guard.write(write).await.map_err(name_conflict)
     }
 }

@@ -10,12 +10,12 @@ use crate::items::item::Item;
 use crate::items::order::{ListRequest, Order, SortKey};
 use crate::items::page::Page;
 use crate::items::walk::End;
-use crate::session::caller::Time;
+use crate::session::caller::ReadDuration;
 use crate::session::locate::Located;
 use crate::{Lock, Property, Session, Target};
 
 use super::list::fitting;
-use super::slices::{Begun, Slice};
+use super::slices::{PageInProgress, Slice};
 use super::walk::Listing;
 
 /// Maximum total size in bytes of the client properties in one page.
@@ -54,12 +54,12 @@ impl Session {
     /// An item with its properties and locks.
     pub async fn details(&self, target: &Target, wanted: Wanted) -> Result<Details> {
         let (_, found) = self
-            .look(Time::Short, target, move |reader, known| {
-                let located = known.unasked();
+            .inspect_known(ReadDuration::Short, target, move |reader, known| {
+                let located = known.unchecked();
                 let above = locks_above(reader, located, wanted, false)?;
                 let item = located.item(reader)?;
                 let mut found = complete(reader, located, vec![item], wanted, &above)?;
-                found.pop().ok_or_else(crate::session::refusals::no_item)
+                found.pop().ok_or_else(crate::session::errors::no_item)
             })
             .await?;
         Ok(found)
@@ -75,7 +75,7 @@ impl Session {
         after: Option<SortKey>,
         limit: usize,
     ) -> Result<Page<Details, SortKey>> {
-        let slice = move |reader: &mut Reader<'_>, located: &Located, before: Option<Begun>, end: End| {
+        let slice = move |reader: &mut Reader<'_>, located: &Located, before: Option<PageInProgress>, end: End| {
             let above = locks_above(reader, located, wanted, true)?;
             let path = located.path();
             let shared = above.iter().map(|lock| lock.owner.len() + lock.path.as_ref().map_or(0, String::len));
@@ -92,7 +92,7 @@ impl Session {
             let items = complete(reader, located, page.items, wanted, &above)?;
             Ok(Slice::Done(Page { items, next: page.next }))
         };
-        self.in_slices(target, Time::Short, slice).await
+        self.in_slices(target, ReadDuration::Short, slice).await
     }
 
     /// Returns the storage space of the site collection that contains an item. The figures reveal how much other users
@@ -100,7 +100,7 @@ impl Session {
     pub async fn space(&self, target: &Target) -> Result<Space> {
         let (located, (used, _)) = self
             .view(target, |reader, located| {
-                if !located.knows_totals() {
+                if !located.may_see_totals() {
                     return Err(Error::lacking(Right::ManageSite, &located.collection.path));
                 }
                 collection::usage(reader, located.collection.id)

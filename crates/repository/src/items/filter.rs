@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use database::Reader;
 use database::content::column;
 use database::content::node::NodeRow;
-use database::content::sorted::{MOST_PARTS, Sieve};
+use database::content::sorted::{MOST_PARTS, RowFilter};
 use model::{ColumnValue, Id, Result, Timestamp, fold};
 
 /// Test that a column value must pass.
@@ -67,8 +67,8 @@ impl Filter {
     }
 
     /// Returns the conditions that the database applies during the walk.
-    pub(super) fn sieve(&self) -> Sieve {
-        let mut sieve = Sieve::default();
+    pub(super) fn sieve(&self) -> RowFilter {
+        let mut sieve = RowFilter::default();
         let folded = fold(&self.name);
         let mut words: Vec<&str> = folded.split_whitespace().collect();
         words.sort_by_key(|word| std::cmp::Reverse(word.len()));
@@ -83,7 +83,7 @@ impl Filter {
     }
 
     /// Returns, for each row, whether it passes the conditions that the database does not apply.
-    pub(super) fn judge(&self, reader: &mut Reader<'_>, library: Id, rows: &[NodeRow]) -> Result<Vec<bool>> {
+    pub(super) fn evaluate(&self, reader: &mut Reader<'_>, library: Id, rows: &[NodeRow]) -> Result<Vec<bool>> {
         let names = |row: &NodeRow| self.name.is_empty() || self.fits_name(&row.folded);
         if self.values.is_empty() || rows.is_empty() {
             return Ok(rows.iter().map(names).collect());

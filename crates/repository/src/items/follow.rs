@@ -7,12 +7,12 @@ use database::content::{event, followed, node};
 use database::{Reader, Transaction};
 use model::{Code, Error, Id, NodeKind, Result, Right, Timestamp};
 
-use crate::content::events::{self, has_drafts, is_for_all};
+use crate::content::events::{self, has_drafts, is_visible_without_drafts};
 use crate::items::item::Item;
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
-use super::seen::Eyes;
+use super::caller_view::CallerView;
 
 /// Maximum number of documents that one user follows.
 const MOST_FOLLOWED: i64 = 1_000;
@@ -24,7 +24,7 @@ const STEPS: usize = 10;
 
 /// An event of an item, as the caller sees the item now.
 #[derive(Clone, Debug)]
-pub struct Happening {
+pub struct ItemEvent {
     /// The item, with its current name.
     pub item: Item,
     /// Time at which it happened.
@@ -53,7 +53,7 @@ impl Session {
                 .with_code(Code::TooMany));
             }
             // The row refers to the document, so the document must still exist.
-            guard.hold(transaction, id)?;
+            guard.lock_row(transaction, id)?;
             followed::put(transaction, guard.caller(), id, Timestamp::now())
         };
         guard.write(write).await
@@ -70,16 +70,16 @@ impl Session {
     /// all is reported to everyone. The work is bounded: when time is up, returns the events found so far. Events in a
     /// content database that is away or cannot be read are missing without notice; [`Session::home`] names such
     /// databases.
-    pub async fn happenings(&self, limit: usize) -> Result<Vec<Happening>> {
+    pub async fn recent_events(&self, limit: usize) -> Result<Vec<ItemEvent>> {
         self.repository.inner.activity.note();
         let registry = self.registry().await?;
         let mut all = Vec::new();
         for content in &registry.databases {
-            let mut eyes = Eyes::of(self, &registry, content);
+            let mut eyes = CallerView::of(self, &registry, content);
             let look = move |reader: &mut Reader<'_>| newest(reader, &mut eyes, limit);
             match content.database.read_long(look).await {
                 Ok(mut part) => all.append(&mut part),
-                Err(error) => drop(content.left_out(error)?),
+                Err(error) => drop(content.name_if_database_error(error)?),
             }
         }
         all.sort_by_key(|happening| std::cmp::Reverse(happening.at));
@@ -88,7 +88,7 @@ impl Session {
     }
 }
 
-fn newest(reader: &mut Reader<'_>, eyes: &mut Eyes, limit: usize) -> Result<Vec<Happening>> {
+fn newest(reader: &mut Reader<'_>, eyes: &mut CallerView, limit: usize) -> Result<Vec<ItemEvent>> {
     let end = Instant::now() + TIME;
     let (mut found, mut before) = (Vec::new(), i64::MAX);
     // One entry for each document, actor and action, however often it happened.
@@ -120,11 +120,11 @@ fn newest(reader: &mut Reader<'_>, eyes: &mut Eyes, limit: usize) -> Result<Vec<
                 None => *libraries.entry(node.library_id).or_insert(has_drafts(reader, &node)?),
             };
             // A hidden event must not suppress an earlier visible one with the same key, so the key is not inserted.
-            if !sees_drafts && !is_for_all(&row, &node, drafts) {
+            if !sees_drafts && !is_visible_without_drafts(&row, &node, drafts) {
                 continue;
             }
             told.insert(key);
-            found.push(Happening { item, at: row.at, actor, action: row.action });
+            found.push(ItemEvent { item, at: row.at, actor, action: row.action });
             if found.len() == limit {
                 return Ok(found);
             }

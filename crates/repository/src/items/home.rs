@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use database::content::followed;
 use database::content::node::{self, NodeRow};
-use database::content::search::{self, NEWEST, OLDEST, Place, Wanted};
-use model::{Id, Result, fold, is_litter};
+use database::content::search::{self, NEWEST, OLDEST, Position, Wanted};
+use model::{Id, Result, fold, is_application_file};
 
 use crate::items::item::Item;
-use crate::{Missing, Session};
+use crate::{Session, UnavailableDatabases};
 
-use super::seen::Eyes;
+use super::caller_view::CallerView;
 
 /// Number of documents of a content database, the newest, that are examined before the first check of the time. They
 /// suffice for a caller who may open most of them.
@@ -50,7 +50,7 @@ pub struct Home {
     /// Site collections that the caller may know of: the root first, then by title.
     pub sites: Vec<KnownSite>,
     /// Content databases whose contents are missing here.
-    pub missing: Missing,
+    pub missing: UnavailableDatabases,
 }
 
 impl Session {
@@ -75,12 +75,12 @@ impl Session {
         let registry = self.registry().await?;
         let mut home = Home { missing: self.missing(registry.away()), ..Home::default() };
         for content in &registry.databases {
-            let eyes = Eyes::of(self, &registry, content);
+            let eyes = CallerView::of(self, &registry, content);
             let visit = move |reader: &mut Reader<'_>| Visit { eyes, limit }.all(reader, documents);
             let mut part = match content.database.read_long(visit).await {
                 Ok(part) => part,
                 Err(error) => {
-                    home.missing.add(content.left_out(error)?);
+                    home.missing.add(content.name_if_database_error(error)?);
                     continue;
                 }
             };
@@ -105,7 +105,7 @@ fn sort(sites: &mut [KnownSite]) {
 }
 
 struct Visit {
-    eyes: Eyes,
+    eyes: CallerView,
     limit: usize,
 }
 
@@ -114,7 +114,7 @@ impl Visit {
         let mut home = Home { sites: self.sites(reader)?, ..Home::default() };
         if documents {
             let me = self.eyes.finder.principal.id;
-            let oldest = search::stretch(reader, NEWEST, FIRST)?;
+            let oldest = search::position_after(reader, NEWEST, FIRST)?;
             home.recent = self.recent(reader, oldest)?;
             let held = node::held_by(reader, me, Id::NONE, self.limit)?;
             home.checked_out = self.show(reader, &held)?;
@@ -136,7 +136,7 @@ impl Visit {
 
     /// Returns the recently changed documents that the caller may open. Continues beyond `oldest` only while there is
     /// time.
-    fn recent(&mut self, reader: &mut Reader<'_>, oldest: Option<Place>) -> Result<Vec<Item>> {
+    fn recent(&mut self, reader: &mut Reader<'_>, oldest: Option<Position>) -> Result<Vec<Item>> {
         let scopes = self.eyes.scopes(reader)?;
         let wanted = Wanted { words: &[], scopes: scopes.as_deref() };
         let end = Instant::now() + TIME;
@@ -145,7 +145,7 @@ impl Visit {
             let rows = search::documents(reader, &wanted, after, until.unwrap_or(OLDEST), BATCH)?;
             for row in &rows {
                 after = (row.modified_at, row.id);
-                if is_litter(&row.name) {
+                if is_application_file(&row.name) {
                     continue;
                 }
                 items.extend(self.eyes.show(reader, row)?);
@@ -159,7 +159,7 @@ impl Visit {
                     return Ok(items);
                 }
                 after = place;
-                until = search::stretch(reader, after, NEW)?;
+                until = search::position_after(reader, after, NEW)?;
             }
         }
     }

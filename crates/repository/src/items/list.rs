@@ -10,13 +10,13 @@ use model::{ColumnKind, ColumnValue, Id, MAX_PAGE, Result, Right, fold};
 use crate::items::item::Item;
 use crate::items::order::{ListRequest, Order, Sort, SortKey};
 use crate::items::page::Page;
-use crate::locks::mark_open;
-use crate::session::caller::Time;
+use crate::locks::set_locked_by;
+use crate::session::caller::ReadDuration;
 use crate::session::locate::Located;
 use crate::{Column, Session, Target};
 
 use super::filter::Filter;
-use super::slices::{Begun, Slice};
+use super::slices::{PageInProgress, Slice};
 use super::walk::{End, Listing, Progress, Walked};
 
 /// Maximum number of people or types by which one folder can be ordered. Documents of further people and types still
@@ -47,16 +47,16 @@ pub struct Listed {
 impl Session {
     /// An item as the caller sees it.
     pub async fn item(&self, target: &Target) -> Result<Item> {
-        Ok(self.look(Time::Short, target, |reader, known| known.unasked().item(reader)).await?.1)
+        Ok(self.inspect_known(ReadDuration::Short, target, |reader, known| known.unchecked().item(reader)).await?.1)
     }
 
     /// Returns an item and its ancestors that exist for the caller's credential, starting with the topmost.
     pub async fn item_with_ancestors(&self, target: &Target) -> Result<Vec<Item>> {
         let (_, items) = self
-            .look(Time::Short, target, |reader, known| {
-                let mut above = known.unasked().clone();
+            .inspect_known(ReadDuration::Short, target, |reader, known| {
+                let mut above = known.unchecked().clone();
                 let mut items = Vec::with_capacity(above.chain.len());
-                while !above.chain.is_empty() && above.is_within() {
+                while !above.chain.is_empty() && above.is_within_credential() {
                     items.push(above.item(reader)?);
                     above.chain.pop();
                 }
@@ -105,9 +105,9 @@ impl Session {
     pub async fn list_filtered(&self, target: &Target, request: ListRequest) -> Result<Listed> {
         let order = self.group_order(target, &request).await?;
         // With a filter, the database searches until it finds a match, and reads everything when there is none.
-        let first = if request.filter.is_empty() { Time::Short } else { Time::Long };
+        let first = if request.filter.is_empty() { ReadDuration::Short } else { ReadDuration::Long };
         let wanted = Arc::new((request, order));
-        let listed = self.in_slices(target, first, move |reader, located, before: Option<Begun>, end| {
+        let listed = self.in_slices(target, first, move |reader, located, before: Option<PageInProgress>, end| {
             list_slice(reader, located, &wanted.0, &wanted.1, before, &end)
         });
         listed.await
@@ -115,7 +115,7 @@ impl Session {
 
     /// Returns the media types, at most 50, of the documents in a library or folder that the caller may see.
     pub async fn media_types(&self, target: &Target) -> Result<Vec<String>> {
-        self.in_slices(target, Time::Short, types_slice).await
+        self.in_slices(target, ReadDuration::Short, types_slice).await
     }
 
     /// Returns the order of the walk, with its groups if it has any: people sorted by name, or media types.
@@ -131,7 +131,7 @@ impl Session {
             return Ok(Order::Plain);
         }
         let (_, order) = self
-            .look(Time::Short, target, move |reader, known| {
+            .inspect_known(ReadDuration::Short, target, move |reader, known| {
                 let parent = known.id();
                 match sort {
                     Sort::Person => Ok(Order::People(sorted::people(reader, parent, MOST_GROUPS)?)),
@@ -141,7 +141,7 @@ impl Session {
                         types.push(String::new());
                         Ok(Order::Types(types))
                     }
-                    Sort::Column(column) => order_of_column(reader, known.unasked(), column),
+                    Sort::Column(column) => order_of_column(reader, known.unchecked(), column),
                     Sort::Name | Sort::Modified | Sort::Size => Ok(Order::Plain),
                 }
             })
@@ -163,9 +163,9 @@ fn list_slice(
     located: &Located,
     request: &ListRequest,
     order: &Order,
-    before: Option<Begun>,
+    before: Option<PageInProgress>,
     end: &End,
-) -> Result<Slice<Begun, Listed>> {
+) -> Result<Slice<PageInProgress, Listed>> {
     let place = located.item(reader)?;
     let listing = Listing::new(located, request, &place.path, order.clone());
     let limit = fitting(request.limit, place.path.len());
@@ -173,7 +173,7 @@ fn list_slice(
         Slice::Done(page) => page,
         Slice::Unfinished(begun) => return Ok(Slice::Unfinished(begun)),
     };
-    mark_open(reader, located, &mut page.items)?;
+    set_locked_by(reader, located, &mut page.items)?;
     let (columns, values) = columns_of(reader, located, &page.items, request.columns)?;
     Ok(Slice::Done(Listed { place, page, columns, values }))
 }

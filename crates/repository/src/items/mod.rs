@@ -1,6 +1,8 @@
 //! Items of any kind: viewing, listing, creating folders, renaming, moving, copying, deleting.
 
 use model::Code;
+mod address_prefixes;
+mod caller_view;
 mod copy;
 mod create;
 mod details;
@@ -13,12 +15,10 @@ mod moving;
 mod order;
 pub(crate) mod page;
 pub(crate) mod page_cursor;
-mod passages;
 mod remove;
 mod renaming;
 mod save_sequence;
 mod search;
-mod seen;
 mod slices;
 mod transfer;
 mod transfer_plan;
@@ -28,7 +28,7 @@ mod walk;
 
 pub use details::{Details, Space, Wanted};
 pub use filter::{Filter, ValueTest};
-pub use follow::Happening;
+pub use follow::ItemEvent;
 pub use home::{Home, KnownSite};
 pub use list::Listed;
 pub use order::{ListRequest, Sort, SortKey};

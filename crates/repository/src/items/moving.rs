@@ -17,7 +17,7 @@ pub(super) fn leave(transaction: &mut Transaction<'_>, guard: &Guard, checked: &
         return Ok(());
     }
     guard.require_tree_unlocked(transaction, checked, row)?;
-    let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::refusals::no_item)?;
+    let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::errors::no_item)?;
     guard.require_unlocked(transaction, checked, &old)?;
     lock::delete_below(transaction, row.id)
 }

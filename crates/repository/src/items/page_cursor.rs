@@ -51,7 +51,7 @@ pub(crate) fn text_of(mut plain: Vec<u8>) -> Option<String> {
 
 impl Repository {
     async fn place_key(&self) -> Result<&[u8; seal::KEY]> {
-        self.inner.place_key.get_or_try_init(|| self.find_place_key()).await
+        self.inner.cursor_key.get_or_try_init(|| self.find_place_key()).await
     }
 
     /// Returns the stored key, or creates and stores one. If two servers create one at the same time, both use the

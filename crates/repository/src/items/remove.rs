@@ -12,7 +12,7 @@ use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
 use super::moving::leave;
-use super::save_sequence::is_nothing_of_its_own;
+use super::save_sequence::loses_nothing;
 
 impl Session {
     /// Moves an item to the caller's recycle bin. Returns the identifier of the entry, by which it can be restored.
@@ -55,7 +55,7 @@ impl Session {
             subtree_rights(transaction, &checked.access, &row, right)?;
             refuse_held(transaction, checked, &row, guard.caller())?;
             leave(transaction, guard, checked, &row)?;
-            if by_file_manager && is_nothing_of_its_own(transaction, guard, &row)? {
+            if by_file_manager && loses_nothing(transaction, guard, &row)? {
                 erase(transaction, guard, &row)?;
                 guard.record(transaction, id, "item.delete", path.as_str())?;
                 return Ok(None);
@@ -64,7 +64,7 @@ impl Session {
             guard.record(transaction, id, "item.delete", path.as_str())?;
             Ok(Some(entry))
         };
-        let outcome = guard.alone_unless_document(kind).vital().write(write).await;
+        let outcome = guard.exclusive_unless_document(kind).vital().write(write).await;
         self.name_holder(&found, outcome).await
     }
 }

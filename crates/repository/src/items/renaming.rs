@@ -7,8 +7,8 @@ use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 use crate::items::item::Item;
 use crate::items::moving::{check_places, into_itself, leave, put_below, refuse_taken};
 use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
+use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Guard};
-use crate::session::refusals::explain;
 use crate::{Session, Target};
 
 use super::save_sequence::refuse_litter;
@@ -47,7 +47,7 @@ impl Session {
                     Error::conflict(format!("it was renamed to {} meanwhile", row.name)).with_code(Code::Overtaken)
                 );
             }
-            crate::session::refusals::require_free(&row, guard.caller(), None)?;
+            crate::session::errors::require_free(&row, guard.caller(), None)?;
             refuse_litter(&row, &name)?;
             leave(transaction, guard, checked, &row)?;
             refuse_taken(transaction, checked, parent, &name, id)?;
@@ -60,7 +60,7 @@ impl Session {
             guard.record(transaction, id, "item.rename", format!("{path} → {name}"))?;
             guard.item(transaction, id)
         };
-        guard.alone_unless_document(kind).write(write).await.map_err(explain)
+        guard.exclusive_unless_document(kind).write(write).await.map_err(name_conflict)
     }
 
     /// Moves a folder or document into another library or folder of the same site collection, under `name` if given.
@@ -68,7 +68,7 @@ impl Session {
     /// Items with inherited permissions inherit those of the destination; items with their own permissions keep them.
     pub async fn move_to(&self, target: &Target, to: &Target, name: Option<&Name>) -> Result<Item> {
         let (known, place) = (self.locate(target).await?, self.locate(to).await?);
-        let (source, to) = (known.unasked(), place.unasked());
+        let (source, to) = (known.unchecked(), place.unchecked());
         let name = match name {
             Some(name) => name.clone(),
             None => Name::new(source.node().name.clone())?,
@@ -101,7 +101,7 @@ impl Session {
             guard.record(transaction, id, "item.move", detail.as_str())?;
             guard.item(transaction, id)
         };
-        let outcome = guard.alone().write(write).await.map_err(explain);
+        let outcome = guard.alone().write(write).await.map_err(name_conflict);
         self.name_holder(&located, outcome).await
     }
 }

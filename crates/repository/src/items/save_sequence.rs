@@ -9,17 +9,17 @@ use database::content::version::{self, VersionRow};
 use database::content::{collection, displaced, lock, scope, tree};
 use database::{Reader, Transaction};
 use model::{
-    Code, Error, ErrorKind, Id, MAX_DEPTH, Name, NodeKind, NodePath, Result, Right, Timestamp, is_litter, is_passing,
-    is_passing_folder,
+    Code, Error, ErrorKind, Id, MAX_DEPTH, Name, NodeKind, NodePath, Result, Right, Timestamp, is_application_file,
+    is_temporary_file, is_temporary_folder,
 };
 
 use crate::documents::{checkout_required, library_of};
-use crate::session::caller::Time;
+use crate::session::caller::ReadDuration;
 use crate::session::guard::{Checked, Guard};
 use crate::{Lock, Session};
 
 use super::moving::{leave, put_below};
-use super::transfer_plan::{Onto, Transferred, Way};
+use super::transfer_plan::{OverwriteTarget, TransferPlan, Transferred};
 
 /// Time limit within which a document that was moved aside may return as the saved one.
 const ONE_SAVE: Duration = Duration::from_secs(60 * 60);
@@ -40,7 +40,7 @@ impl Session {
         let Some((parent, name)) = path.split_last() else { return Ok(Vec::new()) };
         let (folded, caller) = (name.folded(), self.principal().id);
         let (_, locks) = self
-            .look(Time::Short, &parent.into(), move |reader, folder| {
+            .inspect_known(ReadDuration::Short, &parent.into(), move |reader, folder| {
                 let now = Timestamp::now();
                 let since = now.before(ONE_SAVE);
                 match displaced::find(reader, folder.id(), &folded, caller, since)? {
@@ -56,7 +56,7 @@ impl Session {
 /// Refuses to give a user's document a name that programs use for files of their own. Under such a name it would lose
 /// its versions, and deleting it would be permanent.
 pub(super) fn refuse_litter(row: &NodeRow, name: &Name) -> Result<()> {
-    if row.kind != NodeKind::Document || !is_litter(name.as_str()) || is_litter(&row.name) {
+    if row.kind != NodeKind::Document || !is_application_file(name.as_str()) || is_application_file(&row.name) {
         return Ok(());
     }
     Err(Error::conflict(format!(
@@ -68,11 +68,13 @@ pub(super) fn refuse_litter(row: &NodeRow, name: &Name) -> Result<()> {
 
 /// Returns whether deleting an item from a file manager loses nothing: a file that a program keeps for itself, a
 /// leftover of a save whose bytes another document keeps, or a folder made for one save that holds nothing else.
-pub(super) fn is_nothing_of_its_own(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<bool> {
+pub(super) fn loses_nothing(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<bool> {
     if row.kind == NodeKind::Document {
         return is_no_document(transaction, guard, row);
     }
-    if row.kind != NodeKind::Folder || !is_passing_folder(&row.name) || tree::count(transaction, row.id)? > MOST_OF_SAVE
+    if row.kind != NodeKind::Folder
+        || !is_temporary_folder(&row.name)
+        || tree::count(transaction, row.id)? > MOST_OF_SAVE
     {
         return Ok(false);
     }
@@ -86,10 +88,10 @@ pub(super) fn is_nothing_of_its_own(transaction: &mut Transaction<'_>, guard: &G
 
 fn is_no_document(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<bool> {
     let Some(only) = only_version(transaction, row)? else { return Ok(false) };
-    if is_litter(&row.name) {
+    if is_application_file(&row.name) {
         return Ok(true);
     }
-    let passing = is_passing(&row.name) || in_passing_folder(transaction, row.parent_id)?;
+    let passing = is_temporary_file(&row.name) || in_passing_folder(transaction, row.parent_id)?;
     if !passing || !is_all_by(row, &only, guard.caller()) {
         return Ok(false);
     }
@@ -117,7 +119,7 @@ fn is_kept(transaction: &mut Transaction<'_>, guard: &Guard, file: Id, blob: Id)
             Ok(item) if item.rights.has(Right::Edit) => {
                 // A second temporary file is no safe keeper of the bytes: both may be deleted, each on account of the
                 // other.
-                if !is_passing(&item.name) && !in_passing_folder(transaction, item.parent_id)? {
+                if !is_temporary_file(&item.name) && !in_passing_folder(transaction, item.parent_id)? {
                     return Ok(true);
                 }
             }
@@ -134,7 +136,7 @@ fn in_passing_folder(reader: &mut Reader<'_>, folder: Id) -> Result<bool> {
     let mut next = folder;
     for _ in 0..MAX_DEPTH {
         let Some(row) = node::find(reader, next)?.filter(|row| row.kind == NodeKind::Folder) else { return Ok(false) };
-        if is_passing_folder(&row.name) {
+        if is_temporary_folder(&row.name) {
             return Ok(true);
         }
         next = row.parent_id;
@@ -142,24 +144,27 @@ fn in_passing_folder(reader: &mut Reader<'_>, folder: Id) -> Result<bool> {
     Ok(false)
 }
 
-impl Way {
+impl TransferPlan {
     /// Returns whether the move takes a document out of the way for a moment, so that another can take its place.
     pub(super) fn puts_aside(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<bool> {
-        if row.kind != NodeKind::Document || is_passing(&row.name) || in_passing_folder(transaction, row.parent_id)? {
+        if row.kind != NodeKind::Document
+            || is_temporary_file(&row.name)
+            || in_passing_folder(transaction, row.parent_id)?
+        {
             return Ok(false);
         }
-        Ok(is_passing(self.name.as_str()) || in_passing_folder(transaction, self.to)?)
+        Ok(is_temporary_file(self.name.as_str()) || in_passing_folder(transaction, self.to)?)
     }
 
     /// Records the location from which the document is moved aside. Its lock stays with it, because it will return
     /// shortly.
-    pub(super) fn put_aside(&self, transaction: &mut Transaction<'_>, checked: &Checked, row: &NodeRow) -> Result<()> {
+    pub(super) fn set_aside(&self, transaction: &mut Transaction<'_>, checked: &Checked, row: &NodeRow) -> Result<()> {
         // Refuse now rather than when the new file takes the document's place.
         if library_of(transaction, row)?.require_checkout && row.holder_id != Some(self.guard.caller()) {
             return Err(checkout_required(&row.name));
         }
         self.guard.require_unlocked(transaction, checked, row)?;
-        let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::refusals::no_item)?;
+        let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::errors::no_item)?;
         self.guard.require_unlocked(transaction, checked, &old)?;
         let place = (row.parent_id, row.name.as_str(), row.folded.as_str());
         displaced::put(transaction, row.id, place, self.guard.caller(), Timestamp::now())
@@ -167,8 +172,8 @@ impl Way {
 
     /// Returns the document that the caller moved aside from the location to which a file of the same save is moved
     /// now.
-    pub(super) fn find_aside(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<Option<NodeRow>> {
-        if row.kind != NodeKind::Document || is_passing(self.name.as_str()) {
+    pub(super) fn find_set_aside(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<Option<NodeRow>> {
+        if row.kind != NodeKind::Document || is_temporary_file(self.name.as_str()) {
             return Ok(None);
         }
         let since = Timestamp::now().before(ONE_SAVE);
@@ -188,7 +193,7 @@ impl Way {
     /// Returns whether a document can be the new content of another one: the caller made it for this save, and it has
     /// no check-out, history or permissions of its own.
     pub(super) fn is_fresh(&self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<bool> {
-        if is_litter(&row.name) || row.holder_id.is_some() || scope::of_node(reader, row.id)?.is_some() {
+        if is_application_file(&row.name) || row.holder_id.is_some() || scope::of_node(reader, row.id)?.is_some() {
             return Ok(false);
         }
         let since = Timestamp::now().before(ONE_SAVE);
@@ -201,7 +206,7 @@ impl Way {
 
     /// Moves the document that was put aside back to its name, with the saved content as its next version. The saved
     /// file takes the location where the document stood aside, with the content that the document had before.
-    pub(super) fn bring_back(
+    pub(super) fn restore_set_aside(
         &self,
         transaction: &mut Transaction<'_>,
         checked: &Checked,
@@ -211,8 +216,8 @@ impl Way {
         leave(transaction, &self.guard, checked, row)?;
         let saved = self.visible(transaction, row)?;
         let before = aside.version_id.map(|id| version::find(transaction, id)).transpose()?.flatten();
-        let place = node::find(transaction, self.to)?.ok_or_else(crate::session::refusals::no_item)?;
-        let stood = node::find(transaction, aside.parent_id)?.ok_or_else(crate::session::refusals::no_item)?;
+        let place = node::find(transaction, self.to)?.ok_or_else(crate::session::errors::no_item)?;
+        let stood = node::find(transaction, aside.parent_id)?.ok_or_else(crate::session::errors::no_item)?;
         self.guard.require_unlocked(transaction, checked, &stood)?;
         let stood_path = self.guard.item(transaction, stood.id)?.path;
         let aside_name = Name::new(aside.name.clone())?;
@@ -221,10 +226,10 @@ impl Way {
         put_below(transaction, checked, aside, &place, &self.name)?;
         put_below(transaction, checked, row, &stood, &aside_name)?;
         displaced::remove(transaction, aside.id)?;
-        self.overwrite(transaction, checked, aside.id, &saved, Onto::Document)?;
+        self.overwrite(transaction, checked, aside.id, &saved, OverwriteTarget::Document)?;
         if let Some(before) = before {
             let there = Self { to_path: stood_path, ..self.clone() };
-            there.overwrite(transaction, checked, row.id, &before, Onto::Leftover)?;
+            there.overwrite(transaction, checked, row.id, &before, OverwriteTarget::Leftover)?;
         }
         self.protect(transaction, row.id, aside.id)?;
         self.done(transaction, "item.move", aside.id, false)
@@ -234,7 +239,7 @@ impl Way {
     /// users can open that content.
     fn protect(&self, transaction: &mut Transaction<'_>, file: Id, document: Id) -> Result<()> {
         let Some(permissions) = scope::of_node(transaction, document)? else { return Ok(()) };
-        let row = node::lock(transaction, file)?.ok_or_else(crate::session::refusals::no_item)?;
+        let row = node::lock(transaction, file)?.ok_or_else(crate::session::errors::no_item)?;
         let own = self.guard.next_id();
         if let Some(former) = scope::of_node(transaction, file)? {
             scope::delete(transaction, former)?;

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use database::Reader;
 use database::content::search::{self, MOST_WORDS, NEWEST, OLDEST, Wanted};
-use model::{Code, Error, MAX_NAME_CHARS, Result, Right, fold, is_litter};
+use model::{Code, Error, MAX_NAME_CHARS, Result, Right, fold, is_application_file};
 
 use crate::items::item::Item;
-use crate::{Missing, Session};
+use crate::{Session, UnavailableDatabases};
 
-use super::seen::Eyes;
+use super::caller_view::CallerView;
 
 /// Maximum number of items in one result.
 pub const MOST_FOUND: usize = 50;
@@ -43,7 +43,7 @@ pub struct Found {
     /// True if everything was searched. Otherwise time was up, and older documents were left out.
     pub whole: bool,
     /// Content databases that were not searched.
-    pub missing: Missing,
+    pub missing: UnavailableDatabases,
 }
 
 /// A search query.
@@ -115,7 +115,7 @@ impl Session {
         let begun = Instant::now();
         for content in &registry.databases {
             let look = Look {
-                eyes: Eyes::of(self, &registry, content),
+                eyes: CallerView::of(self, &registry, content),
                 query: query.clone(),
                 end: begun + bounds.time,
                 stretch: bounds.stretch,
@@ -124,7 +124,7 @@ impl Session {
             let (some_places, some_documents) = match content.database.read_long(move |reader| look.all(reader)).await {
                 Ok(parts) => parts,
                 Err(error) => {
-                    found.missing.add(content.left_out(error)?);
+                    found.missing.add(content.name_if_database_error(error)?);
                     continue;
                 }
             };
@@ -151,7 +151,7 @@ impl Session {
 
 /// A search in one content database.
 struct Look {
-    eyes: Eyes,
+    eyes: CallerView,
     query: Arc<Query>,
     end: Instant,
     stretch: usize,
@@ -173,7 +173,7 @@ impl Look {
         for item in self.roots(reader)? {
             add(&mut found, item, limit);
         }
-        let rows = search::places(reader, wanted, MOST_PLACES)?;
+        let rows = search::find_containers(reader, wanted, MOST_PLACES)?;
         for row in &rows {
             if found.more {
                 break;
@@ -203,12 +203,12 @@ impl Look {
         let mut found = Found::default();
         let mut after = NEWEST;
         loop {
-            let until = search::stretch(reader, after, self.stretch)?;
+            let until = search::position_after(reader, after, self.stretch)?;
             loop {
                 let rows = search::documents(reader, wanted, after, until.unwrap_or(OLDEST), BATCH)?;
                 for row in &rows {
                     after = (row.modified_at, row.id);
-                    if is_litter(&row.name) {
+                    if is_application_file(&row.name) {
                         continue;
                     }
                     if let Some(item) = self.eyes.show(reader, row)? {

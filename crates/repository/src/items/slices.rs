@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use model::{Code, Error, Result};
 
-use crate::farm::busy::Turn;
+use crate::farm::busy::RunningTask;
 use crate::items::item::Item;
 use crate::items::page::Page;
 use crate::items::walk::End;
-use crate::session::caller::Time;
+use crate::session::caller::ReadDuration;
 use crate::session::known::Known;
 use crate::session::locate::Located;
 use crate::{Session, Target};
@@ -28,7 +28,7 @@ pub(super) enum Slice<S, T> {
 }
 
 /// A page in progress.
-pub(super) struct Begun {
+pub(super) struct PageInProgress {
     progress: Progress,
     /// Tree version at which it was begun.
     tree: i64,
@@ -55,30 +55,30 @@ impl Session {
     pub(super) async fn in_slices<S: Send + 'static, T: Send + 'static>(
         &self,
         target: &Target,
-        first: Time,
+        first: ReadDuration,
         slice: impl Fn(&mut Reader<'_>, &Located, Option<S>, End) -> Result<Slice<S, T>> + Clone + Send + 'static,
     ) -> Result<T> {
         let caller = Arc::new(());
         let (mut before, mut time, mut turn) = (None, first, None);
         loop {
-            if time == Time::Long && turn.is_none() {
+            if time == ReadDuration::Long && turn.is_none() {
                 turn = Some(self.turn_to_walk().await?);
             }
             let (go_on, from, caller) = (slice.clone(), before.take(), Arc::downgrade(&caller));
             let look = move |reader: &mut Reader<'_>, known: &Known| {
-                let at = Instant::now() + if time == Time::Short { SHORT } else { LONG };
-                go_on(reader, known.unasked(), from, End { at, caller })
+                let at = Instant::now() + if time == ReadDuration::Short { SHORT } else { LONG };
+                go_on(reader, known.unchecked(), from, End { at, caller })
             };
-            match self.look(time, target, look).await?.1 {
+            match self.inspect_known(time, target, look).await?.1 {
                 Slice::Done(done) => return Ok(done),
                 Slice::Unfinished(begun) => before = Some(begun),
             }
-            time = Time::Long;
+            time = ReadDuration::Long;
         }
     }
 
-    async fn turn_to_walk(&self) -> Result<Turn<'_>> {
-        let turn = self.repository.inner.walks.turn(self.principal.id, PATIENCE).await;
+    async fn turn_to_walk(&self) -> Result<RunningTask<'_>> {
+        let turn = self.repository.inner.listing_limits.acquire(self.principal.id, PATIENCE).await;
         turn.ok_or_else(|| {
             Error::exhausted("other listings of yours are still being looked through: wait until they are there")
                 .with_code(Code::TooManyRequests)
@@ -91,11 +91,11 @@ impl Listing<'_> {
     pub(super) fn page_slice(
         &self,
         reader: &mut Reader<'_>,
-        before: Option<Begun>,
+        before: Option<PageInProgress>,
         after: Option<&SortKey>,
         limit: usize,
         end: &End,
-    ) -> Result<Slice<Begun, Page<Item, SortKey>>> {
+    ) -> Result<Slice<PageInProgress, Page<Item, SortKey>>> {
         let tree = self.tree_version();
         let (progress, again) = match before {
             Some(begun) if begun.tree == tree || begun.progress.items.is_empty() => (Some(begun.progress), begun.again),
@@ -107,7 +107,7 @@ impl Listing<'_> {
         let end = if again > MOST_AGAIN { &end.after(ONE_GO) } else { end };
         Ok(match self.walk(reader, progress, limit, end)? {
             Walked::Page(page) => Slice::Done(page),
-            Walked::Unfinished(progress) => Slice::Unfinished(Begun { progress, tree, again }),
+            Walked::Unfinished(progress) => Slice::Unfinished(PageInProgress { progress, tree, again }),
         })
     }
 }

@@ -9,18 +9,18 @@ use database::content::{displaced, lock, property, tree};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::{Succession, charge, library_of, record_replaced, succeed};
-use crate::items::transfer_plan::{Onto, Transfer, Transferred, Way};
+use crate::items::transfer_plan::{OverwriteTarget, Transfer, TransferPlan, Transferred};
 use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
+use crate::session::errors::name_conflict;
 use crate::session::guard::{Checked, Child, Guard};
 use crate::session::locate::Located;
-use crate::session::refusals::explain;
 use crate::session::target::join;
 use crate::{Session, Target};
 
 use super::copy::Copier;
 use super::moving::{check_places, leave, put_below};
 use super::remove::{erase, recycle};
-use super::save_sequence::{is_nothing_of_its_own, refuse_litter};
+use super::save_sequence::{loses_nothing, refuse_litter};
 
 impl Session {
     /// Copies a folder or document to exactly this name in a library or folder of the same site collection, in one
@@ -32,13 +32,13 @@ impl Session {
     pub async fn copy_onto(&self, target: &Target, to: &Target, name: &Name, how: Transfer) -> Result<Transferred> {
         let (source, place) = (self.locate(target).await?, self.locate(to).await?);
         let source = source.viewed()?;
-        check_places(&source, place.unasked())?;
+        check_places(&source, place.unchecked())?;
         let place = place.to(Right::Add)?;
         let guard = self.guard([&*source, &place])?;
         self.require_place_unlocked(&place).await?;
-        let way = Way::new(guard, Located::clone(&source), &place, name, how);
+        let way = TransferPlan::new(guard, Located::clone(&source), &place, name, how);
         let guard = way.guard.clone().alone();
-        guard.write(move |transaction, _, checked| way.clone().copy(transaction, checked)).await.map_err(explain)
+        guard.write(move |transaction, _, checked| way.clone().copy(transaction, checked)).await.map_err(name_conflict)
     }
 
     /// Moves a folder or document to exactly this name in a library or folder of the same site collection, in one
@@ -48,24 +48,24 @@ impl Session {
     /// Errors of [`Session::copy_onto`].
     pub async fn move_onto(&self, target: &Target, to: &Target, name: &Name, how: Transfer) -> Result<Transferred> {
         let (source, place) = (self.locate(target).await?, self.locate(to).await?);
-        check_places(source.unasked(), place.unasked())?;
-        let stays = source.unasked().parent().is_some_and(|parent| parent.id == place.id());
+        check_places(source.unchecked(), place.unchecked())?;
+        let stays = source.unchecked().parent().is_some_and(|parent| parent.id == place.id());
         let right = if stays { Right::Edit } else { Right::Delete };
         let source = source.to(right)?;
         // A move within the same folder adds nothing, so it needs no right to add.
         let added = if stays { None } else { Some(place.clone().to(Right::Add)?) };
         let guard = self.guard([&source].into_iter().chain(&added))?;
-        let place = place.unasked();
+        let place = place.unchecked();
         self.require_not_held(&source).await?;
         self.require_place_unlocked(place).await?;
-        let way = Way::new(guard, Located::clone(&source), place, name, how);
+        let way = TransferPlan::new(guard, Located::clone(&source), place, name, how);
         let guard = way.guard.clone().alone();
         let outcome = guard.write(move |transaction, _, checked| way.clone().shift(transaction, checked, right)).await;
-        self.name_holder(&source, outcome.map_err(explain)).await
+        self.name_holder(&source, outcome.map_err(name_conflict)).await
     }
 }
 
-impl Way {
+impl TransferPlan {
     fn new(guard: Guard, source: Located, place: &Located, name: &Name, how: Transfer) -> Self {
         Self { guard, source, to: place.node().id, to_path: place.path(), name: name.clone(), how }
     }
@@ -74,14 +74,14 @@ impl Way {
         self.source.access = checked.access.clone();
         let parent = held_parent(transaction, self.to)?;
         self.guard.require_unlocked(transaction, checked, &parent)?;
-        let source = self.guard.hold(transaction, self.source.node().id)?;
+        let source = self.guard.lock_row(transaction, self.source.node().id)?;
         self.how.preconditions.check(self.source.visible_version(&source))?;
         let present = self.present(transaction, checked, &source)?;
         let replaced = present.is_some();
         if let Some(present) = present {
             if present.kind == NodeKind::Document && source.kind == NodeKind::Document {
                 let visible = self.visible(transaction, &source)?;
-                self.overwrite(transaction, checked, present.id, &visible, Onto::Document)?;
+                self.overwrite(transaction, checked, present.id, &visible, OverwriteTarget::Document)?;
                 property::replace(transaction, source.id, present.id)?;
                 return self.done(transaction, "item.copy", present.id, true);
             }
@@ -97,7 +97,7 @@ impl Way {
         }
         let quota = checked.collection.quota_bytes;
         charge(transaction, &self.guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
-        let top = copier.top.ok_or_else(crate::session::refusals::no_item)?;
+        let top = copier.top.ok_or_else(crate::session::errors::no_item)?;
         self.done(transaction, "item.copy", top, replaced)
     }
 
@@ -131,11 +131,11 @@ impl Way {
                 return self.absorb(transaction, checked, &row, &present);
             }
             self.clear(transaction, checked, &present)?;
-        } else if let Some(original) = self.find_aside(transaction, &row)? {
-            return self.bring_back(transaction, checked, &row, &original);
+        } else if let Some(original) = self.find_set_aside(transaction, &row)? {
+            return self.restore_set_aside(transaction, checked, &row, &original);
         }
         if aside {
-            self.put_aside(transaction, checked, &row)?;
+            self.set_aside(transaction, checked, &row)?;
         } else {
             leave(transaction, &self.guard, checked, &row)?;
             displaced::remove(transaction, row.id)?;
@@ -179,7 +179,7 @@ impl Way {
     /// Makes room by moving the item that has the name to the recycle bin. An item whose removal loses nothing is
     /// erased.
     fn clear(&self, transaction: &mut Transaction<'_>, checked: &Checked, present: &NodeRow) -> Result<()> {
-        let row = node::lock(transaction, present.id)?.ok_or_else(crate::session::refusals::no_item)?;
+        let row = node::lock(transaction, present.id)?.ok_or_else(crate::session::errors::no_item)?;
         if !checked.access.rights(row.scope_id).has(Right::Delete) {
             return Err(Error::lacking(Right::Delete, &row.name));
         }
@@ -188,7 +188,7 @@ impl Way {
         self.guard.require_tree_unlocked(transaction, checked, &row)?;
         lock::delete_below(transaction, row.id)?;
         let path = join(&self.to_path, &row.name);
-        if is_nothing_of_its_own(transaction, &self.guard, &row)? {
+        if loses_nothing(transaction, &self.guard, &row)? {
             erase(transaction, &self.guard, &row)?;
         } else {
             recycle(transaction, &self.guard, &row, &path)?;
@@ -197,7 +197,7 @@ impl Way {
     }
 
     pub(super) fn visible(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<VersionRow> {
-        let id = self.source.visible_version(row).ok_or_else(crate::session::refusals::no_item)?;
+        let id = self.source.visible_version(row).ok_or_else(crate::session::errors::no_item)?;
         version::find(transaction, id)?
             .ok_or_else(|| Error::corrupt(format!("a version of \"{}\" is missing", row.name)))
     }
@@ -209,10 +209,10 @@ impl Way {
         checked: &Checked,
         id: Id,
         content: &VersionRow,
-        onto: Onto,
+        onto: OverwriteTarget,
     ) -> Result<()> {
         let guard = &self.guard;
-        let mut row = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?;
+        let mut row = node::lock(transaction, id)?.ok_or_else(crate::session::errors::no_item)?;
         if !checked.access.rights(row.scope_id).has(Right::Edit) {
             return Err(Error::lacking(Right::Edit, &row.name));
         }
@@ -220,10 +220,10 @@ impl Way {
         let settings = library_of(transaction, &row)?;
         let how = Succession {
             settings: &settings,
-            free: onto == Onto::Leftover,
+            skips_checkout: onto == OverwriteTarget::Leftover,
             publish: false,
             one_save: true,
-            instead: onto == Onto::Leftover,
+            replaces_current: onto == OverwriteTarget::Leftover,
         };
         let now = Timestamp::now();
         let (stored, freed) =
@@ -266,7 +266,7 @@ impl Way {
     ) -> Result<Transferred> {
         leave(transaction, &self.guard, checked, row)?;
         let visible = self.visible(transaction, row)?;
-        self.overwrite(transaction, checked, onto.id, &visible, Onto::Document)?;
+        self.overwrite(transaction, checked, onto.id, &visible, OverwriteTarget::Document)?;
         let fresh = self.is_fresh(transaction, row)?;
         // A file made for this save merges into the other document completely. Removing anything else is a deletion and
         // needs the right.
@@ -278,7 +278,7 @@ impl Way {
         if !fresh || property::totals(transaction, row.id)?.0 > 0 {
             property::replace(transaction, row.id, onto.id)?;
         }
-        if fresh || is_nothing_of_its_own(transaction, &self.guard, row)? {
+        if fresh || loses_nothing(transaction, &self.guard, row)? {
             erase(transaction, &self.guard, row)?;
         } else {
             recycle(transaction, &self.guard, row, &self.source.path())?;

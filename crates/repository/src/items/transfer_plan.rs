@@ -29,7 +29,7 @@ pub struct Transferred {
 
 /// Target that a version of another document is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Onto {
+pub(super) enum OverwriteTarget {
     /// A document, as its next version.
     Document,
     /// The leftover file of a save, replacing its current version.
@@ -38,7 +38,7 @@ pub(super) enum Onto {
 
 /// Data of one copy or move transaction. Cloned for each attempt.
 #[derive(Clone)]
-pub(super) struct Way {
+pub(super) struct TransferPlan {
     pub(super) guard: Guard,
     pub(super) source: Located,
     pub(super) to: Id,

@@ -6,8 +6,8 @@ use database::{Reader, Transaction};
 use model::{Code, Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right};
 
 use crate::session::access::Access;
+use crate::session::errors::{checked_out_within, held_by_another, no_folder};
 use crate::session::guard::Checked;
-use crate::session::refusals::{held_by_another, held_within, no_folder};
 
 /// Returns the container that will hold a new item. After [`Guard::check`] the container is stable: no other
 /// transaction moves or deletes a container until this transaction ends.
@@ -19,7 +19,7 @@ pub(crate) fn held_parent(transaction: &mut Transaction<'_>, id: Id) -> Result<N
 pub(crate) fn above(transaction: &mut Transaction<'_>, item: &NodeRow) -> Result<Vec<Id>> {
     let (mut way, mut next) = (vec![item.id], item.parent_id);
     while !next.is_none() {
-        let node = node::find(transaction, next)?.ok_or_else(crate::session::refusals::no_item)?;
+        let node = node::find(transaction, next)?.ok_or_else(crate::session::errors::no_item)?;
         way.push(node.id);
         next = node.parent_id;
         if way.len() > MAX_DEPTH + 1 {
@@ -39,7 +39,7 @@ pub(crate) fn refuse_depth(transaction: &mut Transaction<'_>, above: &[Id], top:
 
 /// Locks and returns the item. Refuses if it was moved or deleted since it was found.
 pub(crate) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> Result<NodeRow> {
-    let row = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?;
+    let row = node::lock(transaction, id)?.ok_or_else(crate::session::errors::no_item)?;
     if row.parent_id != parent {
         return Err(Error::conflict(format!("\"{}\" was moved or deleted meanwhile: look again", row.name))
             .with_code(Code::MovedMeanwhile));
@@ -58,7 +58,7 @@ pub(crate) fn refuse_held(
     let Some((id, _)) = tree::held_by_another(transaction, top.id, caller)? else { return Ok(()) };
     match node::find(transaction, id)? {
         Some(held) if checked.knows(&held) => Err(held_by_another(&held.name)),
-        _ => Err(held_within(&top.name)),
+        _ => Err(checked_out_within(&top.name)),
     }
 }
 

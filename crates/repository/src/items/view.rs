@@ -36,7 +36,7 @@ impl Located {
         let mut item = self.plain(node, path, inherited);
         // A caller who sees a version other than the latest also sees that version's size, author and time.
         if node.kind == NodeKind::Document && item.version_id != node.version_id {
-            let id = item.version_id.ok_or_else(crate::session::refusals::no_item)?;
+            let id = item.version_id.ok_or_else(crate::session::errors::no_item)?;
             let version = version::find(reader, id)?
                 .ok_or_else(|| Error::corrupt(format!("a version of \"{}\" is missing", node.name)))?;
             item.size = unsigned(version.size);

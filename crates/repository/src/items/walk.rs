@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use database::Reader;
 use database::content::node::NodeRow;
-use database::content::sorted::{self, Sieve, Walk};
+use database::content::sorted::{self, RowFilter, SortOrder};
 use database::content::{column, listing};
 use model::{Code, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Timestamp, fold};
 
@@ -48,7 +48,7 @@ pub(super) struct Listing<'a> {
     down: bool,
     path: &'a str,
     filter: &'a Filter,
-    sieve: Sieve,
+    sieve: RowFilter,
     order: Order,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Listing<'a> {
             let wanted = wanted.clamp(50, MAX_PAGE);
             let rows = self.rows(reader, &at.place, wanted)?;
             let exhausted = rows.len() < wanted;
-            let passes = self.filter.judge(reader, self.located.node().library_id, &rows)?;
+            let passes = self.filter.evaluate(reader, self.located.node().library_id, &rows)?;
             let mut last_known = None;
             for (row, passes) in rows.iter().zip(passes).filter(|(row, _)| self.located.may_know(row)) {
                 if passes && at.items.len() >= limit {
@@ -124,16 +124,16 @@ impl<'a> Listing<'a> {
             SortKey::Container(name) => {
                 return listing::containers(reader, parent, name, self.down && self.sort == Sort::Name, limit);
             }
-            SortKey::Name(name) => Walk::Name(name),
-            SortKey::Modified(at, id) => Walk::Time(*at, *id),
-            SortKey::Size(size, id) => Walk::Size(*size, *id),
-            SortKey::Person(person, name) => Walk::Person(*person, name),
-            SortKey::Type(kind, name) => Walk::Type(kind, name),
-            SortKey::Text(text, id) => Walk::Text(column, text, *id),
-            SortKey::Number(number, id) => Walk::Number(column, *number, *id),
-            SortKey::Integer(integer, id) => Walk::Integer(column, *integer, *id),
-            SortKey::Named(person, id) => Walk::Named(column, *person, *id),
-            SortKey::Absent(name) => Walk::Absent(column, name),
+            SortKey::Name(name) => SortOrder::Name(name),
+            SortKey::Modified(at, id) => SortOrder::Time(*at, *id),
+            SortKey::Size(size, id) => SortOrder::Size(*size, *id),
+            SortKey::Person(person, name) => SortOrder::Person(*person, name),
+            SortKey::Type(kind, name) => SortOrder::Type(kind, name),
+            SortKey::Text(text, id) => SortOrder::Text(column, text, *id),
+            SortKey::Number(number, id) => SortOrder::Number(column, *number, *id),
+            SortKey::Integer(integer, id) => SortOrder::Integer(column, *integer, *id),
+            SortKey::Named(person, id) => SortOrder::Named(column, *person, *id),
+            SortKey::Absent(name) => SortOrder::Absent(column, name),
         };
         sorted::documents(reader, parent, &walk, self.down, &self.sieve, limit)
     }

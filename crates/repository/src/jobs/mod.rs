@@ -13,7 +13,7 @@ use database::Transaction;
 use database::configuration::job::{self, JobRow};
 use model::{Error, Id, Result, Timestamp};
 
-use crate::session::idempotency::Repetition;
+use crate::session::idempotency::IdempotencyKey;
 use crate::{Session, Storage};
 
 pub use database::configuration::job::JobError;
@@ -133,12 +133,12 @@ impl Session {
             let (done, action) = match request {
                 JobRequest::Pause => {
                     let wished = job::wish(transaction, id, "pause")?;
-                    job::settle(transaction, id, "paused", None)?;
+                    job::set_idle_state(transaction, id, "paused", None)?;
                     (wished, "job.pause")
                 }
                 JobRequest::Abort => {
                     let wished = job::wish(transaction, id, "abort")?;
-                    job::settle(transaction, id, "aborted", Some(now))?;
+                    job::set_idle_state(transaction, id, "aborted", Some(now))?;
                     (wished, "job.abort")
                 }
                 JobRequest::Resume => (job::retry(transaction, id)?, "job.resume"),
@@ -171,7 +171,7 @@ impl Storage {
     /// # Errors
     /// `NotFound`, `Conflict` and `Invalid` for work that cannot be done.
     pub async fn add_job(&self, work: Work, runner: Option<(Id, Duration)>) -> Result<Id> {
-        insert(self, work, runner, Repetition::default()).await
+        insert(self, work, runner, IdempotencyKey::default()).await
     }
 
     /// Returns one job.
@@ -185,7 +185,12 @@ impl Storage {
 }
 
 /// Adds a job, unless the same request has already done so.
-async fn insert(storage: &Storage, work: Work, runner: Option<(Id, Duration)>, repetition: Repetition) -> Result<Id> {
+async fn insert(
+    storage: &Storage,
+    work: Work,
+    runner: Option<(Id, Duration)>,
+    repetition: IdempotencyKey,
+) -> Result<Id> {
     work.check(storage)?;
     let (id, kind, payload) = (storage.next_id(), work.kind(), work.to_text()?);
     let recording = storage.clone();
@@ -199,7 +204,7 @@ async fn insert(storage: &Storage, work: Work, runner: Option<(Id, Duration)>, r
             job::claim(transaction, id, runner, now, now.after(lease))?;
         }
         recording.record(transaction, "job.start", &format!("{kind} {id}"), &payload)?;
-        repetition.keep(transaction, id)?;
+        repetition.store_result(transaction, id)?;
         Ok(id)
     };
     storage.configuration().write(write).await

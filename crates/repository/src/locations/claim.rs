@@ -11,14 +11,14 @@ use database::configuration::farm::StoreRow;
 use model::{Code, Error, Result};
 
 use crate::Session;
-use crate::locations::markers::{self, Sign, prefix_within, real_path};
+use crate::locations::markers::{self, MarkerKind, prefix_within, real_path};
 use crate::storage::settings as object_settings;
 
 /// Directories below the data directory to which the farm itself writes.
 const RESERVED: [&str; 3] = ["databases", "cache", "uploads"];
 
 /// Locations that a new store must not overlap.
-struct Ground {
+struct ReservedLocations {
     /// The farm's data directory.
     base: PathBuf,
     /// Stores in directories, by name.
@@ -27,7 +27,7 @@ struct Ground {
     databases: Vec<(String, PathBuf)>,
 }
 
-impl Ground {
+impl ReservedLocations {
     /// Refuses a directory that is already in use, lies within one in use, or contains one. Also refuses a directory
     /// whose parent is missing, unless it is below the data directory: usually its disk is not mounted. Blocks.
     fn require_own(&self, new: &Path) -> Result<()> {
@@ -56,17 +56,17 @@ impl Ground {
         for (name, file) in &self.databases {
             refuse_nested(&place, &real_path(file)?, &format!("the content database \"{name}\""), true)?;
         }
-        for marked in markers::signs_around(&place)? {
+        for marked in markers::markers_around(&place)? {
             let other = Path::new(&marked.place);
             // The owner of a store that is there is checked when the store is opened.
-            let is_store = marked.sign == Sign::Store && other == place;
+            let is_store = marked.sign == MarkerKind::Store && other == place;
             // Directories around the data directory do not concern stores inside it, unless they are backup locations.
-            let is_of_farm = marked.sign != Sign::Backups && is_below && base.starts_with(other);
+            let is_of_farm = marked.sign != MarkerKind::Backups && is_below && base.starts_with(other);
             if !is_of_farm && !is_store {
                 return Err(nested(&place.display().to_string(), &marked.place, &marked.sign.to_string()));
             }
         }
-        match markers::sign_within(&place, |_| false)? {
+        match markers::marker_within(&place, |_| false)? {
             Some(marked) => Err(nested(&place.display().to_string(), &marked.place, &marked.sign.to_string())),
             None => Ok(()),
         }
@@ -94,7 +94,7 @@ fn nested(place: &str, other: &str, what: &str) -> Error {
 impl Session {
     /// Refuses a directory that is, contains or lies within a store of the farm (by any path), a backup location, or
     /// anything that belongs to a farm.
-    pub(crate) async fn require_place_of_its_own(&self, row: &StoreRow) -> Result<()> {
+    pub(crate) async fn require_free_directory(&self, row: &StoreRow) -> Result<()> {
         if row.location.trim().is_empty() {
             return Err(Error::invalid(
                 "a store of the kind directory needs a directory: name one, such as stores/archive below the data directory",
@@ -110,7 +110,7 @@ impl Session {
                 databases.push((row.name.clone(), file));
             }
         }
-        let ground = Ground { base, stores, databases };
+        let ground = ReservedLocations { base, stores, databases };
         tokio::task::spawn_blocking(move || ground.require_own(&new)).await.unwrap_or_else(|error| {
             Err(Error::unavailable("looking at the directory was interrupted").with_source(error))
         })
@@ -118,7 +118,7 @@ impl Session {
 
     /// Refuses a prefix that overlaps another store of the farm at the same endpoint, or that is or lies within a
     /// backup location or lies within a store.
-    pub(crate) async fn require_prefix_of_its_own(&self, row: &StoreRow) -> Result<()> {
+    pub(crate) async fn require_free_prefix(&self, row: &StoreRow) -> Result<()> {
         let endpoint = async |row: &StoreRow| -> Result<String> {
             let (settings, _) = self.repository.inner.store_settings(row).await?;
             Ok(settings.get("endpoint").map(|url| url.trim_end_matches('/').to_lowercase()).unwrap_or_default())
@@ -141,7 +141,7 @@ impl Session {
         let own = options.prefix.trim_matches('/');
         for marked in markers::signs_around_prefix(&options, &secrets).await? {
             // The owner of a store that is there is checked when the store is opened.
-            if marked.sign != Sign::Closed && !(marked.sign == Sign::Store && marked.place == own) {
+            if marked.sign != MarkerKind::Closed && !(marked.sign == MarkerKind::Store && marked.place == own) {
                 let place = |prefix: &str| format!("{}/{prefix}", options.bucket).trim_end_matches('/').to_owned();
                 return Err(nested(&place(own), &place(&marked.place), &marked.sign.to_string()));
             }
@@ -152,7 +152,7 @@ impl Session {
     /// Refuses a bucket that is already a store of the farm under any address: moving BLOBs from one to the other would
     /// delete the only copy. A store that does not respond counts as a different location, unless bucket and prefix
     /// have the same names.
-    pub(crate) async fn require_bucket_of_its_own(&self, row: &StoreRow, opened: &BlobStore) -> Result<()> {
+    pub(crate) async fn require_distinct_bucket(&self, row: &StoreRow, opened: &BlobStore) -> Result<()> {
         let registry = self.registry().await?;
         let remote = |other: &StoreRow| other.id != row.id && other.kind == row.kind && row.kind != "directory";
         for (other, store) in registry.stores.iter().filter(|(other, _)| remote(other)) {
@@ -216,7 +216,7 @@ mod tests {
         fs::write(at("data/configuration.sqlite"), "").unwrap();
         fs::write(at("foreign/farm/configuration.sqlite"), "").unwrap();
         fs::write(at("foreign/store/store.toml"), "format = 1\nowner = \"4711\"\n").unwrap();
-        let ground = Ground {
+        let ground = ReservedLocations {
             base: at("data"),
             stores: vec![("files".to_owned(), at("store")), ("usual".to_owned(), at("data/blobs"))],
             databases: vec![

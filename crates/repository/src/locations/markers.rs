@@ -7,13 +7,13 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::{fmt, fs};
 
-use blobs::{ObjectNotes, ObjectOptions, ObjectSecrets, STORE_MARK};
+use blobs::{NamedObjects, ObjectOptions, ObjectSecrets, STORE_MARKER};
 use model::{Code, Error, Result};
 
 /// Lock file by which a server or a restore keeps other processes out of a data directory.
 pub const SERVER_LOCK: &str = "server.lock";
 /// Marker file of a backup location.
-pub const BACKUP_MARK: &str = "strongroom-backup.json";
+pub const BACKUP_MARKER: &str = "strongroom-backup.json";
 /// Limit on the bytes read of a marker file.
 const MARK_LIMIT: u64 = 64 << 10;
 /// Limits on the depth and the number of names of a search for markers within a location.
@@ -22,7 +22,7 @@ const NAMES: usize = 2_000;
 
 /// Kind of a marked location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
+pub enum MarkerKind {
     /// A backup location.
     Backups,
     /// A BLOB store.
@@ -33,7 +33,7 @@ pub enum Sign {
     Closed,
 }
 
-impl fmt::Display for Sign {
+impl fmt::Display for MarkerKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Backups => "a place of backups",
@@ -46,9 +46,9 @@ impl fmt::Display for Sign {
 
 /// A location that carries a Strongroom marker.
 #[derive(Clone, Debug)]
-pub struct Marked {
+pub struct MarkedLocation {
     /// Its kind.
-    pub sign: Sign,
+    pub sign: MarkerKind,
     /// The directory, or the prefix within its bucket.
     pub place: String,
     /// The farm that a store belongs to, from its owner marker.
@@ -84,7 +84,7 @@ pub fn real_path(path: &Path) -> Result<PathBuf> {
 ///
 /// # Errors
 /// `Unavailable` when a directory cannot be examined.
-pub fn signs_around(place: &Path) -> Result<Vec<Marked>> {
+pub fn markers_around(place: &Path) -> Result<Vec<MarkedLocation>> {
     let mut found = Vec::new();
     for directory in place.ancestors() {
         found.extend(sign_of(directory)?);
@@ -96,7 +96,7 @@ pub fn signs_around(place: &Path) -> Result<Vec<Marked>> {
 ///
 /// # Errors
 /// `Unavailable` when the directory cannot be examined.
-pub fn sign_within(place: &Path, passes: impl Fn(&Marked) -> bool) -> Result<Option<Marked>> {
+pub fn marker_within(place: &Path, passes: impl Fn(&MarkedLocation) -> bool) -> Result<Option<MarkedLocation>> {
     let (mut level, mut names) = (vec![place.to_path_buf()], 0);
     for _ in 0..DEPTH {
         let mut next = Vec::new();
@@ -131,7 +131,7 @@ fn names_in(directory: &Path, most: usize) -> Result<Vec<OsString>> {
     }
 }
 
-fn sign_of(directory: &Path) -> Result<Option<Marked>> {
+fn sign_of(directory: &Path) -> Result<Option<MarkedLocation>> {
     let there = |name: &str| {
         let path = directory.join(name);
         match path.try_exists() {
@@ -140,21 +140,21 @@ fn sign_of(directory: &Path) -> Result<Option<Marked>> {
             found => found.map_err(|error| failed(&path, error)),
         }
     };
-    let marked = |sign, owner| Ok(Some(Marked { sign, place: directory.display().to_string(), owner }));
-    if there(BACKUP_MARK)? {
-        return marked(Sign::Backups, None);
+    let marked = |sign, owner| Ok(Some(MarkedLocation { sign, place: directory.display().to_string(), owner }));
+    if there(BACKUP_MARKER)? {
+        return marked(MarkerKind::Backups, None);
     }
-    if there(STORE_MARK)? {
-        let (path, mut text) = (directory.join(STORE_MARK), Vec::new());
+    if there(STORE_MARKER)? {
+        let (path, mut text) = (directory.join(STORE_MARKER), Vec::new());
         let read = fs::File::open(&path).and_then(|file| file.take(MARK_LIMIT).read_to_end(&mut text));
         read.map_err(|error| failed(&path, error))?;
         // An unrelated file may have this name.
         if let Some(owner) = owner_of(&text) {
-            return marked(Sign::Store, Some(owner));
+            return marked(MarkerKind::Store, Some(owner));
         }
     }
     match there("configuration.sqlite")? || there(SERVER_LOCK)? && there("blobs")? {
-        true => marked(Sign::Farm, None),
+        true => marked(MarkerKind::Farm, None),
         false => Ok(None),
     }
 }
@@ -164,16 +164,16 @@ fn sign_of(directory: &Path) -> Result<Option<Marked>> {
 ///
 /// # Errors
 /// Those of the service, except a refusal to show what is around the prefix.
-pub async fn signs_around_prefix(options: &ObjectOptions, secrets: &ObjectSecrets) -> Result<Vec<Marked>> {
+pub async fn signs_around_prefix(options: &ObjectOptions, secrets: &ObjectSecrets) -> Result<Vec<MarkedLocation>> {
     let (own, mut found) = (options.prefix.trim_matches('/'), Vec::new());
     for prefix in prefixes(own) {
-        let marked = |sign, owner| Marked { sign, place: prefix.to_owned(), owner };
+        let marked = |sign, owner| MarkedLocation { sign, place: prefix.to_owned(), owner };
         match sign_of_prefix(options, secrets, prefix).await {
             Ok(Some((sign, owner))) => found.push(marked(sign, owner)),
             Ok(None) => {}
             // A credential limited to the prefix cannot read what is around it.
             Err(error) if error.code() == Code::StoreCredentialRefused && prefix != own => {
-                found.push(marked(Sign::Closed, None));
+                found.push(marked(MarkerKind::Closed, None));
             }
             Err(error) => return Err(error),
         }
@@ -189,13 +189,13 @@ pub async fn sign_of_prefix(
     options: &ObjectOptions,
     secrets: &ObjectSecrets,
     prefix: &str,
-) -> Result<Option<(Sign, Option<String>)>> {
-    let notes = ObjectNotes::open(&ObjectOptions { prefix: prefix.to_owned(), ..options.clone() }, secrets)?;
-    if notes.read(BACKUP_MARK, MARK_LIMIT).await?.is_some() {
-        return Ok(Some((Sign::Backups, None)));
+) -> Result<Option<(MarkerKind, Option<String>)>> {
+    let notes = NamedObjects::open(&ObjectOptions { prefix: prefix.to_owned(), ..options.clone() }, secrets)?;
+    if notes.read(BACKUP_MARKER, MARK_LIMIT).await?.is_some() {
+        return Ok(Some((MarkerKind::Backups, None)));
     }
-    let owner = notes.read(STORE_MARK, MARK_LIMIT).await?.and_then(|text| owner_of(&text));
-    Ok(owner.map(|owner| (Sign::Store, Some(owner))))
+    let owner = notes.read(STORE_MARKER, MARK_LIMIT).await?.and_then(|text| owner_of(&text));
+    Ok(owner.map(|owner| (MarkerKind::Store, Some(owner))))
 }
 
 /// Returns a prefix and every prefix around it; the bucket as a whole is last.
@@ -262,15 +262,15 @@ mod tests {
         put("kept/store/store.toml", "format = 1\nowner = \"4711\"\n");
         put("kept/shop/store.toml", "name = 'a shop'\n");
         put("farm/configuration.sqlite", "");
-        let around = |path: &str| -> Vec<Sign> {
-            signs_around(&root.join(path)).unwrap().into_iter().map(|marked| marked.sign).collect()
+        let around = |path: &str| -> Vec<MarkerKind> {
+            markers_around(&root.join(path)).unwrap().into_iter().map(|marked| marked.sign).collect()
         };
-        assert_eq!(around("kept/backups/a/b"), [Sign::Backups]);
-        assert_eq!(around("kept/store"), [Sign::Store]);
-        assert_eq!(around("farm/x"), [Sign::Farm]);
+        assert_eq!(around("kept/backups/a/b"), [MarkerKind::Backups]);
+        assert_eq!(around("kept/store"), [MarkerKind::Store]);
+        assert_eq!(around("farm/x"), [MarkerKind::Farm]);
         assert_eq!(around("kept/shop/x"), []);
-        let within = sign_within(&root.join("kept"), |marked| marked.sign == Sign::Backups).unwrap().unwrap();
-        assert_eq!((within.sign, within.owner.as_deref()), (Sign::Store, Some("4711")));
-        assert_eq!(sign_within(&root.join("farm"), |_| false).unwrap().map(|marked| marked.sign), None);
+        let within = marker_within(&root.join("kept"), |marked| marked.sign == MarkerKind::Backups).unwrap().unwrap();
+        assert_eq!((within.sign, within.owner.as_deref()), (MarkerKind::Store, Some("4711")));
+        assert_eq!(marker_within(&root.join("farm"), |_| false).unwrap().map(|marked| marked.sign), None);
     }
 }

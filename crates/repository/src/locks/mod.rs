@@ -8,4 +8,4 @@ mod rules;
 mod taking;
 
 pub use lock::{LONGEST_LOCK, Lock, MAX_LOCK_OWNER, NewLock};
-pub(crate) use rules::{covering, mark_open};
+pub(crate) use rules::{covering, set_locked_by};

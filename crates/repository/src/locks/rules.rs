@@ -73,7 +73,7 @@ pub(crate) fn covering(reader: &mut Reader<'_>, located: &Located) -> Result<Vec
 }
 
 /// Sets, for each child of `located` that the caller may open, the user who has it open for editing.
-pub(crate) fn mark_open(reader: &mut Reader<'_>, located: &Located, items: &mut [Item]) -> Result<()> {
+pub(crate) fn set_locked_by(reader: &mut Reader<'_>, located: &Located, items: &mut [Item]) -> Result<()> {
     let readable: Vec<Id> = items.iter().filter(|item| item.rights.has(Right::View)).map(|item| item.id).collect();
     if !located.collection.has_locks || readable.is_empty() {
         return Ok(());

@@ -8,10 +8,10 @@ use model::{Code, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp};
 use crate::items::tree::{above, refuse_held, subtree_rights};
 use crate::locks::lock::{Lock, MAX_LOCK_OWNER, NewLock};
 use crate::locks::rules::covering;
+use crate::session::errors::require_free;
 use crate::session::guard::{Checked, Guard};
 use crate::session::known::{Permitted, Viewed};
 use crate::session::locate::Located;
-use crate::session::refusals::require_free;
 use crate::{Session, Target};
 
 use super::rules;
@@ -92,7 +92,7 @@ impl Session {
             return Ok(true);
         }
         let unlocked = match located.parent().map(|parent| parent.id) {
-            Some(parent) => self.require_place_unlocked(self.locate(&parent.into()).await?.unasked()).await,
+            Some(parent) => self.require_place_unlocked(self.locate(&parent.into()).await?.unchecked()).await,
             None => Ok(()),
         };
         let free = match unlocked {
@@ -128,7 +128,7 @@ impl Session {
         let (token, seconds) = (rules::new_token()?, wish.seconds);
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let now = Timestamp::now();
-            let row = guard.hold(transaction, id)?;
+            let row = guard.lock_row(transaction, id)?;
             require_free(&row, guard.caller(), None)?;
             if wish.deep {
                 subtree_rights(transaction, &checked.access, &row, Right::Edit)?;

@@ -82,7 +82,7 @@ impl Session {
             refuse_taken(tx, &login)?;
             account::insert(tx, &account, hash.as_deref())?;
             set_terms(tx, &account)?;
-            repetition.keep(tx, account.id)?;
+            repetition.store_result(tx, account.id)?;
             record(tx, actor, "account.create", account.id, &account.login)?;
             Ok(account.clone())
         };
@@ -256,7 +256,7 @@ impl Session {
     /// for a farm administrator.
     fn require_own_account(&self, what: &str) -> Result<()> {
         let limits = &self.principal.limits;
-        let whole = limits.places.is_empty() && limits.scopes.has(TokenScope::Manage);
+        let whole = limits.roots.is_empty() && limits.scopes.has(TokenScope::Manage);
         if whole || self.principal.farm_administrator {
             return Ok(());
         }

@@ -163,16 +163,16 @@ impl VerifiedPasswords {
     }
 
     /// Serialises requests that verify the same password. The later ones find it in the cache.
-    pub(crate) async fn turn(&self, digest: &[u8; 32]) -> tokio::sync::MutexGuard<'_, ()> {
+    pub(crate) async fn lock_for(&self, digest: &[u8; 32]) -> tokio::sync::MutexGuard<'_, ()> {
         self.turns[usize::from(digest[0]) % self.turns.len()].lock().await
     }
 }
 
 /// Credentials whose time of last use was written recently, so that parallel requests write it once.
 #[derive(Default)]
-pub(crate) struct Touches(Mutex<HashMap<Id, Timestamp>>);
+pub(crate) struct RecentTouches(Mutex<HashMap<Id, Timestamp>>);
 
-impl Touches {
+impl RecentTouches {
     /// Returns whether the caller must write: no request in this process has done so since `after`.
     pub(crate) fn claim(&self, credential: Id, now: Timestamp, after: Timestamp) -> bool {
         let kept = lock(&self.0);
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_use_is_written_by_one_of_many() {
-        let touches = Touches::default();
+        let touches = RecentTouches::default();
         let at = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
         assert!(touches.claim(Id::new(1), at(100), at(40)));
         assert!(!touches.claim(Id::new(1), at(130), at(70)));

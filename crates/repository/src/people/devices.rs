@@ -21,12 +21,12 @@ pub const DEVICE_LIFE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Origin of a password attempt, matched against the known devices and addresses of an account.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Whereabouts {
+pub(crate) struct AttemptOrigin {
     address: IpAddr,
     device: Option<[u8; 32]>,
 }
 
-impl Whereabouts {
+impl AttemptOrigin {
     pub(crate) fn new(address: IpAddr, device: Option<&str>) -> Self {
         let device = device.and_then(|secret| secret::hash(SecretKind::Device, secret));
         Self { address: address.to_canonical(), device }
@@ -82,6 +82,6 @@ pub(crate) fn purge(tx: &mut Transaction, limit: Timestamp) -> Result<()> {
 }
 
 fn address_hash(address: IpAddr) -> [u8; 32] {
-    let network = throttle::network(address).to_string();
+    let network = throttle::client_network(address).to_string();
     blake3::derive_key("strongroom 2026-11 an address from which a program signed in", network.as_bytes())
 }

@@ -29,7 +29,7 @@ impl Session {
             refuse_taken(tx, &name, id)?;
             group::insert(tx, id, &name, &description, now)?;
             principal::set_terms(tx, id, &text::terms(None, name.as_str()))?;
-            repetition.keep(tx, id)?;
+            repetition.store_result(tx, id)?;
             record(tx, actor, "group.create", id, name.as_str())?;
             Ok(created.clone())
         };

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicI64;
 
-use crate::farm::busy::Busy;
+use crate::farm::busy::UserLimits;
 
 use super::{cache, password};
 
@@ -11,11 +11,11 @@ pub(crate) struct Identities {
     pub(super) hasher: password::Hasher,
     pub(super) verified: cache::VerifiedPasswords,
     /// Users whose change of their own password is in progress.
-    pub(super) changes: Busy,
+    pub(super) changes: UserLimits,
     pub(super) held: cache::Credentials,
     pub(super) groups: cache::GroupCache,
     pub(super) names: cache::NameCache,
-    pub(super) touches: cache::Touches,
+    pub(super) touches: cache::RecentTouches,
     /// Time, in microseconds, at which this process last purged old counters and sessions.
     pub(super) purged_at: AtomicI64,
 }
@@ -29,11 +29,11 @@ impl Identities {
         Ok(Self {
             hasher: password::Hasher::new(),
             verified: cache::VerifiedPasswords::new()?,
-            changes: Busy::new(1),
+            changes: UserLimits::new(1),
             held: cache::Credentials::default(),
             groups: cache::GroupCache::default(),
             names: cache::NameCache::default(),
-            touches: cache::Touches::default(),
+            touches: cache::RecentTouches::default(),
             purged_at: AtomicI64::new(0),
         })
     }

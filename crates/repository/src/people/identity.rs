@@ -12,7 +12,7 @@ use database::configuration::account::{self, Identity};
 use database::configuration::{group, token, web_session};
 use database::{Reader, Transaction};
 use metrics::counter;
-use model::{Error, Id, Limits, Network, Principal, Proof, Result, Timestamp, TokenScope, TokenScopes};
+use model::{Authentication, Error, Id, Limits, Network, Principal, Result, Timestamp, TokenScope, TokenScopes};
 
 use crate::Repository;
 use crate::people::cache::Held;
@@ -32,10 +32,10 @@ const TOUCH_EVERY: Duration = Duration::from_secs(60);
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(10 * 60);
 
 /// The row of a credential, before the groups of its account are known.
-struct Shown {
+struct CredentialRow {
     identity: Identity,
     credential: Credential,
-    proof: Proof,
+    proof: Authentication,
     limits: Limits,
     /// True if the limits include places, which are not loaded yet.
     has_places: bool,
@@ -99,7 +99,7 @@ impl Repository {
                 None => None,
             };
             let identity = identity.ok_or_else(|| Error::corrupt("the farm has no administrator who is enabled"))?;
-            principal(reader, &repository.inner.identities, identity, Proof::Command)
+            principal(reader, &repository.inner.identities, identity, Authentication::Command)
         };
         self.inner.configuration.read(find).await
     }
@@ -113,7 +113,7 @@ impl Repository {
         let find = move |reader: &mut Reader| {
             let identity = account::find_identity(reader, id)?;
             let identity = identity.ok_or_else(|| Error::not_found("there is no such user"))?;
-            principal(reader, &repository.inner.identities, identity, Proof::Command)
+            principal(reader, &repository.inner.identities, identity, Authentication::Command)
         };
         self.inner.configuration.read(find).await
     }
@@ -124,9 +124,9 @@ impl Repository {
         let find = move |reader: &mut Reader| {
             let found = web_session::find_identity(reader, &hash)?;
             let found = found.filter(|found| found.password_version == found.identity.password_version);
-            Ok(found.map(|found| Shown {
+            Ok(found.map(|found| CredentialRow {
                 credential: Credential::Session { id: found.session, csrf_key },
-                proof: Proof::Session(found.proved_at),
+                proof: Authentication::Session(found.proved_at),
                 limits: Limits::NONE,
                 has_places: false,
                 networks: Vec::new(),
@@ -149,10 +149,10 @@ impl Repository {
         let Some(hash) = secret::hash(SecretKind::Token, secret) else { return Ok(None) };
         let find = move |reader: &mut Reader| {
             let found = token::find_identity(reader, &hash)?;
-            Ok(found.map(|found| Shown {
+            Ok(found.map(|found| CredentialRow {
                 credential: Credential::Token { id: found.token },
-                proof: Proof::Token,
-                limits: Limits { scopes: found.scopes.unwrap_or(TokenScopes::ALL), places: Vec::new() },
+                proof: Authentication::Token,
+                limits: Limits { scopes: found.scopes.unwrap_or(TokenScopes::ALL), roots: Vec::new() },
                 has_places: found.has_places,
                 networks: found.networks,
                 id: found.token,
@@ -174,7 +174,7 @@ impl Repository {
     async fn held(
         &self,
         hash: [u8; 32],
-        find: impl Fn(&mut Reader) -> Result<Option<Shown>> + Clone + Send + 'static,
+        find: impl Fn(&mut Reader) -> Result<Option<CredentialRow>> + Clone + Send + 'static,
     ) -> Result<Option<Arc<Held>>> {
         // Taken before the read: a commit in between makes the cached entry useless, never wrong.
         let mark = self.inner.configuration.mark();
@@ -192,7 +192,7 @@ impl Repository {
     /// read again together, from one snapshot.
     async fn look_up(
         &self,
-        find: impl Fn(&mut Reader) -> Result<Option<Shown>> + Clone + Send + 'static,
+        find: impl Fn(&mut Reader) -> Result<Option<CredentialRow>> + Clone + Send + 'static,
     ) -> Result<Option<Held>> {
         let Some(shown) = self.inner.configuration.read_one(find.clone()).await? else { return Ok(None) };
         let known = &self.inner.identities.groups;
@@ -205,7 +205,7 @@ impl Repository {
         let find_all = move |reader: &mut Reader| {
             let Some(mut shown) = find(reader)? else { return Ok(None) };
             if shown.has_places {
-                shown.limits.places = token::places(reader, shown.id)?;
+                shown.limits.roots = token::places(reader, shown.id)?;
             }
             let groups = groups(reader, &repository.inner.identities, &shown.identity)?;
             Ok(Some(shown.held(&groups)))
@@ -235,7 +235,7 @@ impl Repository {
     }
 }
 
-impl Shown {
+impl CredentialRow {
     fn held(mut self, groups: &[Id]) -> Held {
         let preferences = std::mem::take(&mut self.identity.preferences);
         let principal = member(self.identity, groups, self.limits, self.proof);
@@ -249,7 +249,7 @@ pub(super) fn principal(
     reader: &mut Reader,
     identities: &Identities,
     identity: Identity,
-    proof: Proof,
+    proof: Authentication,
 ) -> Result<Principal> {
     let groups = groups(reader, identities, &identity)?;
     Ok(member(identity, &groups, Limits::NONE, proof))
@@ -264,7 +264,7 @@ fn groups(reader: &mut Reader, identities: &Identities, identity: &Identity) -> 
     })
 }
 
-fn member(identity: Identity, groups: &[Id], limits: Limits, proof: Proof) -> Principal {
+fn member(identity: Identity, groups: &[Id], limits: Limits, proof: Authentication) -> Principal {
     Principal {
         id: identity.account,
         login: identity.login,
@@ -285,7 +285,11 @@ fn caller(
     credential: Credential,
 ) -> Result<Caller> {
     let preferences = std::mem::take(&mut identity.preferences);
-    Ok(Caller { principal: principal(reader, identities, identity, Proof::Password)?, credential, preferences })
+    Ok(Caller {
+        principal: principal(reader, identities, identity, Authentication::Password)?,
+        credential,
+        preferences,
+    })
 }
 
 fn count(credential: &'static str, found: bool) {

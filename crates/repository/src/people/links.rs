@@ -120,11 +120,11 @@ pub(super) fn keep_opened(tx: &mut Transaction, link: Id, address: IpAddr, now: 
 }
 
 fn exact(address: IpAddr) -> String {
-    throttle::network(address).to_string()
+    throttle::client_network(address).to_string()
 }
 
 fn wide(address: IpAddr) -> String {
-    format!("around {}", throttle::wide_network(address))
+    format!("around {}", throttle::surrounding_network(address))
 }
 
 fn network_hash(network: &str) -> [u8; 32] {

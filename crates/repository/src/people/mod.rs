@@ -44,4 +44,4 @@ pub(crate) use links::link_hash;
 pub use password::{MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS, generate_password};
 pub use password_list::PasswordList;
 pub use sign_in::SignedIn;
-pub use tokens::{NewToken, TokenWish};
+pub use tokens::{NewToken, NewTokenRequest};

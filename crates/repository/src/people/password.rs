@@ -37,7 +37,7 @@ pub(crate) struct Hasher {
 }
 
 /// Permit to run one hash.
-pub(crate) struct Turn(OwnedSemaphorePermit);
+pub(crate) struct HashPermit(OwnedSemaphorePermit);
 
 impl Hasher {
     /// Returns a hasher that runs one hash per processor at a time, and at most four.
@@ -50,9 +50,9 @@ impl Hasher {
     ///
     /// # Errors
     /// `Unavailable` when too many others are waiting.
-    pub(crate) async fn turn(&self) -> Result<Turn> {
+    pub(crate) async fn turn(&self) -> Result<HashPermit> {
         match tokio::time::timeout(LONGEST_QUEUE, self.turns.clone().acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(Turn(permit)),
+            Ok(Ok(permit)) => Ok(HashPermit(permit)),
             _ => Err(Error::unavailable("too many people sign in at this moment; try again in a minute")
                 .with_code(Code::SignInBusy)),
         }
@@ -91,13 +91,13 @@ impl Hasher {
 }
 
 /// Returns whether `password` matches the hash `stored`. Without a stored hash, returns false after the same time.
-pub(crate) async fn verify(turn: Turn, password: &str, stored: Option<String>) -> Result<bool> {
+pub(crate) async fn verify(turn: HashPermit, password: &str, stored: Option<String>) -> Result<bool> {
     let password = password.to_owned();
     blocking(turn, move || {
         let exists = stored.is_some();
         let text = match &stored {
             Some(text) => text.as_str(),
-            None => nobody()?,
+            None => dummy_hash()?,
         };
         let parsed = PasswordHash::new(text)
             .map_err(|e| Error::corrupt("a stored password hash cannot be read; set a new password").with_source(e))?;
@@ -163,7 +163,7 @@ fn hash(password: &str) -> Result<String> {
 }
 
 /// Returns the hash of a password that no account has, for logins that do not exist.
-fn nobody() -> Result<&'static str> {
+fn dummy_hash() -> Result<&'static str> {
     static NOBODY: OnceLock<String> = OnceLock::new();
     match NOBODY.get() {
         Some(text) => Ok(text),
@@ -174,7 +174,7 @@ fn nobody() -> Result<&'static str> {
     }
 }
 
-async fn blocking<T: Send + 'static>(turn: Turn, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+async fn blocking<T: Send + 'static>(turn: HashPermit, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     // The permit is released when the work ends, even if no caller waits for the result any more.
     let task = tokio::task::spawn_blocking(move || {
         let _turn = turn.0;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use database::Transaction;
 use database::configuration::{event, web_session};
-use model::{Code, Error, Id, Proof, Result, Timestamp};
+use model::{Authentication, Code, Error, Id, Result, Timestamp};
 
 use crate::Session;
 use crate::people::caller::Purpose;
@@ -18,13 +18,13 @@ use super::Client;
 const FRESH: Duration = Duration::from_secs(10 * 60);
 
 /// Returns whether a proof is fresh at `now`.
-fn is_fresh(proof: Proof, now: Timestamp) -> bool {
+fn is_fresh(proof: Authentication, now: Timestamp) -> bool {
     match proof {
-        Proof::Command | Proof::Password => true,
+        Authentication::Command | Authentication::Password => true,
         // A time further in the future was recorded by a clock that ran ahead. Such a proof would stay fresh for too
         // long.
-        Proof::Session(at) => at > now.before(FRESH) && at <= now.after(FRESH),
-        Proof::Token => false,
+        Authentication::Session(at) => at > now.before(FRESH) && at <= now.after(FRESH),
+        Authentication::Token => false,
     }
 }
 
@@ -43,7 +43,7 @@ impl Session {
             return Ok(());
         }
         let text = match self.principal.proof {
-            Proof::Token => format!("a token cannot {what}: sign in with the password"),
+            Authentication::Token => format!("a token cannot {what}: sign in with the password"),
             _ => format!(
                 "to {what}, prove that it is you: your last sign-in was more than ten minutes ago; sign in anew, or send the \
                  password with Basic"
@@ -81,9 +81,13 @@ mod tests {
     #[test]
     fn a_proof_is_fresh_for_ten_minutes_whatever_the_clock_does() {
         let at = |seconds: i64| Timestamp::from_micros((1_000_000 + seconds) * 1_000_000);
-        let fresh = |seconds: i64| is_fresh(Proof::Session(at(seconds)), at(0));
+        let fresh = |seconds: i64| is_fresh(Authentication::Session(at(seconds)), at(0));
         assert!(fresh(0) && fresh(-599) && fresh(30));
         assert!(!fresh(-600) && !fresh(601) && !fresh(-1_000_000));
-        assert!(is_fresh(Proof::Password, at(0)) && is_fresh(Proof::Command, at(0)) && !is_fresh(Proof::Token, at(0)));
+        assert!(
+            is_fresh(Authentication::Password, at(0))
+                && is_fresh(Authentication::Command, at(0))
+                && !is_fresh(Authentication::Token, at(0))
+        );
     }
 }

@@ -50,7 +50,7 @@ impl Session {
                 return Err(Error::exhausted(format!("a farm has at most {MOST_ROLES} roles; delete one first")));
             }
             role::insert(tx, id, &name, rights)?;
-            repetition.keep(tx, id)?;
+            repetition.store_result(tx, id)?;
             record(tx, actor, "role.create", id, name.as_str())?;
             Ok(created.clone())
         };

@@ -11,15 +11,15 @@ use database::configuration::account::{self, Identity, StoredPassword};
 use database::configuration::{event, password_list, web_session};
 use database::{Reader, Transaction};
 use metrics::counter;
-use model::{Code, Error, Id, LoginName, Principal, Proof, Result, Timestamp};
+use model::{Authentication, Code, Error, Id, LoginName, Principal, Result, Timestamp};
 
 use crate::Repository;
 use crate::people::caller::{Client, Purpose};
 
 use super::cache::Verified;
-use super::devices::{self, Whereabouts};
+use super::devices::{self, AttemptOrigin};
 use super::identity::principal;
-use super::password_list::{Asked, leaked};
+use super::password_list::{ListLookup, leaked};
 use super::secret::{self, SecretKind};
 use super::throttle::{self, Admission, Reservation};
 use super::{MAX_PASSWORD_CHARS, WebSession, links, password, text};
@@ -95,7 +95,7 @@ impl Repository {
         };
         let (secret, hash) = secret::new(SecretKind::Session)?;
         let fresh_device = secret::new(SecretKind::Device)?;
-        let from = Whereabouts::new(client.address, client.device.as_deref());
+        let from = AttemptOrigin::new(client.address, client.device.as_deref());
         let session = WebSession {
             id: self.inner.ids.next(),
             created_at: now,
@@ -108,7 +108,9 @@ impl Repository {
         };
         let (repository, expires_at) = (self.clone(), session.expires_at);
         let begin = move |tx: &mut Transaction| {
-            let Some(identity) = still(tx, identity.account, identity.password_version)? else { return Ok(None) };
+            let Some(identity) = enabled_at_version(tx, identity.account, identity.password_version)? else {
+                return Ok(None);
+            };
             let account = identity.account;
             web_session::insert(tx, account, identity.password_version, &session, &hash)?;
             web_session::trim(tx, account, MOST_SESSIONS)?;
@@ -117,7 +119,7 @@ impl Repository {
             throttle::forget(tx, &subjects)?;
             let device = from.keep_device(tx, account, &fresh_device, now)?;
             record(tx, account, "sign-in.success", account, session.address.clone())?;
-            Ok(Some((principal(tx, &repository.inner.identities, identity, Proof::Session(now))?, device)))
+            Ok(Some((principal(tx, &repository.inner.identities, identity, Authentication::Session(now))?, device)))
         };
         let (principal, device) = self.inner.configuration.write_vital(begin).await?.ok_or_else(failed)?;
         count("success");
@@ -143,14 +145,14 @@ impl Repository {
         let possible = password.chars().take(MAX_PASSWORD_CHARS + 1).count() <= MAX_PASSWORD_CHARS;
         let login = LoginName::new(login).ok().filter(|_| possible);
         let password = if possible { password } else { "" };
-        let network = throttle::network(client.address);
+        let network = throttle::client_network(client.address);
         let digest = verified.digest(login.as_ref().map_or("", LoginName::as_str), password, network);
         if let Some(identity) = self.verified_before(&digest, login.as_ref(), password, purpose).await? {
             return Ok(Some(identity));
         }
         let attempt = Attempt::new(login, client);
         self.refuse_while_waiting(&attempt).await?;
-        let _alone = verified.turn(&digest).await;
+        let _alone = verified.lock_for(&digest).await;
         if let Some(identity) = self.verified_before(&digest, attempt.login.as_ref(), password, purpose).await? {
             return Ok(Some(identity));
         }
@@ -189,7 +191,7 @@ impl Repository {
             return Ok(None);
         };
         if purpose.asks_list() && unlisted != Some(list) {
-            let asked = self.ask_list(password).await?;
+            let asked = self.look_up_in_list(password).await?;
             if asked.listed {
                 return Err(leaked());
             }
@@ -216,7 +218,7 @@ impl Repository {
         attempt: &Attempt,
         password: &str,
         purpose: Purpose,
-    ) -> Result<Option<(Identity, Option<Asked>)>> {
+    ) -> Result<Option<(Identity, Option<ListLookup>)>> {
         // The permit comes first: otherwise many concurrent attempts would count as failed while they wait.
         let turn = self.inner.identities.hasher.turn().await?;
         let (reservation, stored) = self.reserve(attempt).await?;
@@ -227,12 +229,12 @@ impl Repository {
         let right = password::verify(turn, password, hash).await?;
         // For a disabled account the list is not consulted: the time taken must not show that the password is right.
         let asks = right && known.is_some_and(|(_, _, disabled)| !disabled) && purpose.asks_list();
-        let asked = if asks { Some(self.ask_list(password).await?) } else { None };
+        let asked = if asks { Some(self.look_up_in_list(password).await?) } else { None };
         let succeeds = purpose == Purpose::Request && asked.is_none_or(|asked| !asked.listed);
         let (address, from) = (attempt.address, attempt.from);
         let settle = move |tx: &mut Transaction| {
             let identity = match known {
-                Some((account, version, false)) if right => still(tx, account, version)?,
+                Some((account, version, false)) if right => enabled_at_version(tx, account, version)?,
                 _ => None,
             };
             match &identity {
@@ -308,18 +310,18 @@ impl Repository {
 struct Attempt {
     login: Option<LoginName>,
     address: IpAddr,
-    from: Whereabouts,
+    from: AttemptOrigin,
 }
 
 impl Attempt {
     fn new(login: Option<LoginName>, client: &Client) -> Self {
-        let from = Whereabouts::new(client.address, client.device.as_deref());
+        let from = AttemptOrigin::new(client.address, client.device.as_deref());
         Self { login, address: client.address.to_canonical(), from }
     }
 }
 
 /// Returns the enabled account if its password still has this version.
-fn still(tx: &mut Transaction, account: Id, password_version: i64) -> Result<Option<Identity>> {
+fn enabled_at_version(tx: &mut Transaction, account: Id, password_version: i64) -> Result<Option<Identity>> {
     Ok(account::find_identity(tx, account)?.filter(|identity| identity.password_version == password_version))
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct Subject {
 impl Subject {
     /// Attempts on one login from one network, even if there is no such account.
     pub(crate) fn pair(login: &LoginName, address: IpAddr) -> Self {
-        Self { key: format!("pair {login} {}", network(address)), free: FREE_OF_PAIR, pace: Pace::Doubling }
+        Self { key: format!("pair {login} {}", client_network(address)), free: FREE_OF_PAIR, pace: Pace::Doubling }
     }
 
     /// Attempts on one login from a device that the account knows.
@@ -76,19 +76,19 @@ impl Subject {
     /// All attempts from one network. An office behind one address shares this budget, so it is larger and renews
     /// itself.
     pub(crate) fn address(address: IpAddr) -> Self {
-        let key = format!("network {}", network(address));
+        let key = format!("network {}", client_network(address));
         Self { key, free: FREE_OF_NETWORK, pace: Pace::Renewed(NETWORK_RENEWS) }
     }
 
     /// Attempts at the password of one link from one network.
     pub(crate) fn link_pair(link: Id, address: IpAddr) -> Self {
-        Self { key: format!("link pair {link} {}", network(address)), free: FREE_OF_PAIR, pace: Pace::Doubling }
+        Self { key: format!("link pair {link} {}", client_network(address)), free: FREE_OF_PAIR, pace: Pace::Doubling }
     }
 
     /// Attempts at the password of one link from one wide network, because one client may have many small networks.
     pub(crate) fn link_wide(link: Id, address: IpAddr) -> Self {
         Self {
-            key: format!("link wide {link} {}", wide_network(address)),
+            key: format!("link wide {link} {}", surrounding_network(address)),
             free: FREE_OF_WIDE,
             pace: Pace::Renewed(WIDE_RENEWS),
         }
@@ -141,7 +141,7 @@ impl Subject {
 
 /// Returns the network that counts as one client: an IPv4 address, or the 64-bit network part of an IPv6 address,
 /// because one client has all addresses in it.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn client_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(v4) => IpAddr::V4(v4),
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !(u128::MAX >> 64))),
@@ -149,7 +149,7 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
 }
 
 /// Returns the wide network around a client: 24 bits of an IPv4 address, 48 bits of an IPv6 address.
-pub(crate) fn wide_network(address: IpAddr) -> IpAddr {
+pub(crate) fn surrounding_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(v4) => IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & !(u32::MAX >> 24))),
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !(u128::MAX >> 48))),
@@ -224,8 +224,8 @@ pub(crate) fn forget(tx: &mut Transaction, subjects: &[Subject]) -> Result<()> {
 /// Clears all failures of a login, whatever their origin, after its password was set.
 pub(crate) fn forget_login(tx: &mut Transaction, login: &LoginName) -> Result<()> {
     throttle::remove(tx, &Subject::login(login).key)?;
-    throttle::remove_behind(tx, &format!("pair {login} "))?;
-    throttle::remove_behind(tx, &format!("device {login} "))?;
+    throttle::remove_with_prefix(tx, &format!("pair {login} "))?;
+    throttle::remove_with_prefix(tx, &format!("device {login} "))?;
     Ok(())
 }
 

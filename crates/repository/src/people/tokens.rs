@@ -28,7 +28,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Data of a new token.
 #[derive(Clone, Debug)]
-pub struct TokenWish {
+pub struct NewTokenRequest {
     /// Name given by its owner.
     pub name: String,
     /// End of its validity; the latest that the farm allows when absent.
@@ -42,7 +42,7 @@ pub struct TokenWish {
 }
 
 /// A token with all rights of its owner, for as long as the farm allows.
-impl From<&str> for TokenWish {
+impl From<&str> for NewTokenRequest {
     fn from(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -71,7 +71,7 @@ impl Session {
     /// name, for an end that is in the past or too late, and for invalid places or scopes, with code
     /// `too_many_networks` for more than 20 networks; `Exhausted` with code `too_many_tokens` when there are 100
     /// already.
-    pub async fn create_token(&self, account: Id, wish: TokenWish) -> Result<NewToken> {
+    pub async fn create_token(&self, account: Id, wish: NewTokenRequest) -> Result<NewToken> {
         self.require_fresh("make a token")?;
         self.require_self_or_administrator(account, "create tokens")?;
         let now = Timestamp::now();
@@ -110,7 +110,7 @@ impl Session {
                 .with_code(Code::TooManyTokens));
             }
             token::insert(tx, account, &token, &hash)?;
-            repetition.keep(tx, token.id)?;
+            repetition.store_result(tx, token.id)?;
             let words: Vec<&str> = wish.scopes.iter().map(TokenScope::as_str).collect();
             let places = match token.places.len() {
                 0 => String::new(),
@@ -172,7 +172,7 @@ impl Session {
     }
 
     /// Returns the requested places without duplicates. The creator of the token must be able to open them.
-    async fn places_of(&self, wish: &TokenWish) -> Result<Vec<Id>> {
+    async fn places_of(&self, wish: &NewTokenRequest) -> Result<Vec<Id>> {
         if wish.scopes.is_empty() {
             return Err(Error::invalid(
                 "a token without a scope could do nothing: choose at least one of read, write, manage, farm",

@@ -17,19 +17,19 @@ const MOST_CACHED: usize = 10_000;
 pub(crate) struct Access {
     tree_version: i64,
     directory_version: i64,
-    everything: bool,
+    all_rights: bool,
     /// The rights that the caller's credential permits at most.
     mask: Rights,
     scopes: HashMap<Id, Rights>,
     /// Items that the caller may not open, but that lie on the path to something that the caller may. Only their names
     /// are shown.
-    passages: HashSet<Id>,
+    name_only_ancestors: HashSet<Id>,
 }
 
 impl Access {
     /// Returns the caller's rights on items of a scope.
     pub(crate) fn rights(&self, scope: Id) -> Rights {
-        let rights = if self.everything { Rights::ALL } else { self.scopes.get(&scope).copied().unwrap_or_default() };
+        let rights = if self.all_rights { Rights::ALL } else { self.scopes.get(&scope).copied().unwrap_or_default() };
         rights.intersection(self.mask)
     }
 
@@ -40,7 +40,7 @@ impl Access {
 
     /// Returns whether the caller may know that an item exists.
     pub(crate) fn may_know(&self, node: Id, scope: Id) -> bool {
-        self.may_view(scope) || self.passages.contains(&node)
+        self.may_view(scope) || self.name_only_ancestors.contains(&node)
     }
 
     /// Returns whether this was computed from the given version of the tree and the caller's version of the directory.
@@ -105,12 +105,12 @@ fn compute(
     let mut access = Access {
         tree_version,
         directory_version: principal.directory_version,
-        everything: principal.everywhere,
+        all_rights: principal.everywhere,
         mask: principal.limits.scopes.rights(),
         scopes: HashMap::new(),
-        passages: HashSet::new(),
+        name_only_ancestors: HashSet::new(),
     };
-    if access.everything {
+    if access.all_rights {
         return Ok(access);
     }
     let mut owners = Vec::new();
@@ -123,14 +123,14 @@ fn compute(
     }
     for (scope, owner) in owners {
         if access.may_view(scope) {
-            open_passage(reader, &mut access, owner)?;
+            record_ancestors(reader, &mut access, owner)?;
         }
     }
     Ok(access)
 }
 
 /// Records the ancestors of `owner` that the caller may not open, up to the first that is already recorded.
-fn open_passage(reader: &mut Reader<'_>, access: &mut Access, owner: Id) -> Result<()> {
+fn record_ancestors(reader: &mut Reader<'_>, access: &mut Access, owner: Id) -> Result<()> {
     let mut way = Vec::new();
     let mut next = node::find(reader, owner)?.map(|node| node.parent_id);
     while let Some(id) = next.filter(|id| !id.is_none()) {
@@ -138,7 +138,7 @@ fn open_passage(reader: &mut Reader<'_>, access: &mut Access, owner: Id) -> Resu
             // The path ends in a recycle bin, so nothing leads to the item.
             return Ok(());
         };
-        if access.passages.contains(&above.id) {
+        if access.name_only_ancestors.contains(&above.id) {
             break;
         }
         if !access.may_view(above.scope_id) {
@@ -146,6 +146,6 @@ fn open_passage(reader: &mut Reader<'_>, access: &mut Access, owner: Id) -> Resu
         }
         next = Some(above.parent_id);
     }
-    access.passages.extend(way);
+    access.name_only_ancestors.extend(way);
     Ok(())
 }

@@ -7,11 +7,11 @@ use model::{Code, Digest, Error, Id, Principal, Result, Right};
 
 use crate::farm::absent::AbsentDatabase;
 use crate::farm::registry::{ContentDatabase, Registry};
-use crate::session::guard::{Guard, Need};
-use crate::session::idempotency::{Key, Repetition, key_of};
+use crate::session::errors::no_item;
+use crate::session::guard::{Guard, RequiredRight};
+use crate::session::idempotency::{IdempotencyKey, Key, key_of};
 use crate::session::known::{Known, Permitted, Viewed};
 use crate::session::locate::{Finder, Located, locate_id, locate_path};
-use crate::session::refusals::no_item;
 use crate::{Repository, Target};
 
 /// The operations of one caller, limited by the caller's rights. Cheap to create; one for each request.
@@ -19,14 +19,14 @@ use crate::{Repository, Target};
 pub struct Session {
     pub(crate) repository: Repository,
     pub(crate) principal: Arc<Principal>,
-    pub(crate) repetition: Repetition,
+    pub(crate) repetition: IdempotencyKey,
     /// Lock tokens that the request submitted.
     pub(crate) tokens: Arc<[String]>,
 }
 
 /// Expected duration of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Time {
+pub(crate) enum ReadDuration {
     /// A few milliseconds.
     Short,
     /// Longer; the read does not occupy a runtime thread that other requests need.
@@ -35,7 +35,12 @@ pub(crate) enum Time {
 
 impl Session {
     pub(crate) fn new(repository: Repository, principal: Principal) -> Self {
-        Self { repository, principal: Arc::new(principal), repetition: Repetition::default(), tokens: Arc::default() }
+        Self {
+            repository,
+            principal: Arc::new(principal),
+            repetition: IdempotencyKey::default(),
+            tokens: Arc::default(),
+        }
     }
 
     /// The caller.
@@ -77,7 +82,7 @@ impl Session {
         target: &Target,
         f: impl FnOnce(&mut Reader<'_>, &Viewed) -> Result<T> + Send + 'static,
     ) -> Result<(Viewed, T)> {
-        self.inspect(Time::Short, target, |known| known.viewed(), f).await
+        self.inspect(ReadDuration::Short, target, |known| known.viewed(), f).await
     }
 
     /// Finds an item on which the caller has a right and runs `f` on the same snapshot.
@@ -90,14 +95,14 @@ impl Session {
         target: &Target,
         f: impl FnOnce(&mut Reader<'_>, &Permitted) -> Result<T> + Send + 'static,
     ) -> Result<(Permitted, T)> {
-        self.inspect(Time::Short, target, move |known| known.to(right), f).await
+        self.inspect(ReadDuration::Short, target, move |known| known.to(right), f).await
     }
 
     /// Finds an item that the caller may know of and runs `f`, which may take long, on the same snapshot. No further
     /// right is checked: `f` must leave out everything that the caller may not know.
-    pub(crate) async fn look<T: Send + 'static>(
+    pub(crate) async fn inspect_known<T: Send + 'static>(
         &self,
-        time: Time,
+        time: ReadDuration,
         target: &Target,
         f: impl FnOnce(&mut Reader<'_>, &Known) -> Result<T> + Send + 'static,
     ) -> Result<(Known, T)> {
@@ -106,7 +111,7 @@ impl Session {
 
     async fn inspect<A: Send + 'static, T: Send + 'static>(
         &self,
-        time: Time,
+        time: ReadDuration,
         target: &Target,
         ask: impl FnOnce(Known) -> Result<A> + Send + 'static,
         f: impl FnOnce(&mut Reader<'_>, &A) -> Result<T> + Send + 'static,
@@ -127,8 +132,8 @@ impl Session {
             Ok((asked, result))
         };
         match time {
-            Time::Short => database.read(look).await,
-            Time::Long => database.read_long(look).await,
+            ReadDuration::Short => database.read(look).await,
+            ReadDuration::Long => database.read_long(look).await,
         }
     }
 
@@ -145,7 +150,7 @@ impl Session {
 
     /// Finds an item that the caller may know of.
     pub(crate) async fn locate(&self, target: &Target) -> Result<Known> {
-        Ok(self.look(Time::Short, target, |_, _| Ok(())).await?.0)
+        Ok(self.inspect_known(ReadDuration::Short, target, |_, _| Ok(())).await?.0)
     }
 
     /// Finds the content database that holds (or would hold) the target.
@@ -176,7 +181,7 @@ impl Session {
         // The item may be in a database that cannot be queried.
         Err(failed
             .or_else(|| registry.absent.first().map(AbsentDatabase::error))
-            .unwrap_or_else(crate::session::refusals::no_item))
+            .unwrap_or_else(crate::session::errors::no_item))
     }
 
     /// Creates the guard with which a transaction checks again that the items still exist and that the caller still has
@@ -193,14 +198,18 @@ impl Session {
                 );
             }
             let node = item.node();
-            found.push(Need { node: node.id, right: item.right(), place: Some((node.parent_id, node.scope_id)) });
+            found.push(RequiredRight {
+                node: node.id,
+                right: item.right(),
+                place: Some((node.parent_id, node.scope_id)),
+            });
         }
-        Ok(Guard { needs: found, ..self.undecided(first.ok_or_else(no_item)?) })
+        Ok(Guard { needs: found, ..self.guard_unchecked(first.ok_or_else(no_item)?) })
     }
 
     /// Creates a guard without any rights to check, for a transaction that itself checks the caller's rights in the
     /// site collection of `located`.
-    pub(crate) fn undecided(&self, located: &Located) -> Guard {
+    pub(crate) fn guard_unchecked(&self, located: &Located) -> Guard {
         Guard {
             repository: self.repository.clone(),
             principal: self.principal.clone(),
@@ -212,7 +221,7 @@ impl Session {
             tree_version: located.collection.tree_version,
             access: located.access.clone(),
             needs: Vec::new(),
-            knows_totals: located.knows_totals(),
+            knows_totals: located.may_see_totals(),
             repetition: self.repetition.clone(),
             tokens: self.tokens.clone(),
         }
@@ -227,9 +236,9 @@ impl Session {
     /// Applies to folders, sites, libraries, columns, content types, copies, site collections, accounts, groups, roles,
     /// BLOB stores and jobs; an upload has its key in its options. Keys are kept for at least seven days.
     #[must_use]
-    pub fn once(mut self, key: &str, request: Digest) -> Self {
+    pub fn idempotent(mut self, key: &str, request: Digest) -> Self {
         let name = key_of(self.principal.id, key);
-        self.repetition = Repetition(Some(Arc::new(Key { name, request })));
+        self.repetition = IdempotencyKey(Some(Arc::new(Key { name, request })));
         self
     }
 }

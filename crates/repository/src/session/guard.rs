@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use database::content::collection::{self, CollectionRow};
 use database::content::event::{self, EventRow};
-use database::content::glance::{self, ShelfRow};
+use database::content::glance::{self, CreationContext};
 use database::content::node::{self, NodeRow};
 use database::{Reader, Transaction};
 use model::{
@@ -16,9 +16,9 @@ use crate::farm::registry::{ContentDatabase, Registry};
 use crate::farm::repository::Repository;
 use crate::items::item::Item;
 use crate::session::access::Access;
-use crate::session::idempotency::Repetition;
+use crate::session::errors::{name_taken_hidden, no_item, require_free, taken};
+use crate::session::idempotency::IdempotencyKey;
 use crate::session::locate::{Finder, Located, knows, locate_id};
-use crate::session::refusals::{no_item, require_free, taken, taken_unseen};
 
 /// The data with which a transaction checks again whether the caller may do what was requested.
 #[derive(Clone)]
@@ -30,21 +30,21 @@ pub(crate) struct Guard {
     pub(super) collection_id: Id,
     pub(super) tree_version: i64,
     pub(super) access: Arc<Access>,
-    pub(super) needs: Vec<Need>,
+    pub(super) needs: Vec<RequiredRight>,
     /// Set when no other transaction may change the site collection meanwhile.
     pub(super) alone: bool,
     /// Set when the change must succeed even on a full disk.
     pub(super) vital: bool,
     /// Set when the caller may know the totals of the whole site collection.
     pub(crate) knows_totals: bool,
-    pub(crate) repetition: Repetition,
+    pub(crate) repetition: IdempotencyKey,
     /// Lock tokens that the request submitted.
     pub(crate) tokens: Arc<[String]>,
 }
 
 /// A right that the caller was found to have on an item, and the item's location at that time.
 #[derive(Clone, Copy)]
-pub(super) struct Need {
+pub(super) struct RequiredRight {
     pub(super) node: Id,
     pub(super) right: Right,
     /// Parent and scope of the item when the right was found; `None` where they were not read.
@@ -76,7 +76,7 @@ impl Child {
         match self {
             Self::Free => Ok(()),
             Self::Known(row) => Err(taken(&row.name, row.kind)),
-            Self::Hidden => Err(taken_unseen(name)),
+            Self::Hidden => Err(name_taken_hidden(name)),
         }
     }
 }
@@ -86,7 +86,7 @@ impl Checked {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that sorts out what it found")]
     pub(crate) fn child(&self, reader: &mut Reader<'_>, parent: Id, name: &Name) -> Result<Child> {
         let found = node::find_child(reader, parent, &name.folded())?;
-        Ok(found.map_or(Child::Free, |row| self.sort_out(row)))
+        Ok(found.map_or(Child::Free, |row| self.classify(row)))
     }
 
     /// Refuses a version with this number if it would publish the document and the caller may not publish. In libraries
@@ -110,7 +110,7 @@ impl Checked {
     }
 
     /// Classifies the item that has a name.
-    pub(crate) fn sort_out(&self, row: NodeRow) -> Child {
+    pub(crate) fn classify(&self, row: NodeRow) -> Child {
         if self.knows(&row) { Child::Known(row) } else { Child::Hidden }
     }
 }
@@ -118,17 +118,17 @@ impl Checked {
 impl Guard {
     /// Returns the guard for a child on which a transaction of this guard found these rights.
     pub(crate) fn for_child(&self, id: Id, rights: &[Right]) -> Self {
-        let needs = rights.iter().map(|right| Need { node: id, right: *right, place: None });
+        let needs = rights.iter().map(|right| RequiredRight { node: id, right: *right, place: None });
         Self { needs: needs.collect(), ..self.clone() }
     }
 
     /// Returns the current row of an item and locks it until the transaction ends. If the item was moved or deleted
     /// since its right was found, the rights are checked again: for a document, neither changes the version of the
     /// tree.
-    pub(crate) fn hold(&self, transaction: &mut Transaction<'_>, id: Id) -> Result<NodeRow> {
+    pub(crate) fn lock_row(&self, transaction: &mut Transaction<'_>, id: Id) -> Result<NodeRow> {
         let row = node::lock(transaction, id)?.ok_or_else(no_item)?;
         let mut needs = self.needs.iter().filter(|need| need.node == id).peekable();
-        let is_where_it_was = |need: &Need| need.place == Some((row.parent_id, row.scope_id));
+        let is_where_it_was = |need: &RequiredRight| need.place == Some((row.parent_id, row.scope_id));
         if needs.peek().is_none() || !needs.clone().all(is_where_it_was) {
             let located = self.find(transaction, id)?;
             needs.try_for_each(|need| located.require(need.right))?;
@@ -144,17 +144,17 @@ impl Guard {
     /// Blocks other changes to the site collection until the transaction ends. For changes of items' locations or
     /// permissions, so that a decision about a whole subtree holds for all of it.
     pub(crate) fn alone(self) -> Self {
-        self.alone_if(true)
+        self.exclusive_if(true)
     }
 
     /// Conditional variant of `alone`.
-    pub(crate) fn alone_if(self, alone: bool) -> Self {
+    pub(crate) fn exclusive_if(self, alone: bool) -> Self {
         Self { alone, ..self }
     }
 
     /// Blocks other changes unless the item is a document, which has no descendants.
-    pub(crate) fn alone_unless_document(self, kind: NodeKind) -> Self {
-        self.alone_if(kind != NodeKind::Document)
+    pub(crate) fn exclusive_unless_document(self, kind: NodeKind) -> Self {
+        self.exclusive_if(kind != NodeKind::Document)
     }
 
     /// Allows the change even on a full disk, because it frees space or is needed to be able to free space.
@@ -182,15 +182,16 @@ impl Guard {
 
     /// Runs a transaction as [`Guard::write`] does, for a document in the folder `parent`. Also passes the folder and
     /// the item that has the folded name in it, if any.
-    pub(crate) async fn write_on_shelf<T, F>(self, parent: Id, folded: String, mut f: F) -> Result<T>
+    pub(crate) async fn write_child<T, F>(self, parent: Id, folded: String, mut f: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnMut(&mut Transaction<'_>, Checked, ShelfRow) -> Result<T> + Send + 'static,
+        F: FnMut(&mut Transaction<'_>, Checked, CreationContext) -> Result<T> + Send + 'static,
     {
         let content = self.content.clone();
         let write = move |transaction: &mut Transaction<'_>| {
-            transaction.enter(self.collection_id)?;
-            let shelf = glance::shelf(transaction, self.collection_id, parent, &folded)?.ok_or_else(no_collection)?;
+            transaction.lock_shared(self.collection_id)?;
+            let shelf = glance::creation_context(transaction, self.collection_id, parent, &folded)?
+                .ok_or_else(no_collection)?;
             let checked = self.decide_on(transaction, shelf.collection.clone())?;
             f(transaction, checked, shelf)
         };
@@ -201,9 +202,9 @@ impl Guard {
     /// are unchanged; both are locked until the transaction ends.
     pub(crate) fn check(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {
         if self.alone {
-            transaction.enter_alone(self.collection_id)?;
+            transaction.lock_exclusive(self.collection_id)?;
         } else {
-            transaction.enter(self.collection_id)?;
+            transaction.lock_shared(self.collection_id)?;
         }
         self.decide(transaction)
     }

@@ -15,9 +15,9 @@ pub(crate) struct Key {
 
 /// The idempotency key of a request, if it has one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Repetition(pub(super) Option<Arc<Key>>);
+pub(crate) struct IdempotencyKey(pub(super) Option<Arc<Key>>);
 
-impl Repetition {
+impl IdempotencyKey {
     /// Returns the object that an earlier request with this key created. Must run first in the creating transaction.
     pub(crate) fn find(&self, reader: &mut Reader<'_>) -> Result<Option<Id>> {
         let Some(key) = &self.0 else { return Ok(None) };
@@ -30,7 +30,7 @@ impl Repetition {
     }
 
     /// Stores the identifier of the created object under the key.
-    pub(crate) fn keep(&self, transaction: &mut Transaction<'_>, created: Id) -> Result<()> {
+    pub(crate) fn store_result(&self, transaction: &mut Transaction<'_>, created: Id) -> Result<()> {
         let Some(key) = &self.0 else { return Ok(()) };
         let (request, result) = (key.request.as_bytes(), created.to_string());
         idempotency::insert(transaction, &key.name, request, &result, Timestamp::now())

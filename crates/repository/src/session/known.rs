@@ -64,7 +64,7 @@ impl Known {
 
     /// Returns the item unchecked, for code that itself leaves out what the caller may not know, such as listings.
     /// ARCHITECTURE.md lists the methods that use it, each with its reason.
-    pub(crate) fn unasked(&self) -> &Located {
+    pub(crate) fn unchecked(&self) -> &Located {
         &self.0
     }
 }

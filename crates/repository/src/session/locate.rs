@@ -11,8 +11,8 @@ use model::{Code, Error, Id, MAX_DEPTH, Name, NodeKind, NodePath, Principal, Res
 use crate::Repository;
 use crate::farm::registry::{ContentDatabase, Registry};
 use crate::session::access::Access;
-use crate::session::path_cache::{PathKey, Way};
-use crate::session::refusals::{no_item, nothing_at};
+use crate::session::errors::{no_item, nothing_at};
+use crate::session::path_cache::{Chain, PathKey};
 
 /// An item that the caller may know of, with its ancestors.
 #[derive(Clone)]
@@ -23,7 +23,7 @@ pub(crate) struct Located {
     pub(crate) access: Arc<Access>,
     pub(crate) principal: Arc<Principal>,
     /// All items from the root site to the item itself; never empty.
-    pub(crate) chain: Way,
+    pub(crate) chain: Chain,
 }
 
 fn sees_drafts(access: &Access, caller: Id, node: &NodeRow) -> bool {
@@ -73,16 +73,16 @@ impl Located {
 
     /// Returns whether the caller may know the totals of the whole site collection: the caller manages its root site,
     /// and the root site is within reach of the credential.
-    pub(crate) fn knows_totals(&self) -> bool {
+    pub(crate) fn may_see_totals(&self) -> bool {
         self.chain.first().is_some_and(|root| {
-            let within = self.principal.limits.reach(std::iter::once(root.id));
+            let within = self.principal.limits.includes(std::iter::once(root.id));
             within && self.access.rights(root.scope_id).has(Right::ManageSite)
         })
     }
 
     /// Returns whether the item is within reach of the caller's credential.
-    pub(crate) fn is_within(&self) -> bool {
-        self.principal.limits.reach(self.chain.iter().map(|node| node.id))
+    pub(crate) fn is_within_credential(&self) -> bool {
+        self.principal.limits.includes(self.chain.iter().map(|node| node.id))
     }
 
     /// Refuses a caller without `right` on the item. If the caller may not even open it, the error is the same as for a
@@ -157,7 +157,7 @@ pub(crate) struct Finder {
 )]
 pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodePath) -> Result<Located> {
     let (collection, used) = finder.registry.collection_of(path).ok_or_else(|| nothing_at(path))?;
-    let mut located = begin(reader, finder, collection.id)?;
+    let mut located = locate_collection(reader, finder, collection.id)?;
     let (version, names) = (located.collection.tree_version, &path.names()[used..]);
     let (ways, key) = (&finder.repository.inner.ways, PathKey::new(collection.id, names));
     // The item may be a cached container itself, or a document in one.
@@ -176,7 +176,7 @@ pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodeP
     if finder.keep && located.chain.iter().filter(|node| node.kind != NodeKind::Document).count() > kept {
         ways.keep(Some(&key), version, &located.chain);
     }
-    if !located.may_know(located.node()) || !located.is_within() {
+    if !located.may_know(located.node()) || !located.is_within_credential() {
         return Err(nothing_at(path));
     }
     Ok(located)
@@ -189,7 +189,7 @@ pub(crate) fn locate_id(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Res
     let mut located = loop {
         if next.is_none() {
             let root = below.last().map(|root: &Arc<NodeRow>| root.id).ok_or_else(no_item)?;
-            break begin(reader, finder, root)?;
+            break locate_collection(reader, finder, root)?;
         }
         if let Some(known) = known_way(reader, finder, next)? {
             break known;
@@ -207,7 +207,7 @@ pub(crate) fn locate_id(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Res
     if finder.keep && new_container {
         finder.repository.inner.ways.keep(None, located.collection.tree_version, &located.chain);
     }
-    if !located.may_know(located.node()) || !located.is_within() {
+    if !located.may_know(located.node()) || !located.is_within_credential() {
         return Err(no_item());
     }
     Ok(located)
@@ -229,7 +229,7 @@ fn root_of(reader: &mut Reader<'_>, collection_id: Id) -> Result<Arc<NodeRow>> {
 }
 
 /// Returns a site collection with the caller's rights in it, with an empty chain.
-fn begin(reader: &mut Reader<'_>, finder: &Finder, collection_id: Id) -> Result<Located> {
+fn locate_collection(reader: &mut Reader<'_>, finder: &Finder, collection_id: Id) -> Result<Located> {
     let collection = collection::find(reader, collection_id)?.ok_or_else(no_item)?;
     enter(reader, finder, collection)
 }

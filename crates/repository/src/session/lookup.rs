@@ -3,7 +3,7 @@
 //! The cached data is valid for one version of the site collection's tree. The statement also returns the tree's
 //! current version. If the versions differ, the result is discarded.
 
-use database::content::glance::{self, Glance};
+use database::content::glance::{self, NameLookup};
 use model::{NodeKind, NodePath, Result};
 
 use crate::Session;
@@ -12,16 +12,16 @@ use crate::session::locate::Located;
 use crate::session::path_cache::PathKey;
 
 /// A folder and the result of one lookup in it.
-pub(crate) struct Seen {
+pub(crate) struct FolderLookup {
     /// The folder.
     pub(crate) folder: Located,
     /// The result of looking up the name in it.
-    pub(crate) glance: Glance,
+    pub(crate) glance: NameLookup,
 }
 
 impl Session {
     /// Looks up the last name of a path in its folder. Returns `None` when the path must be resolved step by step.
-    pub(crate) async fn glance(&self, path: &NodePath) -> Result<Option<Seen>> {
+    pub(crate) async fn glance(&self, path: &NodePath) -> Result<Option<FolderLookup>> {
         let registry = self.registry().await?;
         let Some((collection, used)) = registry.collection_of(path) else { return Ok(None) };
         let Some((name, above)) = path.names()[used..].split_last() else { return Ok(None) };
@@ -32,18 +32,18 @@ impl Session {
         let Some(parent) = way.last().map(|folder| folder.id) else { return Ok(None) };
         inner.activity.note();
         let (content, folded) = (registry.database(collection.database_id)?.clone(), name.folded());
-        let found = content.database.read_one(move |reader| glance::look(reader, id, parent, &folded)).await?;
+        let found = content.database.read_one(move |reader| glance::lookup(reader, id, parent, &folded)).await?;
         let Some(glance) = found.filter(|glance| glance.collection.tree_version == version) else { return Ok(None) };
         let (collection, principal) = (glance.collection.clone(), self.principal.clone());
         let folder = Located { registry, content, collection, access, principal, chain: way };
-        if !folder.is_within() {
+        if !folder.is_within_credential() {
             return Ok(None);
         }
-        Ok(Some(Seen { folder, glance }))
+        Ok(Some(FolderLookup { folder, glance }))
     }
 }
 
-impl Seen {
+impl FolderLookup {
     /// Returns the document with its latest version, if that is the version that the caller sees there.
     pub(crate) fn document(self) -> Option<(Known, database::content::version::VersionRow)> {
         let (mut located, version) = (self.folder, self.glance.version?);

@@ -3,12 +3,12 @@
 
 pub(crate) mod access;
 pub(crate) mod caller;
+pub(crate) mod errors;
 pub(crate) mod guard;
 pub(crate) mod idempotency;
 pub(crate) mod known;
 pub(crate) mod locate;
 pub(crate) mod lookup;
 pub(crate) mod path_cache;
-pub(crate) mod refusals;
 pub(crate) mod root;
 pub(crate) mod target;

@@ -11,17 +11,17 @@ use database::content::node::NodeRow;
 use model::{Id, Name, NodeKind};
 
 /// Limit on cached chains. When it is reached, the whole cache is cleared.
-const MOST_KEPT: usize = 20_000;
+const MAX_CHAINS: usize = 20_000;
 
 /// The chain from the root site to an item; rows are shared between chains.
-pub(crate) type Way = Vec<Arc<NodeRow>>;
+pub(crate) type Chain = Vec<Arc<NodeRow>>;
 
 /// Cached chains by path and by identifier.
 #[derive(Default)]
-pub(crate) struct Ways(Mutex<Kept>);
+pub(crate) struct ChainCache(Mutex<Entries>);
 
 #[derive(Default)]
-struct Kept {
+struct Entries {
     by_path: HashMap<String, Versioned>,
     by_id: HashMap<Id, Versioned>,
 }
@@ -56,15 +56,15 @@ impl PathKey {
     }
 }
 
-impl Ways {
+impl ChainCache {
     /// Returns the chain of the container at the first `count` names.
-    pub(crate) fn by_path(&self, path: &PathKey, count: usize, tree_version: i64) -> Option<Way> {
+    pub(crate) fn by_path(&self, path: &PathKey, count: usize, tree_version: i64) -> Option<Chain> {
         self.kept().by_path.get(path.first(count)).and_then(|versioned| versioned.at(tree_version))
     }
 
     /// Returns the latest known chain of the container at the first `count` names, and the version of the tree for
     /// which it was valid.
-    pub(crate) fn last_by_path(&self, path: &PathKey, count: usize) -> Option<(i64, Way)> {
+    pub(crate) fn last_by_path(&self, path: &PathKey, count: usize) -> Option<(i64, Chain)> {
         self.kept().by_path.get(path.first(count)).map(|versioned| (versioned.tree_version, versioned.way.to_vec()))
     }
 
@@ -74,7 +74,7 @@ impl Ways {
     }
 
     /// Returns the chain of a container.
-    pub(crate) fn by_id(&self, id: Id, tree_version: i64) -> Option<Way> {
+    pub(crate) fn by_id(&self, id: Id, tree_version: i64) -> Option<Chain> {
         self.kept().by_id.get(&id).and_then(|versioned| versioned.at(tree_version))
     }
 
@@ -84,8 +84,8 @@ impl Ways {
         let Some(last) = containers.checked_sub(1).map(|index| &way[index]) else { return };
         let shared: Arc<[Arc<NodeRow>]> = way[..containers].into();
         let mut kept = self.kept();
-        if kept.by_id.len() >= MOST_KEPT || kept.by_path.len() >= MOST_KEPT {
-            *kept = Kept::default();
+        if kept.by_id.len() >= MAX_CHAINS || kept.by_path.len() >= MAX_CHAINS {
+            *kept = Entries::default();
         }
         if let Some(path) = path {
             let versioned = Versioned { tree_version, way: shared.clone() };
@@ -94,13 +94,13 @@ impl Ways {
         kept.by_id.insert(last.id, Versioned { tree_version, way: shared });
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, Entries> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
 impl Versioned {
-    fn at(&self, tree_version: i64) -> Option<Way> {
+    fn at(&self, tree_version: i64) -> Option<Chain> {
         (self.tree_version == tree_version).then(|| self.way.to_vec())
     }
 }

@@ -13,10 +13,10 @@ use database::{Reader, Transaction};
 use model::{Id, Result, Right};
 
 use crate::Session;
-use crate::session::caller::Time;
+use crate::session::caller::ReadDuration;
+use crate::session::errors::no_item;
 use crate::session::known::{Known, Permitted};
 use crate::session::locate::Located;
-use crate::session::refusals::no_item;
 
 /// The root site of a site collection, with the caller's rights on it.
 #[derive(Clone)]
@@ -44,11 +44,11 @@ impl Session {
         f: impl FnOnce(&mut Reader<'_>, &Root) -> Result<T> + Send + 'static,
     ) -> Result<(Root, T)> {
         let look = |reader: &mut Reader<'_>, known: &Known| {
-            let root = Root::of(known.unasked().clone())?;
+            let root = Root::of(known.unchecked().clone())?;
             let found = f(reader, &root)?;
             Ok((root, found))
         };
-        Ok(self.look(Time::Short, &collection.into(), look).await?.1)
+        Ok(self.inspect_known(ReadDuration::Short, &collection.into(), look).await?.1)
     }
 }
 

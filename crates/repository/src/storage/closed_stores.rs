@@ -7,7 +7,7 @@ use database::{Database, Reader};
 use model::{Id, Result};
 
 use crate::farm::repository::Inner;
-use crate::storage::store_states::STORES;
+use crate::storage::store_states::STORES_LOCK;
 use crate::{Storage, StorageDatabase};
 
 impl Inner {
@@ -18,7 +18,7 @@ impl Inner {
             return Ok(());
         }
         // Without this lock, a store could be reopened while a removal that has just begun is closing it.
-        let Some(alone) = self.configuration.alone(STORES).await? else { return Ok(()) };
+        let Some(alone) = self.configuration.alone(STORES_LOCK).await? else { return Ok(()) };
         for store in self.kept_and_closed(database).await? {
             alone.require().await?;
             database.write_vital(move |transaction| reclaim::reopen_store(transaction, store)).await?;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use blobs::{Entry, Locator, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole, digest_of};
+use blobs::{BlobInMemory, BoxFuture, Entry, Locator, Page, Provider, Source, Stored, Upload, Usage, digest_of};
 use bytes::{Bytes, BytesMut};
 use database::content::stored;
 use database::{Database, Transaction};
@@ -79,7 +79,7 @@ impl Provider for DatabaseStore {
         PART as u64
     }
 
-    fn put(&self, blob: Whole) -> Pending<'_, Stored> {
+    fn put(&self, blob: BlobInMemory) -> BoxFuture<'_, Stored> {
         Box::pin(async move {
             let (id, size) = (self.ids.next(), signed(blob.size)?);
             let digest = blob.digest;
@@ -99,7 +99,7 @@ impl Provider for DatabaseStore {
         })
     }
 
-    fn upload(&self, _announced: Option<u64>) -> Pending<'_, Box<dyn Upload>> {
+    fn upload(&self, _announced: Option<u64>) -> BoxFuture<'_, Box<dyn Upload>> {
         Box::pin(async move {
             let id = self.ids.next();
             let write =
@@ -111,7 +111,7 @@ impl Provider for DatabaseStore {
         })
     }
 
-    fn open(&self, digest: Digest, size: u64, _locator: Option<Locator>) -> Pending<'_, Box<dyn Source>> {
+    fn open(&self, digest: Digest, size: u64, _locator: Option<Locator>) -> BoxFuture<'_, Box<dyn Source>> {
         Box::pin(async move {
             let found = self.database.read(move |reader| stored::find(reader, &digest)).await?;
             let (id, kept) =
@@ -124,7 +124,7 @@ impl Provider for DatabaseStore {
         })
     }
 
-    fn delete(&self, digest: Digest) -> Pending<'_, ()> {
+    fn delete(&self, digest: Digest) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let write = move |transaction: &mut Transaction<'_>| match stored::find(transaction, &digest)? {
                 Some((id, _)) => stored::delete(transaction, id),
@@ -134,7 +134,7 @@ impl Provider for DatabaseStore {
         })
     }
 
-    fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
+    fn enumerate(&self, after: Option<Digest>, limit: usize) -> BoxFuture<'_, Page> {
         Box::pin(async move {
             let rows = self.database.read(move |reader| stored::after(reader, after, limit)).await?;
             let next = rows.last().map(|(digest, ..)| *digest).filter(|_| rows.len() == limit);
@@ -147,7 +147,7 @@ impl Provider for DatabaseStore {
         })
     }
 
-    fn usage(&self) -> Pending<'_, Usage> {
+    fn usage(&self) -> BoxFuture<'_, Usage> {
         Box::pin(async move {
             let (blobs, bytes) = self.database.read(stored::totals).await?;
             let content_bytes = model::unsigned(bytes);
@@ -161,7 +161,7 @@ impl Provider for DatabaseStore {
         })
     }
 
-    fn close(&self) -> Pending<'_, ()> {
+    fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 }
@@ -194,7 +194,7 @@ impl DatabaseUpload {
 }
 
 impl Upload for DatabaseUpload {
-    fn write(&mut self, bytes: Bytes) -> Pending<'_, ()> {
+    fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.buffer.extend_from_slice(&bytes);
             while self.buffer.len() >= PART {
@@ -204,7 +204,7 @@ impl Upload for DatabaseUpload {
         })
     }
 
-    fn finish(mut self: Box<Self>, digest: Digest, size: u64) -> Pending<'static, Stored> {
+    fn finish(mut self: Box<Self>, digest: Digest, size: u64) -> BoxFuture<'static, Stored> {
         Box::pin(async move {
             while !self.buffer.is_empty() {
                 self.flush().await?;
@@ -268,7 +268,7 @@ impl Source for DatabaseSource {
         (start < end).then(|| Ok(data.slice(start..end)))
     }
 
-    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+    fn read(&mut self, offset: u64, limit: usize) -> BoxFuture<'_, Bytes> {
         Box::pin(async move {
             let part = offset / PART as u64;
             if self.part.as_ref().is_none_or(|(loaded, _)| *loaded != part) {

@@ -159,7 +159,7 @@ impl Storage {
         state: &str,
         detail: &str,
     ) -> Result<bool> {
-        put(&database.database, (store, None), digest, state, detail).await
+        record_fault(&database.database, (store, None), digest, state, detail).await
     }
 }
 
@@ -179,7 +179,7 @@ pub async fn note_unreadable(
         Ok(blob::find(reader, &digest)?.filter(|row| !known && row.store_id == store))
     };
     let Some(row) = database.read(look).await? else { return Ok(()) };
-    let asked = match from.confirm(digest, size).await {
+    let asked = match from.ensure_present(digest, size).await {
         Ok(()) => from.reread(Entry { digest, size, stored_at: Timestamp::now() }).await,
         Err(error) => Err(error),
     };
@@ -192,7 +192,7 @@ pub async fn note_unreadable(
         Err(error) if error.kind() == ErrorKind::Corrupt => ("damaged", error.message().to_owned()),
         Err(error) => return Err(error),
     };
-    if put(database, (store, Some(row)), digest, state, &detail).await? {
+    if record_fault(database, (store, Some(row)), digest, state, &detail).await? {
         metrics::counter!("strongroom_blob_faults_total").increment(1);
     }
     Ok(())
@@ -205,7 +205,7 @@ async fn settle_if_intact(
     (store, from): (Id, &BlobStore),
     (digest, size): (Digest, u64),
 ) -> Result<()> {
-    from.confirm(digest, size).await?;
+    from.ensure_present(digest, size).await?;
     match from.reread(Entry { digest, size, stored_at: Timestamp::now() }).await? {
         Outcome::Intact => database.write_vital(move |transaction| fault::remove(transaction, store, &digest)).await,
         _ => Ok(()),
@@ -214,21 +214,21 @@ async fn settle_if_intact(
 
 impl Session {
     /// Records a BLOB that this caller could not read. Runs in the background.
-    pub(crate) fn note_unread(&self, content: &Arc<ContentDatabase>, store: Id, digest: Digest, size: u64) {
+    pub(crate) fn record_unreadable(&self, content: &Arc<ContentDatabase>, store: Id, digest: Digest, size: u64) {
         if self.repository.inner.noting.begin((content.row.id, digest)) {
-            self.look_beside(content, store, (digest, size), false);
+            self.verify_in_background(content, store, (digest, size), false);
         }
     }
 
     /// Rereads a BLOB that is on record, so that a recovered disk is noticed. Runs in the background.
-    pub(crate) fn look_again(&self, content: &Arc<ContentDatabase>, store: Id, digest: Digest, size: u64) {
+    pub(crate) fn reread(&self, content: &Arc<ContentDatabase>, store: Id, digest: Digest, size: u64) {
         if self.repository.inner.noting.begin_again((content.row.id, digest)) {
-            self.look_beside(content, store, (digest, size), true);
+            self.verify_in_background(content, store, (digest, size), true);
         }
     }
 
     /// Verifies in the background a BLOB that [`Noting`] has marked as in progress, on record or not.
-    fn look_beside(&self, content: &Arc<ContentDatabase>, store: Id, blob: (Digest, u64), on_record: bool) {
+    fn verify_in_background(&self, content: &Arc<ContentDatabase>, store: Id, blob: (Digest, u64), on_record: bool) {
         let (repository, content) = (self.repository.clone(), content.clone());
         tokio::spawn(async move {
             let look = async {
@@ -255,7 +255,7 @@ impl Session {
 
 /// Writes a fault, if the content database needs the BLOB in that store and, where the examined reference is given, if
 /// that has not moved meanwhile. Returns whether an administrator has to act.
-async fn put(
+async fn record_fault(
     database: &Database,
     (store, seen): (Id, Option<BlobRow>),
     digest: Digest,

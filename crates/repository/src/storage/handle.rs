@@ -12,7 +12,7 @@ use database::{Database, Location, Transaction};
 use model::{Error, Id, Result, Timestamp};
 
 use crate::Session;
-use crate::farm::activity::Watch;
+use crate::farm::activity::ActivityMonitor;
 use crate::farm::registry::Registry;
 use crate::locations::markers::SERVER_LOCK;
 use crate::storage::built_in::DATABASE_STORE;
@@ -204,7 +204,7 @@ impl crate::Repository {
 
 impl Storage {
     /// Returns whether users have been active since the last check.
-    pub fn is_busy(&self, watch: &mut Watch) -> bool {
+    pub fn is_busy(&self, watch: &mut ActivityMonitor) -> bool {
         let inner = &self.repository.inner;
         if inner.serving {
             return watch.is_busy(&inner.activity);

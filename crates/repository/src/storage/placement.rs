@@ -19,7 +19,7 @@ const PINNED: Duration = Duration::from_secs(600);
 
 /// The policy that applies to a library, site collection or content database.
 #[derive(Clone, Debug)]
-pub(crate) struct Effective {
+pub(crate) struct EffectivePolicy {
     pub(crate) store: Id,
     pub(crate) minimum_size: u64,
     pub(crate) rules: StorageRules,
@@ -28,9 +28,9 @@ pub(crate) struct Effective {
 impl Registry {
     /// Returns the policy that applies in a library of a site collection; with [`Id::NONE`] for either, the one that
     /// applies above it.
-    pub(crate) fn effective_policy(&self, content: &ContentDatabase, collection: Id, library: Id) -> Effective {
+    pub(crate) fn effective_policy(&self, content: &ContentDatabase, collection: Id, library: Id) -> EffectivePolicy {
         let row = &content.row;
-        let mut effective = Effective {
+        let mut effective = EffectivePolicy {
             store: row.active_store_id,
             minimum_size: unsigned(row.minimum_size),
             rules: StorageRules::default(),
@@ -53,7 +53,7 @@ pub(crate) struct Placement {
     store: (Id, BlobStore),
     own: BlobStore,
     /// Size below which BLOBs stay in the content database.
-    outside_from: u64,
+    external_from: u64,
 }
 
 impl Placement {
@@ -74,20 +74,20 @@ impl Placement {
         Ok(Placement {
             store: (effective.store, store),
             own: content.own_store.clone(),
-            outside_from: if outside { effective.minimum_size } else { u64::MAX },
+            external_from: if outside { effective.minimum_size } else { u64::MAX },
         })
     }
 
     /// Returns the size below which a BLOB is written by the transaction that creates its document.
     pub(crate) fn inline_limit(&self) -> u64 {
-        self.outside_from.min(PART as u64)
+        self.external_from.min(PART as u64)
     }
 
     /// Returns the store for a BLOB that is not written inline; `announced` is its size if known.
     pub(crate) fn store_for(&self, announced: Option<u64>) -> (Id, &BlobStore) {
         let stays = match announced {
-            Some(size) => size < self.outside_from,
-            None => self.outside_from == u64::MAX,
+            Some(size) => size < self.external_from,
+            None => self.external_from == u64::MAX,
         };
         if stays { (DATABASE_STORE, &self.own) } else { (self.store.0, &self.store.1) }
     }
@@ -99,20 +99,20 @@ impl Placement {
 /// # Errors
 /// `Unavailable` with code `blob_being_deleted` when the bytes are being deleted: storing them again a moment later
 /// succeeds. `Unavailable` with code `store_unreadable` when the store cannot read them.
-pub(crate) async fn secure(
+pub(crate) async fn pin_if_existing(
     content: &ContentDatabase,
     store: (Id, &BlobStore),
     stored: &Stored,
     new_row: Id,
 ) -> Result<()> {
-    if stored.existed { hold(content, store, stored, new_row).await } else { Ok(()) }
+    if stored.existed { pin_existing(content, store, stored, new_row).await } else { Ok(()) }
 }
 
 /// Adds a reference that no document uses yet, and then verifies that the bytes are present.
 ///
 /// # Errors
-/// Those of [`secure`].
-pub(crate) async fn hold(
+/// Those of [`pin_if_existing`].
+pub(crate) async fn pin_existing(
     content: &ContentDatabase,
     store: (Id, &BlobStore),
     stored: &Stored,
@@ -144,20 +144,20 @@ pub(crate) async fn hold(
         return Ok(());
     }
     // The reference exists now, so bytes that are present remain.
-    match store.1.confirm(digest, stored.size).await {
+    match store.1.ensure_present(digest, stored.size).await {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             Err(Error::unavailable("an unused copy of the same bytes was deleted at this moment: try again")
                 .with_code(Code::BlobBeingDeleted)
                 .with_source(error))
         }
-        Err(error) => Err(not_given_back(error)),
+        Err(error) => Err(unreadable_after_write(error)),
     }
 }
 
 /// Maps the error of a store that cannot read what it has just stored. It must not count as damage to content that a
 /// document refers to.
-pub(crate) fn not_given_back(error: Error) -> Error {
+pub(crate) fn unreadable_after_write(error: Error) -> Error {
     if error.kind() != ErrorKind::Corrupt {
         return error;
     }

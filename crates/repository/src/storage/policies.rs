@@ -8,7 +8,7 @@ use model::{Code, Error, Id, NodeKind, NodePath, Result, Right, StorageRules, Ti
 
 use crate::farm::registry::Registry;
 use crate::session::locate::Located;
-use crate::storage::placement::Effective;
+use crate::storage::placement::EffectivePolicy;
 use crate::{Session, Target};
 
 /// Scope of a storage policy.
@@ -105,7 +105,7 @@ impl Session {
         libraries.sort_unstable();
         for id in libraries {
             // A deleted library cannot be located, so its policy is left out.
-            let library = self.locate(&id.into()).await.and_then(|known| policy_library(known.unasked()));
+            let library = self.locate(&id.into()).await.and_then(|known| policy_library(known.unchecked()));
             if let Ok(library) = library {
                 found.push(library);
             }
@@ -223,7 +223,7 @@ impl Session {
                 _ => Err(Error::not_found(format!("there is no site collection at \"{path}\""))),
             },
             PolicyTarget::SiteCollectionId(id) => registry.collection(*id).map(in_collection),
-            PolicyTarget::Library(target) => policy_library(self.locate(target).await?.unasked()),
+            PolicyTarget::Library(target) => policy_library(self.locate(target).await?.unchecked()),
         }
     }
 }
@@ -257,7 +257,8 @@ fn in_collection(row: &site_collection::SiteCollectionRow) -> Found {
 
 fn describe(registry: &Registry, found: &Found) -> Result<StoragePolicy> {
     let content = registry.database(found.database)?;
-    let Effective { store, minimum_size, rules } = registry.effective_policy(content, found.collection, found.library);
+    let EffectivePolicy { store, minimum_size, rules } =
+        registry.effective_policy(content, found.collection, found.library);
     let named = |tiers: Vec<Tier>| {
         let name =
             |tier: &Tier| NamedTier { basis: tier.basis, days: tier.days, store: registry.store_name(tier.store) };

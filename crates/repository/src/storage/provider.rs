@@ -63,11 +63,11 @@ impl Inner {
             return BlobStore::open_object(&options, &secrets, &owner).await;
         }
         let store = BlobStore::expect_object(&options, &secrets, &owner)?;
-        store.answers().await.map(|()| store)
+        store.ping().await.map(|()| store)
     }
 
     fn owner(&self) -> Result<Owner> {
-        Owner::new(self.farm_id.to_string())?.held_by(self.holder.clone())
+        Owner::new(self.farm_id.to_string())?.held_by(self.restore_id.clone())
     }
 
     /// Returns the settings and secrets of a store.

@@ -149,7 +149,7 @@ impl Repair {
         };
         self.database.database.write_vital(write).await?;
         // The bytes are safe from deletion only since the reference points to them, so they are confirmed now.
-        self.target.confirm(digest, self.size()).await?;
+        self.target.ensure_present(digest, self.size()).await?;
         let settle = move |transaction: &mut Transaction<'_>| fault::remove(transaction, from_store, &digest);
         self.database.database.write_vital(settle).await?;
         audit(&self.storage, "blob.repair", digest, &format!("from {from}")).await
@@ -204,7 +204,7 @@ async fn forget(database: &StorageDatabase, fault: &FaultRow) -> Result<()> {
 /// Returns whether the store has the BLOB intact.
 pub(crate) async fn is_whole(store: &BlobStore, digest: Digest, size: u64) -> Result<bool> {
     let read = async {
-        store.confirm(digest, size).await?;
+        store.ensure_present(digest, size).await?;
         let mut reader = store.open(digest, size, None).await?;
         let mut hasher = BlobHasher::new();
         while let Some(bytes) = reader.next_chunk().await? {

@@ -10,7 +10,7 @@ use blobs::{BlobStore, Page};
 use database::configuration::farm::{self, StoreRow};
 use database::configuration::{event, policy};
 use database::content::{blob, reclaim};
-use database::{Alone, Reader, Transaction};
+use database::{ExclusiveRight, Reader, Transaction};
 use model::{Code, Error, Id, Result, StorageRules, Timestamp, counted};
 use tracing::Instrument;
 
@@ -20,7 +20,7 @@ use crate::storage::built_in::{DATABASE_STORE, FILES_STORE};
 use crate::storage::policies::users_of;
 
 /// Name of the lock for activating, closing and removing stores.
-pub(crate) const STORES: &str = "stores";
+pub(crate) const STORES_LOCK: &str = "stores";
 /// Longest wait for that lock. A removal holds the lock until it ends, which includes waiting for the store.
 const WAITS: Duration = Duration::from_secs(3);
 /// Delay between two attempts to take the lock.
@@ -66,9 +66,9 @@ impl Session {
     /// and a content database is absent.
     pub async fn set_store_state(&self, name: &str, state: StoreState) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
-        let alone = self.alone_with_stores(name).await?;
+        let alone = self.lock_stores(name).await?;
         let (session, name) = (self.clone(), name.to_owned());
-        to_its_end(async move {
+        run_detached(async move {
             let changed = session.change_state(&alone, &name, state).await;
             alone.release().await;
             changed?;
@@ -77,7 +77,7 @@ impl Session {
         .await
     }
 
-    async fn change_state(&self, alone: &Alone, name: &str, state: StoreState) -> Result<()> {
+    async fn change_state(&self, alone: &ExclusiveRight, name: &str, state: StoreState) -> Result<()> {
         self.repository.refresh_registry().await?;
         let registry = self.repository.registry().await?;
         let row = registry.store_named(name)?;
@@ -136,9 +136,9 @@ impl Session {
     /// nothing refers to; `Conflict` with code `store_busy` while a store is being removed or its state changed.
     pub async fn remove_store(&self, name: &str, force: bool) -> Result<()> {
         self.require_farm_administrator("remove BLOB stores")?;
-        let alone = self.alone_with_stores(name).await?;
+        let alone = self.lock_stores(name).await?;
         let (session, name) = (self.clone(), name.to_owned());
-        to_its_end(async move {
+        run_detached(async move {
             let removed = session.remove_alone(&alone, &name, force).await;
             alone.release().await;
             let store = removed?;
@@ -151,7 +151,7 @@ impl Session {
         .await
     }
 
-    async fn remove_alone(&self, alone: &Alone, name: &str, force: bool) -> Result<Option<BlobStore>> {
+    async fn remove_alone(&self, alone: &ExclusiveRight, name: &str, force: bool) -> Result<Option<BlobStore>> {
         self.repository.refresh_registry().await?;
         let registry = self.repository.registry().await?;
         let row = registry.store_named(name)?.clone();
@@ -164,11 +164,11 @@ impl Session {
         }
         registry.require_all()?;
         let removal = self.begin_removal(row).await?;
-        match self.forget_store(alone, &registry, &removal, force).await {
+        match self.delete_store(alone, &registry, &removal, force).await {
             // The store may have been removed.
             Err(error) if error.code() == Code::OutcomeUnknown => Err(error),
             Err(error) => {
-                if let Err(closed) = self.give_up(alone, &registry, &removal).await {
+                if let Err(closed) = self.abandon_removal(alone, &registry, &removal).await {
                     let told = closed.report();
                     tracing::warn!(
                         store = name,
@@ -198,9 +198,9 @@ impl Session {
 
     /// Deletes a store to which nothing refers, and to which no running upload can refer any more. Returns it, if it is
     /// open.
-    async fn forget_store(
+    async fn delete_store(
         &self,
-        alone: &Alone,
+        alone: &ExclusiveRight,
         registry: &Registry,
         removal: &Removal,
         force: bool,
@@ -227,13 +227,13 @@ impl Session {
         }
         let asked: Vec<Id> = registry.databases.iter().map(|content| content.row.id).collect();
         // Prevents deletions of copies in the store while it is removed. A later deletion finds that the store is gone.
-        let deleting = self.repository.inner.alone_to_delete("no BLOB store can be removed").await?;
+        let deleting = self.repository.inner.lock_deletions("no BLOB store can be removed").await?;
         alone.require().await?;
         deleting.require().await?;
         let (number, actor, row) = (removal.number, self.principal.id, removal.row.clone());
         let remove = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
-            require_ours(transaction, &row, number, &asked)?;
+            require_current_removal(transaction, &row, number, &asked)?;
             farm::delete_store(transaction, row.id)?;
             event::record(transaction, Timestamp::now(), actor, "store.remove", &row.name, &row.location)
         };
@@ -251,7 +251,7 @@ impl Session {
     }
 
     /// Reopens a store whose removal failed, unless another process has taken it over meanwhile.
-    async fn give_up(&self, alone: &Alone, registry: &Registry, removal: &Removal) -> Result<()> {
+    async fn abandon_removal(&self, alone: &ExclusiveRight, registry: &Registry, removal: &Removal) -> Result<()> {
         let (number, id) = (removal.number, removal.row.id);
         let give_up = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
@@ -269,10 +269,10 @@ impl Session {
     }
 
     /// Takes the lock for changes of stores, which one process of the farm holds at a time.
-    async fn alone_with_stores(&self, name: &str) -> Result<Alone> {
+    async fn lock_stores(&self, name: &str) -> Result<ExclusiveRight> {
         let begun = Instant::now();
         loop {
-            if let Some(alone) = self.repository.inner.configuration.alone(STORES).await? {
+            if let Some(alone) = self.repository.inner.configuration.alone(STORES_LOCK).await? {
                 return Ok(alone);
             }
             if begun.elapsed() > WAITS {
@@ -290,13 +290,13 @@ impl Session {
 
 /// Runs work on a store in a task of its own. If the caller is cancelled, the work still completes, and the lock is not
 /// released before.
-async fn to_its_end(work: impl Future<Output = Result<()>> + Send + 'static) -> Result<()> {
+async fn run_detached(work: impl Future<Output = Result<()>> + Send + 'static) -> Result<()> {
     let done = tokio::spawn(work.in_current_span()).await;
     done.unwrap_or_else(|error| Err(Error::unavailable("work with a BLOB store was interrupted").with_source(error)))
 }
 
 /// Makes the content databases accept references to a store again.
-async fn reopen_store(alone: &Alone, registry: &Registry, id: Id) -> Result<()> {
+async fn reopen_store(alone: &ExclusiveRight, registry: &Registry, id: Id) -> Result<()> {
     for content in &registry.databases {
         alone.require().await?;
         content.database.write_vital(move |transaction| reclaim::reopen_store(transaction, id)).await?;
@@ -332,7 +332,7 @@ fn require_unused(reader: &mut Reader<'_>, row: &StoreRow) -> Result<()> {
 }
 
 /// Refuses to remove a store unless it is as the removal found it, and every present content database was queried.
-fn require_ours(reader: &mut Reader<'_>, row: &StoreRow, number: Id, asked: &[Id]) -> Result<()> {
+fn require_current_removal(reader: &mut Reader<'_>, row: &StoreRow, number: Id, asked: &[Id]) -> Result<()> {
     require_unused(reader, row)?;
     if farm::removal(reader, row.id)? != Some(number) {
         return Err(Error::conflict(format!(

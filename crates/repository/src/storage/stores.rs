@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blobs::{BlobStore, HANDED_OVER, ProbeReport};
+use blobs::{BlobStore, HAND_OVER_GRACE, ProbeReport};
 use database::Transaction;
 use database::configuration::event;
 use database::configuration::farm::{self, StoreRow};
@@ -58,14 +58,14 @@ impl Session {
         let row = self.store_row(self.repository.next_id(), &name, &new).await?;
         refuse_known(&self.registry().await?.stores.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>(), &row)?;
         match row.kind.as_str() {
-            "directory" => self.require_place_of_its_own(&row).await?,
-            _ => self.require_prefix_of_its_own(&row).await?,
+            "directory" => self.require_free_directory(&row).await?,
+            _ => self.require_free_prefix(&row).await?,
         }
         // Opening shows that the location can be used, before the farm relies on it.
         let opened = self.repository.inner.open_store(&row, true).await?;
         let own = async {
-            opened.held().await.map_err(of_another_copy)?;
-            self.require_bucket_of_its_own(&row, &opened).await?;
+            opened.held().await.map_err(held_by_other_restore)?;
+            self.require_distinct_bucket(&row, &opened).await?;
             require_keys(&row, &opened).await
         };
         let own = own.await;
@@ -81,7 +81,7 @@ impl Session {
             farm::insert_store(transaction, &row, Timestamp::now())?;
             let detail = format!("{} at {}", row.kind, row.location);
             event::record(transaction, Timestamp::now(), actor, "store.add", &row.name, &detail)?;
-            repetition.keep(transaction, row.id)?;
+            repetition.store_result(transaction, row.id)?;
             Ok(row.id)
         };
         let added = self.repository.inner.configuration.write(insert).await?;
@@ -134,7 +134,7 @@ impl Session {
         let opened = self.repository.inner.open_store(&row, false).await?;
         // With an unchanged endpoint the location is the same, so the other stores need not respond.
         let own = match settings.contains_key("endpoint") {
-            true => self.require_bucket_of_its_own(&row, &opened).await,
+            true => self.require_distinct_bucket(&row, &opened).await,
             false => Ok(()),
         };
         opened.close().await;
@@ -202,7 +202,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Conflict` when the store is present, or is
     /// the one inside the databases.
-    pub async fn make_store_anew(&self, name: &str) -> Result<()> {
+    pub async fn recreate_store(&self, name: &str) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
         let row = self.registry().await?.store_named(name)?.clone();
         if row.id == DATABASE_STORE {
@@ -238,7 +238,7 @@ impl Session {
         self.require_farm_administrator("take BLOB stores over")?;
         let row = self.registry().await?.store_named(name)?.clone();
         let store = self.repository.inner.open_store(&row, false).await?;
-        let holder = self.repository.inner.holder.clone();
+        let holder = self.repository.inner.restore_id.clone();
         let before = store.hand_over(holder.clone()).await;
         store.close().await;
         if before? == holder {
@@ -249,7 +249,7 @@ impl Session {
             event::record(transaction, Timestamp::now(), actor, "store.take_over", &subject, &row.location)
         };
         self.repository.inner.configuration.write(note).await?;
-        tokio::time::sleep(HANDED_OVER).await;
+        tokio::time::sleep(HAND_OVER_GRACE).await;
         Ok(())
     }
 
@@ -293,7 +293,7 @@ async fn require_keys(row: &StoreRow, store: &BlobStore) -> Result<()> {
 }
 
 /// Explains that a location held by another restore of the farm cannot be added here.
-fn of_another_copy(error: Error) -> Error {
+fn held_by_other_restore(error: Error) -> Error {
     match error.code() {
         Code::StoreTakenOver => Error::conflict(
             "the place is a BLOB store of another restoration of this farm, which alone may write to it: choose an empty place, or \

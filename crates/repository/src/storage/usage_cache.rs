@@ -10,11 +10,11 @@ use model::{Error, Id, Result, Timestamp};
 use tokio::sync::watch;
 
 /// Time for which a request waits for a running measurement.
-const MOMENT: Duration = Duration::from_secs(2);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// A measurement counts as fresh until its age exceeds its duration by this factor.
-const WORTH: u32 = 20;
+const FRESHNESS_FACTOR: u32 = 20;
 /// Minimum delay before retrying an unresponsive store.
-const PAUSE: Duration = Duration::from_secs(5);
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// The known usage of a store.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ pub(crate) struct Reading {
 
 /// The usage caches of all stores.
 #[derive(Default)]
-pub(crate) struct Gauges(Mutex<HashMap<Id, Arc<Gauge>>>);
+pub(crate) struct UsageCaches(Mutex<HashMap<Id, Arc<Gauge>>>);
 
 #[derive(Default)]
 struct Gauge(Mutex<State>);
@@ -48,7 +48,7 @@ struct Count {
     outcome: Result<Usage, String>,
 }
 
-impl Gauges {
+impl UsageCaches {
     /// Returns the usage of a store. A `hurried` request waits only briefly.
     pub(crate) async fn read(&self, id: Id, store: &BlobStore, hurried: bool) -> Reading {
         let gauge = locked(&self.0).entry(id).or_default().clone();
@@ -56,7 +56,7 @@ impl Gauges {
             let over = async { while ended.changed().await.is_ok() {} };
             match hurried {
                 // After the timeout, the last known usage is returned.
-                true => drop(tokio::time::timeout(MOMENT, over).await),
+                true => drop(tokio::time::timeout(REQUEST_TIMEOUT, over).await),
                 false => over.await,
             }
         }
@@ -93,7 +93,7 @@ impl Gauge {
 
     async fn count(&self, store: &BlobStore) {
         let start = Instant::now();
-        let outcome = match store.answers().await {
+        let outcome = match store.ping().await {
             Ok(()) => {
                 locked(&self.0).answered = true;
                 store.usage().await
@@ -115,7 +115,7 @@ impl Gauge {
                 Reading { usage: None, trouble: Some(error.clone()) }
             }
             None if waiting && !state.answered => {
-                let trouble = format!("it gave no answer within {} seconds", MOMENT.as_secs());
+                let trouble = format!("it gave no answer within {} seconds", REQUEST_TIMEOUT.as_secs());
                 Reading { usage: None, trouble: Some(trouble) }
             }
             _ => Reading::default(),
@@ -127,8 +127,8 @@ impl Count {
     fn is_new(&self) -> bool {
         let age = self.ended.elapsed();
         match self.outcome {
-            Ok(_) => age < self.took * WORTH,
-            Err(_) => age < PAUSE,
+            Ok(_) => age < self.took * FRESHNESS_FACTOR,
+            Err(_) => age < RETRY_DELAY,
         }
     }
 }

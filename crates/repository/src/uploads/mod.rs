@@ -105,7 +105,7 @@ impl Session {
         };
         // Counts the upload until its row does.
         let mut claim = self.repository.claim(self.principal.id);
-        claim.take(length).await?;
+        claim.extend_exactly_to(length).await?;
         let (directory, name) = (self.repository.uploads(), row.id.clone());
         blocking(move || Partial::create(&directory, &name, length)).await?;
         let (kept, owner) = (row.clone(), row.owner_id);
@@ -194,7 +194,7 @@ impl Session {
             return Err(Error::conflict("the upload is not complete").with_code(Code::OffsetMismatch));
         }
         options.idempotency_key = Some(format!("upload {id}"));
-        let mut upload = self.begin_upload(destination, options, Some(length)).await?.counted();
+        let mut upload = self.begin_upload(destination, options, Some(length)).await?.without_claim();
         let mut offset = 0;
         while offset < length {
             let source = partial.clone();

@@ -11,13 +11,13 @@ use model::Id;
 pub(crate) struct Unfinished {
     /// Maximum number of bytes for one user; 0 for no limit.
     pub(super) limit: AtomicU64,
-    pub(super) people: Mutex<HashMap<Id, Arc<Person>>>,
+    pub(super) people: Mutex<HashMap<Id, Arc<UserClaims>>>,
 }
 
 #[derive(Default)]
-pub(super) struct Person {
+pub(super) struct UserClaims {
     /// Bytes of the uploads in progress.
     pub(super) held: AtomicU64,
     /// Lock held while counting and adding, so that claims of one user take turns.
-    pub(super) turn: tokio::sync::Mutex<()>,
+    pub(super) lock: tokio::sync::Mutex<()>,
 }

@@ -10,7 +10,7 @@ use database::content::upload;
 use model::{Code, Error, Id, Result, readable_size};
 
 use crate::Repository;
-use crate::uploads::running::Person;
+use crate::uploads::running::UserClaims;
 
 /// Default limit on the bytes of one user's unfinished uploads: 256 GiB.
 pub const UNFINISHED_BYTES: u64 = 256 << 30;
@@ -25,7 +25,7 @@ const STEP: u64 = 64 << 20;
 pub(crate) struct Claim {
     repository: Repository,
     user: Id,
-    person: Arc<Person>,
+    person: Arc<UserClaims>,
     bytes: u64,
 }
 
@@ -60,25 +60,25 @@ impl Claim {
     ///
     /// # Errors
     /// Errors of [`Claim::take`].
-    pub(crate) async fn reach(&mut self, bytes: u64) -> Result<()> {
+    pub(crate) async fn extend_to(&mut self, bytes: u64) -> Result<()> {
         if bytes <= self.bytes.max(SMALL) {
             return Ok(());
         }
         let stepped = if self.bytes == 0 { bytes } else { bytes.div_ceil(STEP).saturating_mul(STEP) };
-        self.take(stepped).await
+        self.extend_exactly_to(stepped).await
     }
 
     /// Extends the claim to `bytes` in total, however few they are.
     ///
     /// # Errors
     /// `Exhausted` with code `too_much_unfinished` when the user's unfinished uploads would exceed the limit.
-    pub(crate) async fn take(&mut self, bytes: u64) -> Result<()> {
+    pub(crate) async fn extend_exactly_to(&mut self, bytes: u64) -> Result<()> {
         let limit = self.repository.inner.unfinished.limit.load(Ordering::Relaxed);
         if limit == 0 {
             return Ok(());
         }
         let more = bytes.saturating_sub(self.bytes);
-        let _turn = self.person.turn.lock().await;
+        let _turn = self.person.lock.lock().await;
         // The order matters: a new upload in parts counts as running until its row is written.
         let running = self.person.held.load(Ordering::Acquire);
         let in_parts = self.repository.bytes_in_parts(self.user).await?;

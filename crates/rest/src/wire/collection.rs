@@ -73,7 +73,7 @@ pub struct NewSiteCollection {
 #[serde(default, deny_unknown_fields)]
 pub struct SiteCollectionChange {
     /// New quota in bytes; null removes the quota. Farm administrators only.
-    #[serde(deserialize_with = "super::present")]
+    #[serde(deserialize_with = "super::double_option")]
     #[schema(value_type = Option<u64>, maximum = 9_223_372_036_854_775_807_i64)]
     pub quota_bytes: Option<Option<u64>>,
     /// Set to record in the audit log when a document is opened.

@@ -111,7 +111,7 @@ pub struct ValuesForm {
     #[serde(default)]
     pub values: HashMap<String, Value>,
     /// New content type; null removes it.
-    #[serde(default, deserialize_with = "super::present")]
+    #[serde(default, deserialize_with = "super::double_option")]
     #[schema(value_type = Option<super::rules::Identifier>)]
     pub content_type: Option<Option<IdText>>,
 }

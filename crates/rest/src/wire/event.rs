@@ -28,7 +28,7 @@ impl EventJson {
     pub fn new(event: Event, names: &Names) -> Self {
         Self {
             at: time::format(event.at),
-            actor: names.somebody(event.actor),
+            actor: names.optional_person(event.actor),
             item: event.item.to_string(),
             action: event.action,
             detail: event.detail,
@@ -56,7 +56,7 @@ impl FarmEventJson {
     pub fn new(event: FarmEvent, names: &Names) -> Self {
         Self {
             at: time::format(event.at),
-            actor: names.somebody(event.actor),
+            actor: names.optional_person(event.actor),
             action: event.action,
             subject: event.subject,
             detail: event.detail,

@@ -112,7 +112,7 @@ impl FiguresJson {
             now: time::format(Timestamp::now()),
             started_at: time::format(figures.started_at()),
             step_seconds: ring.step.as_secs(),
-            kept_seconds: ring.step.as_secs() * ring.most as u64,
+            kept_seconds: ring.step.as_secs() * ring.capacity as u64,
             times: samples.iter().map(|sample| time::format(sample.at)).collect(),
             figures: series.collect(),
         }

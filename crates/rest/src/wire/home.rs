@@ -1,7 +1,7 @@
 //! Contents of the caller's home page.
 
 use model::Result;
-use repository::{Happening, Home, KnownSite, Session};
+use repository::{Home, ItemEvent, KnownSite, Session};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -74,7 +74,7 @@ pub struct HappeningJson {
 
 impl HappeningJson {
     /// Creates the JSON form of all events, with the names of all users in them.
-    pub async fn all(session: &Session, happenings: Vec<Happening>) -> Result<Vec<Self>> {
+    pub async fn all(session: &Session, happenings: Vec<ItemEvent>) -> Result<Vec<Self>> {
         let names = Names::of(session, happenings.iter().map(|happening| happening.actor)).await?;
         let (items, rest): (Vec<_>, Vec<_>) =
             happenings.into_iter().map(|told| (told.item, (told.at, told.actor, told.action))).unzip();
@@ -82,7 +82,7 @@ impl HappeningJson {
         let told = items.into_iter().zip(rest).map(|(item, (at, actor, action))| Self {
             item,
             at: time::format(at),
-            actor: names.somebody(actor),
+            actor: names.optional_person(actor),
             action,
         });
         Ok(told.collect())

@@ -89,7 +89,7 @@ impl Names {
     }
 
     /// Returns one of them; none for the absent identifier, which stands for an unknown user.
-    pub fn somebody(&self, id: Id) -> Option<PersonJson> {
+    pub fn optional_person(&self, id: Id) -> Option<PersonJson> {
         (!id.is_none()).then(|| self.person(id))
     }
 

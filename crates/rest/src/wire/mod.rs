@@ -86,21 +86,21 @@ impl<'de> Deserialize<'de> for IdText {
 
 /// Accepts a JSON object and nothing else. Derived deserialisers also accept an array with the field values in order,
 /// which no description allows.
-pub struct Object<T>(pub T);
+pub struct StrictObject<T>(pub T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for StrictObject<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Fields<T>(PhantomData<T>);
 
         impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
-            type Value = Object<T>;
+            type Value = StrictObject<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Object<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(fields)).map(Object)
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<StrictObject<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(fields)).map(StrictObject)
             }
         }
 
@@ -110,17 +110,19 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 
 /// Deserialises a field that holds an object.
 pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    Object::deserialize(deserializer).map(|Object(fields)| fields)
+    StrictObject::deserialize(deserializer).map(|StrictObject(fields)| fields)
 }
 
 /// Deserialises a field that may hold a list of objects.
 pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<T>>, D::Error> {
-    let list: Option<Vec<Object<T>>> = Option::deserialize(deserializer)?;
-    Ok(list.map(|list| list.into_iter().map(|Object(fields)| fields).collect()))
+    let list: Option<Vec<StrictObject<T>>> = Option::deserialize(deserializer)?;
+    Ok(list.map(|list| list.into_iter().map(|StrictObject(fields)| fields).collect()))
 }
 
 /// Deserialises a field of a change, in which `null` removes the value and absence leaves it unchanged.
-pub fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+pub fn double_option<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 

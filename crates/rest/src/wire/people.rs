@@ -1,7 +1,9 @@
 //! Users, groups, roles, tokens and sessions.
 
 use model::{Result, Right, Role, TokenScope, TokenScopes};
-use repository::{Account, AccountChange, Group, Member, NewAccount, PrincipalName, Token, TokenWish, WebSession};
+use repository::{
+    Account, AccountChange, Group, Member, NewAccount, NewTokenRequest, PrincipalName, Token, WebSession,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -210,7 +212,7 @@ pub struct TokenForm {
 
 impl TokenForm {
     /// Converts the form to the repository's type.
-    pub fn wish(self) -> Result<TokenWish> {
+    pub fn wish(self) -> Result<NewTokenRequest> {
         let scopes = match &self.scopes {
             Some(words) => words.iter().map(|word| TokenScope::parse(word)).collect::<Result<_>>()?,
             None if self.places.is_empty() => TokenScopes::ALL,
@@ -220,7 +222,7 @@ impl TokenForm {
         let places = self.places.iter().map(|id| id.parse()).collect::<Result<_>>()?;
         let expires_at = self.expires_at.as_deref().map(time::parse).transpose()?;
         let networks = self.networks.iter().map(|text| text.parse()).collect::<Result<_>>()?;
-        Ok(TokenWish { name: self.name, expires_at, scopes, places, networks })
+        Ok(NewTokenRequest { name: self.name, expires_at, scopes, places, networks })
     }
 }
 

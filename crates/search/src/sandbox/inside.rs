@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::extract::{Extract, Format, MOST_BYTES, extract};
 
-use super::lack::Lack;
+use super::lack::MissingRestriction;
 use super::rules;
 
 /// Subcommands: read a document from standard input; run another program; report the restrictions that the system
@@ -109,7 +109,7 @@ fn read(format: &str) -> io::Result<()> {
 }
 
 fn probe() -> io::Result<()> {
-    let lacks: Vec<&str> = rules::for_reading().into_iter().map(Lack::as_str).collect();
+    let lacks: Vec<&str> = rules::for_reading().into_iter().map(MissingRestriction::as_str).collect();
     io::stdout().write_all(lacks.join(" ").as_bytes())
 }
 

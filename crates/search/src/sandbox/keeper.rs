@@ -19,7 +19,7 @@ const LEAVING: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(2);
 
 /// The command for a child, and its limits.
-pub struct Order {
+pub struct ChildCommand {
     pub program: PathBuf,
     pub words: Vec<OsString>,
     pub input: Input,
@@ -39,7 +39,7 @@ pub enum Input {
 
 /// The way in which a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ChildEnd {
     /// It ended by itself, successfully.
     Well,
     /// It exited with a failure, died from a signal, or its answer was too long.
@@ -48,7 +48,7 @@ pub enum Ended {
     TooLong,
 }
 
-impl Ended {
+impl ChildEnd {
     /// The label in metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -61,30 +61,30 @@ impl Ended {
 
 /// The outcome of a child.
 pub struct Outcome {
-    pub ended: Ended,
+    pub ended: ChildEnd,
     pub answer: Vec<u8>,
     /// Exit code or signal, for the log.
     pub status: String,
 }
 
 /// Runs a child. Kills it when the other end of the pipe `left` is closed.
-pub fn keep(order: Order, left: &OwnedFd) -> io::Result<Outcome> {
+pub fn supervise(order: ChildCommand, left: &OwnedFd) -> io::Result<Outcome> {
     let mut command = Command::new(&order.program);
     command.args(&order.words).env_clear().current_dir("/").stdout(Stdio::piped()).stderr(Stdio::null());
     match order.input {
         Input::File(file) => command.stdin(file),
         Input::Life => command.stdin(Stdio::piped()),
     };
-    let mut child = Kept { child: command.spawn()?, gone: false };
+    let mut child = SupervisedChild { child: command.spawn()?, gone: false };
     let deadline = Instant::now() + order.time;
     let mut answer = Vec::new();
     let in_time = listen(&mut child.child, left, deadline, order.answer, &mut answer)?;
     let status = child.end()?;
     let ended = match (in_time, status.signal()) {
-        (false, _) => Ended::TooLong,
-        (true, Some(signal)) if signal == Signal::XCPU.as_raw() => Ended::TooLong,
-        (true, None) if status.success() && answer.len() <= order.answer => Ended::Well,
-        _ => Ended::Badly,
+        (false, _) => ChildEnd::TooLong,
+        (true, Some(signal)) if signal == Signal::XCPU.as_raw() => ChildEnd::TooLong,
+        (true, None) if status.success() && answer.len() <= order.answer => ChildEnd::Well,
+        _ => ChildEnd::Badly,
     };
     Ok(Outcome { ended, answer, status: status.to_string() })
 }
@@ -132,12 +132,12 @@ fn pid(child: &Child) -> io::Result<Pid> {
 }
 
 /// A child that is killed and reaped on every exit path.
-struct Kept {
+struct SupervisedChild {
     child: Child,
     gone: bool,
 }
 
-impl Kept {
+impl SupervisedChild {
     /// Kills the child and everything that it started, and waits until they are gone. The process identifier stays
     /// valid until the child is reaped.
     fn end(&mut self) -> io::Result<ExitStatus> {
@@ -157,7 +157,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for SupervisedChild {
     fn drop(&mut self) {
         if !self.gone {
             // The first error is the one that gets reported.

@@ -2,7 +2,7 @@
 
 /// A restriction that cannot be enforced on this system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lack {
+pub enum MissingRestriction {
     /// Opening files: Landlock is missing.
     Files,
     /// System calls: seccomp filters are missing.
@@ -11,7 +11,7 @@ pub enum Lack {
     Signals,
 }
 
-impl Lack {
+impl MissingRestriction {
     /// Public name.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -26,10 +26,10 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::{oneshot, watch};
 
 use crate::extract::{Extract, Format};
-use keeper::{Ended, Input, Order, Outcome};
-pub use lack::Lack;
-pub use turns::Turn;
-use turns::Turns;
+use keeper::{ChildCommand, ChildEnd, Input, Outcome};
+pub use lack::MissingRestriction;
+pub use turns::ChildPermit;
+use turns::ChildPermits;
 
 /// The hidden command of this program that children run.
 pub const COMMAND: &str = "sandbox";
@@ -57,8 +57,8 @@ pub struct Sandbox(Arc<Inner>);
 struct Inner {
     program: PathBuf,
     stopping: watch::Sender<bool>,
-    reading: Turns,
-    running: Turns,
+    reading: ChildPermits,
+    running: ChildPermits,
 }
 
 /// A document for a child to read. It lies in an anonymous memory file that is passed to the child.
@@ -103,8 +103,8 @@ impl Sandbox {
         Self(Arc::new(Inner {
             program: program.into(),
             stopping: watch::Sender::new(false),
-            reading: Turns::new(READING.0, READING.1),
-            running: Turns::new(RUNNING.0, RUNNING.1),
+            reading: ChildPermits::new(READING.0, READING.1),
+            running: ChildPermits::new(RUNNING.0, RUNNING.1),
         }))
     }
 
@@ -112,7 +112,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// `Unavailable` with code `busy` if no permit becomes free in time.
-    pub async fn turn_to_read(&self, user: Id) -> Result<Turn> {
+    pub async fn turn_to_read(&self, user: Id) -> Result<ChildPermit> {
         self.turn(&self.0.reading, user, WAITING_TO_READ).await
     }
 
@@ -120,11 +120,11 @@ impl Sandbox {
     ///
     /// # Errors
     /// `Unavailable` with code `busy` if no permit becomes free in time.
-    pub async fn turn_to_run(&self, user: Id) -> Result<Turn> {
+    pub async fn turn_to_run(&self, user: Id) -> Result<ChildPermit> {
         self.turn(&self.0.running, user, WAITING_TO_RUN).await
     }
 
-    async fn turn(&self, turns: &Turns, user: Id, longest: Duration) -> Result<Turn> {
+    async fn turn(&self, turns: &ChildPermits, user: Id, longest: Duration) -> Result<ChildPermit> {
         let mut stopping = self.0.stopping.subscribe();
         tokio::select! {
             // Shutdown has priority: once the server stops, no permit is granted even if one is free.
@@ -140,10 +140,10 @@ impl Sandbox {
     /// Those of [`crate::extract::extract`]; `Invalid` with code `took_too_long` at the time limit, or with code
     /// `reader_failed` if the child fails on the document, for example for lack of memory; `Unavailable` if no child
     /// can be started, and while the server stops.
-    pub async fn read(&self, turn: Turn, format: Format, document: Document) -> Result<Extract> {
+    pub async fn read(&self, turn: ChildPermit, format: Format, document: Document) -> Result<Extract> {
         let mut input = document.0;
         io::Seek::rewind(&mut input).map_err(|error| cannot_start(&error))?;
-        let order = Order {
+        let order = ChildCommand {
             program: self.0.program.clone(),
             words: vec![COMMAND.into(), inside::READ.into(), format.as_str().into()],
             input: Input::File(input),
@@ -152,9 +152,9 @@ impl Sandbox {
         };
         let (outcome, _) = self.keep("read", order, turn).await?;
         match outcome.ended {
-            Ended::Well => inside::answer(&outcome.answer)?,
-            Ended::TooLong => Err(too_long()),
-            Ended::Badly => {
+            ChildEnd::Well => inside::answer(&outcome.answer)?,
+            ChildEnd::TooLong => Err(too_long()),
+            ChildEnd::Badly => {
                 Err(Error::invalid("the program that reads documents failed on it").with_code(Code::ReaderFailed))
             }
         }
@@ -169,17 +169,18 @@ impl Sandbox {
         let mut words = vec![COMMAND.into(), inside::RUN.into(), program.place.into_os_string()];
         words.extend([number(program.time.as_secs() + 2), number(program.file), program.path.into_os_string()]);
         words.extend(program.arguments);
-        let order = Order { program: self.0.program.clone(), words, input: Input::Life, answer: 0, time: program.time };
+        let order =
+            ChildCommand { program: self.0.program.clone(), words, input: Input::Life, answer: 0, time: program.time };
         let (outcome, kept) = self.keep("run", order, kept).await?;
-        Ok((outcome.ended != Ended::TooLong, kept))
+        Ok((outcome.ended != ChildEnd::TooLong, kept))
     }
 
     /// Starts a child to find out the restrictions that this system lacks.
     ///
     /// # Errors
     /// `Unavailable` if no child can be started. In that case no document can be read.
-    pub async fn lacks(&self) -> Result<Vec<Lack>> {
-        let order = Order {
+    pub async fn lacks(&self) -> Result<Vec<MissingRestriction>> {
+        let order = ChildCommand {
             program: self.0.program.clone(),
             words: vec![COMMAND.into(), inside::PROBE.into()],
             input: Input::Life,
@@ -187,18 +188,18 @@ impl Sandbox {
             time: READING_TIME,
         };
         let (outcome, ()) = self.keep("probe", order, ()).await?;
-        if outcome.ended != Ended::Well {
+        if outcome.ended != ChildEnd::Well {
             return Err(Error::unavailable("the program that reads documents does not start on this system"));
         }
-        Ok(String::from_utf8_lossy(&outcome.answer).split_whitespace().filter_map(Lack::parse).collect())
+        Ok(String::from_utf8_lossy(&outcome.answer).split_whitespace().filter_map(MissingRestriction::parse).collect())
     }
 
     /// Kills all children, and waits a moment until they are gone. No child is started afterwards.
     pub async fn end_all(&self) {
         self.0.stopping.send_replace(true);
         let gone = async {
-            self.0.reading.all_back().await;
-            self.0.running.all_back().await;
+            self.0.reading.wait_for_all().await;
+            self.0.running.wait_for_all().await;
         };
         if tokio::time::timeout(ENDING_TIME, gone).await.is_err() {
             tracing::warn!("children that read documents have not ended yet");
@@ -207,7 +208,7 @@ impl Sandbox {
 
     /// Runs a child to its end. The supervising thread holds `kept` until the child is gone, even if the caller stops
     /// waiting.
-    async fn keep<K: Send + 'static>(&self, task: &'static str, order: Order, kept: K) -> Result<(Outcome, K)> {
+    async fn keep<K: Send + 'static>(&self, task: &'static str, order: ChildCommand, kept: K) -> Result<(Outcome, K)> {
         let mut stopping = self.0.stopping.subscribe();
         if *stopping.borrow() {
             return Err(stops());
@@ -217,7 +218,7 @@ impl Sandbox {
         let (tell, told) = oneshot::channel();
         let keep = move || {
             let begun = Instant::now();
-            let outcome = keeper::keep(order, &left);
+            let outcome = keeper::supervise(order, &left);
             let result = match &outcome {
                 Ok(outcome) => outcome.ended.as_str(),
                 Err(_) => "not-started",
@@ -235,7 +236,7 @@ impl Sandbox {
         drop(waits);
         let (outcome, kept) = answer.map_err(|_| stops())?;
         let outcome = outcome.map_err(|error| cannot_start(&error))?;
-        if outcome.ended == Ended::Badly {
+        if outcome.ended == ChildEnd::Badly {
             tracing::info!(task, status = outcome.status, "a child failed on a document");
         }
         Ok((outcome, kept))

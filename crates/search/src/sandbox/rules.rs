@@ -14,10 +14,10 @@ use seccompiler::{
     SeccompRule,
 };
 
-use super::lack::Lack;
+use super::lack::MissingRestriction;
 
 /// Newest Landlock version known here. Older systems support fewer rules.
-const KNOWN: ABI = ABI::V9;
+const LANDLOCK_ABI: ABI = ABI::V9;
 
 /// Directories of programs and their data. `/usr/local` and `/etc` are not included as a whole, because they may
 /// contain other data and settings.
@@ -99,7 +99,7 @@ const FOR_READING: [c_long; 38] = [
 
 /// System calls that no program needs to convert a document, and that could evade the limits and the process group, or
 /// reach deep into the system.
-const NEVER: [c_long; 44] = [
+const DENIED_CALLS: [c_long; 44] = [
     SYS_connect,
     SYS_setsid,
     SYS_setpgid,
@@ -148,8 +148,8 @@ const NEVER: [c_long; 44] = [
 
 /// Restricts this process to reading its open files and writing its answer. Returns the restrictions that the system
 /// lacks.
-pub fn for_reading() -> Vec<Lack> {
-    let mut lacks = lacks_of(land(&[], &[], &[]));
+pub fn for_reading() -> Vec<MissingRestriction> {
+    let mut lacks = lacks_of(apply_landlock(&[], &[], &[]));
     let own = u64::from(std::process::id());
     let filter = || {
         let mut calls: BTreeMap<_, _> = FOR_READING.into_iter().map(|call| (call, Vec::new())).collect();
@@ -157,13 +157,13 @@ pub fn for_reading() -> Vec<Lack> {
         calls.insert(SYS_tgkill, vec![SeccompRule::new(vec![is(0, SeccompCmpOp::Eq, own)?])?]);
         filter(calls, SeccompAction::Errno(EPERM as u32), SeccompAction::Allow)
     };
-    lacks.extend((!apply([filter()])).then_some(Lack::Calls));
+    lacks.extend((!apply([filter()])).then_some(MissingRestriction::Calls));
     lacks
 }
 
 /// Bars this process, and the program that it is about to start, from the network, from other files and from writing
 /// outside its own directory. Returns the restrictions that the system lacks.
-pub fn for_a_program(place: &Path, program: &Path) -> Vec<Lack> {
+pub fn for_a_program(place: &Path, program: &Path) -> Vec<MissingRestriction> {
     let real_program = real(program);
     let mut may_run: Vec<PathBuf> = PROGRAMS.map(PathBuf::from).into();
     may_run.extend([program.to_owned(), real_program.clone()]);
@@ -171,9 +171,9 @@ pub fn for_a_program(place: &Path, program: &Path) -> Vec<Lack> {
         may_run.extend(programs.parent().map(Path::to_owned));
     }
     let common: Vec<PathBuf> = COMMON.map(PathBuf::from).into();
-    let mut lacks = lacks_of(land(&may_run, &common, &[place.to_owned(), PathBuf::from("/dev/null")]));
+    let mut lacks = lacks_of(apply_landlock(&may_run, &common, &[place.to_owned(), PathBuf::from("/dev/null")]));
     let refused = || {
-        let mut calls: BTreeMap<_, _> = NEVER.into_iter().map(|call| (call, Vec::new())).collect();
+        let mut calls: BTreeMap<_, _> = DENIED_CALLS.into_iter().map(|call| (call, Vec::new())).collect();
         // The only sockets allowed are local stream sockets, which connect the program's own parts.
         let local = SeccompRule::new(vec![is(0, SeccompCmpOp::Ne, AF_UNIX as u64)?])?;
         let stream = SeccompRule::new(vec![is(1, SeccompCmpOp::MaskedEq(0xf), SOCK_DGRAM as u64)?])?;
@@ -200,7 +200,7 @@ pub fn for_a_program(place: &Path, program: &Path) -> Vec<Lack> {
         let calls = BTreeMap::from([(SYS_clone3, Vec::new())]);
         filter(calls, SeccompAction::Allow, SeccompAction::Errno(ENOSYS as u32))
     };
-    lacks.extend((!apply([refused(), newer()])).then_some(Lack::Calls));
+    lacks.extend((!apply([refused(), newer()])).then_some(MissingRestriction::Calls));
     lacks
 }
 
@@ -220,23 +220,27 @@ fn apply<const N: usize>(filters: [Built; N]) -> bool {
 
 /// Restricts the process by Landlock to these files, without any ports, and without sockets and signals of other
 /// processes.
-fn land(run: &[PathBuf], read: &[PathBuf], write: &[PathBuf]) -> std::result::Result<RestrictionStatus, RulesetError> {
+fn apply_landlock(
+    run: &[PathBuf],
+    read: &[PathBuf],
+    write: &[PathBuf],
+) -> std::result::Result<RestrictionStatus, RulesetError> {
     Ruleset::default()
-        .handle_access(AccessFs::from_all(KNOWN))?
-        .handle_access(AccessNet::from_all(KNOWN))?
-        .scope(Scope::from_all(KNOWN))?
+        .handle_access(AccessFs::from_all(LANDLOCK_ABI))?
+        .handle_access(AccessNet::from_all(LANDLOCK_ABI))?
+        .scope(Scope::from_all(LANDLOCK_ABI))?
         .create()?
-        .add_rules(path_beneath_rules(run, AccessFs::from_read(KNOWN)))?
+        .add_rules(path_beneath_rules(run, AccessFs::from_read(LANDLOCK_ABI)))?
         .add_rules(path_beneath_rules(read, AccessFs::ReadFile))?
-        .add_rules(path_beneath_rules(write, AccessFs::from_all(KNOWN) & !AccessFs::Execute))?
+        .add_rules(path_beneath_rules(write, AccessFs::from_all(LANDLOCK_ABI) & !AccessFs::Execute))?
         .restrict_self()
 }
 
-fn lacks_of(restricted: std::result::Result<RestrictionStatus, RulesetError>) -> Vec<Lack> {
+fn lacks_of(restricted: std::result::Result<RestrictionStatus, RulesetError>) -> Vec<MissingRestriction> {
     match restricted.map(|status| status.landlock) {
         Ok(LandlockStatus::Available { effective_abi, .. }) if effective_abi >= ABI::V6 => Vec::new(),
-        Ok(LandlockStatus::Available { .. }) => vec![Lack::Signals],
-        _ => vec![Lack::Files, Lack::Signals],
+        Ok(LandlockStatus::Available { .. }) => vec![MissingRestriction::Signals],
+        _ => vec![MissingRestriction::Files, MissingRestriction::Signals],
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const MANY: usize = 1_000;
 
 /// The permits for one kind of child.
-pub struct Turns {
+pub struct ChildPermits {
     all: Arc<Semaphore>,
     most: usize,
     each: usize,
@@ -21,19 +21,19 @@ pub struct Turns {
 
 /// A permit for one child.
 #[derive(Debug)]
-pub struct Turn {
+pub struct ChildPermit {
     _of_all: OwnedSemaphorePermit,
     _of_user: OwnedSemaphorePermit,
 }
 
-impl Turns {
+impl ChildPermits {
     /// Creates `most` permits in total, and `each` per user.
     pub fn new(most: usize, each: usize) -> Self {
         Self { all: Arc::new(Semaphore::new(most)), most, each, users: Mutex::default() }
     }
 
     /// Waits for a permit. A user who waits for one of their own permits does not block other users.
-    pub async fn take(&self, user: Id, longest: Duration) -> Result<Turn> {
+    pub async fn take(&self, user: Id, longest: Duration) -> Result<ChildPermit> {
         let own = self.own(user);
         let both = async {
             let own = own.acquire_owned().await?;
@@ -42,13 +42,13 @@ impl Turns {
         let taken: std::result::Result<std::result::Result<_, tokio::sync::AcquireError>, _> =
             tokio::time::timeout(longest, both).await;
         match taken {
-            Ok(Ok((of_all, of_user))) => Ok(Turn { _of_all: of_all, _of_user: of_user }),
+            Ok(Ok((of_all, of_user))) => Ok(ChildPermit { _of_all: of_all, _of_user: of_user }),
             _ => Err(Error::unavailable("many documents are being read: try again in a minute").with_code(Code::Busy)),
         }
     }
 
     /// Waits until all permits have been released.
-    pub async fn all_back(&self) {
+    pub async fn wait_for_all(&self) {
         // Cannot fail: the semaphore is never closed and has this many permits.
         let _ = self.all.acquire_many(u32::try_from(self.most).unwrap_or(u32::MAX)).await;
     }
@@ -76,7 +76,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_user_cannot_take_the_turns_of_others() {
-        let turns = Turns::new(2, 1);
+        let turns = ChildPermits::new(2, 1);
         let first = turns.take(Id::new(1), PATIENT).await.unwrap();
         assert_eq!(turns.take(Id::new(1), SOON).await.unwrap_err().code(), "busy");
         let second = turns.take(Id::new(2), PATIENT).await.unwrap();
@@ -85,12 +85,12 @@ mod tests {
         turns.take(Id::new(3), PATIENT).await.unwrap();
         turns.take(Id::new(1), PATIENT).await.unwrap();
         drop(second);
-        turns.all_back().await;
+        turns.wait_for_all().await;
     }
 
     #[tokio::test]
     async fn users_without_a_turn_are_forgotten() {
-        let turns = Turns::new(1, 1);
+        let turns = ChildPermits::new(1, 1);
         for user in 0..3 * MANY as i64 {
             turns.take(Id::new(user), PATIENT).await.unwrap();
         }

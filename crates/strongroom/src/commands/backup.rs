@@ -11,21 +11,21 @@ use maintenance::{BackupOptions, BackupSummary, PostgresMethod, Progress, Restor
 use model::{Error, Id, Result, counted};
 use serde_json::{Value, json};
 
-use super::backup_place::{Access, database_urls};
+use super::backup_destination::{Access, database_urls};
 use super::backup_sets::{self, lost_text, pruned_json, pruned_text};
 use super::backup_verify;
 use super::farm;
 use super::output::{show, time};
 use super::progress::{Bar, shows_progress};
 use super::size::size;
-use crate::configuration::{Place, Settings};
+use crate::configuration::{CommonArguments, Settings};
 
 /// Backup destination, or an action on existing backups.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: CommonArguments,
     #[command(subcommand)]
     action: Option<Action>,
     /// Directory or s3://BUCKET/PREFIX for the farm's backups; a missing or empty one is initialised
@@ -123,11 +123,11 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     match arguments.action {
         None => take(arguments).await,
         Some(Action::List { destination, access }) => {
-            backup_sets::list(json, &access.place(&destination)?, &access).await
+            backup_sets::list(json, &access.destination(&destination)?, &access).await
         }
         Some(Action::Verify { destination, access, set, drill, scratch, database_url }) => {
             let urls = database_urls(&database_url)?;
-            let place = access.place(&destination)?;
+            let place = access.destination(&destination)?;
             let options = RestoreOptions {
                 source: place,
                 key_file: access.encrypt_with,
@@ -138,10 +138,10 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
             backup_verify::run(&arguments.place, options, drill, scratch).await
         }
         Some(Action::Prune { destination, access, retain, dry_run }) => {
-            backup_sets::prune(&arguments.place, &access.place(&destination)?, &access, &retain, dry_run).await
+            backup_sets::prune(&arguments.place, &access.destination(&destination)?, &access, &retain, dry_run).await
         }
         Some(Action::Remove { destination, set, access }) => {
-            backup_sets::remove(&arguments.place, &access.place(&destination)?, &access, set).await
+            backup_sets::remove(&arguments.place, &access.destination(&destination)?, &access, set).await
         }
         Some(Action::Forget { set, access, force }) => backup_sets::forget(&arguments.place, &access, set, force).await,
     }
@@ -158,7 +158,7 @@ async fn take(arguments: Arguments) -> Result<ExitCode> {
     let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
     let started = Instant::now();
     let options = BackupOptions {
-        destination: arguments.access.place(&destination)?,
+        destination: arguments.access.destination(&destination)?,
         configuration: farm.configuration.unwrap_or(in_directory),
         key_file: arguments.access.encrypt_with,
         databases_only: arguments.databases_only,

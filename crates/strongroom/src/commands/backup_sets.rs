@@ -2,19 +2,19 @@
 
 use std::process::ExitCode;
 
-use maintenance::{BackupPlace, Forgotten, Pruned, Retain, SetSummary, Unreadable};
+use maintenance::{BackupLocation, Forgotten, Pruned, Retain, SetSummary, Unreadable};
 use model::{ErrorKind, Id, Result, counted};
 use repository::{NotedBackup, Repository, Storage};
 use serde_json::{Value, json};
 
-use super::backup_place::Access;
+use super::backup_destination::Access;
 use super::farm;
 use super::output::{are, show, table, time};
 use super::size::size;
-use crate::configuration::Place;
+use crate::configuration::CommonArguments;
 
 /// Lists the backups in a destination.
-pub async fn list(json: bool, place: &BackupPlace, access: &Access) -> Result<ExitCode> {
+pub async fn list(json: bool, place: &BackupLocation, access: &Access) -> Result<ExitCode> {
     let found = maintenance::list_backups(place, access.encrypt_with.as_deref()).await?;
     let value = json!({
         "sets": found.sets.iter().map(set_json).collect::<Value>(),
@@ -78,8 +78,8 @@ fn sets_text(sets: &[SetSummary]) -> String {
 
 /// Removes the backups that no rule retains.
 pub async fn prune(
-    place: &Place,
-    destination: &BackupPlace,
+    place: &CommonArguments,
+    destination: &BackupLocation,
     access: &Access,
     rules: &Retain,
     dry_run: bool,
@@ -88,18 +88,23 @@ pub async fn prune(
     let farm = Farm::open(place).await?;
     let pruned = maintenance::prune_backups(destination, key, farm.storage(), rules, dry_run).await;
     farm.close().await;
-    pruned_shown(place, &pruned?, dry_run)
+    show_pruned(place, &pruned?, dry_run)
 }
 
 /// Removes one backup.
-pub async fn remove(place: &Place, destination: &BackupPlace, access: &Access, set: Id) -> Result<ExitCode> {
+pub async fn remove(
+    place: &CommonArguments,
+    destination: &BackupLocation,
+    access: &Access,
+    set: Id,
+) -> Result<ExitCode> {
     let farm = Farm::open(place).await?;
     let removed = maintenance::remove_backup(destination, access.encrypt_with.as_deref(), farm.storage(), set).await;
     farm.close().await;
-    pruned_shown(place, &removed?, false)
+    show_pruned(place, &removed?, false)
 }
 
-fn pruned_shown(place: &Place, pruned: &Pruned, dry_run: bool) -> Result<ExitCode> {
+fn show_pruned(place: &CommonArguments, pruned: &Pruned, dry_run: bool) -> Result<ExitCode> {
     show(place.json, &pruned_json(pruned), &pruned_text(pruned, dry_run));
     Ok(if pruned.unreadable.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
@@ -109,7 +114,7 @@ pub struct Farm(Option<(Repository, Storage)>);
 
 impl Farm {
     /// Opens the farm, if it exists.
-    pub async fn open(place: &Place) -> Result<Self> {
+    pub async fn open(place: &CommonArguments) -> Result<Self> {
         match farm::open(place).await {
             Ok((repository, session)) => Ok(Self(Some((repository, session.storage().await?)))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self(None)),
@@ -131,11 +136,11 @@ impl Farm {
 }
 
 /// Makes the farm forget a backup.
-pub async fn forget(place: &Place, access: &Access, set: Id, force: bool) -> Result<ExitCode> {
+pub async fn forget(place: &CommonArguments, access: &Access, set: Id, force: bool) -> Result<ExitCode> {
     let (repository, session) = farm::open(place).await?;
     let forgotten = async {
         let kept = session.kept_backup(set).await?;
-        let destination = if force { None } else { Some(access.place(&kept.destination)?) };
+        let destination = if force { None } else { Some(access.destination(&kept.destination)?) };
         maintenance::forget_backup(&session, set, destination.as_ref()).await
     };
     let forgotten = forgotten.await;
@@ -150,7 +155,7 @@ fn forgotten_json(forgotten: &Forgotten) -> Value {
         "id": forgotten.backup.id.to_string(),
         "as_of": time(forgotten.backup.as_of),
         "place": forgotten.backup.destination,
-        "place_has_backups": forgotten.place_answers,
+        "place_has_backups": forgotten.other_backups_present,
         "held_blobs": forgotten.held.as_ref().map_or(0, |hold| hold.blobs),
         "held_bytes": forgotten.held.as_ref().map_or(0, |hold| hold.bytes),
     })
@@ -159,7 +164,7 @@ fn forgotten_json(forgotten: &Forgotten) -> Value {
 fn forgotten_text(forgotten: &Forgotten) -> String {
     let NotedBackup { id, destination, as_of } = &forgotten.backup;
     let mut text = format!("The farm has forgotten the backup {id} as of {} in {destination}", time(*as_of));
-    match forgotten.place_answers {
+    match forgotten.other_backups_present {
         Some(true) => text.push_str(", which has other backups and not this one.\n"),
         Some(false) => text.push_str(", where there are no backups now.\n"),
         None => text.push_str(", without a look there.\n"),
@@ -183,7 +188,7 @@ pub fn pruned_json(pruned: &Pruned) -> Value {
         "kept": texts(&pruned.kept),
         "removed": texts(&pruned.removed),
         "unreadable": unreadable_json(&pruned.unreadable),
-        "things": pruned.things,
+        "things": pruned.objects,
         "bytes": pruned.bytes,
     })
 }

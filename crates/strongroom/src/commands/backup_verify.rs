@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use maintenance::{Drilled, Outside, Progress, RestoreOptions, Verified};
+use maintenance::{Drilled, ExternalFindings, Progress, RestoreOptions, Verified};
 use model::{Error, Id, Result, counted};
 use serde_json::{Value, json};
 
@@ -13,11 +13,16 @@ use super::output::{are, show};
 use super::progress::{Bar, shows_progress};
 use super::size::size;
 use super::verdict::Verdict;
-use crate::configuration::{Place, Settings};
+use crate::configuration::{CommonArguments, Settings};
 
 /// Verifies all backups in a destination, or the one in `options.set`. With `drill`, then restores the latest verified
 /// backup into a scratch directory; the drill is skipped if verification found a fault.
-pub async fn run(place: &Place, options: RestoreOptions, drill: bool, scratch: Option<PathBuf>) -> Result<ExitCode> {
+pub async fn run(
+    place: &CommonArguments,
+    options: RestoreOptions,
+    drill: bool,
+    scratch: Option<PathBuf>,
+) -> Result<ExitCode> {
     if let Some(scratch) = &scratch {
         require_directory(scratch)?;
     }
@@ -108,9 +113,14 @@ fn require_directory(scratch: &Path) -> Result<()> {
     )))
 }
 
-async fn drill(place: &Place, options: RestoreOptions, found: &Verified, scratch: Option<PathBuf>) -> Result<Drilled> {
+async fn drill(
+    place: &CommonArguments,
+    options: RestoreOptions,
+    found: &Verified,
+    scratch: Option<PathBuf>,
+) -> Result<Drilled> {
     let needs_farm = found.sets.last().is_some_and(|set| found.without_blobs.contains(set));
-    let farm = if needs_farm { at_hand(place).await } else { Err(String::new()) };
+    let farm = if needs_farm { open_local_farm(place).await } else { Err(String::new()) };
     let storage = match &farm {
         Ok((farm, directory)) => {
             farm.storage().ok_or_else(|| format!("there is no farm in {directory}: name its directory by --data"))
@@ -129,7 +139,7 @@ async fn drill(place: &Place, options: RestoreOptions, found: &Verified, scratch
 }
 
 /// Opens the farm that `place` names and returns it with its directory, or the reason why it cannot be opened.
-async fn at_hand(place: &Place) -> std::result::Result<(Farm, String), String> {
+async fn open_local_farm(place: &CommonArguments) -> std::result::Result<(Farm, String), String> {
     let read = Settings::read(place).map(|settings| settings.directory().display().to_string());
     let directory = read.map_err(|error| error.message().to_owned())?;
     match Farm::open(place).await {
@@ -141,7 +151,7 @@ async fn at_hand(place: &Place) -> std::result::Result<(Farm, String), String> {
 fn drill_verdict(drilled: &Drilled) -> Verdict {
     match &drilled.outside {
         Some(outside) if outside.missing > 0 => Verdict::Bad,
-        Some(outside) if outside.unseen() > 0 => Verdict::Incomplete,
+        Some(outside) if outside.unchecked() > 0 => Verdict::Incomplete,
         _ => Verdict::Good,
     }
 }
@@ -159,7 +169,7 @@ fn drilled_json(drilled: &Drilled) -> Value {
             "missing": outside.missing,
             "lost": outside.lost,
             "faults": outside.faults,
-            "not_looked_for": outside.unasked,
+            "not_looked_for": outside.unchecked_reasons,
         })),
     })
 }
@@ -173,12 +183,12 @@ fn drilled_text(drilled: &Drilled) -> String {
     if drilled.lost > 0 {
         text.push_str(&format!("{} without bytes, whose loss was accepted.\n", counted(drilled.lost, "version")));
     }
-    drilled.outside.as_ref().map(outside_text).into_iter().for_each(|outside| text.push_str(&outside));
+    drilled.outside.as_ref().map(store_blobs_text).into_iter().for_each(|outside| text.push_str(&outside));
     text
 }
 
 /// The text about bytes that are in the farm's stores instead of the backup.
-fn outside_text(outside: &Outside) -> String {
+fn store_blobs_text(outside: &ExternalFindings) -> String {
     let mut text = format!(
         "The backup holds databases only: the bytes of {} ({}) lie in the farm's stores and were not read.\n",
         counted(outside.versions, "other version"),
@@ -200,10 +210,10 @@ fn outside_text(outside: &Outside) -> String {
             text.push_str(&format!("  and {more} more\n"));
         }
     }
-    if outside.unseen() > 0 {
-        let unseen = counted(outside.unseen(), "version");
+    if outside.unchecked() > 0 {
+        let unseen = counted(outside.unchecked(), "version");
         text.push_str(&format!("Whether the bytes of {unseen} are there was not looked at:\n"));
-        outside.unasked.iter().for_each(|why| text.push_str(&format!("  {why}\n")));
+        outside.unchecked_reasons.iter().for_each(|why| text.push_str(&format!("  {why}\n")));
     }
     text
 }

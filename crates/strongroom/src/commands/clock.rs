@@ -8,13 +8,13 @@ use serde_json::json;
 
 use super::farm;
 use super::output::show;
-use crate::configuration::Place;
+use crate::configuration::CommonArguments;
 
 /// Arguments of `strongroom clock`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }

@@ -4,15 +4,15 @@ use database::Location;
 use model::Result;
 use repository::{Options, Repository, Session};
 
-use crate::configuration::{Place, Settings};
+use crate::configuration::{CommonArguments, Settings};
 
 /// Opens an existing farm as its administrator.
-pub async fn open(place: &Place) -> Result<(Repository, Session)> {
+pub async fn open(place: &CommonArguments) -> Result<(Repository, Session)> {
     open_farm(&options(&Settings::read(place)?, false)?).await
 }
 
 /// Opens an existing farm as its administrator, even if a restore of this content database did not finish.
-pub async fn open_to_restore(place: &Place, content_database: &str) -> Result<(Repository, Session)> {
+pub async fn open_to_restore(place: &CommonArguments, content_database: &str) -> Result<(Repository, Session)> {
     let settings = Settings::read(place)?;
     maintenance::refuse_unfinished(&settings.directory(), Some(content_database))?;
     open_farm(&options_of(&settings, false)?).await

@@ -57,7 +57,7 @@ impl FaultLog {
     }
 
     /// Ends the log. Returns the first faults, and a text with them and a table of all faults by reason.
-    pub fn end(self, counts: &BTreeMap<Reason, u64>) -> Result<(Value, String)> {
+    pub fn finish(self, counts: &BTreeMap<Reason, u64>) -> Result<(Value, String)> {
         let mut log = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let failure = log.failure.take();
         let mut named = String::new();

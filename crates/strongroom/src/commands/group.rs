@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::farm;
 use super::output::{show, table, time};
-use crate::configuration::Place;
+use crate::configuration::CommonArguments;
 
 /// Groups or members read per page.
 const PAGE: usize = 1_000;
@@ -18,7 +18,7 @@ const PAGE: usize = 1_000;
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }

@@ -17,13 +17,13 @@ use super::fault_log::FaultLog;
 use super::output::show;
 use super::progress::{Bar, shows_progress};
 use super::size::size;
-use crate::configuration::{Place, Settings};
+use crate::configuration::{CommonArguments, Settings};
 
 /// Source, target and options of an import.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: CommonArguments,
     /// Directory whose content is imported
     #[arg(value_name = "DIR")]
     source: PathBuf,
@@ -72,7 +72,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     drop(bar);
     repository.close().await;
     let summary = outcome?;
-    let (faults, shown) = log.end(&summary.faults)?;
+    let (faults, shown) = log.finish(&summary.faults)?;
     let seconds = started.elapsed().as_secs_f64();
     let not_taken: BTreeMap<_, _> = summary.faults.iter().map(|(reason, n)| (reason.as_str(), n)).collect();
     let value = json!({

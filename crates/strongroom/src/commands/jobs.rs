@@ -8,12 +8,12 @@ use model::{Id, Result};
 use repository::{Job, JobRequest, Session};
 use serde_json::Value;
 
-use super::blobs::{ended_alone, job_json, watcher};
+use super::blobs::{job_json, outcome_with_fault_hint, watcher};
 use super::farm;
 use super::output::{show, table, time};
 use super::size::size;
 use super::verdict::Verdict;
-use crate::configuration::Place;
+use crate::configuration::CommonArguments;
 
 /// Maximum number of jobs listed.
 const LISTED: usize = 50;
@@ -22,7 +22,7 @@ const LISTED: usize = 50;
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }
@@ -75,7 +75,7 @@ async fn act(session: &Session, action: Action, as_json: bool) -> Result<(Value,
         }
         Action::Show { id } => {
             let job = session.job(id).await?;
-            let (value, text, _) = ended_alone(session, &job).await?;
+            let (value, text, _) = outcome_with_fault_hint(session, &job).await?;
             Ok((value, listed(std::slice::from_ref(&job)) + "\n" + &text, Verdict::Good))
         }
         Action::Pause { id } => session.ask_job(id, JobRequest::Pause).await.map(asked),
@@ -88,7 +88,7 @@ async fn act(session: &Session, action: Action, as_json: bool) -> Result<(Value,
             let watch = watcher(as_json);
             let job = jobs::follow(session, id, &watch.0).await?;
             drop(watch);
-            ended_alone(session, &job).await
+            outcome_with_fault_hint(session, &job).await
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The subcommands, one file each, and their dispatch. Contains no logic of its own.
 
 mod backup;
-mod backup_place;
+mod backup_destination;
 mod backup_sets;
 mod backup_verify;
 mod blobs;
@@ -67,13 +67,13 @@ pub enum Command {
 impl Command {
     /// Returns whether the command runs with lowered CPU priority, so that other processes, above all a server in use,
     /// come first.
-    pub fn stands_back(&self) -> bool {
+    pub fn runs_at_low_priority(&self) -> bool {
         matches!(self, Self::Backup(_))
     }
 
     /// Returns whether files that the command creates are readable by the user it runs as only. They may hold password
     /// hashes and other users' documents, whatever directory was given.
-    pub fn keeps_secrets(&self) -> bool {
+    pub fn creates_private_files(&self) -> bool {
         !matches!(self, Self::Export(_) | Self::Lab(_))
     }
 }

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use super::farm;
 use super::output::{show, time};
 use super::progress::{new_bar, pace, shows_progress};
-use crate::configuration::Place;
+use crate::configuration::CommonArguments;
 
 /// Arguments of `strongroom passwords`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }

@@ -10,20 +10,20 @@ use maintenance::{ItemsOptions, Progress, RestoreOptions, RestoreSummary};
 use model::{NodeKind, NodePath, Result, counted};
 use serde_json::json;
 
-use super::backup_place::{ChosenBackup, database_urls};
+use super::backup_destination::{ChosenBackup, database_urls};
 use super::backup_sets::lost_text;
 use super::farm;
 use super::output::{are, show, time};
 use super::progress::{Bar, shows_progress};
 use super::restore_servers;
 use super::size::size;
-use crate::configuration::{Place, Settings};
+use crate::configuration::{CommonArguments, Settings};
 
 /// Parts to restore, and options.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: CommonArguments,
     #[command(flatten)]
     backup: ChosenBackup,
     /// Restore only this content database, into the existing farm, while no server is running
@@ -87,7 +87,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
     let started = Instant::now();
     let options = RestoreOptions {
-        source: arguments.backup.access.place(&arguments.backup.source)?,
+        source: arguments.backup.access.destination(&arguments.backup.source)?,
         key_file: arguments.backup.access.encrypt_with,
         set: arguments.backup.set,
         directory,
@@ -130,7 +130,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
 /// Restores a site, library or document into the running farm.
 async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<ExitCode> {
     let options = ItemsOptions {
-        source: arguments.backup.access.place(&arguments.backup.source)?,
+        source: arguments.backup.access.destination(&arguments.backup.source)?,
         key_file: arguments.backup.access.encrypt_with.clone(),
         set: arguments.backup.set,
         path: NodePath::parse(path)?,

@@ -8,7 +8,7 @@ use maintenance::{ClusterOptions, ClustersSummary, CopiedDatabase, Progress, Res
 use model::Result;
 use serde_json::{Value, json};
 
-use super::backup_place::ChosenBackup;
+use super::backup_destination::ChosenBackup;
 use crate::commands::output::{show, time};
 use crate::commands::progress::{Bar, shows_progress};
 use crate::commands::size::size;
@@ -16,7 +16,7 @@ use crate::commands::size::size;
 /// Unpacks the servers of a backup into a directory. `data` is the data directory for the later restore of the farm.
 pub async fn run(backup: &ChosenBackup, as_json: bool, directory: &Path, data: &Path) -> Result<ExitCode> {
     let options = ClusterOptions {
-        source: backup.access.place(&backup.source)?,
+        source: backup.access.destination(&backup.source)?,
         key_file: backup.access.encrypt_with.clone(),
         set: backup.set,
         directory: std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()),

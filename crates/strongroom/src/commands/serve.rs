@@ -11,12 +11,12 @@ use std::process::ExitCode;
 use clap::Args;
 use http_edge::{AddressSource, Limits, PublicUrl, TlsFiles, Trust};
 use model::{Error, Result};
-use repository::{Lack, Repository, SERVER_LOCK, Sandbox};
+use repository::{MissingRestriction, Repository, SERVER_LOCK, Sandbox};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::farm;
-use crate::configuration::{FILE, Names, Place, Settings};
+use crate::configuration::{CommonArguments, FILE, Names, Settings};
 use crate::listen::Listen;
 use crate::{descriptors, logging};
 
@@ -24,7 +24,7 @@ use crate::{descriptors, logging};
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: CommonArguments,
     /// Address or host name, and port, to listen on; a host name resolves to its first IPv4 address, else its first
     /// address; port 0 picks a free port [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR:PORT")]
@@ -81,7 +81,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     })?;
     // Raised before databases and stores are opened.
     let mut limits = limits(&settings);
-    limits.connections = descriptors::make_room(limits.connections);
+    limits.connections = descriptors::raise_open_file_limit(limits.connections);
     let scheme = if tls.is_some() { "https" } else { "http" };
     let mut options = http_edge::Options::new(listen);
     options.tls = tls;
@@ -98,20 +98,22 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     http_edge::record_metrics();
     let (repository, created) = Repository::open(&farm).await?;
     if let (Some(location), Some(_)) = (&given, &created) {
-        remember(&directory, location)?;
+        save_configuration_location(&directory, location)?;
     }
     repository.limit_unfinished(settings.unfinished_bytes_per_user.unwrap_or(repository::UNFINISHED_BYTES));
     let sandbox = Sandbox::of_this_program();
     repository.open_documents_in(sandbox.clone());
-    tokio::spawn(tell_lacks(sandbox));
+    tokio::spawn(log_sandbox_gaps(sandbox));
     let password = created.and_then(|created| created.administrator_password);
     if let Some(password) = password {
         // Shown before anything else can fail, since the password cannot be shown a second time.
-        say(&format!("Sign in as admin with the password {password}\n(shown only now; change it under My account)\n"));
+        print_to_operator(&format!(
+            "Sign in as admin with the password {password}\n(shown only now; change it under My account)\n"
+        ));
     }
     let (listening, listens) = oneshot::channel();
     let ready = move |address: SocketAddr| {
-        say(&format!("Strongroom serves at {scheme}://{address}/\n"));
+        print_to_operator(&format!("Strongroom serves at {scheme}://{address}/\n"));
         // The receiver is gone only if the server is stopping.
         let _ = listening.send(format!("{scheme}://{address}"));
     };
@@ -119,9 +121,9 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let recycle_days = settings.recycle_days.unwrap_or(repository::RECYCLE_DAYS);
     let cleaning = tokio::spawn(maintenance::clean_up_hourly(repository.clone(), recycle_days));
     let working = tokio::spawn(maintenance::jobs::run_jobs(repository.clone()));
-    let scheduling = tokio::spawn(maintenance::keep_schedule(repository.clone()));
-    let looking = tokio::spawn(maintenance::keep_looking(repository.clone()));
-    let telling = tokio::spawn(repository.clone().tell_activity());
+    let scheduling = tokio::spawn(maintenance::run_schedule(repository.clone()));
+    let looking = tokio::spawn(maintenance::verify_databases_daily(repository.clone()));
+    let telling = tokio::spawn(repository.clone().report_activity());
     let known = repository.clone();
     let announcing = tokio::spawn(async move {
         if let Ok(address) = listens.await {
@@ -160,11 +162,11 @@ fn trust(settings: &Settings, behind_tls_proxy: bool) -> Result<Trust> {
 }
 
 /// Logs once which sandbox restrictions this system lacks for the child processes that open documents.
-async fn tell_lacks(sandbox: Sandbox) {
+async fn log_sandbox_gaps(sandbox: Sandbox) {
     match sandbox.lacks().await {
         Ok(lacks) if lacks.is_empty() => {}
         Ok(lacks) => {
-            let lacks: Vec<&str> = lacks.into_iter().map(Lack::as_str).collect();
+            let lacks: Vec<&str> = lacks.into_iter().map(MissingRestriction::as_str).collect();
             tracing::warn!(
                 lacks = lacks.join(" "),
                 "this system confines children that open documents less than others do"
@@ -175,7 +177,7 @@ async fn tell_lacks(sandbox: Sandbox) {
 }
 
 /// Prints a message for the person who started the server. This is the only function that shows a password.
-fn say(text: &str) {
+fn print_to_operator(text: &str) {
     // Standard output may be closed; the server runs all the same.
     let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
 }
@@ -227,7 +229,7 @@ fn lock(directory: &Path) -> Result<File> {
 
 /// Appends the location of the configuration database to the settings file, so that other commands find the farm by its
 /// data directory.
-fn remember(directory: &Path, location: &str) -> Result<()> {
+fn save_configuration_location(directory: &Path, location: &str) -> Result<()> {
     let path = directory.join(FILE);
     let failed = |error: std::io::Error| {
         Error::unavailable(format!("{} cannot be written: {error}", path.display())).with_source(error)

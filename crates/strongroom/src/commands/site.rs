@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use super::farm;
 use super::output::{show, table, time};
 use super::size::{parse_size, size};
-use crate::configuration::Place;
+use crate::configuration::CommonArguments;
 
 /// Arguments of `strongroom site`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }

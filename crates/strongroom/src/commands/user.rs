@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use model::{Error, Id, Result, Timestamp, TokenScope, TokenScopes};
-use repository::{Account, AccountChange, NewAccount, Session, Target, Token, TokenWish, generate_password};
+use repository::{Account, AccountChange, NewAccount, NewTokenRequest, Session, Target, Token, generate_password};
 use serde_json::{Value, json};
 
 use super::farm;
 use super::output::{line_from_stdin, show, table, time};
-use crate::configuration::Place;
+use crate::configuration::CommonArguments;
 
 /// Accounts read per page.
 const PAGE: usize = 1_000;
@@ -19,7 +19,7 @@ const PAGE: usize = 1_000;
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }
@@ -268,7 +268,7 @@ async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)
                 found.push(session.item(&Target::path(path)?).await?.id);
             }
             let networks = networks.iter().map(|text| text.parse()).collect::<Result<_>>()?;
-            let wish = TokenWish { name, expires_at, scopes, places: found, networks };
+            let wish = NewTokenRequest { name, expires_at, scopes, places: found, networks };
             let new = session.create_token(account.id, wish).await?;
             let mut value = token_json(&new.token);
             value["secret"] = json!(new.secret);

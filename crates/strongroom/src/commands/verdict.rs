@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::Value;
 
 /// The result of a command: JSON, text and verdict.
-pub type Shown = (Value, String, Verdict);
+pub type CommandResult = (Value, String, Verdict);
 
 /// The judgement of a command on what it inspected.
 #[derive(Clone, Copy)]

@@ -34,7 +34,8 @@ const PAGES: [&str; 15] = [
 
 /// The pages in [`PAGES`] that show contents of content databases without a row for each database. They must name the
 /// missing one.
-const NAMING: [&str; 6] = ["/", "/sites", "/search?q=report", "/farm/roles", "/farm/reclaim", "/farm/faults"];
+const PAGES_NAMING_DATABASES: [&str; 6] =
+    ["/", "/sites", "/search?q=report", "/farm/roles", "/farm/reclaim", "/farm/faults"];
 
 /// A farm with a document in its only content database.
 async fn filled() -> Farm {
@@ -86,14 +87,14 @@ async fn wait_for(client: &Client, path: &str, wanted: &str) {
     }
 }
 
-/// Checks that all pages are shown, and that those in [`NAMING`] name the missing database.
+/// Checks that all pages are shown, and that those in [`PAGES_NAMING_DATABASES`] name the missing database.
 async fn every_page_is_shown_without(server: &Server, database: &str) {
     let mut browser = Browser::at(&server.address);
     assert_eq!(browser.sign_in("admin", PASSWORD).await.status, StatusCode::SEE_OTHER);
     for path in PAGES {
         let page = browser.get(path).await;
         assert_eq!(page.status, StatusCode::OK, "{path}: {}", page.text);
-        if NAMING.contains(&path) {
+        if PAGES_NAMING_DATABASES.contains(&path) {
             assert!(page.text.contains(&format!("content database {database} is missing")), "{path}: {}", page.text);
         }
         assert!(!page.text.contains("Welcome to your new farm"), "{path}: {}", page.text);
@@ -109,7 +110,7 @@ async fn every_page_is_shown_without(server: &Server, database: &str) {
 
 /// Checks that users who are not farm administrators are informed that something is missing, but never see the name of
 /// a database.
-async fn others_hear_of_no_database(server: &Server, client: &Client, database: &str, away: bool) {
+async fn database_names_are_hidden_from_users(server: &Server, client: &Client, database: &str, away: bool) {
     let account = json!({"login": "reader", "password": PASSWORD});
     let made = client.prove_json(Method::POST, "/api/v1/users", &account).await.unwrap();
     assert_eq!(made.status, StatusCode::CREATED, "{}", made.text());
@@ -151,19 +152,23 @@ async fn a_damaged_content_database_is_told_of_everywhere_and_no_page_fails() {
     wait_for(&client, "/metrics", "strongroom_health_findings{rule=\"database-damaged\"} 1").await;
     every_page_is_shown_without(&server, "main").await;
     answers_say_what_is_missing(&client, "main").await;
-    others_hear_of_no_database(&server, &client, "main", false).await;
+    database_names_are_hidden_from_users(&server, &client, "main", false).await;
     let health = text(&client, "/api/v1/farm/health").await;
     assert!(health.contains("strongroom restore BACKUP --content-database main"), "{health}");
     assert!(server.stop().success());
 
     let health = farm.run(&["blobs", "health"]).unwrap_err();
-    assert_eq!(health.status.code(), Some(1), "{}", health.said);
-    assert!(health.said.contains("content database main") && !health.said.contains("All is well"), "{}", health.said);
+    assert_eq!(health.status.code(), Some(1), "{}", health.output);
+    assert!(
+        health.output.contains("content database main") && !health.output.contains("All is well"),
+        "{}",
+        health.output
+    );
     let check = farm.run(&["blobs", "check"]).unwrap_err();
-    assert_eq!(check.status.code(), Some(1), "{}", check.said);
-    assert!(check.said.contains("cannot be told") && !check.said.contains("does no harm"), "{}", check.said);
+    assert_eq!(check.status.code(), Some(1), "{}", check.output);
+    assert!(check.output.contains("cannot be told") && !check.output.contains("does no harm"), "{}", check.output);
     let refused = farm.run(&["backup", &backups]).unwrap_err();
-    assert!(refused.said.contains("\"main\"") && !refused.said.contains("incoming"), "{}", refused.said);
+    assert!(refused.output.contains("\"main\"") && !refused.output.contains("incoming"), "{}", refused.output);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -175,12 +180,12 @@ async fn a_farm_whose_content_database_is_away_does_not_look_new() {
     let client = server.client(&farm.token_named("another"));
     every_page_is_shown_without(&server, "main").await;
     answers_say_what_is_missing(&client, "main").await;
-    others_hear_of_no_database(&server, &client, "main", true).await;
+    database_names_are_hidden_from_users(&server, &client, "main", true).await;
     let status = client.send(Method::GET, "/api/v1/farm/status", Vec::new()).await.unwrap().json();
     assert_eq!(status["databases"][0]["bytes"], json!(null), "{status:#}");
     let check = farm.run(&["blobs", "check"]).unwrap_err();
-    assert_eq!(check.status.code(), Some(3), "{}", check.said);
-    assert!(check.said.contains("cannot be told") && !check.said.contains("does no harm"), "{}", check.said);
+    assert_eq!(check.status.code(), Some(3), "{}", check.output);
+    assert!(check.output.contains("cannot be told") && !check.output.contains("does no harm"), "{}", check.output);
     assert!(server.stop().success());
 
     fs::rename(file.with_extension("aside"), &file).unwrap();

@@ -128,7 +128,7 @@ async fn a_backup_or_restoration_that_is_killed_leaves_nothing_half_and_goes_on_
     let copy = Farm::at(&copy);
     // If the farm was complete before the process was killed, the restore refuses to replace it without `--force`.
     if let Err(refused) = copy.run(&["restore", &destination]) {
-        assert!(refused.said.contains("--force"), "{}", refused.said);
+        assert!(refused.output.contains("--force"), "{}", refused.output);
     }
     copy.check_blobs();
     let server = copy.start();
@@ -159,18 +159,18 @@ async fn damage_in_a_backup_is_found_never_restored_and_mended_by_the_next_one()
 
     let refused = Farm::at(place.path("copy")).run(&["restore", &destination]).unwrap_err();
     assert!(
-        ["5", "11"].iter().any(|name| refused.said.contains(&format!("needed by \"Documents/kept/{name}.bin\""))),
+        ["5", "11"].iter().any(|name| refused.output.contains(&format!("needed by \"Documents/kept/{name}.bin\""))),
         "{}",
-        refused.said
+        refused.output
     );
     assert!(!place.path("copy/configuration.sqlite").exists(), "a farm that lacks content must not come into being");
     let found = farm.run(&["backup", "verify", &destination, "--json"]).unwrap_err();
-    let found: Value = serde_json::from_str(&found.said).unwrap();
+    let found: Value = serde_json::from_str(&found.output).unwrap();
     assert_eq!(found["fault_count"], 1, "{found:#}");
 
     let partly = Farm::at(place.path("copy"));
     let accepted = partly.run(&["restore", &destination, "--accept-missing", "--json"]).unwrap_err();
-    let accepted: Value = serde_json::from_str(&accepted.said).unwrap();
+    let accepted: Value = serde_json::from_str(&accepted.output).unwrap();
     assert_eq!(accepted["missing_blobs"], 1, "{accepted:#}");
 
     farm.json(&["backup", &destination]);
@@ -201,7 +201,7 @@ async fn an_encrypted_backup_opens_with_its_key_only_and_shows_nothing_without()
         (vec!["backup", "verify", &destination, "--encrypt-with", &other], "does not hold the key"),
     ] {
         let refused = farm.run(&words).unwrap_err();
-        assert!(refused.said.contains(why), "{words:?}: {}", refused.said);
+        assert!(refused.output.contains(why), "{words:?}: {}", refused.output);
     }
     let verified = farm.json(&["backup", "verify", &destination, "--encrypt-with", &key]);
     assert_eq!(verified["fault_count"], 0, "{verified:#}");
@@ -313,16 +313,16 @@ async fn what_cannot_be_a_place_of_backups_is_refused_with_the_reason() {
         (vec!["restore", &destination, "--set", "1"], "no set 1"),
     ] {
         let refused = farm.run(&words).unwrap_err();
-        assert!(refused.said.contains(why), "{words:?}: {}", refused.said);
+        assert!(refused.output.contains(why), "{words:?}: {}", refused.output);
     }
     let other = Farm::on(Engine::Sqlite).await;
     drop(other.start());
     let refused = other.run(&["backup", &destination]).unwrap_err();
-    assert!(refused.said.contains("another farm"), "{}", refused.said);
+    assert!(refused.output.contains("another farm"), "{}", refused.output);
     let lock = std::fs::File::open(place.path("backups/lock")).unwrap();
     lock.lock().unwrap();
     let refused = farm.run(&["backup", &destination]).unwrap_err();
-    assert!(refused.said.contains("is using"), "{}", refused.said);
+    assert!(refused.output.contains("is using"), "{}", refused.output);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -26,8 +26,8 @@ async fn a_fault_of_the_disk_of_a_copy_is_not_told_as_one_of_the_database() {
         let log = place.text("strace");
         let words =
             ["strace", "-D", "-f", "-qq", "-e", "signal=none", "-e", &trace, "-e", &inject, "-P", &copy, "-o", &log];
-        failing.under = words.map(str::to_owned).into();
-        let refused = failing.run(&["backup", &destination]).unwrap_err().said;
+        failing.command_prefix = words.map(str::to_owned).into();
+        let refused = failing.run(&["backup", &destination]).unwrap_err().output;
         let seen = std::fs::read_to_string(&log).unwrap();
         assert!(seen.contains("(INJECTED"), "{inject}: {seen}");
         assert!(refused.contains(&copy) && refused.contains("is not concerned"), "{inject}: {refused}");

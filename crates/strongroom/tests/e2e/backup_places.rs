@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use blobs::testing::proxy::{FaultProxy, Rule, Trouble};
+use blobs::testing::proxy::{Fault, FaultProxy, Rule};
 use blobs::testing::s3::S3Server;
 use database::Engine;
 use serde_json::Value;
@@ -55,7 +55,7 @@ async fn a_bucket_that_holds_a_store_has_no_backups_in_or_around_it() {
 
     // A credential that gives access to the destination only. The surroundings are then judged by their names.
     let proxy = FaultProxy::start(s3.address()).await;
-    let denied = |path| Rule::always("GET", path, Trouble::Status(403, "AccessDenied"));
+    let denied = |path| Rule::always("GET", path, Fault::Status(403, "AccessDenied"));
     proxy.set([
         denied("/blobs/store.toml"),
         denied("/blobs/farm/store.toml"),
@@ -103,7 +103,7 @@ async fn a_directory_that_holds_a_store_or_backups_has_no_others_in_or_around_it
         (&place.text("backups/sets"), "another place of backups"),
         (&place.text("backups/data"), "a BLOB store is there"),
     ] {
-        let refused = farm.run(&["backup", path]).unwrap_err().said;
+        let refused = farm.run(&["backup", path]).unwrap_err().output;
         assert!(refused.contains(why) && refused.contains("choose a "), "{path}: {refused}");
     }
     assert!(!place.path("backups/inner").exists() && !strangers.exists());
@@ -123,12 +123,12 @@ async fn a_store_has_no_place_among_backups() {
     for bucket in ["blobs/kept/backups", "blobs/kept/backups/within"] {
         let words = ["blobs", "stores", "add", "cloud", "--kind", "s3", "--bucket", bucket, "--set", &endpoint];
         let refused = farm.run(&[&words[..], &["--secret", &id, "--secret", &secret]].concat()).unwrap_err();
-        assert!(refused.said.contains("a place of backups: choose"), "{}", refused.said);
+        assert!(refused.output.contains("a place of backups: choose"), "{}", refused.output);
     }
     for path in [place.text("backups"), place.text("backups/within")] {
         let refused =
             farm.run(&["blobs", "stores", "add", "near", "--kind", "directory", "--path", &path]).unwrap_err();
-        assert!(refused.said.contains("a place of backups: choose"), "{}", refused.said);
+        assert!(refused.output.contains("a place of backups: choose"), "{}", refused.output);
     }
     assert!(!place.path("backups/within").exists());
 }

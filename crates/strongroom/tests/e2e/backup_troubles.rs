@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use blobs::testing::proxy::{FaultProxy, Rule, Trouble};
+use blobs::testing::proxy::{Fault, FaultProxy, Rule};
 use blobs::testing::s3::S3Server;
 use database::Engine;
 use rustix::process::{Pid, Signal, kill_process};
@@ -76,10 +76,10 @@ async fn a_place_that_fills_up_holds_no_half_set_and_the_next_backup_goes_on() {
     let (farm, _server, client) = filled(Engine::Sqlite, 24).await;
     let destination = disk.path().join("backups").to_str().unwrap().to_owned();
     let refused = farm.run(&["backup", &destination]).unwrap_err();
-    assert!(refused.said.contains("space") || refused.said.contains("full"), "{}", refused.said);
+    assert!(refused.output.contains("space") || refused.output.contains("full"), "{}", refused.output);
     assert!(sets(&farm, &destination).is_empty());
     let nothing = Farm::at(place.path("nothing")).run(&["restore", &destination]).unwrap_err();
-    assert!(nothing.said.contains("no finished backups"), "{}", nothing.said);
+    assert!(nothing.output.contains("no finished backups"), "{}", nothing.output);
     compare(&client, "kept", 24).await;
 
     disk.remount("size=200m");
@@ -126,7 +126,7 @@ async fn a_bucket_that_refuses_in_the_middle_holds_no_half_set() {
         let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         (output.status.success(), said)
     };
-    let refusal = Trouble::Status(403, "ExpiredToken");
+    let refusal = Fault::Status(403, "ExpiredToken");
     proxy.set([Rule { skip: 15, ..Rule::always("PUT", "data/blobs/", refusal) }]);
     let (worked, said) = run(&["backup"]);
     assert!(!worked && said.contains("bucket"), "{said}");

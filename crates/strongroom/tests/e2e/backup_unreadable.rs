@@ -21,8 +21,8 @@ fn tear(place: &Place, set: &str) -> PathBuf {
 /// Runs a command that completes and reports faults (exit status 1). Returns its JSON.
 fn faulty(farm: &Farm, words: &[&str]) -> Value {
     let refused = farm.run(&[words, &["--json"]].concat()).unwrap_err();
-    assert_eq!(refused.status.code(), Some(1), "{words:?}: {}", refused.said);
-    serde_json::from_str(&refused.said).unwrap()
+    assert_eq!(refused.status.code(), Some(1), "{words:?}: {}", refused.output);
+    serde_json::from_str(&refused.output).unwrap()
 }
 
 /// Number of large files in the destination.
@@ -50,7 +50,7 @@ async fn a_damaged_description_hides_no_other_and_holds_what_it_may_need() {
     };
     assert_eq!(of(&listed["sets"]), [ids[0].clone(), ids[2].clone()], "{listed:#}");
     assert_eq!(of(&listed["unreadable"]), [ids[1].clone()], "{listed:#}");
-    let said = farm.run(&["backup", "list", &destination]).unwrap_err().said;
+    let said = farm.run(&["backup", "list", &destination]).unwrap_err().output;
     assert!(said.contains(&ids[2]) && said.contains("backup remove"), "{said}");
 
     // Retention rules remove the sets, but their data stays, since the needs of the damaged set are unknown.
@@ -59,13 +59,13 @@ async fn a_damaged_description_hides_no_other_and_holds_what_it_may_need() {
     assert_eq!((of(&pruned["unreadable"]), stored(&place)), (vec![ids[1].clone()], before));
     let taken = faulty(&farm, &["backup", &destination, "--retain", "last=1"]);
     assert_eq!(taken["pruned"]["removed"], json!([ids[2]]), "{taken:#}");
-    let said = farm.run(&["backup", &destination, "--retain", "last=1"]).unwrap_err().said;
+    let said = farm.run(&["backup", &destination, "--retain", "last=1"]).unwrap_err().output;
     assert!(said.contains("is complete") && said.contains("cannot be read"), "{said}");
     // The damaged set does not prevent the restore of another one.
     restored(Engine::Sqlite, &place, "backups", "copy", &[]).await;
 
     let refused = farm.run(&["backup", "remove", &destination, "17"]).unwrap_err();
-    assert!(refused.status.code() == Some(2) && refused.said.contains("no set 17"), "{}", refused.said);
+    assert!(refused.status.code() == Some(2) && refused.output.contains("no set 17"), "{}", refused.output);
     let removed = farm.json(&["backup", "remove", &destination, &ids[1]]);
     assert_eq!((&removed["removed"], &removed["unreadable"]), (&json!([ids[1]]), &json!([])), "{removed:#}");
     assert!(removed["things"].as_u64().unwrap() > 0 && stored(&place) < before, "{removed:#}");
@@ -85,7 +85,7 @@ async fn the_latest_one_that_cannot_be_read_names_a_way_to_the_others() {
     farm.json(&["backup", &destination]);
     let latest = farm.json(&["backup", &destination])["id"].as_str().unwrap().to_owned();
     tear(&place, &latest);
-    let refused = Farm::at(place.path("copy")).run(&["restore", &destination]).unwrap_err().said;
+    let refused = Farm::at(place.path("copy")).run(&["restore", &destination]).unwrap_err().output;
     assert!(refused.contains(&latest) && refused.contains("--set"), "{refused}");
     let found = faulty(&farm, &["backup", "verify", &destination]);
     assert_eq!((&found["fault_count"], found["sets"].as_array().unwrap().len()), (&json!(1), 2), "{found:#}");

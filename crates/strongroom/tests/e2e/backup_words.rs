@@ -31,8 +31,8 @@ async fn documents_are_named_by_their_paths() {
         }
     }
     let copy = crate::support::Farm::at(place.path("copy"));
-    let restored = copy.run(&["restore", &destination]).unwrap_err().said;
-    let taken = farm.run(&["backup", &place.text("other")]).unwrap_err().said;
+    let restored = copy.run(&["restore", &destination]).unwrap_err().output;
+    let taken = farm.run(&["backup", &place.text("other")]).unwrap_err().output;
     for said in [restored, taken] {
         assert!(paths.iter().all(|path| said.contains(&format!("needed by {path}"))), "{said}");
         assert!(said.contains("3 BLOBs that"), "{said}");
@@ -53,7 +53,7 @@ async fn a_store_that_does_not_answer_is_named() {
     assert!(client.put("far.bin", bytes(1, 90_000)).await.unwrap().status.is_success());
     assert!(server.stop().success());
     drop(s3);
-    let refused = farm.run(&["backup", &place.text("backups")]).unwrap_err().said;
+    let refused = farm.run(&["backup", &place.text("backups")]).unwrap_err().output;
     assert!(refused.contains("the BLOB store \"cloud\""), "{refused}");
 }
 
@@ -67,7 +67,7 @@ async fn what_is_no_scratch_place_or_key_file_is_told_at_once() {
     std::fs::create_dir(place.path("folder")).unwrap();
     for (scratch, why) in [("nowhere", "is not there"), ("file", "is no directory")] {
         let words = ["backup", "verify", &destination, "--drill", "--scratch", &place.text(scratch)];
-        let refused = farm.run(&words).unwrap_err().said;
+        let refused = farm.run(&words).unwrap_err().output;
         assert!(
             refused.contains(&format!("{} {why}", place.text(scratch))) && refused.contains("make a directory"),
             "{refused}"
@@ -76,6 +76,6 @@ async fn what_is_no_scratch_place_or_key_file_is_told_at_once() {
     }
     farm.json(&["backup", "verify", &destination, "--drill", "--scratch", &place.text("folder")]);
     let words = ["backup", &place.text("sealed"), "--encrypt-with", &place.text("folder")];
-    let refused = farm.run(&words).unwrap_err().said;
+    let refused = farm.run(&words).unwrap_err().output;
     assert!(refused.contains("folder is a directory") && refused.contains("the file that holds the key"), "{refused}");
 }

@@ -64,7 +64,7 @@ async fn a_farm_comes_back_with_its_whole_server() {
 
     let refused = |farm: &Farm, words: &[&str], why: &str| {
         let refusal = farm.run(&[&["restore", &destination], words].concat()).unwrap_err();
-        assert!(refusal.said.contains(why), "{words:?}: {}", refusal.said);
+        assert!(refusal.output.contains(why), "{words:?}: {}", refusal.output);
     };
     refused(&farm, &["--document", "Documents/kept/3.bin"], "copy of the whole PostgreSQL server");
     refused(&farm, &["--library", "Documents"], "restore that server first");
@@ -119,7 +119,7 @@ async fn a_farm_comes_back_with_its_whole_server() {
     let running = Cluster::start(&place.path("cluster"), &["max_wal_senders=0"]);
     let other = place.text("other");
     let refusal = copy.run(&["backup", &other, "--postgres", "basebackup"]).unwrap_err();
-    assert!(refusal.said.contains("max_wal_senders is 0"), "{}", refusal.said);
+    assert!(refusal.output.contains("max_wal_senders is 0"), "{}", refusal.output);
     copy.json(&["backup", &other]);
     drop(running);
     let _running = Cluster::start(&place.path("cluster"), &[]);
@@ -132,12 +132,12 @@ async fn what_cannot_be_copied_as_a_whole_is_refused_with_the_remedy() {
     let (embedded, _server, _client) = filled(Engine::Sqlite, 1).await;
     let destination = place.text("backups");
     let refusal = embedded.run(&["backup", &destination, "--postgres", "basebackup"]).unwrap_err();
-    assert!(refusal.said.contains("no database on a PostgreSQL server"), "{}", refusal.said);
+    assert!(refusal.output.contains("no database on a PostgreSQL server"), "{}", refusal.output);
     let refusal = embedded.run(&["backup", &destination, "--postgres", "wishes"]).unwrap_err();
-    assert!(refusal.said.contains("dump or basebackup"), "{}", refusal.said);
+    assert!(refusal.output.contains("dump or basebackup"), "{}", refusal.output);
     embedded.json(&["backup", &destination]);
     let refusal = embedded.run(&["restore", &destination, "--postgres-directory", &place.text("x")]).unwrap_err();
-    assert!(refusal.said.contains("no copy of a PostgreSQL server"), "{}", refusal.said);
+    assert!(refusal.output.contains("no copy of a PostgreSQL server"), "{}", refusal.output);
 
     let (content, configuration) = (fresh_postgres().await, fresh_postgres().await);
     sql(&content, "CREATE ROLE plain LOGIN");
@@ -149,7 +149,7 @@ async fn what_cannot_be_copied_as_a_whole_is_refused_with_the_remedy() {
     let _server = farm.start();
     let destination = place.text("theirs");
     let refusal = farm.run(&["backup", &destination, "--postgres", "basebackup"]).unwrap_err();
-    assert!(refusal.said.contains("ALTER ROLE \"plain\" REPLICATION"), "{}", refusal.said);
+    assert!(refusal.output.contains("ALTER ROLE \"plain\" REPLICATION"), "{}", refusal.output);
     sql(&content, "ALTER ROLE plain REPLICATION");
     farm.json(&["backup", &destination, "--postgres", "basebackup"]);
 
@@ -160,7 +160,7 @@ async fn what_cannot_be_copied_as_a_whole_is_refused_with_the_remedy() {
     bytes[middle] ^= 0x10;
     std::fs::write(&chunk, bytes).unwrap();
     let refusal = farm.run(&["restore", &destination, "--postgres-directory", &place.text("half")]).unwrap_err();
-    assert!(refusal.said.contains("cannot be restored from this set"), "{}", refusal.said);
+    assert!(refusal.output.contains("cannot be restored from this set"), "{}", refusal.output);
     assert!(!place.path("half").exists());
 }
 

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use serde_json::Value;
 
-use crate::support::wire::{Http, Sent, Wire};
+use crate::support::wire::{Http, RawClient, Sent};
 use crate::support::{Farm, Server, processes};
 
 /// Memory limit of the server, in bytes.
@@ -196,7 +196,7 @@ fn webdav() -> BTreeSet<Operation> {
 }
 
 /// Sends a request. Returns the status of the response, or `None` if there was none.
-async fn send(wire: &Wire, operation: &Operation, path: &str, more: &[(&str, &str)], body: Sent) -> Option<u16> {
+async fn send(wire: &RawClient, operation: &Operation, path: &str, more: &[(&str, &str)], body: Sent) -> Option<u16> {
     let fields = [operation.fields().as_slice(), more].concat();
     let sent = tokio::time::timeout(PATIENCE, wire.try_send(operation.method(), path, &fields, body)).await;
     let answer = sent.unwrap_or_else(|_| panic!("{} by {:?} takes a body without end", operation.name, wire.http));
@@ -206,23 +206,23 @@ async fn send(wire: &Wire, operation: &Operation, path: &str, more: &[(&str, &st
 }
 
 /// Sends an operation everything that it should not accept.
-async fn tried(wire: &Wire, operation: &Operation, library: &str, known: bool) {
+async fn tried(wire: &RawClient, operation: &Operation, library: &str, known: bool) {
     let path = operation.path(library);
     let takes = known && DOCUMENTS.contains(&operation.name.as_str());
     send(wire, operation, &path, &[], long(operation.begin(), takes)).await;
     let head = "a".repeat(64 << 10);
-    let status = send(wire, operation, &path, &[("x-long", &head)], Wire::nothing()).await;
+    let status = send(wire, operation, &path, &[("x-long", &head)], RawClient::nothing()).await;
     assert!(matches!(status, None | Some(431)), "{} took a head of 64 KiB: {status:?}", operation.name);
-    send(wire, operation, &path, &[], Wire::bytes(operation.many())).await;
+    send(wire, operation, &path, &[], RawClient::bytes(operation.many())).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_operation_takes_what_it_does_not_want() {
     let mut farm = Farm::on(Engine::Sqlite).await;
     let group = Group::new();
-    farm.under = group.as_ref().map(Group::words).unwrap_or_default();
+    farm.command_prefix = group.as_ref().map(Group::words).unwrap_or_default();
     let mut server = farm.start();
-    farm.under.clear();
+    farm.command_prefix.clear();
     let token = farm.token();
     let client = server.client(&token);
     let library = client.send(reqwest::Method::GET, "/api/v1/items/by-path?path=Documents", Vec::new()).await.unwrap();
@@ -230,8 +230,8 @@ async fn no_operation_takes_what_it_does_not_want() {
     let (pages, described, webdav) = (pages(), described(&server).await, webdav());
     assert!(pages.len() > 80 && described.len() > 100, "{} pages, {} operations", pages.len(), described.len());
     for http in [Http::One, Http::Two] {
-        let (unknown, program) = (Wire::unknown(&server, http), Wire::with_token(&server, http, &token));
-        let browser = Wire::signed_in(&server, http).await;
+        let (unknown, program) = (RawClient::unknown(&server, http), RawClient::with_token(&server, http, &token));
+        let browser = RawClient::signed_in(&server, http).await;
         let of = |operations, wire, known| stream::iter(operations).map(move |one| (wire, one, known));
         let all = of(&pages, &unknown, false)
             .chain(of(&pages, &browser, true))

@@ -7,7 +7,7 @@ use database::Engine;
 use http_body_util::BodyExt;
 
 use crate::streams::unpacked;
-use crate::support::wire::{Http, Wire};
+use crate::support::wire::{Http, RawClient};
 use crate::support::{Farm, Server, bytes, damage};
 
 /// More than the socket buffers of both sides hold.
@@ -17,7 +17,7 @@ const BIG: usize = 20_000_000;
 async fn logged(server: &Server, request: &str, words: &str) -> String {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
-        let said = server.said();
+        let said = server.output();
         if let Some(line) = said.lines().find(|line| line.contains(request) && line.contains(words)) {
             return line.to_owned();
         }
@@ -48,7 +48,7 @@ async fn damage_in_the_middle_ends_a_download_and_an_archive_early_and_is_logged
         damage(&farm.data.join("blobs"), &bytes(seed, BIG));
     }
     for http in [Http::One, Http::Two] {
-        let wire = Wire::with_token(&server, http, &token);
+        let wire = RawClient::with_token(&server, http, &token);
         let archive = format!("/api/v1/archive?ids={folder}");
         // Once the damage is recorded, archives are made without the document.
         let first = (http == Http::One).then(|| archive.clone());
@@ -58,7 +58,7 @@ async fn damage_in_the_middle_ends_a_download_and_an_archive_early_and_is_logged
         let least = BIG / 4;
         for path in first.into_iter().chain(downloads) {
             let name = if path == archive { "second.bin" } else { path.rsplit('/').next().unwrap() };
-            let answer = wire.send("GET", &path, &[], Wire::nothing()).await;
+            let answer = wire.send("GET", &path, &[], RawClient::nothing()).await;
             assert_eq!(answer.status().as_u16(), 200, "{path}");
             let request = answer.headers()["x-request-id"].to_str().unwrap().to_owned();
             let (mut body, mut taken) = (answer.into_body(), 0);
@@ -77,7 +77,8 @@ async fn damage_in_the_middle_ends_a_download_and_an_archive_early_and_is_logged
         let whole = wire.get("/api/v1/content/Documents/some/third.bin").await;
         assert!(whole == bytes(2, BIG), "the others are whole");
         let deadline = Instant::now() + Duration::from_secs(30);
-        while wire.send("GET", "/api/v1/content/Documents/some/second.bin", &[], Wire::nothing()).await.status() != 503
+        while wire.send("GET", "/api/v1/content/Documents/some/second.bin", &[], RawClient::nothing()).await.status()
+            != 503
         {
             assert!(Instant::now() < deadline, "the damage is not on record");
         }
@@ -91,14 +92,14 @@ async fn damage_in_the_middle_ends_a_download_and_an_archive_early_and_is_logged
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_goes_away_is_told_of_in_detailed_logs_and_is_no_fault() {
     let mut farm = Farm::on(Engine::Sqlite).await;
-    farm.under = ["env", "STRONGROOM_LOG=info,http=debug"].map(str::to_owned).into();
+    farm.command_prefix = ["env", "STRONGROOM_LOG=info,http=debug"].map(str::to_owned).into();
     let server = farm.start();
     let token = farm.token();
     let client = server.client(&token);
     assert_eq!(client.put("big.bin", bytes(1, BIG)).await.unwrap().status.as_u16(), 201);
     for http in [Http::One, Http::Two] {
-        let wire = Wire::with_token(&server, http, &token);
-        let answer = wire.send("GET", "/api/v1/content/Documents/big.bin", &[], Wire::nothing()).await;
+        let wire = RawClient::with_token(&server, http, &token);
+        let answer = wire.send("GET", "/api/v1/content/Documents/big.bin", &[], RawClient::nothing()).await;
         let request = answer.headers()["x-request-id"].to_str().unwrap().to_owned();
         let mut body = answer.into_body();
         assert!(body.frame().await.unwrap().is_ok());
@@ -106,7 +107,7 @@ async fn a_client_that_goes_away_is_told_of_in_detailed_logs_and_is_no_fault() {
         wire.hang_up();
         let line = logged(&server, &request, "not taken to its end").await;
         assert!(line.contains("DEBUG"), "{line}");
-        let said = server.said();
+        let said = server.output();
         let faults: Vec<_> = said.lines().filter(|line| line.contains(&request) && line.contains("ERROR")).collect();
         assert!(faults.is_empty(), "{faults:#?}");
     }

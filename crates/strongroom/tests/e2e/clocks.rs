@@ -14,7 +14,7 @@ fn set_clock(farm: &mut Farm, days: i64) {
     // child of the test.
     let library = "LD_PRELOAD=/usr/$LIB/faketime/libfaketime.so.1";
     let offset = format!("FAKETIME={days:+}d");
-    farm.under = match days {
+    farm.command_prefix = match days {
         0 => Vec::new(),
         _ => ["env", library, "FAKETIME_DONT_FAKE_MONOTONIC=1", &offset].map(str::to_owned).into(),
     };
@@ -93,9 +93,9 @@ async fn what_is_young_is_not_deleted_for_good_when_the_clock_is_a_year_ahead() 
     let client = server.client(&farm.token_named("ahead"));
     assert_eq!(waiting(&client, &bin).await, 1, "what was deleted a moment ago waits");
     farm.json(&["blobs", "collect"]);
-    let health = farm.json_whatever(&["blobs", "health"]);
+    let health = farm.json_any_status(&["blobs", "health"]);
     assert!(health.to_string().contains("clock-ahead"), "{health:#}");
-    assert!(farm.json_whatever(&["clock", "show"])["ahead_seconds"].as_u64().unwrap() > 300 * 24 * 3600);
+    assert!(farm.json_any_status(&["clock", "show"])["ahead_seconds"].as_u64().unwrap() > 300 * 24 * 3600);
     assert!(server.stop().success());
 
     // Once the clock is right again, so is everything else.
@@ -140,7 +140,7 @@ async fn rules_of_retention_keep_the_backup_that_was_just_taken_whatever_the_clo
     farm.json(&["backup", &place]);
     for days in [-365, 365, 0] {
         set_clock(&mut farm, days);
-        let health = farm.json_whatever(&["blobs", "health"]).to_string();
+        let health = farm.json_any_status(&["blobs", "health"]).to_string();
         assert!(health.contains("backup-overdue"), "at {days} days: {health}");
         // Only with the clock a year ahead is the existing backup in the past.
         assert_eq!(health.contains("has not come yet"), days <= 0, "at {days} days: {health}");

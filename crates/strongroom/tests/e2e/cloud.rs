@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use blobs::testing::proxy::{FaultProxy, Rule, Trouble};
+use blobs::testing::proxy::{Fault, FaultProxy, Rule};
 use blobs::testing::s3::S3Server;
 use database::Engine;
 use reqwest::StatusCode;
@@ -82,8 +82,8 @@ async fn troubles_of_a_remote_store_are_told_and_never_taken_for_absence() {
     assert!(client.put("far.bin", bytes(2, 100_000)).await.unwrap().status.is_success());
     assert_eq!(client.get("far.bin").await.unwrap().body, bytes(2, 100_000));
     for (trouble, expected) in [
-        (Trouble::Status(403, "AccessDenied"), StatusCode::SERVICE_UNAVAILABLE),
-        (Trouble::OtherBytes, StatusCode::SERVICE_UNAVAILABLE),
+        (Fault::Status(403, "AccessDenied"), StatusCode::SERVICE_UNAVAILABLE),
+        (Fault::OtherBytes, StatusCode::SERVICE_UNAVAILABLE),
     ] {
         proxy.set([Rule::always("GET", "blobs/", trouble.clone())]);
         let answer = client.get("far.bin").await.unwrap();
@@ -95,19 +95,19 @@ async fn troubles_of_a_remote_store_are_told_and_never_taken_for_absence() {
     proxy.set([]);
     farm.check_blobs();
     assert_eq!(recorded(&farm, 0).await, serde_json::json!([]));
-    proxy.set([Rule::always("PUT", "blobs/", Trouble::Status(403, "AccessDenied"))]);
+    proxy.set([Rule::always("PUT", "blobs/", Fault::Status(403, "AccessDenied"))]);
     let refused = client.put("new.bin", bytes(3, 100_000)).await.unwrap();
     assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{}", refused.text());
     assert_eq!(client.get("new.bin").await.unwrap().status, StatusCode::NOT_FOUND, "nothing half stored");
     // A lost response does not mean a lost object.
-    proxy.set([Rule::once("PUT", "blobs/", Trouble::LoseReply)]);
+    proxy.set([Rule::once("PUT", "blobs/", Fault::LoseReply)]);
     let answer = client.put("new.bin", bytes(3, 100_000)).await.unwrap();
     assert!(answer.status.is_success(), "{}", answer.text());
     // Neither a check nor a collection takes an error for a missing object.
-    proxy.set([Rule::always("GET", "blobs/", Trouble::Status(500, "InternalError"))]);
+    proxy.set([Rule::always("GET", "blobs/", Fault::Status(500, "InternalError"))]);
     assert!(farm.run(&["blobs", "check"]).is_err());
     assert!(farm.run(&["blobs", "collect", "--immediate"]).is_err());
-    assert_eq!(farm.json_whatever(&["blobs", "faults"]), serde_json::json!([]));
+    assert_eq!(farm.json_any_status(&["blobs", "faults"]), serde_json::json!([]));
     proxy.set([]);
     for (name, seed) in [("near.bin", 1), ("far.bin", 2), ("new.bin", 3)] {
         assert_eq!(client.get(name).await.unwrap().body, bytes(seed, 100_000), "{name}");
@@ -115,7 +115,7 @@ async fn troubles_of_a_remote_store_are_told_and_never_taken_for_absence() {
     farm.check_blobs();
     // A wrong credential changes nothing.
     let wrong = farm.run(&["blobs", "stores", "set", "cloud", "--secret", "secret=wrong"]).unwrap_err();
-    assert!(wrong.said.contains("refuses the credential"), "{}", wrong.said);
+    assert!(wrong.output.contains("refuses the credential"), "{}", wrong.output);
     farm.json(&["blobs", "stores", "rotate-key", "cloud"]);
     assert_eq!(client.get("far.bin").await.unwrap().body, bytes(2, 100_000), "old BLOBs are read with their old key");
     // No secret is stored in plaintext.
@@ -139,18 +139,17 @@ async fn a_migration_waits_for_a_store_that_goes_away_in_the_middle() {
     let id = farm.json(&migrate)["id"].as_str().unwrap().to_owned();
     let until = async |what: &str, holds: &dyn Fn(&serde_json::Value) -> bool| {
         for _ in 0..600 {
-            let job = farm.json_whatever(&["jobs", "show", &id]);
+            let job = farm.json_any_status(&["jobs", "show", &id]);
             if holds(&job) {
                 return job;
             }
             tokio::time::sleep(std::time::Duration::from_millis(100)).await; // sleep: between two looks at the job
         }
-        panic!("the job is not {what}: {:#}", farm.json_whatever(&["jobs", "show", &id]));
+        panic!("the job is not {what}: {:#}", farm.json_any_status(&["jobs", "show", &id]));
     };
     until("at work", &|job| job["items"].as_u64() > Some(0)).await;
-    proxy.set(
-        ["GET", "PUT", "POST", "HEAD"].map(|method| Rule::always(method, "", Trouble::Status(403, "AccessDenied"))),
-    );
+    proxy
+        .set(["GET", "PUT", "POST", "HEAD"].map(|method| Rule::always(method, "", Fault::Status(403, "AccessDenied"))));
     let waiting = until("waiting", &|job| job["phase"].as_str().is_some_and(|phase| phase.contains("waiting"))).await;
     assert_eq!(waiting["state"], "running", "{waiting:#}");
     proxy.set([]);
@@ -172,8 +171,8 @@ async fn a_collection_that_does_after_all_what_it_could_not_ends_without_errors(
     for content in [bytes(1, 100_000), bytes(2, 100_000)] {
         assert!(client.put("far.bin", content).await.unwrap().status.is_success());
     }
-    proxy.set(["DELETE", "POST"].map(|method| Rule::always(method, "", Trouble::Status(403, "AccessDenied"))));
-    let done = farm.json_whatever(&["blobs", "collect", "--immediate", "--share", "100"]);
+    proxy.set(["DELETE", "POST"].map(|method| Rule::always(method, "", Fault::Status(403, "AccessDenied"))));
+    let done = farm.json_any_status(&["blobs", "collect", "--immediate", "--share", "100"]);
     assert!(done["state"] == "incomplete" && done["failed"].as_u64() > Some(0), "{done:#}");
     let id = done["id"].as_str().unwrap();
     proxy.set([]);
@@ -187,7 +186,7 @@ async fn a_collection_that_does_after_all_what_it_could_not_ends_without_errors(
     ]);
     let paused = farm.json(&["jobs", "list"])[0]["id"].as_str().unwrap().to_owned();
     farm.json(&["jobs", "abort", &paused]);
-    let refused = farm.run(&["jobs", "resume", &paused]).unwrap_err().said;
+    let refused = farm.run(&["jobs", "resume", &paused]).unwrap_err().output;
     assert!(refused.contains("ended for good"), "{refused}");
 }
 
@@ -256,7 +255,11 @@ async fn a_lost_bucket_is_filled_again_by_a_restoration_and_what_it_still_has_is
     use_cloud(&other, &s3.address());
     empty(&farm.data);
     let refused = farm.run(&["restore", &destination, "--use-stores"]).unwrap_err();
-    assert!(refused.said.contains("belongs to farm") && refused.said.contains("--use-stores"), "{}", refused.said);
+    assert!(
+        refused.output.contains("belongs to farm") && refused.output.contains("--use-stores"),
+        "{}",
+        refused.output
+    );
     assert!(!farm.data.join("configuration.sqlite").exists());
 }
 
@@ -285,7 +288,7 @@ async fn a_bucket_is_one_store_by_whatever_address_it_is_named() {
         let add = ["blobs", "stores", "add", "again", "--kind", "s3", "--bucket", bucket, "--set", &endpoint];
         let secrets = ["--secret", "key_id=test", "--secret", "secret=testtest"];
         let refused = farm.run(&[&add[..], &secrets].concat()).unwrap_err();
-        assert!(refused.said.contains(said), "{address} {bucket}: {}", refused.said);
+        assert!(refused.output.contains(said), "{address} {bucket}: {}", refused.output);
     }
     assert_eq!(farm.json(&["blobs", "stores", "list"]).as_array().unwrap().len(), 3, "none was added");
     assert_eq!(files_below(&s3.bucket()), before, "nothing is left behind");
@@ -310,7 +313,7 @@ async fn a_bucket_that_belongs_to_one_farm_is_refused_to_another() {
     let add = ["blobs", "stores", "add", "cloud", "--kind", "s3", "--bucket", "blobs/farm", "--set", &endpoint];
     let secrets = ["--secret", "key_id=test", "--secret", "secret=testtest"];
     let refused = theirs.run(&[&add[..], &secrets].concat()).unwrap_err();
-    assert!(refused.said.contains("belongs to farm"), "{}", refused.said);
+    assert!(refused.output.contains("belongs to farm"), "{}", refused.output);
     assert_eq!(theirs.json(&["blobs", "stores", "list"]).as_array().unwrap().len(), 2, "it was not added");
     // The other farm cannot migrate its BLOBs there either.
     assert!(theirs.run(&["blobs", "migrate", "--to", "cloud"]).is_err());

@@ -33,10 +33,10 @@ async fn one_holds_the_store(living: &Farm, client: &Client, place: &Place, stor
 
     is_refused(client, "more/1.bin").await;
     compare(client, "later", 6).await;
-    let health = living.json_whatever(&["blobs", "health"]);
+    let health = living.json_any_status(&["blobs", "health"]);
     let found = health["findings"].as_array().unwrap().iter().find(|found| found["rule"] == "store-taken-over");
     assert!(found.is_some_and(|found| found["message"].as_str().unwrap().contains("take-over")), "{health:#}");
-    let collected = living.json_whatever(&["blobs", "collect", "--immediate", "--share", "100"]);
+    let collected = living.json_any_status(&["blobs", "collect", "--immediate", "--share", "100"]);
     assert_eq!((&collected["state"], &collected["results"]["deleted_blobs"]), (&"incomplete".into(), &0.into()));
     assert!(collected["errors"][0]["message"].as_str().unwrap().contains("taken over"), "{collected:#}");
 
@@ -49,7 +49,7 @@ async fn one_holds_the_store(living: &Farm, client: &Client, place: &Place, stor
 
     // After the take-over, the copy can no longer write to the store.
     living.json(&["blobs", "stores", "take-over", store]);
-    assert!(living.run(&["blobs", "stores", "take-over", store]).unwrap_err().said.contains("nobody else holds"));
+    assert!(living.run(&["blobs", "stores", "take-over", store]).unwrap_err().output.contains("nobody else holds"));
     assert!(client.put("more/2.bin", document("more", 4)).await.unwrap().status.is_success());
     is_refused(&server.client(&token), "mine/refused.bin").await;
     assert_eq!(living.json(&["blobs", "collect", "--immediate", "--share", "100"])["state"], "finished");
@@ -90,7 +90,7 @@ async fn a_restoration_that_fails_gives_the_store_back() {
     damage(&place.path("shared"), &document("kept", 3));
     let copy = Farm::at(place.path("copy"));
     let refused = copy.run(&["restore", &destination, "--use-stores"]).unwrap_err();
-    assert!(refused.said.contains("kept/3.bin"), "{}", refused.said);
+    assert!(refused.output.contains("kept/3.bin"), "{}", refused.output);
     assert!(client.put("more/1.bin", document("more", 4)).await.unwrap().status.is_success());
     let mark = std::fs::read_to_string(place.path("shared").join("store.toml")).unwrap();
     assert!(!mark.contains("holder"), "{mark}");

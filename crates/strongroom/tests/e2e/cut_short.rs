@@ -19,12 +19,12 @@ const PASSED: u64 = 1_000_000;
 const LARGE: usize = 3_000_000;
 
 /// A TCP proxy in front of the server that drops what a client sends after the first [`PASSED`] bytes of a connection.
-struct Way {
+struct LossyProxy {
     host: String,
     lossy: Arc<AtomicBool>,
 }
 
-impl Way {
+impl LossyProxy {
     fn to(server: &Server) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let way = Self { host: listener.local_addr().unwrap().to_string(), lossy: Arc::default() };
@@ -33,7 +33,7 @@ impl Way {
             for client in listener.incoming().flatten() {
                 let (lossy, server) = (lossy.clone(), server.clone());
                 // Broken connections are expected in these tests.
-                std::thread::spawn(move || pass(client, &server, &lossy).ok());
+                std::thread::spawn(move || forward(client, &server, &lossy).ok());
             }
         });
         way
@@ -44,7 +44,7 @@ impl Way {
     }
 }
 
-fn pass(mut client: TcpStream, server: &str, lossy: &AtomicBool) -> std::io::Result<()> {
+fn forward(mut client: TcpStream, server: &str, lossy: &AtomicBool) -> std::io::Result<()> {
     let mut server = TcpStream::connect(server)?;
     let (mut answers, mut back) = (server.try_clone()?, client.try_clone()?);
     std::thread::spawn(move || std::io::copy(&mut answers, &mut back).and_then(|_| back.shutdown(Shutdown::Both)));
@@ -74,7 +74,7 @@ async fn is_as_before(client: &Client) {
 }
 
 /// Starts a program and kills it in the middle of a save. The document must be unchanged and unlocked afterwards.
-async fn ended_half_way(way: &Way, client: &Client, command: &mut Command, words: &str) {
+async fn ended_half_way(way: &LossyProxy, client: &Client, command: &mut Command, words: &str) {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     child.stdin.as_mut().unwrap().write_all(words.as_bytes()).unwrap();
@@ -108,7 +108,7 @@ async fn rclone() {
     assert!(!refused.status.success() && said.contains("423"), "{said}");
     is_as_before(&client).await;
     assert_eq!(client.send(Method::DELETE, &locks, Vec::new()).await.unwrap().status.as_u16(), 204);
-    let way = Way::to(&server);
+    let way = LossyProxy::to(&server);
     let mut command = rclone_command(&server);
     command.args(["--webdav-url", &format!("http://{}/dav/Documents/", way.host), "copy"]).arg(&large).arg(":webdav:");
     ended_half_way(&way, &client, &mut command, "").await;
@@ -121,7 +121,7 @@ async fn cadaver() {
     let login = format!("machine 127.0.0.1 login admin password {}\n", farm.token_named("cadaver"));
     std::fs::write(scratch.path().join(".netrc"), login).unwrap();
     std::fs::write(scratch.path().join("large.bin"), bytes(1, LARGE)).unwrap();
-    let way = Way::to(&server);
+    let way = LossyProxy::to(&server);
     let mut command = Command::new("cadaver");
     command.arg(format!("http://{}/dav/Documents/", way.host)).env("HOME", scratch.path()).current_dir(scratch.path());
     ended_half_way(&way, &client, &mut command, "put large.bin a.txt\n").await;
@@ -132,7 +132,7 @@ async fn gnome_files() {
     let (_farm, server, client) = with_document().await;
     let scratch = tempfile::tempdir().unwrap();
     std::fs::write(scratch.path().join("large.bin"), bytes(1, LARGE)).unwrap();
-    let way = Way::to(&server);
+    let way = LossyProxy::to(&server);
     // The GNOME process that sends the data ends with its session.
     gio(&way.host, scratch.path(), r#"timeout -s KILL 10 gio save "$U/a.txt" <large.bin || true"#);
     assert!(way.is_lossy(), "nothing was sent");

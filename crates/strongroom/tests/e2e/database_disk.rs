@@ -125,11 +125,11 @@ async fn a_database_without_checksums_is_named_until_it_is_written_anew() {
     let (farm, file) = farm_with_second(scratch.path()).await;
     let made = Command::new("python3").args(["-c", WITHOUT_CHECKSUMS]).arg(&file).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let health = farm.json_whatever(&["blobs", "health"]).to_string();
+    let health = farm.json_any_status(&["blobs", "health"]).to_string();
     assert!(health.contains("database-without-checksums"), "{health}");
     assert!(health.contains("site database compact second"), "{health}");
     farm.json(&["site", "database", "compact", "second"]);
-    let health = farm.json_whatever(&["blobs", "health"]).to_string();
+    let health = farm.json_any_status(&["blobs", "health"]).to_string();
     assert!(!health.contains("database-without-checksums"), "{health}");
 }
 
@@ -192,7 +192,7 @@ async fn a_damaged_configuration_database_is_named_by_the_server_and_by_a_check(
         damaged[at] ^= 8;
         fs::write(&file, &damaged).unwrap();
         match farm.try_start() {
-            Err(refusal) => assert!(refusal.said.contains("damaged"), "{what}: {}", refusal.said),
+            Err(refusal) => assert!(refusal.output.contains("damaged"), "{what}: {}", refusal.output),
             Ok(server) => {
                 let client = server.client("none");
                 let ready = wait_for(&client, "/readyz", |text| text.contains("damaged")).await;
@@ -201,7 +201,7 @@ async fn a_damaged_configuration_database_is_named_by_the_server_and_by_a_check(
             }
         }
         let refused = farm.run(&["blobs", "check"]).unwrap_err();
-        assert!(refused.said.contains("damaged"), "{what}: {}", refused.said);
+        assert!(refused.output.contains("damaged"), "{what}: {}", refused.output);
     }
 }
 

@@ -18,7 +18,7 @@ async fn under(limits: &str) -> (Farm, Server) {
     let mut farm = Farm::on(Engine::Sqlite).await;
     std::fs::create_dir_all(&farm.data).unwrap();
     std::fs::write(farm.data.join("strongroom.toml"), "connections = 1000\n").unwrap();
-    farm.under = vec!["prlimit".to_owned(), format!("--nofile={limits}")];
+    farm.command_prefix = vec!["prlimit".to_owned(), format!("--nofile={limits}")];
     let server = farm.start();
     (farm, server)
 }
@@ -63,14 +63,14 @@ async fn on(
 async fn the_soft_limit_rises_to_what_connections_need() {
     let (_farm, server) = under("256:4096").await;
     assert_eq!(soft(&server), 512 + 2 * 1_000);
-    assert!(!server.said().contains("fewer connections"), "{}", server.said());
+    assert!(!server.output().contains("fewer connections"), "{}", server.output());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_end_before_files_do() {
     let (farm, server) = under("256:768").await;
     assert_eq!(soft(&server), 768);
-    let said = server.said();
+    let said = server.output();
     assert!(said.contains("fewer connections") && said.contains("LimitNOFILE"), "{said}");
     let token = farm.token();
     let stream = tokio::net::TcpStream::connect(server.host()).await.unwrap();
@@ -87,5 +87,5 @@ async fn connections_end_before_files_do() {
         assert!(on(&mut kept, "PUT", &path, &token, vec![7; 100_000]).await.0.is_success());
         assert_eq!(on(&mut kept, "GET", &path, &token, Vec::new()).await.1.len(), 100_000);
     }
-    assert!(!server.said().contains("Too many open files"), "{}", server.said());
+    assert!(!server.output().contains("Too many open files"), "{}", server.output());
 }

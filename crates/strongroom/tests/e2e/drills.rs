@@ -11,7 +11,7 @@ use crate::support::{Farm, Refusal, file_with};
 fn drill(farm: &Farm, destination: &str) -> (i32, Value) {
     match farm.run(&["backup", "verify", destination, "--drill", "--json"]) {
         Ok(said) => (0, serde_json::from_str(&said).unwrap()),
-        Err(Refusal { status, said }) => (status.code().unwrap(), serde_json::from_str(&said).unwrap()),
+        Err(Refusal { status, output: said }) => (status.code().unwrap(), serde_json::from_str(&said).unwrap()),
     }
 }
 
@@ -35,11 +35,11 @@ async fn a_drill_of_databases_alone_says_what_it_compared_and_looks_for_the_rest
     let nowhere = Farm::at(place.path("nowhere"));
     let (status, found) = drill(&nowhere, &destination);
     assert_eq!((status, &found["drill"]["in_stores"]["present"]), (3, &json!(0)), "{found:#}");
-    let said = nowhere.run(&["backup", "verify", &destination, "--drill"]).unwrap_err().said;
+    let said = nowhere.run(&["backup", "verify", &destination, "--drill"]).unwrap_err().output;
     assert!(said.contains("no farm in") && said.contains("8 versions are there was not looked at"), "{said}");
     let other = Farm::on(Engine::Sqlite).await;
     drop(other.start());
-    let said = other.run(&["backup", "verify", &destination, "--drill"]).unwrap_err().said;
+    let said = other.run(&["backup", "verify", &destination, "--drill"]).unwrap_err().output;
     assert!(said.contains("is another one"), "{said}");
 
     std::fs::remove_file(file_with(&farm.data.join("blobs"), &document("kept", 5)).0).unwrap();

@@ -12,7 +12,7 @@ use database::Engine;
 use http_body_util::BodyExt;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::wire::{Http, Pace, Wire, whole};
+use crate::support::wire::{Http, Pace, RawClient, read_body};
 use crate::support::{Farm, Server};
 
 /// Starts a farm with this text as its settings file.
@@ -53,16 +53,16 @@ async fn watched<T>(server: &Server, work: impl Future<Output = T>) -> (T, Durat
     (answer, took, (sampling.join().unwrap() - before) >> 20)
 }
 
-async fn ask(wire: &Wire, method: &str, path: &str, fields: &[(&str, &str)], body: &str) -> (u16, usize) {
-    let answer = wire.send(method, path, fields, Wire::bytes(body.to_owned())).await;
-    (answer.status().as_u16(), whole(answer, Pace::Fast).await.len())
+async fn ask(wire: &RawClient, method: &str, path: &str, fields: &[(&str, &str)], body: &str) -> (u16, usize) {
+    let answer = wire.send(method, path, fields, RawClient::bytes(body.to_owned())).await;
+    (answer.status().as_u16(), read_body(answer, Pace::Fast).await.len())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn xml_takes_memory_in_proportion_to_what_came() {
     let farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();
-    let wire = Wire::with_token(&server, Http::One, &farm.token());
+    let wire = RawClient::with_token(&server, Http::One, &farm.token());
     for number in 0..300 {
         let path = format!("/api/v1/content/Documents/{number}.txt");
         assert_eq!(ask(&wire, "PUT", &path, &[], "x").await.0, 201);
@@ -101,7 +101,7 @@ async fn xml_takes_memory_in_proportion_to_what_came() {
 async fn xml_that_is_written_again_is_bounded_while_it_is_written() {
     let farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();
-    let wire = Wire::with_token(&server, Http::One, &farm.token());
+    let wire = RawClient::with_token(&server, Http::One, &farm.token());
     assert_eq!(ask(&wire, "PUT", "/api/v1/content/Documents/a.txt", &[], "x").await.0, 201);
     // A namespace that grows when it is escaped, and as many attributes with it as a body can hold.
     let namespaces = format!("xmlns:D='DAV:' xmlns:p='{}'", ">".repeat(1_024));
@@ -139,7 +139,7 @@ async fn xml_that_is_written_again_is_bounded_while_it_is_written() {
 async fn conditions_of_a_request_are_bounded() {
     let farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();
-    let wire = Wire::with_token(&server, Http::One, &farm.token());
+    let wire = RawClient::with_token(&server, Http::One, &farm.token());
     let field = |count: usize| (0..count).map(|n| format!("</dav/{n}> (<t>) ")).collect::<String>();
     for (count, expected) in [(100, 412), (101, 400), (2_500, 400)] {
         let condition = field(count);
@@ -178,12 +178,13 @@ async fn a_second_length_smuggles_no_request() {
 async fn connections_and_requests_have_limits() {
     let (farm, server) = with_settings("connections = 6\nrequests_per_user = 2\n").await;
     let token = farm.token();
-    let wire = Wire::with_token(&server, Http::One, &token);
+    let wire = RawClient::with_token(&server, Http::One, &token);
     assert_eq!(ask(&wire, "PUT", "/api/v1/content/Documents/a.bin", &[], &"x".repeat(20_000_000)).await.0, 201);
     // Two responses that are still being sent count as two concurrent requests.
     let mut held = Vec::new();
     for _ in 0..2 {
-        let mut answer = wire.send("GET", "/api/v1/content/Documents/a.bin", &[], Wire::nothing()).await.into_body();
+        let mut answer =
+            wire.send("GET", "/api/v1/content/Documents/a.bin", &[], RawClient::nothing()).await.into_body();
         assert!(answer.frame().await.unwrap().is_ok());
         held.push(answer);
     }
@@ -225,7 +226,7 @@ async fn metrics_are_for_this_machine_or_for_those_with_the_token() {
 async fn stored_content_is_not_served_as_script() {
     let farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();
-    let wire = Wire::with_token(&server, Http::One, &farm.token());
+    let wire = RawClient::with_token(&server, Http::One, &farm.token());
     assert_eq!(ask(&wire, "PUT", "/dav/Documents/a.js", &[], "alert(1)").await.0, 201);
     for path in ["/dav/Documents/a.js", "/api/v1/content/Documents/a.js"] {
         for (used_as, expected) in [("script", 403), ("serviceworker", 403), ("style", 403), ("document", 200)] {

@@ -59,7 +59,7 @@ async fn work_in_a_vault(engine: Engine) {
     let token = farm.token();
     let add = ["blobs", "stores", "add", "vault", "--kind", "directory", "--path", "vault", "--encrypt", "--set"];
     let refused = farm.run(&[&add[..], &["cache_bytes=0"]].concat()).unwrap_err();
-    assert!(refused.said.contains("has no setting \"cache_bytes\""), "{}", refused.said);
+    assert!(refused.output.contains("has no setting \"cache_bytes\""), "{}", refused.output);
     farm.json(&[&add[..], &["compression=3"]].concat());
     farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "vault"]);
     let tested = farm.json(&["blobs", "stores", "test", "vault"]);
@@ -128,7 +128,7 @@ async fn a_place_whose_blobs_need_a_key_is_no_store_without_it() {
     let key = format!("encryption_keys={}", "5a".repeat(32));
     let add = |name: &str, path: &str, more: &[&str]| {
         let words = ["blobs", "stores", "add", name, "--kind", "directory", "--path", path];
-        farm.run(&[&words[..], more].concat()).map_err(|refused| refused.said)
+        farm.run(&[&words[..], more].concat()).map_err(|refused| refused.output)
     };
     add("vault", "vault", &["--secret", &key]).unwrap();
     farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "vault"]);

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use reqwest::{Method, StatusCode};
 
 use crate::support::backups::{Place, compare, document, fill};
-use crate::support::wire::{Http, Wire};
+use crate::support::wire::{Http, RawClient};
 use crate::support::{Farm, Injector, bytes, files_below};
 
 /// System calls that read files.
@@ -42,7 +42,7 @@ impl Template {
         let token = farm.token();
         let client = server.client(&token);
         fill(&client, "kept", COUNT).await;
-        let upload = begin_upload(&Wire::with_token(&server, Http::One, &token)).await;
+        let upload = begin_upload(&RawClient::with_token(&server, Http::One, &token)).await;
         farm.json(&["blobs", "stores", "add", "second", "--kind", "directory", "--path", "second"]);
         farm.json(&["backup", &place.text("backups")]);
         assert!(server.stop().success());
@@ -66,8 +66,8 @@ impl Copy {
     fn fail(&mut self, error: &str, nth: usize) {
         let (trace, inject) = (format!("trace={CALLS}"), format!("inject={CALLS}:error={error}:when={nth}"));
         let words = ["strace", "-D", "-f", "-qq", "-e", "signal=none", "-e", &trace, "-e", &inject, "-o"];
-        self.farm.under = words.map(str::to_owned).into();
-        self.farm.under.push(self.log().display().to_string());
+        self.farm.command_prefix = words.map(str::to_owned).into();
+        self.farm.command_prefix.push(self.log().display().to_string());
         let mut paths = files_below(&self.place.path("farm"));
         paths.extend(files_below(&self.place.path("backups")));
         // The WAL and shared-memory files of the databases may not exist yet.
@@ -76,7 +76,7 @@ impl Copy {
         paths.extend(databases.iter().flat_map(beside));
         paths.sort();
         paths.dedup();
-        self.farm.under.extend(paths.iter().flat_map(|path| ["-P".to_owned(), path.display().to_string()]));
+        self.farm.command_prefix.extend(paths.iter().flat_map(|path| ["-P".to_owned(), path.display().to_string()]));
     }
 
     fn log(&self) -> PathBuf {
@@ -85,14 +85,14 @@ impl Copy {
 
     /// Ends the fault injection. Returns the calls that failed.
     fn heal(&mut self) -> Vec<String> {
-        self.farm.under.clear();
+        self.farm.command_prefix.clear();
         let text = std::fs::read_to_string(self.log()).unwrap();
         text.lines().filter(|line| line.contains("(INJECTED)")).map(str::to_owned).collect()
     }
 
     /// Runs a command. Returns whether it succeeded, and all its output.
     fn run(&self, words: &[&str]) -> (bool, String) {
-        let mut line = self.farm.under.iter();
+        let mut line = self.farm.command_prefix.iter();
         let mut command = Command::new("timeout");
         // More time than anything here takes on a slow machine. A command that hangs fails.
         command.arg("240").args(&mut line).arg(&self.farm.program).args(words).arg("--data").arg(&self.farm.data);
@@ -107,7 +107,7 @@ impl Copy {
     async fn is_whole(&self, template: &Template) {
         let server = self.farm.start();
         compare(&server.client(&template.token), "kept", COUNT).await;
-        let wire = Wire::with_token(&server, Http::One, &template.token);
+        let wire = RawClient::with_token(&server, Http::One, &template.token);
         assert_eq!(upload_at(&wire, &template.upload).await, (200, Some(HALF)));
         assert!(server.stop().success());
         self.farm.check_blobs();
@@ -115,20 +115,20 @@ impl Copy {
 }
 
 /// Starts a resumable upload and sends half of it. Returns its path.
-async fn begin_upload(wire: &Wire) -> String {
+async fn begin_upload(wire: &RawClient) -> String {
     let (version, length) = (("tus-resumable", "1.0.0"), (2 * HALF).to_string());
     // Base64 of `Documents/half.bin`.
     let said = ("upload-metadata", "path RG9jdW1lbnRzL2hhbGYuYmlu");
     let kind = ("content-type", "application/offset+octet-stream");
     let fields = [version, ("upload-length", length.as_str()), said, kind];
-    let begun = wire.send("POST", "/api/v1/uploads", &fields, Wire::bytes(bytes(1, HALF as usize))).await;
+    let begun = wire.send("POST", "/api/v1/uploads", &fields, RawClient::bytes(bytes(1, HALF as usize))).await;
     assert_eq!(begun.status().as_u16(), 201);
     begun.headers()["location"].to_str().unwrap().to_owned()
 }
 
 /// Queries an upload. Returns the status of the response and the offset.
-async fn upload_at(wire: &Wire, path: &str) -> (u16, Option<u64>) {
-    let answer = wire.send("HEAD", path, &[("tus-resumable", "1.0.0")], Wire::nothing()).await;
+async fn upload_at(wire: &RawClient, path: &str) -> (u16, Option<u64>) {
+    let answer = wire.send("HEAD", path, &[("tus-resumable", "1.0.0")], RawClient::nothing()).await;
     let offset = answer.headers().get("upload-offset").map(|offset| offset.to_str().unwrap().parse().unwrap());
     (answer.status().as_u16(), offset)
 }
@@ -309,20 +309,20 @@ async fn a_server_serves_right_bytes_or_says_what_fails_and_makes_no_farm_anew()
                                 "{method} {path}, {error} at {nth}: {} {}\n{}",
                                 answer.status,
                                 answer.text(),
-                                server.said()
+                                server.output()
                             );
                         }
                     }
-                    let wire = Wire::with_token(&server, Http::One, &template.token);
+                    let wire = RawClient::with_token(&server, Http::One, &template.token);
                     let upload = upload_at(&wire, &template.upload).await;
                     assert!(upload == (200, Some(HALF)) || upload == (503, None), "{error} at {nth}: {upload:?}");
-                    assert!(!server.said().contains("panicked"), "{}", server.said());
+                    assert!(!server.output().contains("panicked"), "{}", server.output());
                     assert!(server.stop().success());
                 }
                 Err(refusal) => {
-                    assert_eq!(refusal.status.code(), Some(2), "{error} at {nth}: {}", refusal.said);
-                    let named = names_something(&refusal.said, &copy.place.path(""));
-                    assert!(named && !refusal.said.contains("panicked"), "{error} at {nth}: {}", refusal.said);
+                    assert_eq!(refusal.status.code(), Some(2), "{error} at {nth}: {}", refusal.output);
+                    let named = names_something(&refusal.output, &copy.place.path(""));
+                    assert!(named && !refusal.output.contains("panicked"), "{error} at {nth}: {}", refusal.output);
                 }
             }
             let failed = copy.heal();

@@ -15,7 +15,7 @@ async fn limits_of_the_health_rules_are_changed_and_hold_at_once() {
     assert_eq!((of(&usual, "database_bytes"), of(&usual, "backup_hours")), (Some(200 << 30), Some(48)));
     let changed = farm.json(&["blobs", "health", "--limit", "database_bytes=1K", "--limit", "backup_hours=24"]);
     assert_eq!((of(&changed, "database_bytes"), of(&changed, "backup_hours")), (Some(1024), Some(24)));
-    let found = farm.json_whatever(&["blobs", "health"]);
+    let found = farm.json_any_status(&["blobs", "health"]);
     assert!(
         found["findings"].as_array().unwrap().iter().any(|finding| finding["rule"] == "database-large"),
         "{found:#}"
@@ -27,7 +27,7 @@ async fn limits_of_the_health_rules_are_changed_and_hold_at_once() {
         ("orphans", "NAME=VALUE"),
     ] {
         let refused = farm.run(&["blobs", "health", "--limit", wrong]).unwrap_err();
-        assert!(refused.said.contains(said), "{wrong}: {}", refused.said);
+        assert!(refused.output.contains(said), "{wrong}: {}", refused.output);
     }
     let back = farm.json(&["blobs", "health", "--limit", "database_bytes="]);
     assert_eq!((of(&back, "database_bytes"), of(&back, "backup_hours")), (Some(200 << 30), Some(24)));

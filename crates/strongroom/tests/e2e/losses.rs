@@ -19,7 +19,7 @@ fn check(farm: &Farm, words: &[&str]) -> (i32, Value) {
     let words: Vec<&str> = [&["blobs", "check"], words, &["--json"]].concat();
     let (status, said) = match farm.run(&words) {
         Ok(said) => (0, said),
-        Err(refusal) => (refusal.status.code().unwrap_or(-1), refusal.said),
+        Err(refusal) => (refusal.status.code().unwrap_or(-1), refusal.output),
     };
     (status, serde_json::from_str(&said).unwrap_or_else(|error| panic!("no JSON ({error}): {said}")))
 }
@@ -78,14 +78,14 @@ async fn accept(engine: Engine) {
     assert_eq!((status, &report["state"]), (1, &json!("finished")), "{report:#}");
     let lost = vec!["Documents/a/damaged.bin".to_owned(), "Documents/a/missing.bin".to_owned()];
     assert_eq!(paths(&report["faults"]), lost, "{report:#}");
-    let listed = farm.run(&["blobs", "faults"]).unwrap_err().said;
+    let listed = farm.run(&["blobs", "faults"]).unwrap_err().output;
     assert!(lost.iter().all(|path| listed.contains(path)), "{listed}");
     let answer = client.send(Method::GET, "/api/v1/farm/faults", Vec::new()).await.unwrap();
     let answer: Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!(paths(&answer["items"]), lost, "{answer:#}");
 
     // A drain before the losses are accepted leaves the lost BLOBs in their store and reports it.
-    let drain = farm.json_whatever(&["blobs", "stores", "drain", "old"]);
+    let drain = farm.json_any_status(&["blobs", "stores", "drain", "old"]);
     assert_eq!((&drain["state"], &drain["failed"]), (&json!("incomplete"), &json!(2)), "{drain:#}");
     for fault in report["faults"].as_array().unwrap() {
         farm.json(&["blobs", "accept-loss", fault["digest"].as_str().unwrap()]);
@@ -171,7 +171,7 @@ async fn a_check_names_the_store_that_gives_no_answer_and_looks_at_all_others() 
     assert_eq!((status, &report["blobs"], &report["references"]), (0, &json!(2), &json!(2)), "{report:#}");
     assert_eq!(check(&farm, &["--store", "share"]).0, 3);
     let refused = farm.run(&["blobs", "check", "--store", "nowhere"]).unwrap_err();
-    assert!(refused.said.contains("database, files, share, other"), "{}", refused.said);
+    assert!(refused.output.contains("database, files, share, other"), "{}", refused.output);
 
     // Damage elsewhere is still found, and determines the exit status.
     std::fs::remove_file(file_with(&farm.data.join("other"), &bytes(100, 3_000_000)).0).unwrap();
@@ -285,7 +285,7 @@ async fn who_reads_or_moves_a_lost_blob_puts_it_on_record_like_a_check() {
     let server = farm.start();
     let client = server.client(&token);
 
-    let on_record = || farm.json_whatever(&["blobs", "faults"]);
+    let on_record = || farm.json_any_status(&["blobs", "faults"]);
     let states = || {
         let found = on_record();
         let state = |fault: &Value| (paths(&json!([fault]))[0].clone(), fault["state"].as_str().unwrap().to_owned());
@@ -310,7 +310,7 @@ async fn who_reads_or_moves_a_lost_blob_puts_it_on_record_like_a_check() {
     }
     assert_eq!(on_record(), before, "what is on record stays as it was");
 
-    let drain = farm.json_whatever(&["blobs", "stores", "drain", "old"]);
+    let drain = farm.json_any_status(&["blobs", "stores", "drain", "old"]);
     assert_eq!((&drain["state"], &drain["failed"]), (&json!("incomplete"), &json!(5)), "{drain:#}");
     let all =
         [("away", "missing"), ("gone", "missing"), ("moved", "damaged"), ("read", "damaged"), ("small", "damaged")];

@@ -64,7 +64,7 @@ fn aside(file: &Path) -> PathBuf {
 async fn is_told(farm: &Farm, why: &str, places: &Path) {
     let server = farm.start();
     let client = server.client(&farm.token_named("another"));
-    let said = server.said();
+    let said = server.output();
     assert!(said.contains("second") && said.contains("not open"), "{said}");
     let ready = client.send(Method::GET, "/readyz", Vec::new()).await.unwrap();
     assert_eq!(ready.status, StatusCode::OK);
@@ -99,10 +99,10 @@ async fn is_told(farm: &Farm, why: &str, places: &Path) {
     ] {
         let refusal = farm.run(words).unwrap_err();
         // A check reports lost changes as a fault. If the database is merely unavailable, the check is incomplete.
-        let is_away = words == ["blobs", "check"] && !refusal.said.contains("lacks");
+        let is_away = words == ["blobs", "check"] && !refusal.output.contains("lacks");
         let status = if is_away { 3 } else { 1 };
-        assert_eq!(refusal.status.code(), Some(status), "{words:?}: {}", refusal.said);
-        assert!(refusal.said.contains("second"), "{words:?}: {}", refusal.said);
+        assert_eq!(refusal.status.code(), Some(status), "{words:?}: {}", refusal.output);
+        assert!(refusal.output.contains("second"), "{words:?}: {}", refusal.output);
     }
     assert!(farm.run(&["site", "list"]).unwrap().contains("archive"));
     let listed = farm.json(&["site", "database", "list"]);
@@ -145,7 +145,7 @@ async fn a_content_database_that_was_emptied_or_is_anothers_is_named_left_alone_
 
     // Retention must not remove the only complete set.
     let refusal = rig.farm.run(&["backup", &rig.backups(), "--retain", "last=1"]).unwrap_err();
-    assert!(refusal.said.contains("second"), "{}", refusal.said);
+    assert!(refusal.output.contains("second"), "{}", refusal.output);
     let sets = rig.farm.json(&["backup", "list", &rig.backups()]);
     assert_eq!(sets.to_string().matches("\"second\"").count(), 1, "{sets:#}");
 
@@ -184,7 +184,7 @@ async fn a_database_of_a_version_that_wrote_no_identity_is_adopted() {
     }
     let refusal =
         rig.farm.run(&["site", "database", "add", "third", "--location", "databases/../databases/main.sqlite"]);
-    let said = refusal.unwrap_err().said;
+    let said = refusal.unwrap_err().output;
     assert!(said.contains("already"), "{said}");
 }
 
@@ -228,12 +228,12 @@ async fn no_second_farm_is_made_over_what_is_left_of_the_first() {
         }
         let refusal = farm.try_start().err().expect("a farm was made over another one");
         assert!(
-            refusal.said.contains("configuration.sqlite") && refusal.said.contains("main.sqlite"),
+            refusal.output.contains("configuration.sqlite") && refusal.output.contains("main.sqlite"),
             "{}",
-            refusal.said
+            refusal.output
         );
         let refusal = farm.run(&["blobs", "check"]).unwrap_err();
-        assert!(refusal.said.contains("missing or empty"), "{}", refusal.said);
+        assert!(refusal.output.contains("missing or empty"), "{}", refusal.output);
         assert_eq!(fs::metadata(&file).map(|data| data.len()).ok(), emptied.then_some(0), "it was made anew");
     }
     fs::rename(aside(&file), &file).unwrap();
@@ -250,7 +250,7 @@ async fn a_service_that_serves_an_existing_farm_never_makes_one() {
         }
         let there = data.exists();
         let refusal = Farm::at(&data).run(&["serve", "--existing", "--listen", "127.0.0.1:0"]).unwrap_err();
-        assert!(refusal.said.contains("mounted"), "{}", refusal.said);
+        assert!(refusal.output.contains("mounted"), "{}", refusal.output);
         assert_eq!(data.exists(), there);
         assert!(!there || fs::read_dir(&data).unwrap().next().is_none(), "something was made");
     }
@@ -264,13 +264,13 @@ async fn what_a_set_lacks_is_named_and_not_restored_in_silence() {
     rig.farm.json(&["backup", &rig.backups()]);
     let copy = Farm::at(rig.scratch.path().join("copy"));
     let refusal = copy.run(&["restore", &rig.backups()]).unwrap_err();
-    assert_eq!(refusal.status.code(), Some(2), "{}", refusal.said);
-    assert!(refusal.said.contains("\"/archive\""), "{}", refusal.said);
+    assert_eq!(refusal.status.code(), Some(2), "{}", refusal.output);
+    assert!(refusal.output.contains("\"/archive\""), "{}", refusal.output);
     let refusal = copy.run(&["restore", &rig.backups(), "--accept-missing"]).unwrap_err();
-    assert_eq!(refusal.status.code(), Some(1), "{}", refusal.said);
-    assert!(refusal.said.contains("\"/archive\""), "{}", refusal.said);
+    assert_eq!(refusal.status.code(), Some(1), "{}", refusal.output);
+    assert!(refusal.output.contains("\"/archive\""), "{}", refusal.output);
     let refusal = rig.farm.run(&["restore", &rig.backups(), "--content-database", "second"]).unwrap_err();
-    assert!(refusal.said.contains("\"/archive\""), "{}", refusal.said);
+    assert!(refusal.output.contains("\"/archive\""), "{}", refusal.output);
     let configuration = open_file(&rig.farm.data.join("configuration.sqlite"));
     let known = "SELECT count(*) FROM site_collection WHERE path = 'archive'";
     assert_eq!(configuration.query_row(known, [], |row| row.get::<_, i64>(0)).unwrap(), 1, "it was forgotten");
@@ -378,8 +378,8 @@ async fn a_damaged_content_database_delivers_nothing_wrong_hides_nothing_and_is_
             let health = client.send(Method::GET, "/api/v1/farm/health", Vec::new()).await.unwrap().text();
             assert!(health.contains("second") && health.contains("\"database-"), "round {round}: {health}");
             let refusal = rig.farm.run(&["blobs", "check"]).unwrap_err();
-            assert_eq!(refusal.status.code(), Some(1), "round {round}: {}", refusal.said);
-            assert!(refusal.said.contains("second"), "round {round}: {}", refusal.said);
+            assert_eq!(refusal.status.code(), Some(1), "round {round}: {}", refusal.output);
+            assert!(refusal.output.contains("second"), "round {round}: {}", refusal.output);
         }
         assert!(server.stop().success());
     }

@@ -11,7 +11,7 @@ use database::Engine;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
-use crate::support::{Client, Errands, Farm, Ground, Random, Trouble, Worker};
+use crate::support::{BackgroundCommands, Client, Farm, Random, Trouble, Worker, WorkerContext};
 
 /// Document sizes: inline, in segments, and in separate files.
 const SIZES: &[usize] = &[0, 300, 20_000, 150_000, 3_000_000];
@@ -43,10 +43,10 @@ fn work(
         tasks.spawn(async move {
             let mut worker = worker.lock().await;
             loop {
-                match worker.step(&client, &mut random).await {
+                match worker.random_change(&client, &mut random).await {
                     Ok(()) => _ = acknowledged.fetch_add(1, Ordering::Relaxed),
-                    Err(Trouble::Later) => {}
-                    Err(Trouble::Silence) => return Ok(()),
+                    Err(Trouble::Retry) => {}
+                    Err(Trouble::NoResponse) => return Ok(()),
                     Err(Trouble::Refusal(refusal)) => return Err(refusal),
                 }
             }
@@ -61,12 +61,12 @@ async fn kill_again_and_again(engine: Engine, rounds: usize) {
     let mut server = farm.start();
     let token = farm.token();
     let client = server.client(&token);
-    let ground = Ground::prepare(&client).await;
+    let ground = WorkerContext::prepare(&client).await;
     let mut workers = Vec::new();
     for number in 0..WORKERS {
         workers.push(Arc::new(Mutex::new(Worker::new(&client, &ground, number, SIZES).await)));
     }
-    let mut errands = Errands::prepare(&farm, &client).await;
+    let mut errands = BackgroundCommands::prepare(&farm, &client).await;
     let acknowledged = Arc::new(AtomicU64::new(0));
     for round in 0..rounds {
         let errand = (round % 3 == 2).then(|| errands.begin(&farm));

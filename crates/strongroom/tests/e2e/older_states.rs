@@ -17,7 +17,7 @@ fn copy(from: &Path, to: &Path) {
 
 /// Paths of the documents whose BLOBs a check reports as missing.
 fn faulty(farm: &Farm) -> Vec<String> {
-    let report = farm.json_whatever(&["blobs", "check"]);
+    let report = farm.json_any_status(&["blobs", "check"]);
     let mut paths: Vec<String> = Vec::new();
     for fault in report["faults"].as_array().unwrap() {
         assert_eq!(fault["state"], "missing", "{report:#}");
@@ -56,7 +56,7 @@ async fn an_older_database_is_told_what_was_collected_since_and_loses_nothing_mo
     let lost = ["Documents/kept/3.bin", "Documents/kept/5.bin"];
     assert_eq!(faulty(&farm), lost);
     let refused = farm.run(&["backup", &place.text("backups")]).unwrap_err();
-    assert!(refused.said.contains("3.bin") && refused.said.contains("5.bin"), "{}", refused.said);
+    assert!(refused.output.contains("3.bin") && refused.output.contains("5.bin"), "{}", refused.output);
     let collected = collect(&farm);
     assert_eq!(collected["deleted_blobs"], Value::Null, "{collected:#}");
     assert_eq!(faulty(&farm), lost, "a collection makes nothing worse");

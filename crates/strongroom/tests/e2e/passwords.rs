@@ -28,12 +28,12 @@ async fn listed_passwords_are_changed(engine: Engine) {
     let mut lines: Vec<&str> = LEAKED.lines().collect();
     lines.reverse();
     std::fs::write(&file, lines.join("\n")).unwrap();
-    let refused = import().unwrap_err().said;
+    let refused = import().unwrap_err().output;
     assert!(refused.contains("line 2") && refused.contains("sort the file"), "{refused}");
     std::fs::write(&file, "a4f49cb2a1b6b4f5d4d6d3b4a5f1b2c3\n").unwrap();
-    assert!(import().unwrap_err().said.contains("40 hexadecimal digits"));
+    assert!(import().unwrap_err().output.contains("40 hexadecimal digits"));
     std::fs::write(&file, "").unwrap();
-    assert!(import().unwrap_err().said.contains("holds no SHA-1 sums"));
+    assert!(import().unwrap_err().output.contains("holds no SHA-1 sums"));
     assert_eq!(farm.json(&["passwords", "show"])["entries"], 0, "what is refused leaves no list");
 
     std::fs::write(&file, LEAKED).unwrap();

@@ -166,7 +166,7 @@ async fn a_child_that_crashes_or_hangs_is_told_of_and_takes_no_turn_of_others() 
             if signal == Signal::SEGV {
                 // The first signal only reaches the handler that reports stack overflows; the second one kills the
                 // child.
-                processes::wait_for("its handler", || processes::handles_no_longer(reader, signal).then_some(())).await;
+                processes::wait_for("its handler", || processes::has_no_handler(reader, signal).then_some(())).await;
                 processes::send(reader, signal);
             }
             // Other requests are served while the child hangs.
@@ -208,7 +208,7 @@ async fn children_end_with_whoever_waits_for_them() {
     let begun = Instant::now();
     // The client resets its HTTP/2 stream. HTTP/1.1 has no such message, and there the deadline ends the child.
     asking.write_all(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x08").await.unwrap();
-    processes::wait_for("its end", || (!processes::is_there(child)).then_some(())).await;
+    processes::wait_for("its end", || (!processes::exists(child)).then_some(())).await;
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     drop(asking);
     // A server that is stopped, and one that is killed.
@@ -218,7 +218,7 @@ async fn children_end_with_whoever_waits_for_them() {
     let begun = Instant::now();
     assert!(server.stop().success());
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
-    assert!(!processes::is_there(child));
+    assert!(!processes::exists(child));
     let _ = asking.await;
     let server = farm.start();
     let browser = SignedIn::sign_in(&server, "admin").await;
@@ -227,7 +227,7 @@ async fn children_end_with_whoever_waits_for_them() {
     let child = processes::wait_for("a child", reader).await;
     processes::send(child, Signal::STOP);
     processes::send(server.pid(), Signal::KILL);
-    processes::wait_for("its end", || (!processes::is_there(child)).then_some(())).await;
+    processes::wait_for("its end", || (!processes::exists(child)).then_some(())).await;
     let _ = asking.await;
 }
 

@@ -19,7 +19,7 @@ use crate::support::{Client, Farm, Injector, bytes};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Clone, Copy, PartialEq)]
-enum Gate {
+enum ProxyState {
     Open,
     /// Accepts connections and data, but never responds.
     Silent,
@@ -27,8 +27,8 @@ enum Gate {
 }
 
 /// Starts a proxy for PostgreSQL with its socket in this directory.
-fn stand_before_postgres(directory: &Path) -> watch::Sender<Gate> {
-    let (sender, gate) = watch::channel(Gate::Open);
+fn start_postgres_proxy(directory: &Path) -> watch::Sender<ProxyState> {
+    let (sender, gate) = watch::channel(ProxyState::Open);
     let listener = UnixListener::bind(directory.join(".s.PGSQL.5432")).unwrap();
     tokio::spawn(async move {
         loop {
@@ -39,15 +39,15 @@ fn stand_before_postgres(directory: &Path) -> watch::Sender<Gate> {
     sender
 }
 
-async fn pass(mut client: UnixStream, mut gate: watch::Receiver<Gate>) {
-    if *gate.borrow() == Gate::Open {
+async fn pass(mut client: UnixStream, mut gate: watch::Receiver<ProxyState>) {
+    if *gate.borrow() == ProxyState::Open {
         let Ok(mut server) = UnixStream::connect(postgres().socket()).await else { return };
         tokio::select! {
             _ = tokio::io::copy_bidirectional(&mut client, &mut server) => return,
-            _ = gate.wait_for(|gate| *gate != Gate::Open) => {}
+            _ = gate.wait_for(|gate| *gate != ProxyState::Open) => {}
         }
     }
-    let _ = gate.wait_for(|gate| *gate != Gate::Silent).await;
+    let _ = gate.wait_for(|gate| *gate != ProxyState::Silent).await;
 }
 
 /// Queries `/readyz`. Also checks that `/healthz` reports a live process.
@@ -76,7 +76,7 @@ async fn wait_for(client: &Client, status: StatusCode) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_is_not_ready_while_postgres_gives_no_answer_and_ready_when_it_does() {
     let place = tempfile::tempdir().unwrap();
-    let gate = stand_before_postgres(place.path());
+    let gate = start_postgres_proxy(place.path());
     let word = |path: &Path| path.display().to_string().replace('/', "%2F");
     let through = |address: String| address.replace(&word(postgres().socket().parent().unwrap()), &word(place.path()));
     let (content, configuration) = (through(fresh_postgres().await), through(fresh_postgres().await));
@@ -86,7 +86,7 @@ async fn a_server_is_not_ready_while_postgres_gives_no_answer_and_ready_when_it_
         let client = server.client("");
         let signed_in = server.client(&farm.token());
         assert_eq!(ready(&client).await, (StatusCode::OK, "ready\n".to_owned()));
-        for away in [Gate::Closed, Gate::Silent] {
+        for away in [ProxyState::Closed, ProxyState::Silent] {
             gate.send_replace(away);
             let text = wait_for(&client, StatusCode::SERVICE_UNAVAILABLE).await;
             assert!(text.starts_with("not ready\nthe con") && text.ends_with(": it does not answer\n"), "{text}");
@@ -97,7 +97,7 @@ async fn a_server_is_not_ready_while_postgres_gives_no_answer_and_ready_when_it_
             assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{}", answer.text());
             assert!(begun.elapsed() < Duration::from_secs(25), "a document was waited for {:?}", begun.elapsed());
             assert!(!answer.text().contains("postgres://"), "{}", answer.text());
-            gate.send_replace(Gate::Open);
+            gate.send_replace(ProxyState::Open);
             wait_for(&client, StatusCode::OK).await;
         }
         assert!(server.stop().success());
@@ -105,13 +105,13 @@ async fn a_server_is_not_ready_while_postgres_gives_no_answer_and_ready_when_it_
 }
 
 /// A private PostgreSQL server whose processes can all be stopped by a signal at any moment.
-struct Freezer {
+struct PausablePostgres {
     cluster: Cluster,
     directory: std::path::PathBuf,
     _scratch: tempfile::TempDir,
 }
 
-impl Freezer {
+impl PausablePostgres {
     fn start() -> Self {
         let scratch = tempfile::tempdir().unwrap();
         std::fs::set_permissions(scratch.path(), PermissionsExt::from_mode(0o755)).unwrap();
@@ -149,7 +149,7 @@ impl Freezer {
     }
 }
 
-impl Drop for Freezer {
+impl Drop for PausablePostgres {
     fn drop(&mut self) {
         self.signal(Signal::CONT);
     }
@@ -157,7 +157,7 @@ impl Drop for Freezer {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_postgres_that_is_frozen_keeps_nobody_waiting_and_loses_nothing() {
-    let freezer = Freezer::start();
+    let freezer = PausablePostgres::start();
     let farm = Farm::with_databases(&freezer.database("content"), &freezer.database("configuration"));
     let server = farm.start();
     let (client, signed_in) = (server.client(""), server.client(&farm.token()));

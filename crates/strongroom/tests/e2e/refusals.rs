@@ -13,11 +13,11 @@ use crate::support::{Disk, Farm, bytes, files_below};
 /// Asserts that the server refuses to start, with a message that contains all the words.
 fn refused(farm: &Farm, words: &[&str]) {
     let Err(refusal) = farm.try_start() else { panic!("the server starts, but must refuse to") };
-    assert_eq!(refusal.status.code(), Some(2), "{}", refusal.said);
+    assert_eq!(refusal.status.code(), Some(2), "{}", refusal.output);
     for word in words {
-        assert!(refusal.said.contains(word), "the refusal does not say \"{word}\": {}", refusal.said);
+        assert!(refusal.output.contains(word), "the refusal does not say \"{word}\": {}", refusal.output);
     }
-    assert!(!refusal.said.contains("panicked"), "{}", refusal.said);
+    assert!(!refusal.output.contains("panicked"), "{}", refusal.output);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,7 +54,7 @@ async fn a_command_on_a_disk_that_is_not_mounted_names_the_place_and_makes_nothi
     let farm = Farm::at(scratch.path().join("unmounted"));
     std::fs::create_dir(&farm.data).unwrap();
     for words in [&["blobs", "check"][..], &["blobs", "status"], &["backup", "/nowhere"]] {
-        let said = farm.run(words).unwrap_err().said;
+        let said = farm.run(words).unwrap_err().output;
         let place = farm.data.to_str().unwrap();
         assert!(said.contains(place) && said.contains("no farm") && said.contains("mounted"), "{words:?}: {said}");
         assert!(!said.contains("serve"), "{words:?}: {said}");
@@ -136,9 +136,9 @@ async fn damaged_bytes_are_never_delivered_as_good() {
     assert!(client.put("new.bin", bytes(8, 100_000)).await.unwrap().status.is_success());
 
     let Err(refusal) = farm.run(&["blobs", "check", "--json"]) else { panic!("blobs check found nothing") };
-    assert_eq!(refusal.status.code(), Some(1), "{}", refusal.said);
+    assert_eq!(refusal.status.code(), Some(1), "{}", refusal.output);
     for (path, found) in [("small.bin", true), ("other.bin", false), ("large.bin", true)] {
-        assert_eq!(refusal.said.contains(path), found, "{path}: {}", refusal.said);
+        assert_eq!(refusal.output.contains(path), found, "{path}: {}", refusal.output);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::support::{Farm, bytes, damage, file_with};
 
 /// Digests of the BLOBs with faults, with the name of each one's first document.
 fn faults(farm: &Farm) -> Vec<(String, String)> {
-    let listed = farm.json_whatever(&["blobs", "faults"]);
+    let listed = farm.json_any_status(&["blobs", "faults"]);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let faults = listed.as_array().unwrap().iter();
     faults.map(|fault| (text(&fault["digest"]), text(&fault["documents"][0]["name"]))).collect()
@@ -41,13 +41,13 @@ async fn what_is_missing_or_damaged_comes_back_from_a_backup_and_the_rest_is_nam
     let left = faults(&farm);
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!(left[0].1, "late.bin");
-    assert!(told.said.contains("4 BLOBs are whole again"), "{}", told.said);
-    assert!(told.said.contains(&format!("{}: no backup in {destination} has it", left[0].0)), "{}", told.said);
+    assert!(told.output.contains("4 BLOBs are whole again"), "{}", told.output);
+    assert!(told.output.contains(&format!("{}: no backup in {destination} has it", left[0].0)), "{}", told.output);
     for number in [3, 5, 10] {
         assert!(client.get(&format!("kept/{number}.bin")).await.unwrap().body == document("kept", number));
     }
     assert!(client.get("middle.bin").await.unwrap().body == middle);
-    let check = farm.json_whatever(&["blobs", "check"]);
+    let check = farm.json_any_status(&["blobs", "check"]);
     assert_eq!(check["faults"].as_array().unwrap().len(), 1, "{check:#}");
 
     // The audit log records the backup set that was used.
@@ -65,7 +65,7 @@ async fn what_is_missing_or_damaged_comes_back_from_a_backup_and_the_rest_is_nam
     let nothing = farm.json(&["blobs", "repair", "--from-backup", &destination]);
     assert_eq!((nothing["repaired"].as_array().unwrap().len(), nothing["bytes"].as_u64()), (0, Some(0)), "{nothing:#}");
     let refused = farm.run(&["blobs", "repair", &left[0].0, "--from-backup", &destination]).unwrap_err();
-    assert!(refused.said.contains("no open fault"), "{}", refused.said);
+    assert!(refused.output.contains("no open fault"), "{}", refused.output);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,12 +92,12 @@ async fn one_blob_comes_back_from_an_encrypted_backup_that_is_damaged_elsewhere(
     let found = faults(&farm);
     let digest = |name: &str| found.iter().find(|(_, document)| document == name).map(|(digest, _)| digest).unwrap();
     let refused = farm.run(&["blobs", "repair", digest("4.bin"), "--from-backup", &destination]).unwrap_err();
-    assert!(refused.said.contains("--encrypt-with"), "{}", refused.said);
+    assert!(refused.output.contains("--encrypt-with"), "{}", refused.output);
     let words = ["--from-backup", &destination, "--encrypt-with", &key];
     let repaired = farm.json(&[&["blobs", "repair", digest("4.bin")][..], &words].concat());
     assert_eq!(repaired["repaired"][0]["digest"], digest("4.bin").as_str(), "{repaired:#}");
     let told = farm.run(&[&["blobs", "repair"][..], &words].concat()).unwrap_err();
-    assert!(told.said.contains(digest("5.bin").as_str()), "{}", told.said);
+    assert!(told.output.contains(digest("5.bin").as_str()), "{}", told.output);
     assert_eq!(faults(&farm).len(), 1);
 
     let server = farm.start();

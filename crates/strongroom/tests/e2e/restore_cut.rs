@@ -31,14 +31,14 @@ fn cut(words: &[&str], data: &Path, shows: impl Fn() -> bool) -> bool {
 
 /// Asserts that everything but a restore refuses the directory and says what to do.
 fn refuses(farm: &Farm, source: &str, more: &str) {
-    let server = farm.try_start().map(|_| "it serves").unwrap_err().said;
+    let server = farm.try_start().map(|_| "it serves").unwrap_err().output;
     let others: [&[&str]; 4] = [
         &["blobs", "status"],
         &["user", "list"],
         &["backup", source],
         &["restore", source, "--document", "Documents/a"],
     ];
-    let others = others.map(|words| farm.run(words).unwrap_err().said);
+    let others = others.map(|words| farm.run(words).unwrap_err().output);
     for said in others.iter().chain([&server]) {
         assert!(said.contains("did not finish") && said.contains(&format!("strongroom restore {source}")), "{said}");
         assert!(said.contains(more), "{said}");
@@ -112,7 +112,7 @@ async fn a_farm_that_is_replaced_is_whole_or_named_and_its_databases_are_kept() 
     let lost = file_with(&stored, &document("kept", 5)).0;
     std::fs::rename(&lost, place.path("lost")).unwrap();
     std::fs::remove_file(file_with(&farm.data.join("blobs"), &document("kept", 5)).0).unwrap();
-    assert!(farm.run(&["restore", &destination, "--force"]).unwrap_err().said.contains("5.bin"));
+    assert!(farm.run(&["restore", &destination, "--force"]).unwrap_err().output.contains("5.bin"));
     assert!(kept().is_empty());
     farm.json(&["blobs", "status"]);
     std::fs::rename(place.path("lost"), &lost).unwrap();
@@ -152,7 +152,7 @@ async fn a_content_database_that_was_half_replaced_is_named_and_replaced() {
     assert!(was_cut, "no restoration could be cut short");
     refuses(&farm, &destination, "--content-database main");
     let other = farm.run(&["restore", &destination, "--content-database", "other"]).unwrap_err();
-    assert!(other.said.contains("did not finish"), "{}", other.said);
+    assert!(other.output.contains("did not finish"), "{}", other.output);
     farm.json(&["restore", &destination, "--content-database", "main"]);
     farm.check_blobs();
     let server = farm.start();
@@ -171,7 +171,7 @@ async fn what_others_have_in_a_directory_stays_alone() {
     for force in [&[][..], &["--force"]] {
         let refused = full.run(&[&["restore", destination.as_str()], force].concat()).unwrap_err();
         assert!(
-            refused.said.contains("such as \"letter.txt\"") && refused.said.contains("empty directory"),
+            refused.output.contains("such as \"letter.txt\"") && refused.output.contains("empty directory"),
             "{refused:?}"
         );
     }

@@ -113,7 +113,7 @@ async fn parts_come_back(engine: Engine) {
     assert!(rig.get(&format!("{place}/large.bin")).await.unwrap() == bytes(7, 5_000_000));
     assert_eq!(rig.versions(&format!("{place}/2026/lease.txt")).await, ["3.0", "2.0", "1.0"]);
     let refused = rig.farm.run(&["restore", &rig.backups(), "--document", "Contracts/nothing.txt"]).unwrap_err();
-    assert!(refused.said.contains("nothing at") || refused.said.contains("--database-url"), "{}", refused.said);
+    assert!(refused.output.contains("nothing at") || refused.output.contains("--database-url"), "{}", refused.output);
     rig.farm.check_blobs();
 }
 
@@ -230,7 +230,7 @@ async fn sites_come_back(engine: Engine) {
     assert_eq!((&back["created"], &back["unchanged"]), (&json!(1), &json!(1)), "{back:#}");
     assert_eq!(picture("departments/sales").await, before);
     let refused = rig.farm.run(&["restore", &rig.backups(), "--library", "Projects"]).unwrap_err();
-    assert!(refused.said.contains("is a site") || refused.said.contains("--database-url"), "{}", refused.said);
+    assert!(refused.output.contains("is a site") || refused.output.contains("--database-url"), "{}", refused.output);
     rig.farm.check_blobs();
 }
 
@@ -355,7 +355,7 @@ async fn a_content_database_comes_back_while_no_server_runs_and_its_blobs_are_no
     rig.put("Contracts/later.bin", bytes(1, 100_000)).await;
     let backups = rig.backups();
     let refused = rig.farm.run(&["restore", &backups, "--content-database", "main"]).unwrap_err();
-    assert!(refused.said.contains("a server is running"), "{}", refused.said);
+    assert!(refused.output.contains("a server is running"), "{}", refused.output);
     let Rig { farm, server, scratch: _scratch, .. } = rig;
     assert!(server.stop().success());
     let back = farm.json(&["restore", &backups, "--content-database", "main"]);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use model::Id;
 use search::extract::{Content, Format};
-use search::sandbox::{Document, Lack, Program, Sandbox};
+use search::sandbox::{Document, MissingRestriction, Program, Sandbox};
 
 use crate::support::processes;
 
@@ -42,7 +42,7 @@ async fn a_child_reads_a_document_and_this_system_confines_it() {
     let refused = sandbox.read(turn, Format::Docx, Document::new().unwrap()).await.unwrap_err();
     assert_eq!(refused.code(), "not_readable");
     let lacks = sandbox.lacks().await.unwrap();
-    assert!(!lacks.contains(&Lack::Files) && !lacks.contains(&Lack::Calls), "{lacks:?}");
+    assert!(!lacks.contains(&MissingRestriction::Files) && !lacks.contains(&MissingRestriction::Calls), "{lacks:?}");
     let turn = sandbox.turn_to_read(Id::new(1)).await.unwrap();
     sandbox.end_all().await;
     sandbox.read(turn, Format::Docx, Document::new().unwrap()).await.unwrap_err();
@@ -94,7 +94,7 @@ async fn a_program_ends_with_all_that_it_started() {
     let (in_time, ()) = sandbox().run(script(place.path(), hangs, 2), ()).await.unwrap();
     assert!(!in_time);
     let ids = started(place.path()).unwrap();
-    assert!(!processes::is_there(ids.0) && !processes::is_there(ids.1));
+    assert!(!processes::exists(ids.0) && !processes::exists(ids.1));
     // The program is killed when the caller no longer waits for it, and when the server stops. Its resources are
     // released once it has exited.
     for stops in [false, true] {
@@ -117,11 +117,11 @@ async fn a_program_ends_with_all_that_it_started() {
             true => drop(sandbox.turn_to_run(Id::new(1)).await.unwrap_err()),
             false => drop(sandbox.turn_to_run(Id::new(1)).await.unwrap()),
         }
-        assert!(!processes::is_there(ids.0) && !processes::is_there(ids.1), "a turn is free before its child is gone");
+        assert!(!processes::exists(ids.0) && !processes::exists(ids.1), "a turn is free before its child is gone");
     }
     // The program has exited and left another process behind.
     let place = tempfile::tempdir().unwrap();
     let leaves = "(sleep 1000 &>/dev/null) & echo $! > child";
     sandbox().run(script(place.path(), leaves, 100), ()).await.unwrap();
-    assert!(!processes::is_there(id_in(&place.path().join("child")).unwrap()));
+    assert!(!processes::exists(id_in(&place.path().join("child")).unwrap()));
 }

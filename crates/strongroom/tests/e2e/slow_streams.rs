@@ -14,7 +14,7 @@ use http_body_util::BodyExt;
 
 use crate::streams::{SIZES, id, same, summed, unpacked, with_documents};
 use crate::support::backups::Place;
-use crate::support::wire::{Http, Pace, Wire, whole};
+use crate::support::wire::{Http, Pace, RawClient, read_body};
 use crate::support::{Farm, bytes};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -23,24 +23,25 @@ async fn clients_that_stop_for_long_get_everything() {
     let token = farm.token_named("wire");
     let long = &all["20000000.bin"];
     for http in [Http::One, Http::Two] {
-        let wire = Wire::with_token(&server, http, &token).narrow();
-        let browser = Wire::signed_in(&server, http).await.narrow();
+        let wire = RawClient::with_token(&server, http, &token).with_small_buffer();
+        let browser = RawClient::signed_in(&server, http).await.with_small_buffer();
         let (document, folder) = (id(&wire, "Documents/sizes/20000000.bin").await, id(&wire, "Documents/sizes").await);
         for (client, path) in [
             (&wire, "/api/v1/content/Documents/sizes/20000000.bin".to_owned()),
             (&wire, "/dav/Documents/sizes/20000000.bin".to_owned()),
             (&browser, format!("/download/{document}/20000000.bin")),
         ] {
-            let answer = client.send("GET", &path, &[], Wire::nothing()).await;
-            same(&whole(answer, Pace::Stopping).await, long, &format!("{path} {http:?}"));
+            let answer = client.send("GET", &path, &[], RawClient::nothing()).await;
+            same(&read_body(answer, Pace::Stopping).await, long, &format!("{path} {http:?}"));
         }
         let path = format!("/api/v1/archive?ids={folder}");
-        let found = unpacked(&whole(wire.send("GET", &path, &[], Wire::nothing()).await, Pace::Stopping).await);
+        let found =
+            unpacked(&read_body(wire.send("GET", &path, &[], RawClient::nothing()).await, Pace::Stopping).await);
         for (name, content) in &all {
             same(&found[&format!("sizes/{name}")], content, &format!("{name} {http:?}"));
         }
     }
-    assert!(!server.said().contains("broken off"), "{}", server.said());
+    assert!(!server.output().contains("broken off"), "{}", server.output());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,8 +50,8 @@ async fn ranges_are_whole_in_every_way() {
     let name = "1500000.bin";
     let content = &all[name];
     for http in [Http::One, Http::Two] {
-        let wire = Wire::with_token(&server, http, &farm.token_named(&format!("{http:?}")));
-        let browser = Wire::signed_in(&server, http).await;
+        let wire = RawClient::with_token(&server, http, &farm.token_named(&format!("{http:?}")));
+        let browser = RawClient::signed_in(&server, http).await;
         let document = id(&wire, &format!("Documents/sizes/{name}")).await;
         for (client, path) in
             [(&wire, format!("/dav/Documents/sizes/{name}")), (&browser, format!("/download/{document}/{name}"))]
@@ -58,9 +59,9 @@ async fn ranges_are_whole_in_every_way() {
             for edge in SIZES.into_iter().filter(|edge| *edge > 1 && *edge < content.len()) {
                 for (from, to) in [(edge - 1, edge), (edge, content.len() - 1), (0, edge)] {
                     let range = format!("bytes={from}-{to}");
-                    let answer = client.send("GET", &path, &[("range", &range)], Wire::nothing()).await;
+                    let answer = client.send("GET", &path, &[("range", &range)], RawClient::nothing()).await;
                     assert_eq!(answer.status().as_u16(), 206, "{path} {range}");
-                    same(&whole(answer, Pace::Fast).await, &content[from..=to], &format!("{path} {range}"));
+                    same(&read_body(answer, Pace::Fast).await, &content[from..=to], &format!("{path} {range}"));
                 }
             }
         }
@@ -74,10 +75,10 @@ async fn uploads_that_are_cut_leave_nothing_and_those_of_tus_go_on() {
     let token = farm.token();
     let content = Bytes::from(bytes(5, 3_000_000));
     for http in [Http::One, Http::Two] {
-        let wire = Wire::with_token(&server, http, &token);
-        let browser = Wire::signed_in(&server, http).await;
+        let wire = RawClient::with_token(&server, http, &token);
+        let browser = RawClient::signed_in(&server, http).await;
         let library = id(&wire, "Documents").await;
-        wire.cut("/dav/Documents/cut.bin", 700_000).await;
+        wire.send_and_disconnect("/dav/Documents/cut.bin", 700_000).await;
         let form = format!(
             "--cut\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{}\r\n--cut\r\n\
              Content-Disposition: form-data; name=\"file\"; filename=\"cut.bin\"\r\n\r\n",
@@ -86,14 +87,14 @@ async fn uploads_that_are_cut_leave_nothing_and_those_of_tus_go_on() {
         let begin = Bytes::from([form.as_bytes(), &content[..700_000]].concat());
         let kind = ("content-type", "multipart/form-data; boundary=cut");
         browser.cut_after("POST", &format!("/items/{library}/upload"), &[kind], begin).await;
-        let gone = wire.send("GET", "/api/v1/content/Documents/cut.bin", &[], Wire::nothing()).await;
+        let gone = wire.send("GET", "/api/v1/content/Documents/cut.bin", &[], RawClient::nothing()).await;
         assert_eq!(gone.status().as_u16(), 404, "half a body is no document, {http:?}");
 
         let (version, length) = (("tus-resumable", "1.0.0"), content.len().to_string());
         // Base64 of `Documents/big.bin` and of `replace`.
         let said = ("upload-metadata", "path RG9jdW1lbnRzL2JpZy5iaW4=,on_conflict cmVwbGFjZQ==");
         let fields = [version, ("upload-length", length.as_str()), said];
-        let begun = wire.send("POST", "/api/v1/uploads", &fields, Wire::nothing()).await;
+        let begun = wire.send("POST", "/api/v1/uploads", &fields, RawClient::nothing()).await;
         let path = begun.headers()["location"].to_str().unwrap().to_owned();
         let kind = ("content-type", "application/offset+octet-stream");
         let (mut at, mut rounds) = (0, 0);
@@ -104,7 +105,7 @@ async fn uploads_that_are_cut_leave_nothing_and_those_of_tus_go_on() {
                 let end = content.len().min(at + 500_001);
                 wire.cut_after("PATCH", &path, &fields, content.slice(at..end)).await;
             } else {
-                let body = Wire::pieces(content.slice(at..), 90_000, Pace::Slow);
+                let body = RawClient::pieces(content.slice(at..), 90_000, Pace::Slow);
                 assert_eq!(wire.send("PATCH", &path, &fields, body).await.status().as_u16(), 204);
             }
             rounds += 1;
@@ -114,7 +115,7 @@ async fn uploads_that_are_cut_leave_nothing_and_those_of_tus_go_on() {
             // The server may still be processing data that arrived before the connection ended.
             let (mut asked, deadline) = (at, Instant::now() + std::time::Duration::from_secs(60));
             while asked == at {
-                let answer = wire.send("HEAD", &path, &[version], Wire::nothing()).await;
+                let answer = wire.send("HEAD", &path, &[version], RawClient::nothing()).await;
                 if answer.status().as_u16() == 200 {
                     asked = answer.headers()["upload-offset"].to_str().unwrap().parse().unwrap();
                 }
@@ -140,12 +141,12 @@ fn unzipped(packed: Vec<u8>) -> Vec<u8> {
     output.stdout
 }
 
-async fn answer_of(client: &Wire, path: &str, fields: &[(&str, &str)], pace: Pace) -> Vec<u8> {
-    let answer = client.send("GET", path, fields, Wire::nothing()).await;
+async fn answer_of(client: &RawClient, path: &str, fields: &[(&str, &str)], pace: Pace) -> Vec<u8> {
+    let answer = client.send("GET", path, fields, RawClient::nothing()).await;
     assert_eq!(answer.status().as_u16(), 200, "{path}");
     let is_packed = answer.headers().get("content-encoding").is_some_and(|coding| coding == "gzip");
     assert_eq!(is_packed, !fields.is_empty(), "{path}");
-    let bytes = whole(answer, pace).await;
+    let bytes = read_body(answer, pace).await;
     if is_packed { unzipped(bytes) } else { bytes }
 }
 
@@ -170,7 +171,7 @@ async fn a_table_of_many_events_is_whole_compressed_or_not_for_clients_that_stop
     let item = client.send(reqwest::Method::GET, "/api/v1/items/by-path?path=Documents", Vec::new()).await.unwrap();
     let collection = item.json()["site_collection"].as_str().unwrap().to_owned();
     for http in [Http::One, Http::Two] {
-        let browser = Wire::signed_in(&server, http).await.narrow();
+        let browser = RawClient::signed_in(&server, http).await.with_small_buffer();
         let path = format!("/audit/{collection}/export");
         let plain = answer_of(&browser, &path, &[], Pace::Fast).await;
         let text = String::from_utf8(plain.clone()).unwrap();
@@ -194,13 +195,13 @@ async fn a_table_of_many_events_is_whole_compressed_or_not_for_clients_that_stop
 async fn archives_of_the_pages_are_whole_for_browsers_that_take_gzip() {
     let (_farm, server, all) = with_documents().await;
     for http in [Http::One, Http::Two] {
-        let browser = Wire::signed_in(&server, http).await;
+        let browser = RawClient::signed_in(&server, http).await;
         let folder = id(&browser, "Documents/sizes").await;
         let form = format!("form_token={}&ids={folder}", browser.form_token().await);
         let fields = [("content-type", "application/x-www-form-urlencoded"), ("accept-encoding", "gzip, deflate, br")];
-        let answer = browser.send("POST", "/selection/archive", &fields, Wire::bytes(form)).await;
+        let answer = browser.send("POST", "/selection/archive", &fields, RawClient::bytes(form)).await;
         let is_packed = answer.headers().contains_key("content-encoding");
-        let bytes = whole(answer, Pace::Slow).await;
+        let bytes = read_body(answer, Pace::Slow).await;
         let found = unpacked(&if is_packed { unzipped(bytes) } else { bytes });
         for (name, content) in &all {
             same(&found[&format!("sizes/{name}")], content, &format!("{name} {http:?}"));
@@ -248,12 +249,12 @@ fn are_long_streams_wanted() -> bool {
 }
 
 /// Uploads a document of this many mebibytes, all with the same bytes, in parts by tus.
-async fn long_by_tus(wire: &Wire, piece: &Bytes, mebibytes: u64) {
+async fn long_by_tus(wire: &RawClient, piece: &Bytes, mebibytes: u64) {
     let (version, length) = (("tus-resumable", "1.0.0"), (mebibytes << 20).to_string());
     // Base64 of `Documents/long.bin`.
     let said = ("upload-metadata", "path RG9jdW1lbnRzL2xvbmcuYmlu");
     let begun =
-        wire.send("POST", "/api/v1/uploads", &[version, ("upload-length", &length), said], Wire::nothing()).await;
+        wire.send("POST", "/api/v1/uploads", &[version, ("upload-length", &length), said], RawClient::nothing()).await;
     assert_eq!(begun.status().as_u16(), 201);
     let path = begun.headers()["location"].to_str().unwrap().to_owned();
     for begin in (0..mebibytes).step_by(1024) {
@@ -261,7 +262,7 @@ async fn long_by_tus(wire: &Wire, piece: &Bytes, mebibytes: u64) {
         let offset = (begin << 20).to_string();
         let kind = ("content-type", "application/offset+octet-stream");
         let fields = [version, kind, ("upload-offset", offset.as_str())];
-        let answer = wire.send("PATCH", &path, &fields, Wire::repeated(piece.clone(), count)).await;
+        let answer = wire.send("PATCH", &path, &fields, RawClient::repeated(piece.clone(), count)).await;
         assert_eq!(answer.status().as_u16(), 204);
     }
 }
@@ -281,22 +282,25 @@ async fn three_gigabytes_pass_by_tus_in_ranges_and_to_a_slow_client() {
         sum.finalize()
     };
     let (one, two) = (
-        Wire::with_token(&server, Http::One, &farm.token()),
-        Wire::with_token(&server, Http::Two, &farm.token_named("2")),
+        RawClient::with_token(&server, Http::One, &farm.token()),
+        RawClient::with_token(&server, Http::Two, &farm.token_named("2")),
     );
     let begun = Instant::now();
     long_by_tus(&one, &piece, MEBIBYTES).await;
     println!("3 GB by tus: {:?}", begun.elapsed());
     let begun = Instant::now();
     let range = format!("bytes={}-", 1 << 20);
-    let answer = two.send("GET", "/dav/Documents/long.bin", &[("range", &range)], Wire::nothing()).await;
+    let answer = two.send("GET", "/dav/Documents/long.bin", &[("range", &range)], RawClient::nothing()).await;
     assert_eq!(answer.status().as_u16(), 206);
     let (found, length, _) = summed(answer, 0, MEBIBYTES << 20).await;
     assert_eq!((found, length), (sum_of(1), (MEBIBYTES - 1) << 20));
     println!("3 GB as a range: {:?}", begun.elapsed());
     let begun = Instant::now();
-    let mut body =
-        one.narrow().send("GET", "/api/v1/content/Documents/long.bin", &[], Wire::nothing()).await.into_body();
+    let mut body = one
+        .with_small_buffer()
+        .send("GET", "/api/v1/content/Documents/long.bin", &[], RawClient::nothing())
+        .await
+        .into_body();
     let (mut sum, mut taken, mut next_stop) = (crc32fast::Hasher::new(), 0_u64, 1 << 20);
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.unwrap().into_data() else { continue };
@@ -320,12 +324,12 @@ async fn an_archive_with_more_than_four_gigabytes_is_one_that_others_read() {
     const MEBIBYTES: u64 = 4_200;
     let farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();
-    let wire = Wire::with_token(&server, Http::One, &farm.token());
+    let wire = RawClient::with_token(&server, Http::One, &farm.token());
     let begun = Instant::now();
-    let body = Wire::repeated(Bytes::from(vec![0; 1 << 20]), MEBIBYTES);
+    let body = RawClient::repeated(Bytes::from(vec![0; 1 << 20]), MEBIBYTES);
     let stored = wire.send("PUT", "/api/v1/content/Documents/all/zeros.bin", &[], body).await;
     assert_eq!(stored.status().as_u16(), 201);
-    let small = wire.send("PUT", "/api/v1/content/Documents/all/z.txt", &[], Wire::bytes("behind it")).await;
+    let small = wire.send("PUT", "/api/v1/content/Documents/all/z.txt", &[], RawClient::bytes("behind it")).await;
     assert_eq!(small.status().as_u16(), 201);
     println!("4.1 GB stored: {:?}", begun.elapsed());
     let begun = Instant::now();
@@ -333,7 +337,7 @@ async fn an_archive_with_more_than_four_gigabytes_is_one_that_others_read() {
     let scratch = tempfile::tempdir().unwrap();
     let archive = scratch.path().join("all.zip");
     let mut file = std::fs::File::create(&archive).unwrap();
-    let mut body = wire.send("GET", &path, &[], Wire::nothing()).await.into_body();
+    let mut body = wire.send("GET", &path, &[], RawClient::nothing()).await.into_body();
     while let Some(frame) = body.frame().await {
         if let Ok(data) = frame.unwrap().into_data() {
             file.write_all(&data).unwrap();

@@ -97,7 +97,7 @@ async fn migrate_with_crashes(engine: Engine) {
         let words = ["blobs", "migrate", "--database", "main", "--to", target];
         match round % 3 {
             // A server may still be moving BLOBs in the other direction, so single BLOBs may stay in their store.
-            0 => drop(farm.json_whatever(&words)),
+            0 => drop(farm.json_any_status(&words)),
             1 => {
                 let running = Running::start(&farm, &words);
                 ledger.wait_for(random.below(20)).await;
@@ -246,9 +246,9 @@ async fn a_collection_that_would_delete_an_unlikely_share_stops() {
         client.put(&format!("{seed}.bin"), bytes(1000 + seed, 20_000)).await.unwrap();
     }
     let foretold = farm.run(&["blobs", "collect", "--immediate", "--dry-run"]).unwrap_err();
-    assert!(foretold.said.contains("60 of 120"), "a dry run foretells it: {}", foretold.said);
+    assert!(foretold.output.contains("60 of 120"), "a dry run foretells it: {}", foretold.output);
     let refusal = farm.run(&["blobs", "collect", "--immediate"]).unwrap_err();
-    assert!(refusal.said.contains("60 of 120") && refusal.said.contains("greater share"), "{}", refusal.said);
+    assert!(refusal.output.contains("60 of 120") && refusal.output.contains("greater share"), "{}", refusal.output);
     assert_eq!(count_of(&counts(&farm).1, "files"), 120);
     farm.json(&["blobs", "collect", "--immediate", "--share", "50"]);
     assert_eq!(count_of(&counts(&farm).1, "files"), 60);
@@ -289,7 +289,7 @@ async fn policies_decide_where_the_next_upload_goes() {
         (&["--database", "main", "--tier", "age:30:files", "--tier", "age:30:scans"], "two tiers begin after 30 days"),
     ] {
         let refusal = farm.run(&[&["blobs", "policy", "set"], words].concat()).unwrap_err();
-        assert!(refusal.said.contains(said), "{words:?}: {}", refusal.said);
+        assert!(refusal.output.contains(said), "{words:?}: {}", refusal.output);
     }
     for (name, seed, size) in [("a.pdf", 1, 5_000), ("c.txt", 3, 2_000_000), ("g.txt", 7, 5_000)] {
         assert_eq!(client.get(name).await.unwrap().body, bytes(seed, size));
@@ -306,7 +306,7 @@ async fn a_store_is_closed_drained_and_removed_only_when_nothing_needs_it() {
     assert!(client.put("a.bin", bytes(1, 100_000)).await.unwrap().status.is_success());
     let refused = |words: &[&str], said: &str| {
         let refusal = farm.run(&[&["blobs", "stores"], words].concat()).unwrap_err();
-        assert!(refusal.said.contains(said), "{words:?}: {}", refusal.said);
+        assert!(refusal.output.contains(said), "{words:?}: {}", refusal.output);
     };
     refused(&["add", "old", "--kind", "directory", "--path", "other"], "already");
     refused(&["add", "new", "--kind", "directory", "--path", "old"], "in that place");
@@ -318,7 +318,7 @@ async fn a_store_is_closed_drained_and_removed_only_when_nothing_needs_it() {
     farm.json(&["blobs", "stores", "read-only", "old"]);
     refused(&["remove", "old"], "drain it first");
     let policy = farm.run(&["blobs", "policy", "set", "--database", "main", "--active", "old"]).unwrap_err();
-    assert!(policy.said.contains("activate it first"), "{}", policy.said);
+    assert!(policy.output.contains("activate it first"), "{}", policy.output);
     assert_eq!(client.get("a.bin").await.unwrap().body, bytes(1, 100_000), "what is read-only stays readable");
     let drained = farm.json(&["blobs", "stores", "drain", "old"]);
     assert_eq!((drained["state"].as_str(), drained["items"].as_u64()), (Some("finished"), Some(1)));
@@ -351,7 +351,7 @@ async fn a_store_that_is_away_stops_nothing_else_and_is_not_taken_for_empty() {
     assert_eq!(client.get("new.bin").await.unwrap().status, StatusCode::NOT_FOUND, "nothing half stored");
     let listed = farm.json(&["blobs", "stores", "list"]);
     assert_eq!(listed[2]["answers"], false, "{listed:#}");
-    let health = farm.json_whatever(&["blobs", "health"]);
+    let health = farm.json_any_status(&["blobs", "health"]);
     let worst = &health["findings"][0];
     assert_eq!((worst["rule"].as_str(), worst["severity"].as_str()), (Some("store-away"), Some("critical")));
     assert_eq!(farm.json(&["blobs", "faults"]), serde_json::json!([]));
@@ -361,8 +361,8 @@ async fn a_store_that_is_away_stops_nothing_else_and_is_not_taken_for_empty() {
     farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "share", "--minimum-size", "20k"]);
     for words in [&["--active", "share"][..], &["--tier", "age:30:share"]] {
         let refusal = farm.run(&[&["blobs", "policy", "set", "--library", "Documents"], words].concat()).unwrap_err();
-        assert!(refusal.said.contains("no policy can send BLOBs to the store \"share\" now: "), "{}", refusal.said);
-        assert!(refusal.said.contains("share") && refusal.said.contains("directory"), "{}", refusal.said);
+        assert!(refusal.output.contains("no policy can send BLOBs to the store \"share\" now: "), "{}", refusal.output);
+        assert!(refusal.output.contains("share") && refusal.output.contains("directory"), "{}", refusal.output);
     }
     std::fs::remove_file(&place).unwrap();
     std::fs::rename(&away, &place).unwrap();
@@ -378,7 +378,7 @@ async fn the_settings_of_a_store_are_in_its_help_and_refused_in_words() {
     assert!(farm.start().stop().success());
     let add = |setting: &str| {
         let words = ["blobs", "stores", "add", "cloud", "--kind", "s3", "--bucket", "b", "--set", setting];
-        farm.run(&words).unwrap_err().said
+        farm.run(&words).unwrap_err().output
     };
     let all = add("nonsense=1");
     let names = all.split("there are: ").nth(1).unwrap().trim().split(", ");
@@ -386,10 +386,10 @@ async fn the_settings_of_a_store_are_in_its_help_and_refused_in_words() {
     for name in names {
         assert!(help.contains(&format!("\n  {name} ")), "{name} is not in the help:\n{help}");
     }
-    let nothing = farm.run(&["blobs", "stores", "set", "files"]).unwrap_err().said;
+    let nothing = farm.run(&["blobs", "stores", "set", "files"]).unwrap_err().output;
     assert!(nothing.contains("nothing was given to set") && nothing.contains("--set NAME=VALUE"), "{nothing}");
     let sizes = ["blobs", "migrate", "--from", "files", "--to", "database", "--min-size", "2M", "--max-size", "1M"];
-    assert!(farm.run(&sizes).unwrap_err().said.contains("no BLOB has at least 2097152 and at most 1048576 bytes"));
+    assert!(farm.run(&sizes).unwrap_err().output.contains("no BLOB has at least 2097152 and at most 1048576 bytes"));
     assert!(add("compression=zstd").contains("compression is a level of zstd from 1 to 19, not \"zstd\""));
     assert!(add("retention_days=99999999").contains("retention_days is between 1 and 36500, not 99999999"));
 }
@@ -410,23 +410,23 @@ async fn damage_is_found_kept_on_record_and_resolved() {
     let server = farm.start();
     let client = server.client(&token);
     let refusal = farm.run(&["blobs", "check", "--json"]).unwrap_err();
-    let report: Value = serde_json::from_str(&refusal.said).unwrap();
+    let report: Value = serde_json::from_str(&refusal.output).unwrap();
     assert_eq!(report["faults"].as_array().unwrap().len(), 2, "{report:#}");
-    let faults = farm.json_whatever(&["blobs", "faults"]);
+    let faults = farm.json_any_status(&["blobs", "faults"]);
     assert_eq!(faults.as_array().unwrap().len(), 2, "a check leaves its findings on record: {faults:#}");
-    let health = farm.json_whatever(&["blobs", "health"]);
+    let health = farm.json_any_status(&["blobs", "health"]);
     assert_eq!(health["findings"][0]["rule"], "blobs-damaged", "{health:#}");
     let digest = faults.as_array().unwrap().iter().find(|fault| fault["documents"][0]["name"] == "1.bin").unwrap();
     let digest = digest["digest"].as_str().unwrap().to_owned();
     let repaired = farm.run(&["blobs", "repair", &digest]).unwrap_err();
-    assert!(repaired.said.contains("no other store"), "{}", repaired.said);
+    assert!(repaired.output.contains("no other store"), "{}", repaired.output);
     farm.json(&["blobs", "accept-loss", &digest]);
     // Uploading the same bytes again repairs the first document.
     assert!(client.put("copy.bin", content[0].clone()).await.unwrap().status.is_success());
     assert_eq!(client.get("0.bin").await.unwrap().body, content[0]);
     let check = farm.json(&["blobs", "check"]);
     assert_eq!(check["accepted"].as_array().unwrap().len(), 1, "the accepted loss is still a loss: {check:#}");
-    let faults = farm.json_whatever(&["blobs", "faults"]);
+    let faults = farm.json_any_status(&["blobs", "faults"]);
     assert_eq!(faults.as_array().unwrap().len(), 1, "{faults:#}");
     assert!(faults[0]["accepted_at"].is_string());
     assert_eq!(client.get("2.bin").await.unwrap().body, content[2]);

@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::Incoming;
 
-use crate::support::wire::{Http, Pace, Wire, whole};
+use crate::support::wire::{Http, Pace, RawClient, read_body};
 use crate::support::{Farm, Server, bytes};
 
 /// Sizes around the limits between the ways of storing and sending content.
@@ -33,7 +33,7 @@ pub async fn with_documents() -> (Farm, Server, BTreeMap<String, Bytes>) {
     (farm, server, all)
 }
 
-pub async fn id(wire: &Wire, path: &str) -> String {
+pub async fn id(wire: &RawClient, path: &str) -> String {
     let item = wire.get(&format!("/api/v1/items/by-path?path={path}")).await;
     let item: serde_json::Value = serde_json::from_slice(&item).unwrap();
     item["id"].as_str().unwrap().to_owned()
@@ -73,8 +73,8 @@ pub fn same(found: &[u8], expected: &[u8], what: &str) {
 
 async fn downloads(http: Http) {
     let (farm, server, all) = with_documents().await;
-    let wire = Wire::with_token(&server, http, &farm.token_named("wire"));
-    let browser = Wire::signed_in(&server, http).await;
+    let wire = RawClient::with_token(&server, http, &farm.token_named("wire"));
+    let browser = RawClient::signed_in(&server, http).await;
     for (name, content) in &all {
         let document = id(&wire, &format!("Documents/sizes/{name}")).await;
         for (client, path) in [
@@ -83,17 +83,17 @@ async fn downloads(http: Http) {
             (&browser, format!("/download/{document}/{name}")),
         ] {
             for pace in [Pace::Fast, Pace::Slow] {
-                let answer = client.send("GET", &path, &[], Wire::nothing()).await;
-                same(&whole(answer, pace).await, content, &format!("{path} {pace:?}"));
+                let answer = client.send("GET", &path, &[], RawClient::nothing()).await;
+                same(&read_body(answer, pace).await, content, &format!("{path} {pace:?}"));
             }
         }
         for edge in SIZES.into_iter().filter(|edge| *edge > 1 && *edge < content.len()) {
             for (from, to) in [(edge - 1, edge), (edge, content.len() - 1), (0, edge)] {
                 let range = format!("bytes={from}-{to}");
                 let path = format!("/api/v1/content/Documents/sizes/{name}");
-                let answer = wire.send("GET", &path, &[("range", &range)], Wire::nothing()).await;
+                let answer = wire.send("GET", &path, &[("range", &range)], RawClient::nothing()).await;
                 assert_eq!(answer.status().as_u16(), 206);
-                same(&whole(answer, Pace::Fast).await, &content[from..=to], &format!("{range} of {name}"));
+                same(&read_body(answer, Pace::Fast).await, &content[from..=to], &format!("{range} of {name}"));
             }
         }
     }
@@ -114,12 +114,12 @@ async fn archives_are_whole() {
     let (farm, server, all) = with_documents().await;
     let token = farm.token_named("wire");
     for http in [Http::One, Http::Two] {
-        let wire = Wire::with_token(&server, http, &token);
+        let wire = RawClient::with_token(&server, http, &token);
         let folder = id(&wire, "Documents/sizes").await;
         let path = format!("/api/v1/archive?ids={folder}");
         for pace in [Pace::Fast, Pace::Slow] {
-            let answer = wire.send("GET", &path, &[], Wire::nothing()).await;
-            let found = unpacked(&whole(answer, pace).await);
+            let answer = wire.send("GET", &path, &[], RawClient::nothing()).await;
+            let found = unpacked(&read_body(answer, pace).await);
             assert_eq!(found.len(), all.len(), "{http:?} {pace:?}");
             for (name, content) in &all {
                 same(&found[&format!("sizes/{name}")], content, &format!("{name} {http:?} {pace:?}"));
@@ -130,29 +130,29 @@ async fn archives_are_whole() {
             let found = unpacked(&wire.get(&format!("/api/v1/archive?ids={document}")).await);
             same(&found[name], &all[name], &format!("{name} alone, {http:?}"));
         }
-        let browser = Wire::signed_in(&server, http).await;
+        let browser = RawClient::signed_in(&server, http).await;
         let form = format!("form_token={}&ids={folder}", browser.form_token().await);
         let kind = ("content-type", "application/x-www-form-urlencoded");
-        let answer = browser.send("POST", "/selection/archive", &[kind], Wire::bytes(form)).await;
-        assert_eq!(unpacked(&whole(answer, Pace::Fast).await).len(), all.len());
+        let answer = browser.send("POST", "/selection/archive", &[kind], RawClient::bytes(form)).await;
+        assert_eq!(unpacked(&read_body(answer, Pace::Fast).await).len(), all.len());
     }
-    assert!(!server.said().contains("broken off"), "{}", server.said());
+    assert!(!server.output().contains("broken off"), "{}", server.output());
 }
 
 async fn uploads(http: Http) {
     let farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();
-    let wire = Wire::with_token(&server, http, &farm.token());
-    let browser = Wire::signed_in(&server, http).await;
+    let wire = RawClient::with_token(&server, http, &farm.token());
+    let browser = RawClient::signed_in(&server, http).await;
     let library = id(&wire, "Documents").await;
     for (count, size) in SIZES.into_iter().enumerate() {
         let content = Bytes::from(bytes(count as u64, size));
         let pace = if count % 2 == 0 { Pace::Fast } else { Pace::Slow };
         let place = |way: &str| format!("/api/v1/content/Documents/{way}/{size}.bin");
         for (path, body) in [
-            (place("announced"), Wire::bytes(content.clone())),
-            (place("pieces"), Wire::pieces(content.clone(), 50_000, pace)),
-            (format!("/dav/Documents/{size}.bin"), Wire::pieces(content.clone(), 70_001, pace)),
+            (place("announced"), RawClient::bytes(content.clone())),
+            (place("pieces"), RawClient::pieces(content.clone(), 50_000, pace)),
+            (format!("/dav/Documents/{size}.bin"), RawClient::pieces(content.clone(), 70_001, pace)),
         ] {
             let answer = wire.send("PUT", &path, &[], body).await;
             assert_eq!(answer.status().as_u16(), 201, "{path}");
@@ -167,13 +167,13 @@ async fn uploads(http: Http) {
 }
 
 /// Replaces Documents/big.bin by a tus upload in two parts.
-async fn by_tus(wire: &Wire, content: &Bytes, pace: Pace) {
+async fn by_tus(wire: &RawClient, content: &Bytes, pace: Pace) {
     let version = ("tus-resumable", "1.0.0");
     let length = content.len().to_string();
     // Base64 of `Documents/big.bin` and of `replace`.
     let said = ("upload-metadata", "path RG9jdW1lbnRzL2JpZy5iaW4=,on_conflict cmVwbGFjZQ==");
     let fields = [version, ("upload-length", length.as_str()), said];
-    let begun = wire.send("POST", "/api/v1/uploads", &fields, Wire::nothing()).await;
+    let begun = wire.send("POST", "/api/v1/uploads", &fields, RawClient::nothing()).await;
     assert_eq!(begun.status().as_u16(), 201);
     let path = begun.headers()["location"].to_str().unwrap().to_owned();
     let half = content.len() / 2;
@@ -184,13 +184,13 @@ async fn by_tus(wire: &Wire, content: &Bytes, pace: Pace) {
         let offset = offset.to_string();
         let kind = ("content-type", "application/offset+octet-stream");
         let fields = [version, kind, ("upload-offset", offset.as_str())];
-        let answer = wire.send("PATCH", &path, &fields, Wire::pieces(part, 30_000, pace)).await;
+        let answer = wire.send("PATCH", &path, &fields, RawClient::pieces(part, 30_000, pace)).await;
         assert_eq!(answer.status().as_u16(), 204);
     }
 }
 
 /// Uploads through the form of a page.
-async fn by_form(browser: &Wire, library: &str, name: &str, content: &Bytes, pace: Pace) {
+async fn by_form(browser: &RawClient, library: &str, name: &str, content: &Bytes, pace: Pace) {
     let token = browser.form_token().await;
     let head = format!(
         "--cut\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{token}\r\n--cut\r\n\
@@ -199,7 +199,7 @@ async fn by_form(browser: &Wire, library: &str, name: &str, content: &Bytes, pac
     let body = [head.as_bytes(), content, b"\r\n--cut--\r\n"].concat();
     let kind = ("content-type", "multipart/form-data; boundary=cut");
     let path = format!("/items/{library}/upload");
-    let answer = browser.send("POST", &path, &[kind], Wire::pieces(body.into(), 40_000, pace)).await;
+    let answer = browser.send("POST", &path, &[kind], RawClient::pieces(body.into(), 40_000, pace)).await;
     assert_eq!(answer.status().as_u16(), 303, "{name}");
 }
 
@@ -218,26 +218,26 @@ async fn clients_that_stop_leave_nothing_behind_and_harm_nobody() {
     let (farm, server, all) = with_documents().await;
     let token = farm.token_named("wire");
     for http in [Http::One, Http::Two] {
-        let wire = Wire::with_token(&server, http, &token);
+        let wire = RawClient::with_token(&server, http, &token);
         let folder = id(&wire, "Documents/sizes").await;
         for path in [
             "/api/v1/content/Documents/sizes/20000000.bin".to_owned(),
             "/dav/Documents/sizes/20000000.bin".to_owned(),
             format!("/api/v1/archive?ids={folder}"),
         ] {
-            let mut answer = wire.send("GET", &path, &[], Wire::nothing()).await.into_body();
+            let mut answer = wire.send("GET", &path, &[], RawClient::nothing()).await.into_body();
             assert!(answer.frame().await.unwrap().is_ok(), "{path}");
             // The client disconnects in the middle.
             drop(answer);
             wire.hang_up();
         }
-        wire.cut("/api/v1/content/Documents/cut.bin", 1 << 20).await;
-        let gone = wire.send("GET", "/api/v1/content/Documents/cut.bin", &[], Wire::nothing()).await;
+        wire.send_and_disconnect("/api/v1/content/Documents/cut.bin", 1 << 20).await;
+        let gone = wire.send("GET", "/api/v1/content/Documents/cut.bin", &[], RawClient::nothing()).await;
         assert_eq!(gone.status().as_u16(), 404, "half a body is no document");
         same(&wire.get("/api/v1/content/Documents/sizes/1500000.bin").await, &all["1500000.bin"], "afterwards");
     }
     // Neither counts as an error of the server.
-    assert!(!server.said().contains("broken off"), "{}", server.said());
+    assert!(!server.output().contains("broken off"), "{}", server.output());
 }
 
 /// The checksum of `count` bytes of a response from `start`, the total length, and the last 64 KiB.
@@ -266,15 +266,15 @@ async fn three_gigabytes_pass_whole() {
     let mut sum = crc32fast::Hasher::new();
     (0..PIECES).for_each(|_| sum.update(&piece));
     let expected = sum.finalize();
-    let one = Wire::with_token(&server, Http::One, &farm.token());
-    let two = Wire::with_token(&server, Http::Two, &farm.token_named("two"));
-    let stored = one.send("PUT", "/dav/Documents/three.bin", &[], Wire::repeated(piece, PIECES)).await;
+    let one = RawClient::with_token(&server, Http::One, &farm.token());
+    let two = RawClient::with_token(&server, Http::Two, &farm.token_named("two"));
+    let stored = one.send("PUT", "/dav/Documents/three.bin", &[], RawClient::repeated(piece, PIECES)).await;
     assert_eq!(stored.status().as_u16(), 201);
-    let answer = two.send("GET", "/api/v1/content/Documents/three.bin", &[], Wire::nothing()).await;
+    let answer = two.send("GET", "/api/v1/content/Documents/three.bin", &[], RawClient::nothing()).await;
     let (found, length, _) = summed(answer, 0, size).await;
     assert_eq!((found, length), (expected, size));
     let document = id(&one, "Documents/three.bin").await;
-    let answer = one.send("GET", &format!("/api/v1/archive?ids={document}"), &[], Wire::nothing()).await;
+    let answer = one.send("GET", &format!("/api/v1/archive?ids={document}"), &[], RawClient::nothing()).await;
     let (found, _, last) = summed(answer, 30 + "three.bin".len() as u64, size).await;
     assert_eq!(found, expected);
     let listed = last.windows(4).rposition(|four| four == b"PK\x01\x02").expect("the directory");

@@ -16,9 +16,9 @@ fn fail_reads(farm: &mut Farm, files: &[PathBuf], error: &str) {
     let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:error={error}"));
     // With `-D` the program stays a direct child of the process that starts it.
     let words = ["strace", "-D", "-f", "-qq", "-e", "signal=none", "-e", &trace, "-e", &inject, "-o", "/dev/null"];
-    farm.under = words.map(str::to_owned).into();
+    farm.command_prefix = words.map(str::to_owned).into();
     for file in files {
-        farm.under.extend(["-P".to_owned(), file.display().to_string()]);
+        farm.command_prefix.extend(["-P".to_owned(), file.display().to_string()]);
     }
 }
 
@@ -66,13 +66,13 @@ async fn a_disk_that_fails(error: &str) {
     // A backup continues to the end and names the documents that it cannot read.
     let refused = farm.run(&["backup", &place.text("others")]).unwrap_err();
     for (name, _) in bad {
-        assert!(refused.said.contains(name.as_str()), "{name} is not named: {}", refused.said);
+        assert!(refused.output.contains(name.as_str()), "{name} is not named: {}", refused.output);
     }
-    assert!(!refused.said.contains(good.0.as_str()), "{}", refused.said);
+    assert!(!refused.output.contains(good.0.as_str()), "{}", refused.output);
 
     // A migration skips these documents and moves the rest.
     farm.json(&["blobs", "stores", "add", "second", "--kind", "directory", "--path", "second"]);
-    let moved = farm.json_whatever(&["blobs", "migrate", "--from", "files", "--to", "second"]);
+    let moved = farm.json_any_status(&["blobs", "migrate", "--from", "files", "--to", "second"]);
     assert!(client.get(&good.0).await.unwrap().body == good.1, "{moved:#}");
     assert!(file_with(&farm.data.join("second"), &good.1).0.exists());
     for (name, _) in bad {
@@ -96,7 +96,7 @@ async fn a_disk_that_fails(error: &str) {
     assert!(server.stop().success());
 
     // With a working disk, nothing turns out to be lost.
-    farm.under.clear();
+    farm.command_prefix.clear();
     farm.json(&["blobs", "repair", "--from-backup", &destination]);
     farm.check_blobs();
     let server = farm.start();

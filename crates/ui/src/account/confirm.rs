@@ -4,19 +4,19 @@ use axum::response::{IntoResponse, Redirect};
 use model::{Code, Error, ErrorKind};
 
 use crate::frame::confirm_form::form;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::page::{html, safe_next};
-use crate::frame::reader::Kept;
-use crate::frame::visit::Sent;
+use crate::frame::reader::KeptForm;
+use crate::frame::visit::SubmittedForm;
 use crate::frame::{navigation, refuse};
 
 use super::sign_in;
 
 /// Checks the password and continues with the interrupted request.
-pub async fn confirm(sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
+pub async fn confirm(sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
     let next = fields.next("/account");
-    let kept = Kept { to: fields.text("resend_to"), fields: fields.text("resend") };
+    let kept = KeptForm { to: fields.text("resend_to"), fields: fields.text("resend") };
     match visit.session.prove(visit.session_id, &fields.text("password"), &visit.client).await {
         Ok(()) if kept.fields.is_empty() => Ok(Redirect::to(&next).into_response()),
         Ok(()) => {
@@ -26,7 +26,7 @@ pub async fn confirm(sent: Sent) -> Shown {
         Err(error) if asks_again(&error) => {
             navigation::furnish_account(&mut visit.page);
             let form = form(&visit.page, &next, &kept, String::new());
-            refuse::again(form, error)
+            refuse::show_form_again(form, error)
         }
         Err(error) => Err(error.into()),
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use askama::Template;
 use axum::extract::Path;
 use model::{Code, Error, ErrorKind, Id, Preferences, Result, Theme, Timestamp, TokenScope};
-use repository::{Session, Target, Token, TokenWish, WebSession};
+use repository::{NewTokenRequest, Session, Target, Token, WebSession};
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, Field, Form, Input};
@@ -16,7 +16,7 @@ use crate::frame::navigation::furnish_account;
 use crate::frame::page::{Page, html};
 use crate::frame::refuse;
 use crate::frame::texts::Language;
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 
 use super::agent;
 
@@ -85,7 +85,7 @@ const fn scope_key(scope: TokenScope) -> &'static str {
     }
 }
 
-async fn draw(visit: &mut Visit, secret: Option<String>) -> Shown {
+async fn draw(visit: &mut Visit, secret: Option<String>) -> PageResult {
     furnish_account(&mut visit.page);
     let me = visit.session.principal().id;
     let tokens = visit.session.tokens(me).await?;
@@ -107,12 +107,12 @@ async fn draw(visit: &mut Visit, secret: Option<String>) -> Shown {
 }
 
 /// The page.
-pub async fn show(mut visit: Visit) -> Shown {
+pub async fn show(mut visit: Visit) -> PageResult {
     draw(&mut visit, None).await
 }
 
 /// Stores language and theme.
-pub async fn preferences(sent: Sent) -> Shown {
+pub async fn preferences(sent: SubmittedForm) -> PageResult {
     let theme = Theme::parse(&sent.fields.text("theme"))?;
     sent.visit.session.set_preferences(Preferences::new(&sent.fields.text("language"), theme)?).await?;
     Ok(done("/account", &Flash::new("toast.saved", sent.visit.page.s("account.look"))))
@@ -139,14 +139,14 @@ fn password_form(page: &Page) -> Form<'_> {
 }
 
 /// Shows the form for a new password.
-pub async fn password(mut visit: Visit) -> Shown {
+pub async fn password(mut visit: Visit) -> PageResult {
     furnish_account(&mut visit.page);
     Ok(html(&password_form(&visit.page)))
 }
 
 /// Changes the password.
-pub async fn do_password(sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
+pub async fn do_password(sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
     let (old, new) = (fields.text("old"), fields.text("new"));
     let changed = if new == fields.text("again") {
         visit.session.change_own_password(&old, &new, &visit.client).await
@@ -157,7 +157,7 @@ pub async fn do_password(sent: Sent) -> Shown {
         Ok(()) => Ok(done("/account", &Flash::new("toast.password", ""))),
         Err(error) => {
             furnish_account(&mut visit.page);
-            refuse::again(password_form(&visit.page), error)
+            refuse::show_form_again(password_form(&visit.page), error)
         }
     }
 }
@@ -183,7 +183,7 @@ impl Typed {
         }
     }
 
-    async fn wish(&self, session: &Session) -> Result<TokenWish> {
+    async fn wish(&self, session: &Session) -> Result<NewTokenRequest> {
         let days: u64 = self
             .days
             .parse()
@@ -197,7 +197,7 @@ impl Typed {
             places.push(session.item(&Target::path(path)?).await?.id);
         }
         let networks = self.networks.split_whitespace().map(str::parse).collect::<Result<_>>()?;
-        Ok(TokenWish { name: self.name.clone(), expires_at, scopes, places, networks })
+        Ok(NewTokenRequest { name: self.name.clone(), expires_at, scopes, places, networks })
     }
 }
 
@@ -237,7 +237,7 @@ async fn token_form<'a>(page: &'a Page, session: &Session, typed: &Typed) -> Res
 }
 
 /// Shows the form for a new token.
-pub async fn token(mut visit: Visit) -> Shown {
+pub async fn token(mut visit: Visit) -> PageResult {
     visit.session.require_fresh("make a token")?;
     furnish_account(&mut visit.page);
     let typed = Typed { scopes: vec![TokenScope::Read.as_str().to_owned()], ..Typed::default() };
@@ -245,8 +245,8 @@ pub async fn token(mut visit: Visit) -> Shown {
 }
 
 /// Creates a token and shows its secret, only once.
-pub async fn do_token(sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
+pub async fn do_token(sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
     let (me, typed) = (visit.session.principal().id, Typed::read(&fields));
     let made = match typed.wish(&visit.session).await {
         Ok(wish) => visit.session.create_token(me, wish).await,
@@ -261,27 +261,27 @@ pub async fn do_token(sent: Sent) -> Shown {
                 ErrorKind::NotFound => Error::invalid(error.message().to_owned()).with_code(Code::NoSuchTokenPlace),
                 _ => error,
             };
-            refuse::again(token_form(&visit.page, &visit.session, &typed).await?, error)
+            refuse::show_form_again(token_form(&visit.page, &visit.session, &typed).await?, error)
         }
     }
 }
 
 /// Revokes a token.
-pub async fn revoke_token(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn revoke_token(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let session = &sent.visit.session;
     session.revoke_token(session.principal().id, id.parse()?).await?;
     Ok(done("/account", &Flash::new("toast.removed", "")))
 }
 
 /// Ends a session. Ending the current session signs the browser out.
-pub async fn end_session(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn end_session(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let session = &sent.visit.session;
     session.end_web_session(session.principal().id, id.parse()?).await?;
     Ok(done("/account", &Flash::new("toast.session-ended", "")))
 }
 
 /// Ends all sessions.
-pub async fn end_all_sessions(sent: Sent) -> Shown {
+pub async fn end_all_sessions(sent: SubmittedForm) -> PageResult {
     let session = &sent.visit.session;
     session.end_all_web_sessions(session.principal().id).await?;
     Ok(done("/sign-in", &Flash::new("toast.session-ended", "")))

@@ -8,17 +8,17 @@ use model::{Code, Error, ErrorKind, Result, Timestamp};
 use repository::{Client, Credential, DEVICE_LIFE, SignedIn};
 use serde::Deserialize;
 
-use crate::frame::fault::{Fault, Shown};
+use crate::frame::fault::{Fault, PageResult};
 use crate::frame::fields::{self, Fields};
 use crate::frame::flash::{Flash, done};
 use crate::frame::page::{Page, html, safe_next};
 use crate::frame::refuse;
 use crate::frame::sign_in_form::{SignIn, VISITOR, visitor};
-use crate::frame::visit::{Away, Sent};
+use crate::frame::visit::{NoVisit, SubmittedForm};
 use http_core::identity::cookies::Cookie;
 use http_core::identity::{self, csrf};
 use http_core::server::state::AppState;
-use http_core::server::{error, intake};
+use http_core::server::{error, request_body};
 
 /// Page that offers to send a form again after its user's session had ended.
 #[derive(Template)]
@@ -60,7 +60,7 @@ pub struct Next {
 }
 
 /// Shows the sign-in form, or redirects a user who is already signed in.
-pub async fn form(State(state): State<AppState>, Query(next): Query<Next>, request: Request) -> Shown {
+pub async fn form(State(state): State<AppState>, Query(next): Query<Next>, request: Request) -> PageResult {
     let (parts, _) = request.into_parts();
     let next = safe_next(next.next.as_deref(), "/");
     if identity::from_cookie(&state, &parts.headers).await?.is_some() {
@@ -86,13 +86,13 @@ pub async fn form(State(state): State<AppState>, Query(next): Query<Next>, reque
 }
 
 /// Begins a session. The cookie always gets a new secret, which prevents session fixation.
-pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
+pub async fn sign_in(State(state): State<AppState>, request: Request) -> PageResult {
     let (parts, body) = request.into_parts();
     let client = identity::client_of(&state, &parts);
     let mut page = Page::of_request(&parts);
     let (visitor, _) = visitor(&parts.headers)?;
     let before = identity::session_secret(&state, &parts.headers);
-    let fields = fields::read(body, intake::UNKNOWN).await?;
+    let fields = fields::read(body, request_body::MAX_ANONYMOUS_BODY).await?;
     let key = csrf::visitor_key(&visitor);
     csrf::check(&key, &fields.text("form_token"))?;
     let (login, next) = (fields.trimmed("login"), fields.next("/"));
@@ -123,7 +123,7 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
             let fault = match error.code() {
                 // The field for a new password is on this form.
                 Code::LeakedPassword => page.s("sign.leaked").to_owned(),
-                _ => refuse::explain(&page, &error),
+                _ => refuse::message_for(&page, &error),
             };
             let (resend, resend_to) = (fields.text("resend"), fields.text("resend_to"));
             let leaked = error.code() == Code::LeakedPassword || !fields.text("new_password").is_empty();
@@ -150,13 +150,13 @@ async fn enter(state: &AppState, login: &str, fields: &Fields, client: &Client) 
 pub async fn sign_out(State(state): State<AppState>, request: Request) -> Response {
     let secret = identity::session_secret(&state, request.headers());
     // A caller without a session gets the same response. For all others the form token is checked.
-    match (Sent::from_request(request, &state).await, secret) {
+    match (SubmittedForm::from_request(request, &state).await, secret) {
         (Ok(_), Some(secret)) => {
             if let Err(error) = state.repository().sign_out(&secret).await {
                 return Fault::from(error).into_response();
             }
         }
-        (Err(Away::Ended(_)), _) => {}
+        (Err(NoVisit::Ended(_)), _) => {}
         (Err(away), _) => return away.into_response(),
         (Ok(_), None) => {}
     }

@@ -11,7 +11,7 @@ use super::listing::{self, Row, row};
 use super::view::View;
 use crate::document::overview;
 use crate::frame::address;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
@@ -31,21 +31,21 @@ struct SitePage<'a> {
 }
 
 /// Shows the item at the path of the URL.
-pub async fn browse(visit: Visit, uri: Uri) -> Shown {
+pub async fn browse(visit: Visit, uri: Uri) -> PageResult {
     let target = address::target(&uri)?;
     show(visit, &target, View::parse(uri.query().unwrap_or_default())).await
 }
 
 /// Redirects from an identifier to the current page of the item.
-pub async fn by_id(visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn by_id(visit: Visit, Path(id): Path<String>) -> PageResult {
     let item = visit.session.item(&Target::Id(id.parse()?)).await?;
     Ok(Redirect::to(&address::browse(&item.path)).into_response())
 }
 
-async fn show(mut visit: Visit, target: &Target, view: View) -> Shown {
+async fn show(mut visit: Visit, target: &Target, view: View) -> PageResult {
     let way = visit.session.item_with_ancestors(target).await?;
     let item = way.last().ok_or_else(|| Error::not_found("there is nothing at this address"))?;
-    navigation::furnish(&mut visit, &way).await?;
+    navigation::fill_side_bar(&mut visit, &way).await?;
     match item.kind {
         NodeKind::Site => site(&visit, &way, item).await,
         NodeKind::Library | NodeKind::Folder => listing::show(&visit, &way, item, view).await,
@@ -53,7 +53,7 @@ async fn show(mut visit: Visit, target: &Target, view: View) -> Shown {
     }
 }
 
-async fn site(visit: &Visit, way: &[Item], item: &Item) -> Shown {
+async fn site(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     let (_, listed) = visit.session.list(&Target::Id(item.id), Sort::Name, false, None, model::MAX_PAGE).await?;
     let names = names(&visit.session, &listed.items).await?;
     let here = address::browse(&item.path);

@@ -6,12 +6,12 @@ use model::{Id, NodeKind, Result, Right, Timestamp};
 use repository::{Bin, Item, RecycledItem, Target};
 use serde::Deserialize;
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
 use crate::frame::format::{Icon, file_icon, toned};
 use crate::frame::navigation;
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::wording::names;
 
 /// Entries per page.
@@ -49,7 +49,7 @@ struct BinPage<'a> {
 }
 
 /// The page.
-pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view): Query<View>) -> Shown {
+pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view): Query<View>) -> PageResult {
     let collection: Id = collection.parse()?;
     let way = visit.session.item_with_ancestors(&Target::Id(collection)).await?;
     let of_site = view.of == "site";
@@ -58,7 +58,7 @@ pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view):
     let listed = visit.session.recycled(collection, bin, before, PAGE).await?;
     let people: Vec<Id> = listed.items.iter().map(|item| item.deleted_by).collect();
     let names = visit.session.principal_names(&people).await?;
-    navigation::furnish(&mut visit, &way).await?;
+    navigation::fill_side_bar(&mut visit, &way).await?;
     navigation::mark_current(&mut visit.page, &format!("/bin/{collection}"));
     let may_see_site = way.first().is_some_and(|site: &Item| site.rights.has(Right::ManageSite));
     let rows = listed.items.into_iter().map(|item| Row {
@@ -86,7 +86,7 @@ fn icon_of(item: &RecycledItem) -> Icon {
 }
 
 /// Restores the entry whose button was pressed, or all selected ones.
-pub async fn restore(Path(collection): Path<String>, sent: Sent) -> Shown {
+pub async fn restore(Path(collection): Path<String>, sent: SubmittedForm) -> PageResult {
     let collection: Id = collection.parse()?;
     let one = !sent.fields.text("one").is_empty();
     let entries = sent.fields.ids(if one { "one" } else { "ids" })?;
@@ -95,7 +95,7 @@ pub async fn restore(Path(collection): Path<String>, sent: Sent) -> Shown {
 }
 
 /// Removes the selected entries from the bin.
-pub async fn purge(Path(collection): Path<String>, sent: Sent) -> Shown {
+pub async fn purge(Path(collection): Path<String>, sent: SubmittedForm) -> PageResult {
     let collection: Id = collection.parse()?;
     let entries = sent.fields.ids("ids")?;
     let count = entries.len() as u64;
@@ -107,18 +107,18 @@ pub async fn purge(Path(collection): Path<String>, sent: Sent) -> Shown {
 }
 
 /// Empties the bin.
-pub async fn empty(Path(collection): Path<String>, sent: Sent) -> Shown {
+pub async fn empty(Path(collection): Path<String>, sent: SubmittedForm) -> PageResult {
     let collection: Id = collection.parse()?;
     let bin = if sent.fields.text("of") == "site" { Bin::Site } else { Bin::Mine };
     let count = sent.visit.session.empty_bin(collection, bin).await?;
     Ok(done(&back(&sent, collection), &note(&sent, count)))
 }
 
-fn note(sent: &Sent, count: u64) -> Flash {
+fn note(sent: &SubmittedForm, count: u64) -> Flash {
     Flash::new("toast.purged", sent.visit.page.n("selection.items", count))
 }
 
-fn back(sent: &Sent, collection: Id) -> String {
+fn back(sent: &SubmittedForm, collection: Id) -> String {
     let of = if sent.fields.text("of") == "site" { "?of=site" } else { "" };
     format!("/bin/{collection}{of}")
 }

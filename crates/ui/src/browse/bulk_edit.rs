@@ -8,13 +8,13 @@ use repository::{Column, Item, Target, ValuesChange};
 use serde::Deserialize;
 
 use crate::document::values;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::Flash;
 use crate::frame::form::{Choice, Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::page::html;
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, refuse};
 use crate::wording::cells;
 
@@ -35,7 +35,7 @@ struct Subject {
 }
 
 /// Redirects from the selected rows to the form.
-pub async fn selected(sent: Sent) -> Shown {
+pub async fn selected(sent: SubmittedForm) -> PageResult {
     let ids = selection::join(&sent.fields.ids("ids")?);
     Ok(Redirect::to(&format!("/values?ids={ids}")).into_response())
 }
@@ -103,18 +103,18 @@ async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -
 }
 
 /// The form.
-pub async fn ask(visit: Visit, Query(ticked): Query<Ticked>) -> Shown {
+pub async fn ask(visit: Visit, Query(ticked): Query<Ticked>) -> PageResult {
     let ids = Fields::parse(format!("ids={}", ticked.ids).as_bytes())?.ids("ids")?;
     let subject = subject(&visit, ids).await?;
     Ok(html(&form(&visit, &subject, None).await?))
 }
 
 /// Stores the filled-in values in each item. Failures are counted and reported.
-pub async fn save(sent: Sent) -> Shown {
+pub async fn save(sent: SubmittedForm) -> PageResult {
     let subject = subject(&sent.visit, sent.fields.ids("ids")?).await?;
     let change = match read(&sent, &subject).await {
         Ok(change) => change,
-        Err(error) => return refuse::again(form(&sent.visit, &subject, Some(&sent.fields)).await?, error),
+        Err(error) => return refuse::show_form_again(form(&sent.visit, &subject, Some(&sent.fields)).await?, error),
     };
     let mut failed = Vec::new();
     for id in &subject.ids {
@@ -127,7 +127,7 @@ pub async fn save(sent: Sent) -> Shown {
     selection::finish(&sent, failed.into_iter(), &next, Flash::new("toast.saved", count))
 }
 
-async fn read(sent: &Sent, subject: &Subject) -> Result<ValuesChange> {
+async fn read(sent: &SubmittedForm, subject: &Subject) -> Result<ValuesChange> {
     let mut change = ValuesChange::default();
     for column in &subject.columns {
         let text = sent.fields.trimmed(&values::field_name(column.id));

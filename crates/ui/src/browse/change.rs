@@ -4,13 +4,13 @@ use axum::extract::{Path, Query};
 use model::{Code, Error, LibrarySettings, Name, NodeKind, Right, Versioning};
 use repository::{Item, Target};
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::item::{Back, find, find_for, parent_page, require};
 use crate::frame::page::{Page, html, safe_next};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, refuse};
 use crate::site::library::versionings;
 
@@ -44,7 +44,7 @@ fn rename_form<'a>(page: &'a Page, item: &Item, name: &str, next: String) -> For
 }
 
 /// Shows the form for renaming.
-pub async fn rename(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> Shown {
+pub async fn rename(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> PageResult {
     let item = find(&visit, &id).await?;
     require(&item, right_over(&item, Right::Edit))?;
     let next = safe_next(back.next.as_deref(), &format!("/items/{}/open", item.id));
@@ -52,8 +52,8 @@ pub async fn rename(visit: Visit, Path(id): Path<String>, Query(back): Query<Bac
 }
 
 /// Renames an item.
-pub async fn do_rename(Path(id): Path<String>, sent: Sent) -> Shown {
-    let Sent { visit, fields } = sent;
+pub async fn do_rename(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
     let (name, next) = (fields.text("name"), fields.next(&format!("/items/{id}/open")));
     let was = Some(fields.text("was")).filter(|was| !was.is_empty());
     let result = match Name::new(name.trim()) {
@@ -70,13 +70,13 @@ pub async fn do_rename(Path(id): Path<String>, sent: Sent) -> Shown {
                 }
                 _ => error,
             };
-            refuse::again(rename_form(&visit.page, &item, &name, next), error)
+            refuse::show_form_again(rename_form(&visit.page, &item, &name, next), error)
         }
     }
 }
 
 /// Asks for confirmation of a deletion.
-pub async fn delete(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> Shown {
+pub async fn delete(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> PageResult {
     let item = find(&visit, &id).await?;
     require(&item, right_over(&item, Right::Delete))?;
     let page = &visit.page;
@@ -96,7 +96,7 @@ pub async fn delete(visit: Visit, Path(id): Path<String>, Query(back): Query<Bac
 }
 
 /// Sends an item to the recycle bin.
-pub async fn do_delete(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn do_delete(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let item = find(&sent.visit, &id).await?;
     let entry = sent.visit.session.delete(&Target::Id(item.id)).await?;
     let flash =
@@ -105,7 +105,7 @@ pub async fn do_delete(Path(id): Path<String>, sent: Sent) -> Shown {
 }
 
 /// Undoes a deletion. The `ids` are the site collection followed by its recycle-bin entries.
-pub async fn undo_delete(sent: Sent) -> Shown {
+pub async fn undo_delete(sent: SubmittedForm) -> PageResult {
     let ids = sent.fields.ids("ids")?;
     let Some((collection, entries)) = ids.split_first() else {
         return Ok(done("/", &Flash::new("toast.restored", "")));
@@ -149,7 +149,7 @@ fn new_form<'a>(page: &'a Page, place: &Item, what: New, name: &str) -> Form<'a>
     }
 }
 
-async fn ask_new(visit: Visit, id: &str, what: New) -> Shown {
+async fn ask_new(visit: Visit, id: &str, what: New) -> PageResult {
     let right = match what {
         New::Folder => Right::Add,
         New::Library => Right::ManageLibraries,
@@ -159,8 +159,8 @@ async fn ask_new(visit: Visit, id: &str, what: New) -> Shown {
     Ok(html(&new_form(&visit.page, &place, what, "")))
 }
 
-async fn make_new(id: &str, sent: Sent, what: New) -> Shown {
-    let Sent { visit, fields } = sent;
+async fn make_new(id: &str, sent: SubmittedForm, what: New) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
     let place = find(&visit, id).await?;
     let target = Target::Id(place.id);
     let text = fields.text("name");
@@ -182,36 +182,36 @@ async fn make_new(id: &str, sent: Sent, what: New) -> Shown {
                 if item.kind == NodeKind::Folder { address::browse(&place.path) } else { address::browse(&item.path) };
             Ok(done(&next, &Flash::new("toast.created", item.name)))
         }
-        Err(error) => refuse::again(new_form(&visit.page, &place, what, &text), error),
+        Err(error) => refuse::show_form_again(new_form(&visit.page, &place, what, &text), error),
     }
 }
 
 /// Shows the form for a new folder.
-pub async fn new_folder(visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn new_folder(visit: Visit, Path(id): Path<String>) -> PageResult {
     ask_new(visit, &id, New::Folder).await
 }
 
 /// Creates a folder.
-pub async fn do_new_folder(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn do_new_folder(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     make_new(&id, sent, New::Folder).await
 }
 
 /// Shows the form for a new library.
-pub async fn new_library(visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn new_library(visit: Visit, Path(id): Path<String>) -> PageResult {
     ask_new(visit, &id, New::Library).await
 }
 
 /// Creates a library.
-pub async fn do_new_library(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn do_new_library(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     make_new(&id, sent, New::Library).await
 }
 
 /// Shows the form for a new site.
-pub async fn new_site(visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn new_site(visit: Visit, Path(id): Path<String>) -> PageResult {
     ask_new(visit, &id, New::Site).await
 }
 
 /// Creates a site.
-pub async fn do_new_site(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn do_new_site(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     make_new(&id, sent, New::Site).await
 }

@@ -2,15 +2,15 @@
 
 use askama::Template;
 use model::{Id, NodeKind, Timestamp};
-use repository::{Happening, Item, KnownSite, Sort, Target};
+use repository::{Item, ItemEvent, KnownSite, Sort, Target};
 
 use crate::frame::address;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::format::Icon;
 use crate::frame::navigation::Crumb;
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
-use crate::wording::{away, events, names};
+use crate::wording::{events, names, unavailable};
 
 /// Limit on entries of each kind.
 const MOST: usize = 24;
@@ -67,7 +67,7 @@ struct Collections<'a> {
 }
 
 /// The page.
-pub async fn show(mut visit: Visit) -> Shown {
+pub async fn show(mut visit: Visit) -> PageResult {
     let mut home = visit.session.home(MOST).await?;
     let more_sites = home.sites.len() == MOST;
     home.checked_out.truncate(MOST_OWN);
@@ -84,7 +84,7 @@ pub async fn show(mut visit: Visit) -> Shown {
         [only] => match libraries(&visit, only.id).await {
             // The rest of the page is still shown.
             Err(error) => {
-                visit.session.leave_out(only.id, error, &mut home.missing).await?;
+                visit.session.record_missing(only.id, error, &mut home.missing).await?;
                 Vec::new()
             }
             Ok(found) => found,
@@ -96,7 +96,7 @@ pub async fn show(mut visit: Visit) -> Shown {
     Ok(html(&HomePage {
         page: &visit.page,
         welcome: administrator && home.recent.is_empty() && home.missing.is_empty(),
-        away: away::on_page(&visit.page, &home.missing),
+        away: unavailable::on_page(&visit.page, &home.missing),
         recent: entries(&home.recent),
         checked_out: entries(&home.checked_out),
         drafts: entries(&home.drafts),
@@ -110,10 +110,10 @@ pub async fn show(mut visit: Visit) -> Shown {
 
 /// Returns the latest events, in the user's language.
 async fn told(visit: &Visit) -> model::Result<Vec<RecentEvent>> {
-    let happenings = visit.session.happenings(MOST_OWN).await?;
+    let happenings = visit.session.recent_events(MOST_OWN).await?;
     let actors: Vec<Id> = happenings.iter().map(|happening| happening.actor).collect();
     let names = visit.session.principal_names(&actors).await?;
-    let tell = |happening: Happening| RecentEvent {
+    let tell = |happening: ItemEvent| RecentEvent {
         href: address::browse(&happening.item.path),
         icon: names::icon_of(&happening.item),
         what: events::words(&visit.page, &happening.action),
@@ -125,10 +125,10 @@ async fn told(visit: &Visit) -> model::Result<Vec<RecentEvent>> {
 }
 
 /// Shows all sites that the caller knows of.
-pub async fn sites(visit: Visit) -> Shown {
+pub async fn sites(visit: Visit) -> PageResult {
     let home = visit.session.home_of_sites(MOST_SITES).await?;
     let links = home.sites.iter().map(link).collect();
-    Ok(html(&Collections { page: &visit.page, links, away: away::on_page(&visit.page, &home.missing) }))
+    Ok(html(&Collections { page: &visit.page, links, away: unavailable::on_page(&visit.page, &home.missing) }))
 }
 
 /// Returns the libraries of the site when the caller knows only one site.

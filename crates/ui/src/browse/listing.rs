@@ -10,7 +10,7 @@ use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, So
 use super::view::{self, Key, View, Wide};
 use crate::document::overview;
 use crate::frame::address;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::format::{self, Icon};
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
@@ -135,13 +135,13 @@ struct Listing<'a> {
 }
 
 /// Shows the page of an item that has already been found.
-pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> Shown {
+pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> PageResult {
     let session = &visit.session;
     let target = Target::Id(item.id);
     let readable = item.rights.has(Right::View);
     let saved = if readable { session.views(&target).await? } else { Vec::new() };
     let chosen = view::find(&saved, &view.saved)?;
-    if let (true, Some(chosen)) = (view.says_nothing(), chosen) {
+    if let (true, Some(chosen)) = (view.is_default(), chosen) {
         let word = if view.saved.is_empty() { String::new() } else { chosen.id.to_string() };
         view = View { after: view.after, saved: word, ..View::parse(&chosen.query) };
     }
@@ -330,7 +330,7 @@ fn head(page: &Page, here: &str, view: &View, own: &[Column], wide: &Wide) -> He
     let sort = wide.key.sort();
     let order = sort.and_then(|sort| order_of(view, sort));
     let falls = match order {
-        None => wide.key.falls(),
+        None => wide.key.sorts_descending_first(),
         Some(order) => order == "ascending",
     };
     Head {

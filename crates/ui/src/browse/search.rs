@@ -8,11 +8,11 @@ use repository::{Found, Item, MOST_FOUND};
 use serde::Deserialize;
 
 use crate::frame::address;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::format::Icon;
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
-use crate::wording::{away, names};
+use crate::wording::{names, unavailable};
 
 /// Limit on entries in the palette.
 const MOST_IN_PALETTE: usize = 12;
@@ -67,20 +67,20 @@ struct Part {
 }
 
 /// Shows the results page, or only the list for the palette.
-pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> Shown {
+pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
     // A pasted text longer than any name is truncated, because its beginning is the most useful query.
     let asked: String = wish.q.trim().chars().take(MAX_NAME_CHARS).collect();
     let part = !wish.part.is_empty();
     let found = visit.session.search(&asked, if part { MOST_IN_PALETTE } else { MOST_FOUND }).await?;
     if part {
         let rows = found.items.iter().map(|item| row(item, &asked, String::new())).collect();
-        return Ok(html(&Part { rows, away: away::in_palette(&visit.page, &found.missing) }));
+        return Ok(html(&Part { rows, away: unavailable::in_palette(&visit.page, &found.missing) }));
     }
     visit.page.query = asked;
     draw(&visit, &found).await
 }
 
-async fn draw(visit: &Visit, found: &Found) -> Shown<Response> {
+async fn draw(visit: &Visit, found: &Found) -> PageResult<Response> {
     let (page, asked) = (&visit.page, visit.page.query.as_str());
     let names = names::names(&visit.session, &found.items).await?;
     let rows = found.items.iter().map(|item| row(item, asked, names::name_of(&names, item.modified_by)));
@@ -91,7 +91,7 @@ async fn draw(visit: &Visit, found: &Found) -> Shown<Response> {
         rows: rows.collect(),
         more: found.more,
         whole: found.whole,
-        away: away::on_page(page, &found.missing),
+        away: unavailable::on_page(page, &found.missing),
     }))
 }
 

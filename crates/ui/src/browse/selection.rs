@@ -9,12 +9,12 @@ use repository::{Item, Sort, Target};
 use serde::Deserialize;
 
 use crate::frame::address;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 
 /// Query parameters of the destination page: action, items and current location.
 #[derive(Deserialize)]
@@ -47,7 +47,7 @@ struct PlacePage<'a> {
 }
 
 /// Shows the page on which the user picks the destination.
-pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> Shown {
+pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
     let moves = plan.action == "move";
     let ids = Fields::parse(format!("ids={}", plan.ids).as_bytes())?.ids("ids")?;
     let first = ids.first().copied().ok_or_else(|| Error::invalid("nothing was selected"))?;
@@ -71,7 +71,7 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> Shown {
         visit.page.n("selection.items", ids.len())
     };
     let (steps, ready) = (steps.collect(), here.kind.holds_documents());
-    navigation::furnish(&mut visit, &way).await?;
+    navigation::fill_side_bar(&mut visit, &way).await?;
     let page = &visit.page;
     Ok(html(&PlacePage {
         page,
@@ -101,7 +101,7 @@ async fn require_movable(visit: &Visit, first: &Item, ids: &[Id]) -> Result<()> 
 }
 
 /// Moves or copies the items to the chosen destination.
-pub async fn carry_out(sent: Sent) -> Shown {
+pub async fn carry_out(sent: SubmittedForm) -> PageResult {
     let (session, fields) = (&sent.visit.session, &sent.fields);
     let (ids, to) = (fields.ids("ids")?, Target::Id(fields.id("at")?));
     let moves = fields.text("action") == "move";
@@ -113,27 +113,27 @@ pub async fn carry_out(sent: Sent) -> Shown {
 }
 
 /// Redirects from the selected rows to the choice of a destination for moving.
-pub async fn selected_move(sent: Sent) -> Shown {
+pub async fn selected_move(sent: SubmittedForm) -> PageResult {
     to_choice(&sent, "move")
 }
 
 /// Redirects from the selected rows to the choice of a destination for copying.
-pub async fn selected_copy(sent: Sent) -> Shown {
+pub async fn selected_copy(sent: SubmittedForm) -> PageResult {
     to_choice(&sent, "copy")
 }
 
-fn to_choice(sent: &Sent, action: &str) -> Shown {
+fn to_choice(sent: &SubmittedForm, action: &str) -> PageResult {
     let ids = join(&sent.fields.ids("ids")?);
     Ok(Redirect::to(&format!("/place?action={action}&ids={ids}")).into_response())
 }
 
 /// Sends the selected rows as an archive.
-pub async fn selected_archive(sent: Sent) -> Shown {
+pub async fn selected_archive(sent: SubmittedForm) -> PageResult {
     Ok(http_core::transfer::bundle::send(&sent.visit.session, &sent.fields.ids("ids")?).await?)
 }
 
 /// Checks out the selected documents for the caller.
-pub async fn selected_check_out(sent: Sent) -> Shown {
+pub async fn selected_check_out(sent: SubmittedForm) -> PageResult {
     let ids = sent.fields.ids("ids")?;
     let mut failed = Vec::new();
     for id in &ids {
@@ -146,7 +146,7 @@ pub async fn selected_check_out(sent: Sent) -> Shown {
 }
 
 /// Deletes the selected rows. One undo restores all of them, if their identifiers fit into the message cookie.
-pub async fn selected_delete(sent: Sent) -> Shown {
+pub async fn selected_delete(sent: SubmittedForm) -> PageResult {
     let ids = sent.fields.ids("ids")?;
     let (mut undo, mut failed, mut name) = (Vec::new(), Vec::new(), String::new());
     for id in &ids {
@@ -169,7 +169,7 @@ pub async fn selected_delete(sent: Sent) -> Shown {
     finish(&sent, failed.into_iter(), &next, flash)
 }
 
-async fn delete_one(sent: &Sent, id: Id) -> Result<(Item, Id)> {
+async fn delete_one(sent: &SubmittedForm, id: Id) -> Result<(Item, Id)> {
     let item = sent.visit.session.item(&Target::Id(id)).await?;
     let entry = sent.visit.session.delete(&Target::Id(id)).await?;
     Ok((item, entry))
@@ -177,7 +177,7 @@ async fn delete_one(sent: &Sent, id: Id) -> Result<(Item, Id)> {
 
 /// Ends an operation on several items. If all failed, the response is the first error; otherwise the message says how
 /// many failed.
-pub fn finish(sent: &Sent, failed: impl Iterator<Item = Error>, next: &str, flash: Flash) -> Shown {
+pub fn finish(sent: &SubmittedForm, failed: impl Iterator<Item = Error>, next: &str, flash: Flash) -> PageResult {
     let failed: Vec<Error> = failed.collect();
     let all = sent.fields.ids("ids")?.len();
     let count = failed.len();
@@ -185,7 +185,7 @@ pub fn finish(sent: &Sent, failed: impl Iterator<Item = Error>, next: &str, flas
         None => Ok(done(next, &flash)),
         Some(error) if count == all => Err(error.into()),
         Some(error) => {
-            let text = format!("{count}/{all}: {}", crate::frame::refuse::explain(&sent.visit.page, &error));
+            let text = format!("{count}/{all}: {}", crate::frame::refuse::message_for(&sent.visit.page, &error));
             Ok(done(next, &Flash { key: "toast.some-failed", name: text, undo: flash.undo }))
         }
     }

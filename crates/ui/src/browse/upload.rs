@@ -8,7 +8,7 @@ use model::{Code, Error, MAX_COMMENT, Name, NodePath, Result, Right};
 use repository::{Destination, Item, Saved, UploadOptions};
 
 use crate::frame::address;
-use crate::frame::fault::{self, Shown};
+use crate::frame::fault::{self, PageResult};
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Field, Form, Input};
 use crate::frame::format::icon;
@@ -16,13 +16,13 @@ use crate::frame::item::{self, Back};
 use crate::frame::page::{html, safe_next};
 use crate::frame::visit::Visit;
 use http_core::identity::csrf;
-use http_core::server::intake::{self, Ahead};
+use http_core::server::request_body::{self, ReadAheadLimit};
 use http_core::server::state::AppState;
 
 use super::name_conflict::{self, NameConflict};
 
 /// Shows the form for uploading into a library or folder.
-pub async fn form(visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn form(visit: Visit, Path(id): Path<String>) -> PageResult {
     let place = item::find_for(&visit, &id, Right::Add).await?;
     let page = &visit.page;
     Ok(html(&Form {
@@ -44,7 +44,7 @@ pub async fn form(visit: Visit, Path(id): Path<String>) -> Shown {
 }
 
 /// Shows the form for replacing a document's content.
-pub async fn replace_form(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> Shown {
+pub async fn replace_form(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> PageResult {
     let item = item::find_for(&visit, &id, Right::Edit).await?;
     let page = &visit.page;
     let next = safe_next(back.next.as_deref(), &address::browse(&item.path));
@@ -105,7 +105,7 @@ struct Stored {
 /// Stores the files of the form one after the other. Only fields before a file apply to it.
 async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, replaces: bool) -> Result<Stored> {
     let item = item::find(visit, id).await?;
-    let ahead = Ahead::default();
+    let ahead = ReadAheadLimit::default();
     let mut parts = Multipart::from_request(request.map(|body| ahead.of(body)), state).await.map_err(|e| {
         Error::invalid("the upload must be a form with a file").with_code(Code::UnsupportedMediaType).with_source(e)
     })?;
@@ -171,7 +171,7 @@ async fn stream(
     destination: &Destination,
     options: UploadOptions,
     part: &mut Part<'_>,
-    ahead: &Ahead,
+    ahead: &ReadAheadLimit,
 ) -> Result<Saved> {
     let mut upload = visit.session.begin_upload(destination, options, None).await?;
     while let Some(chunk) = part.chunk().await.map_err(broken)? {
@@ -182,7 +182,7 @@ async fn stream(
 }
 
 /// Reads a field into memory.
-pub async fn short(part: &mut Part<'_>, ahead: &Ahead, most: usize) -> Result<String> {
+pub async fn short(part: &mut Part<'_>, ahead: &ReadAheadLimit, most: usize) -> Result<String> {
     let mut bytes = Vec::new();
     while let Some(chunk) = part.chunk().await.map_err(broken)? {
         ahead.caught_up();
@@ -196,7 +196,7 @@ pub async fn short(part: &mut Part<'_>, ahead: &Ahead, most: usize) -> Result<St
 
 /// Returns the error for a truncated or malformed body. Nothing of the current file was stored.
 fn broken(error: MultipartError) -> Error {
-    intake::refused(&error).unwrap_or_else(|| {
+    request_body::refused(&error).unwrap_or_else(|| {
         Error::invalid("the upload did not arrive whole; nothing of this file was stored, send it again")
             .with_code(Code::IncompleteBody)
             .with_source(error)

@@ -73,7 +73,7 @@ impl Key {
     }
 
     /// Returns whether the first click sorts in descending order.
-    pub fn falls(self) -> bool {
+    pub fn sorts_descending_first(self) -> bool {
         matches!(self, Self::Modified | Self::Size)
     }
 }
@@ -154,7 +154,7 @@ impl View {
 
     /// Returns whether the query contains at most a saved view and a cursor, so that everything else comes from the
     /// saved view.
-    pub fn says_nothing(&self) -> bool {
+    pub fn is_default(&self) -> bool {
         self.shows_the_same(&Self::default())
     }
 
@@ -272,7 +272,7 @@ impl View {
         match people::find(session, text).await {
             Ok(id) => Ok(Some(id)),
             Err(error) if matches!(error.code(), Code::UnknownPerson | Code::AmbiguousPerson) => {
-                faults.push(crate::frame::refuse::explain(page, &error));
+                faults.push(crate::frame::refuse::message_for(page, &error));
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -347,13 +347,13 @@ mod tests {
         assert_eq!(view.values, [(Id::new(12), "x&y".to_owned())]);
         assert_eq!(view.columns[0], Wide { key: Key::Own(Id::new(12)), width: Some(200) });
         assert_eq!(View::parse(&view.query()), view);
-        assert!(view.filters() && !view.says_nothing());
+        assert!(view.filters() && !view.is_default());
     }
 
     #[test]
     fn odd_queries_say_nothing() {
         for odd in ["", "sort=nothing", "cols=,,x:y", "f-x=1", "view=3", "group=no&order=up", "sort=%ff&%00"] {
-            assert!(View::parse(odd).says_nothing(), "{odd}");
+            assert!(View::parse(odd).is_default(), "{odd}");
         }
         let many: String = (1..500).map(|i| format!("{i},")).collect();
         assert_eq!(View::parse(&format!("cols={many}")).columns.len(), MOST_COLUMNS);

@@ -7,18 +7,18 @@ use repository::{Column, Item, NewView, Target};
 
 use super::listing::label;
 use super::view::{Key, View};
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, ColumnPick, Field, Form, Input};
 use crate::frame::format::{self, icon};
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
 use crate::wording::people;
 
 /// Shows the form for order, filter and columns.
-pub async fn ask(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery) -> Shown {
+pub async fn ask(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery) -> PageResult {
     let place = item::find(&visit, &id).await?;
     let view = View::parse(&query.unwrap_or_default());
     let (columns, _) = visit.session.columns(&Target::Id(place.id)).await?;
@@ -142,7 +142,7 @@ fn picks(page: &Page, view: &View, columns: &[Column]) -> Vec<ColumnPick> {
 }
 
 /// Redirects from the form to the listing.
-pub async fn apply(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn apply(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let place = item::find(&sent.visit, &id).await?;
     let view = read(&sent.fields);
     Ok(Redirect::to(&format!("{}?{}", address::browse(&place.path), view.query())).into_response())
@@ -208,7 +208,7 @@ fn save_form<'a>(page: &'a Page, saving: &Saving, view: &View, typed: Option<&Fi
 }
 
 /// Shows the form for saving the current view.
-pub async fn ask_save(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery) -> Shown {
+pub async fn ask_save(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery) -> PageResult {
     let saving = Saving::of(&visit, &id).await?;
     let view = View::parse(&query.unwrap_or_default());
     let views = visit.session.views(&Target::Id(saving.place.id)).await?;
@@ -217,8 +217,8 @@ pub async fn ask_save(visit: Visit, Path(id): Path<String>, RawQuery(query): Raw
 }
 
 /// Saves a view.
-pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
-    let Sent { visit, fields } = sent;
+pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
     let saving = Saving::of(&visit, &id).await?;
     let target = Target::Id(saving.place.id);
     let view = View { saved: String::new(), after: String::new(), ..View::parse(&fields.text("query")) };
@@ -235,12 +235,12 @@ pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
             let next = format!("{}?view={id}", address::browse(&saving.place.path));
             Ok(done(&next, &Flash::new("toast.saved", name.as_str())))
         }
-        Err(error) => refuse::again(save_form(&visit.page, &saving, &view, Some(&fields), ""), error),
+        Err(error) => refuse::show_form_again(save_form(&visit.page, &saving, &view, Some(&fields), ""), error),
     }
 }
 
 /// Deletes a view.
-pub async fn delete(Path((id, view)): Path<(String, String)>, sent: Sent) -> Shown {
+pub async fn delete(Path((id, view)): Path<(String, String)>, sent: SubmittedForm) -> PageResult {
     let place = item::find(&sent.visit, &id).await?;
     sent.visit.session.delete_view(&Target::Id(place.id), view.parse()?).await?;
     let next = format!("{}?view=none", address::browse(&place.path));

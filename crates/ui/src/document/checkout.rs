@@ -4,12 +4,12 @@ use axum::extract::Path;
 use model::Right;
 use repository::{CheckIn, Item, Target};
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
 
 fn check_in_form<'a>(page: &'a Page, item: &Item, drafts: bool, comment: &str) -> Form<'a> {
@@ -34,15 +34,15 @@ fn check_in_form<'a>(page: &'a Page, item: &Item, drafts: bool, comment: &str) -
 }
 
 /// Shows the check-in form.
-pub async fn check_in(visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn check_in(visit: Visit, Path(id): Path<String>) -> PageResult {
     let item = item::find_for(&visit, &id, Right::Edit).await?;
     let drafts = visit.session.keeps_drafts(&Target::Id(item.id)).await?;
     Ok(html(&check_in_form(&visit.page, &item, drafts, "")))
 }
 
 /// Checks a document in.
-pub async fn do_check_in(Path(id): Path<String>, sent: Sent) -> Shown {
-    let Sent { visit, fields } = sent;
+pub async fn do_check_in(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
     let item = item::find(&visit, &id).await?;
     let comment = fields.trimmed("comment");
     let how = CheckIn { comment: comment.clone(), publish: fields.yes("publish"), keep: fields.yes("keep") };
@@ -50,13 +50,13 @@ pub async fn do_check_in(Path(id): Path<String>, sent: Sent) -> Shown {
         Ok(number) => Ok(done(&address::browse(&item.path), &Flash::new("toast.checked-in", number.to_string()))),
         Err(error) => {
             let drafts = visit.session.keeps_drafts(&Target::Id(item.id)).await?;
-            refuse::again(check_in_form(&visit.page, &item, drafts, &comment), error)
+            refuse::show_form_again(check_in_form(&visit.page, &item, drafts, &comment), error)
         }
     }
 }
 
 /// Asks for confirmation before a check-out is discarded.
-pub async fn discard(visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn discard(visit: Visit, Path(id): Path<String>) -> PageResult {
     let item = item::find(&visit, &id).await?;
     let me = visit.session.principal().id;
     let others = item.check_out.is_some_and(|held| held.by != me);
@@ -76,7 +76,7 @@ pub async fn discard(visit: Visit, Path(id): Path<String>) -> Shown {
 }
 
 /// Discards a check-out.
-pub async fn do_discard(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn do_discard(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let item = item::find(&sent.visit, &id).await?;
     sent.visit.session.discard_check_out(&Target::Id(item.id)).await?;
     // A document that was never checked in disappears with its check-out.

@@ -7,11 +7,11 @@ use repository::{Item, Session, Target, VersionChoice};
 use serde::Deserialize;
 
 use crate::frame::address;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
-use http_core::server::{intake, request};
+use http_core::server::{request, request_body};
 
 use super::preview::decode;
 
@@ -24,32 +24,32 @@ const AROUND: usize = 3;
 
 /// Outcome for a line: kept, removed or added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum Change {
     Same,
-    Gone,
-    Come,
+    Removed,
+    Added,
 }
 
-impl Fate {
+impl Change {
     fn word(self) -> &'static str {
         match self {
             Self::Same => "same",
-            Self::Gone => "gone",
-            Self::Come => "come",
+            Self::Removed => "gone",
+            Self::Added => "come",
         }
     }
 
     fn sign(self) -> &'static str {
         match self {
             Self::Same => " ",
-            Self::Gone => "−",
-            Self::Come => "+",
+            Self::Removed => "−",
+            Self::Added => "+",
         }
     }
 }
 
 struct Line<'a> {
-    fate: Fate,
+    fate: Change,
     text: &'a str,
     /// Number of equal lines omitted before this one.
     left_out: usize,
@@ -76,11 +76,11 @@ pub struct Pair {
 }
 
 /// The page.
-pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(pair): Query<Pair>) -> Shown {
-    let _place = request::costly()?;
+pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(pair): Query<Pair>) -> PageResult {
+    let _place = request::acquire_costly()?;
     let target = Target::Id(id.parse()?);
     let way = visit.session.item_with_ancestors(&target).await?;
-    navigation::furnish(&mut visit, &way).await?;
+    navigation::fill_side_bar(&mut visit, &way).await?;
     let item = way.last().ok_or_else(|| Error::not_found("there is no such document"))?;
     let to = if pair.to.is_empty() { item.version.to_string() } else { pair.to };
     let (old, old_cut) = read(&visit.session, &target, &pair.from).await?;
@@ -88,7 +88,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(pair): Query<P
     let mut crumbs = navigation::crumbs(&way);
     crumbs.push(Crumb { href: address::browse(&item.path), label: item.name.clone() });
     let (page, item, from, cut) = (visit.page, item.clone(), pair.from, old_cut || new_cut);
-    let drawn = intake::aside(move || {
+    let drawn = request_body::run_cpu_bound(move || {
         let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
         let lines = shorten(&differ(&old, &new));
         html(&ComparePage { page: &page, item: &item, crumbs, from, to, lines, cut })
@@ -113,24 +113,24 @@ async fn read(session: &Session, target: &Target, number: &str) -> Result<(Strin
 }
 
 /// Returns all lines of both texts in order. Equal lines appear once, the others with their outcome.
-fn differ<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(Fate, &'a str)> {
+fn differ<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(Change, &'a str)> {
     let first = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old_rest, new_rest) = (&old[first..], &new[first..]);
     let last = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
     let (a, b) = (&old_rest[..old_rest.len() - last], &new_rest[..new_rest.len() - last]);
-    let mut all: Vec<(Fate, &str)> = old[..first].iter().map(|line| (Fate::Same, *line)).collect();
+    let mut all: Vec<(Change, &str)> = old[..first].iter().map(|line| (Change::Same, *line)).collect();
     if a.len().saturating_mul(b.len()) > MOST_PAIRS {
-        all.extend(a.iter().map(|line| (Fate::Gone, *line)));
-        all.extend(b.iter().map(|line| (Fate::Come, *line)));
+        all.extend(a.iter().map(|line| (Change::Removed, *line)));
+        all.extend(b.iter().map(|line| (Change::Added, *line)));
     } else {
         middle(a, b, &mut all);
     }
-    all.extend(old[old.len() - last..].iter().map(|line| (Fate::Same, *line)));
+    all.extend(old[old.len() - last..].iter().map(|line| (Change::Same, *line)));
     all
 }
 
 /// Keeps the longest common subsequence of lines. The table holds its length for each pair of suffixes.
-fn middle<'a>(a: &[&'a str], b: &[&'a str], all: &mut Vec<(Fate, &'a str)>) {
+fn middle<'a>(a: &[&'a str], b: &[&'a str], all: &mut Vec<(Change, &'a str)>) {
     let width = b.len() + 1;
     let mut longest = vec![0_u32; (a.len() + 1) * width];
     for i in (0..a.len()).rev() {
@@ -145,22 +145,22 @@ fn middle<'a>(a: &[&'a str], b: &[&'a str], all: &mut Vec<(Fate, &'a str)>) {
     let (mut i, mut j) = (0, 0);
     while i < a.len() || j < b.len() {
         if i < a.len() && j < b.len() && a[i] == b[j] {
-            all.push((Fate::Same, a[i]));
+            all.push((Change::Same, a[i]));
             (i, j) = (i + 1, j + 1);
         } else if i < a.len() && (j == b.len() || longest[(i + 1) * width + j] >= longest[i * width + j + 1]) {
-            all.push((Fate::Gone, a[i]));
+            all.push((Change::Removed, a[i]));
             i += 1;
         } else {
-            all.push((Fate::Come, b[j]));
+            all.push((Change::Added, b[j]));
             j += 1;
         }
     }
 }
 
 /// Returns only the differences with their context.
-fn shorten<'a>(all: &[(Fate, &'a str)]) -> Vec<Line<'a>> {
+fn shorten<'a>(all: &[(Change, &'a str)]) -> Vec<Line<'a>> {
     let mut near = vec![false; all.len()];
-    for (i, _) in all.iter().enumerate().filter(|(_, (fate, _))| *fate != Fate::Same) {
+    for (i, _) in all.iter().enumerate().filter(|(_, (fate, _))| *fate != Change::Same) {
         let end = (i + AROUND + 1).min(all.len());
         near[i.saturating_sub(AROUND)..end].fill(true);
     }

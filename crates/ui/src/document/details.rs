@@ -7,7 +7,7 @@ use repository::{Item, Target};
 
 use super::preview::{self, Preview};
 use crate::frame::address;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::format::Icon;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
@@ -38,9 +38,9 @@ struct Details<'a> {
 }
 
 /// The page.
-pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn show(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     let way = visit.session.item_with_ancestors(&Target::Id(id.parse()?)).await?;
-    navigation::furnish(&mut visit, &way).await?;
+    navigation::fill_side_bar(&mut visit, &way).await?;
     let item = way.last().ok_or_else(|| Error::not_found("there is no such item"))?;
     let names = visit.session.principal_names(&[item.created_by, item.modified_by]).await?;
     let inside = item.kind == NodeKind::Document || item.kind == NodeKind::Folder;

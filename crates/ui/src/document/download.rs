@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, Method};
 use repository::{Target, VersionChoice};
 use serde::Deserialize;
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::visit::Visit;
 use http_core::transfer::send;
 
@@ -23,7 +23,7 @@ pub async fn download(
     Query(wish): Query<Wish>,
     method: Method,
     headers: HeaderMap,
-) -> Shown {
+) -> PageResult {
     let choice = match &wish.version {
         Some(number) => VersionChoice::Number(number.parse()?),
         None => VersionChoice::Visible,

@@ -6,20 +6,20 @@ use axum::extract::{Path, State};
 use axum::http::Method;
 use axum::response::Response;
 use model::{Code, Error, Id, Result, Right, Timestamp};
-use repository::{Item, LinkRule, NewLink, ShareLink, Target, UNPROVED_DAYS};
+use repository::{Item, LinkRule, MAX_DAYS_WITHOUT_FRESH_SIGN_IN, NewLink, ShareLink, Target};
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Field, Form, Input};
 use crate::frame::format::{self, icon};
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
 use crate::wording::names;
 use http_core::identity;
 use http_core::server::state::AppState;
-use http_core::server::{error, intake};
+use http_core::server::{error, request_body};
 use http_core::transfer::send;
 
 /// Default lifetime of a new link in days.
@@ -69,7 +69,7 @@ pub async fn of(visit: &Visit, item: &Item) -> Result<Option<Vec<LinkRow>>> {
 }
 
 /// Follows or unfollows a document.
-pub async fn follow(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn follow(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let item = item::find(&sent.visit, &id).await?;
     let follow = sent.fields.yes("follow");
     sent.visit.session.set_followed(&Target::Id(item.id), follow).await?;
@@ -80,8 +80,8 @@ pub async fn follow(Path(id): Path<String>, sent: Sent) -> Shown {
 fn new_form<'a>(page: &'a Page, item: &Item, most: u32, typed: Option<&Fields>) -> Form<'a> {
     let days = typed.map_or_else(|| USUAL_DAYS.min(most).to_string(), |fields| fields.text("days"));
     let uses = typed.map(|fields| fields.text("uses")).unwrap_or_default();
-    let limit = match most > UNPROVED_DAYS {
-        true => page.f2("link.days-hint-proof", most, UNPROVED_DAYS),
+    let limit = match most > MAX_DAYS_WITHOUT_FRESH_SIGN_IN {
+        true => page.f2("link.days-hint-proof", most, MAX_DAYS_WITHOUT_FRESH_SIGN_IN),
         false => page.f1("link.days-hint", most),
     };
     Form {
@@ -111,7 +111,7 @@ async fn most_days(visit: &Visit, item: &Item) -> Result<u32> {
 }
 
 /// Shows the form for a new link.
-pub async fn ask(visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn ask(visit: Visit, Path(id): Path<String>) -> PageResult {
     let item = item::find(&visit, &id).await?;
     visit.session.links(&Target::Id(item.id)).await?;
     let most = most_days(&visit, &item).await?;
@@ -129,8 +129,8 @@ struct Made<'a> {
 }
 
 /// Creates a link and shows its URL, only once.
-pub async fn make(Path(id): Path<String>, sent: Sent) -> Shown {
-    let Sent { visit, fields } = sent;
+pub async fn make(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
     let item = item::find(&visit, &id).await?;
     let made = match read(&fields) {
         Ok(new) => visit.session.share(&Target::Id(item.id), new).await,
@@ -144,7 +144,7 @@ pub async fn make(Path(id): Path<String>, sent: Sent) -> Shown {
         }
         Err(error) => {
             let most = most_days(&visit, &item).await?;
-            refuse::again(new_form(&visit.page, &item, most, Some(&fields)), error)
+            refuse::show_form_again(new_form(&visit.page, &item, most, Some(&fields)), error)
         }
     }
 }
@@ -160,7 +160,7 @@ pub fn read(fields: &Fields) -> Result<NewLink> {
 }
 
 /// Revokes a link.
-pub async fn revoke(Path((id, link)): Path<(String, String)>, sent: Sent) -> Shown {
+pub async fn revoke(Path((id, link)): Path<(String, String)>, sent: SubmittedForm) -> PageResult {
     let item = item::find(&sent.visit, &id).await?;
     sent.visit.session.revoke_link(&Target::Id(item.id), link.parse()?).await?;
     Ok(done(&address::browse(&item.path), &Flash::new("toast.removed", "")))
@@ -186,7 +186,7 @@ fn rule_form<'a>(page: &'a Page, site: &Item, rule: Option<LinkRule>) -> Form<'a
 }
 
 /// Shows the form for the link rule of a site collection.
-pub async fn ask_rule(visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn ask_rule(visit: Visit, Path(id): Path<String>) -> PageResult {
     let site = item::find_for(&visit, &id, Right::ManageSite).await?;
     if site.id != site.collection_id {
         return Err(Error::not_found("what links are allowed is set at the root site").into());
@@ -196,14 +196,14 @@ pub async fn ask_rule(visit: Visit, Path(id): Path<String>) -> Shown {
 }
 
 /// Sets the link rule of a site collection.
-pub async fn set_rule(Path(id): Path<String>, sent: Sent) -> Shown {
-    let Sent { visit, fields } = sent;
+pub async fn set_rule(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
     let site = item::find(&visit, &id).await?;
     let days = fields.trimmed("days").parse().unwrap_or(0);
     let rule = fields.yes("allowed").then_some(LinkRule { most_days: days });
     match visit.session.set_link_rule(site.id, rule).await {
         Ok(()) => Ok(done(&address::browse(&site.path), &Flash::new("toast.saved", site.name))),
-        Err(error) => refuse::again(rule_form(&visit.page, &site, rule), error),
+        Err(error) => refuse::show_form_again(rule_form(&visit.page, &site, rule), error),
     }
 }
 
@@ -220,11 +220,15 @@ struct SharedPage<'a> {
 }
 
 /// Shows the page for the recipient of a link.
-pub async fn open(State(state): State<AppState>, Path((link, secret)): Path<(String, String)>, page: Page) -> Shown {
+pub async fn open(
+    State(state): State<AppState>,
+    Path((link, secret)): Path<(String, String)>,
+    page: Page,
+) -> PageResult {
     shared(&state, &page, link.parse().map_err(|_| ended())?, &secret, String::new()).await
 }
 
-async fn shared(state: &AppState, page: &Page, link: Id, secret: &str, fault: String) -> Shown {
+async fn shared(state: &AppState, page: &Page, link: Id, secret: &str, fault: String) -> PageResult {
     let opened = state.repository().open_link(link, secret).await?;
     Ok(html(&SharedPage {
         page,
@@ -243,16 +247,16 @@ pub async fn download(
     Path((link, secret)): Path<(String, String)>,
     page: Page,
     request: axum::extract::Request,
-) -> Shown<Response> {
+) -> PageResult<Response> {
     let (parts, body) = request.into_parts();
     let client = identity::client(&parts);
     let headers = parts.headers.clone();
-    let fields = crate::frame::fields::read(body, intake::UNKNOWN).await?;
+    let fields = crate::frame::fields::read(body, request_body::MAX_ANONYMOUS_BODY).await?;
     let link: Id = link.parse().map_err(|_| ended())?;
     match state.repository().download_link(link, &secret, &fields.text("password"), &client).await {
         Ok(content) => Ok(send::content(&Method::GET, &headers, content, false).await?),
         Err(error) if matches!(error.code(), Code::WrongLinkPassword | Code::TooManyAttempts) => {
-            let fault = refuse::explain(&page, &error);
+            let fault = refuse::message_for(&page, &error);
             let mut response = shared(&state, &page, link, &secret, fault).await?;
             *response.status_mut() = error::status(&error);
             error::add_retry_after(&error, &mut response);

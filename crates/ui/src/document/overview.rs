@@ -10,12 +10,12 @@ use super::links::{self, LinkRow};
 use super::preview::{self, Preview};
 use super::versions::{self, VersionRow};
 use crate::frame::address;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
 use crate::frame::format::{self, Icon};
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::wording::{cells, events, names};
 use http_core::protocol::content_type;
 use http_core::server::state::AppState;
@@ -26,7 +26,7 @@ const MOST_VERSIONS: usize = 20;
 const MOST_DEEDS: usize = 8;
 
 /// An event in the document's history.
-struct Deed {
+struct RecentEvent {
     at: Timestamp,
     who: String,
     what: &'static str,
@@ -70,12 +70,12 @@ struct DocumentPage<'a> {
     follows: bool,
     /// True if the versions are text and can be compared.
     comparable: bool,
-    deeds: Vec<Deed>,
+    deeds: Vec<RecentEvent>,
     links: Option<Vec<LinkRow>>,
 }
 
 /// Shows the page of an item that has already been found.
-pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
+pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     let target = Target::Id(item.id);
     let session = &visit.session;
     let may_see = item.rights.has(Right::ViewVersions);
@@ -123,11 +123,11 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
 }
 
 /// Returns the latest events.
-async fn deeds(visit: &Visit, target: &Target) -> model::Result<Vec<Deed>> {
+async fn deeds(visit: &Visit, target: &Target) -> model::Result<Vec<RecentEvent>> {
     let events = visit.session.activity(target, None, MOST_DEEDS).await?.items;
     let actors: Vec<Id> = events.iter().map(|event| event.actor).collect();
     let names = visit.session.principal_names(&actors).await?;
-    let deed = |event: repository::Event| Deed {
+    let deed = |event: repository::Event| RecentEvent {
         at: event.at,
         who: events::who(&visit.page, &names, event.actor),
         what: events::words(&visit.page, &event.action),
@@ -151,7 +151,7 @@ async fn facts(visit: &Visit, item: &Item, target: &Target) -> model::Result<Vec
 }
 
 /// Restores an earlier version as the newest one.
-pub async fn restore_version(Path((id, number)): Path<(String, String)>, sent: Sent) -> Shown {
+pub async fn restore_version(Path((id, number)): Path<(String, String)>, sent: SubmittedForm) -> PageResult {
     let target = Target::Id(id.parse()?);
     let number: VersionNumber = number.parse()?;
     let comment = sent.visit.page.f1("document.restored-from", number);
@@ -160,7 +160,7 @@ pub async fn restore_version(Path((id, number)): Path<(String, String)>, sent: S
 }
 
 /// Deletes an earlier version permanently.
-pub async fn delete_version(Path((id, number)): Path<(String, String)>, sent: Sent) -> Shown {
+pub async fn delete_version(Path((id, number)): Path<(String, String)>, sent: SubmittedForm) -> PageResult {
     let target = Target::Id(id.parse()?);
     let number: VersionNumber = number.parse()?;
     sent.visit.session.delete_version(&target, number).await?;
@@ -168,7 +168,7 @@ pub async fn delete_version(Path((id, number)): Path<(String, String)>, sent: Se
 }
 
 /// Checks the document out for the caller.
-pub async fn check_out(State(_): State<AppState>, Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn check_out(State(_): State<AppState>, Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let target = Target::Id(id.parse()?);
     sent.visit.session.check_out(&target).await?;
     finish(&sent, &target, Flash::new("toast.checked-out", "")).await
@@ -180,7 +180,7 @@ pub fn may_unlock(session: &Session, item: &Item) -> bool {
 }
 
 /// Ends the locks that client programs hold on the item or its parents.
-pub async fn unlock(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn unlock(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let target = Target::Id(id.parse()?);
     let session = &sent.visit.session;
     let mut locked: Vec<Id> = session.locks(&target).await?.into_iter().map(|lock| lock.item).collect();
@@ -193,19 +193,19 @@ pub async fn unlock(Path(id): Path<String>, sent: Sent) -> Shown {
 }
 
 /// Publishes the draft.
-pub async fn publish(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn publish(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let target = Target::Id(id.parse()?);
     let number = sent.visit.session.publish(&target, "").await?;
     finish(&sent, &target, Flash::new("toast.published", number.to_string())).await
 }
 
 /// Redirects to the page with the button: that of the document or of its versions.
-async fn stay(sent: &Sent, target: &Target, flash: Flash) -> Shown<Response> {
+async fn stay(sent: &SubmittedForm, target: &Target, flash: Flash) -> PageResult<Response> {
     let item = sent.visit.session.item(target).await?;
     Ok(done(&sent.fields.next(&address::browse(&item.path)), &flash))
 }
 
-async fn finish(sent: &Sent, target: &Target, flash: Flash) -> Shown<Response> {
+async fn finish(sent: &SubmittedForm, target: &Target, flash: Flash) -> PageResult<Response> {
     let item = sent.visit.session.item(target).await?;
     Ok(done(&address::browse(&item.path), &flash))
 }

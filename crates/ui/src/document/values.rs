@@ -7,13 +7,13 @@ use model::{Code, ColumnKind, ColumnValue, Error, Id, Result, Right};
 use repository::{Column, ContentType, Item, Session, Target, ValuesChange};
 use serde_json::json;
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, Field, Form, Input};
 use crate::frame::format::{self, icon};
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse, value_format};
 use crate::wording::{cells, people};
 use http_core::server::error;
@@ -131,30 +131,34 @@ pub async fn field(page: &Page, session: &Session, column: &Column, text: String
 }
 
 /// Shows the form for all columns.
-pub async fn show(visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn show(visit: Visit, Path(id): Path<String>) -> PageResult {
     let subject = subject(&visit, &id, None).await?;
     item::require(&subject.item, Right::Edit)?;
     Ok(html(&form(&visit, &subject, None).await?))
 }
 
 /// Shows the form for one column.
-pub async fn show_one(visit: Visit, Path((id, column)): Path<(String, String)>) -> Shown {
+pub async fn show_one(visit: Visit, Path((id, column)): Path<(String, String)>) -> PageResult {
     let subject = subject(&visit, &id, Some(&column)).await?;
     item::require(&subject.item, Right::Edit)?;
     Ok(html(&form(&visit, &subject, None).await?))
 }
 
 /// Stores the values of all columns.
-pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let subject = subject(&sent.visit, &id, None).await?;
     match store(&sent, &subject).await {
         Ok(()) => Ok(done(&back(&subject), &Flash::new("toast.saved", subject.item.name))),
-        Err(error) => refuse::again(form(&sent.visit, &subject, Some(&sent.fields)).await?, error),
+        Err(error) => refuse::show_form_again(form(&sent.visit, &subject, Some(&sent.fields)).await?, error),
     }
 }
 
 /// Stores the value of one column. Scripts receive the new cell, or the error in the user's language.
-pub async fn save_one(Path((id, column)): Path<(String, String)>, headers: HeaderMap, sent: Sent) -> Shown {
+pub async fn save_one(
+    Path((id, column)): Path<(String, String)>,
+    headers: HeaderMap,
+    sent: SubmittedForm,
+) -> PageResult {
     let script = headers.get(header::ACCEPT).is_some_and(|kind| kind == "application/problem+json");
     let visit = &sent.visit;
     let subject = subject(visit, &id, Some(&column)).await?;
@@ -162,11 +166,11 @@ pub async fn save_one(Path((id, column)): Path<(String, String)>, headers: Heade
         Ok(()) if script => fresh_cell(visit, &id, &column).await,
         Ok(()) => Ok(done(&back(&subject), &Flash::new("toast.saved", subject.item.name))),
         Err(error) if script => Ok(problem(&visit.page, &error)),
-        Err(error) => refuse::again(form(visit, &subject, Some(&sent.fields)).await?, error),
+        Err(error) => refuse::show_form_again(form(visit, &subject, Some(&sent.fields)).await?, error),
     }
 }
 
-async fn fresh_cell(visit: &Visit, id: &str, column: &str) -> Shown {
+async fn fresh_cell(visit: &Visit, id: &str, column: &str) -> PageResult {
     let subject = subject(visit, id, Some(column)).await?;
     let values = visit.session.values(&Target::Id(subject.item.id)).await?;
     let names = visit.session.principal_names(&cells::people(values.iter().map(|(_, value)| value))).await?;
@@ -179,11 +183,11 @@ async fn fresh_cell(visit: &Visit, id: &str, column: &str) -> Shown {
 fn problem(page: &Page, cause: &Error) -> Response {
     let status = error::status(cause);
     error::log(cause, status);
-    let body = json!({"detail": refuse::explain(page, cause)}).to_string();
+    let body = json!({"detail": refuse::message_for(page, cause)}).to_string();
     (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response()
 }
 
-async fn store(sent: &Sent, subject: &Subject) -> Result<()> {
+async fn store(sent: &SubmittedForm, subject: &Subject) -> Result<()> {
     let (visit, fields) = (&sent.visit, &sent.fields);
     let present = visit.session.values(&Target::Id(subject.item.id)).await?;
     let (mut values, mut expected) = (Vec::new(), Vec::new());

@@ -7,7 +7,7 @@ use repository::{Item, Target};
 use serde::Deserialize;
 
 use super::preview;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
@@ -49,9 +49,9 @@ pub struct Part {
 }
 
 /// The page.
-pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(part): Query<Part>) -> Shown {
+pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(part): Query<Part>) -> PageResult {
     let way = visit.session.item_with_ancestors(&Target::Id(id.parse()?)).await?;
-    navigation::furnish(&mut visit, &way).await?;
+    navigation::fill_side_bar(&mut visit, &way).await?;
     let item = way.last().ok_or_else(|| model::Error::not_found("there is no such item"))?;
     let before = part.before.map(|before| before.parse()).transpose()?;
     let faults = visit.session.content_faults(&Target::Id(item.id)).await?;

@@ -8,7 +8,7 @@ use model::{Code, Error, Id, MAX_PAGE, Result, Timestamp};
 use repository::{FARM_ACTIONS, FarmEvent, FarmFilter, PrincipalName, Session, Work};
 use serde::Deserialize;
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::form::Choice;
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
@@ -181,8 +181,8 @@ fn detail(page: &Page, event: &FarmEvent) -> String {
 }
 
 /// The page.
-pub async fn show(mut visit: Visit, Query(view): Query<View>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn show(mut visit: Visit, Query(view): Query<View>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let page = &visit.page;
     let (mut stranger, mut misfit) = (String::new(), String::new());
     let filter = match view.filter(&visit.session).await {
@@ -190,7 +190,7 @@ pub async fn show(mut visit: Visit, Query(view): Query<View>) -> Shown {
         Err(error) => {
             match [&view.from, &view.to].into_iter().find(|text| day(text).is_err()) {
                 Some(text) if error.code() == Code::InvalidTime => misfit = page.f1("filter.no-day", text),
-                _ => stranger = refuse::explain(page, &error),
+                _ => stranger = refuse::message_for(page, &error),
             }
             FarmFilter::default()
         }
@@ -227,8 +227,8 @@ struct Rest {
 }
 
 /// Sends all matching events as a CSV file.
-pub async fn export(mut visit: Visit, Query(view): Query<View>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn export(mut visit: Visit, Query(view): Query<View>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let filter = view.filter(&visit.session).await?;
     let rest = Rest { visit, filter, before: None, ended: false };
     csv::send("farm-audit-log.csv", "time,login,name,action,subject,about,detail", rest).await

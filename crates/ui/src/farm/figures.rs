@@ -7,7 +7,7 @@ use axum::extract::{Query, State};
 use model::Timestamp;
 use serde::Deserialize;
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::navigation;
 use crate::frame::page::{Page, html};
 use crate::frame::texts::Language;
@@ -178,9 +178,9 @@ struct FiguresPage<'a> {
 }
 
 /// Shows all figures.
-pub async fn show(State(state): State<AppState>, mut visit: Visit, Query(wanted): Query<Wanted>) -> Shown {
+pub async fn show(State(state): State<AppState>, mut visit: Visit, Query(wanted): Query<Wanted>) -> PageResult {
     visit.session.may_see_figures()?;
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let page = &visit.page;
     let range = RANGES.into_iter().find(|range| range.word == wanted.range).unwrap_or(RANGES[0]);
     let link = |other: Range| {

@@ -6,12 +6,12 @@ use model::Id;
 use repository::{Group, Member};
 
 use super::users::After;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{navigation, refuse};
 use crate::wording::people;
 
@@ -37,8 +37,8 @@ struct GroupPage<'a> {
 }
 
 /// Shows the list of groups.
-pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
+pub async fn list(mut visit: Visit, Query(from): Query<After>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/groups")?;
     let mut groups = visit.session.groups(&from.after, PAGE + 1).await?;
     let more = groups.len() > PAGE;
     groups.truncate(PAGE);
@@ -64,27 +64,27 @@ fn group_form<'a>(page: &'a Page, group: Option<&Group>, name: &str, description
 }
 
 /// Shows the form for a new group.
-pub async fn ask_new(mut visit: Visit) -> Shown {
-    navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
+pub async fn ask_new(mut visit: Visit) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/groups")?;
     Ok(html(&group_form(&visit.page, None, "", "")))
 }
 
 /// Creates a group.
-pub async fn make(sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
+pub async fn make(sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
     let (name, description) = (fields.trimmed("name"), fields.trimmed("description"));
     match visit.session.create_group(&name, &description).await {
         Ok(group) => Ok(done(&format!("/farm/groups/{}", group.id), &Flash::new("toast.created", group.name))),
         Err(error) => {
-            navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
-            refuse::again(group_form(&visit.page, None, &name, &description), error)
+            navigation::fill_farm_side_bar(&mut visit.page, "/farm/groups")?;
+            refuse::show_form_again(group_form(&visit.page, None, &name, &description), error)
         }
     }
 }
 
 /// Shows a group and its members.
-pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<After>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
+pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<After>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/groups")?;
     let id: Id = id.parse()?;
     let group = visit.session.group(id).await?;
     let mut members = visit.session.members(id, &from.after, PAGE + 1).await?;
@@ -96,35 +96,35 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<A
 }
 
 /// Shows the form for changing a group.
-pub async fn ask_change(mut visit: Visit, Path(id): Path<String>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
+pub async fn ask_change(mut visit: Visit, Path(id): Path<String>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/groups")?;
     let group = visit.session.group(id.parse()?).await?;
     Ok(html(&group_form(&visit.page, Some(&group), &group.name, &group.description)))
 }
 
 /// Changes a group.
-pub async fn change(Path(id): Path<String>, sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
+pub async fn change(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
     let id: Id = id.parse()?;
     let (name, description) = (fields.trimmed("name"), fields.trimmed("description"));
     match visit.session.update_group(id, Some(&name), Some(&description)).await {
         Ok(group) => Ok(done(&format!("/farm/groups/{id}"), &Flash::new("toast.saved", group.name))),
         Err(error) => {
             let group = visit.session.group(id).await?;
-            navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
-            refuse::again(group_form(&visit.page, Some(&group), &name, &description), error)
+            navigation::fill_farm_side_bar(&mut visit.page, "/farm/groups")?;
+            refuse::show_form_again(group_form(&visit.page, Some(&group), &name, &description), error)
         }
     }
 }
 
 /// Deletes a group.
-pub async fn delete(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn delete(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     sent.visit.session.delete_group(id.parse()?).await?;
     Ok(done("/farm/groups", &Flash::new("toast.removed", "")))
 }
 
 /// Adds a member by login or name.
-pub async fn add(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn add(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let session = &sent.visit.session;
     let who = sent.fields.trimmed("who");
     session.add_member(id.parse()?, people::find(session, &who).await?).await?;
@@ -132,7 +132,7 @@ pub async fn add(Path(id): Path<String>, sent: Sent) -> Shown {
 }
 
 /// Removes a member.
-pub async fn remove(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn remove(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     sent.visit.session.remove_member(id.parse()?, sent.fields.id("member")?).await?;
     Ok(done(&format!("/farm/groups/{id}"), &Flash::new("toast.removed", "")))
 }

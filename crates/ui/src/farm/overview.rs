@@ -8,13 +8,13 @@ use repository::{DatabaseStatus, HealthFinding, HealthSubject, Server, Severity,
 
 use super::figures::Charts;
 use super::storage::words;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, navigation, refuse};
 use crate::wording::people;
 use http_core::server::state::AppState;
@@ -43,7 +43,7 @@ struct Finding {
 impl Finding {
     /// Converts a finding to the user's language.
     fn of(page: &Page, found: HealthFinding) -> Self {
-        let (saying, values) = &found.saying;
+        let (saying, values) = &found.message_key;
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
         Self {
             title: page.language.find(&format!("health.{}", found.rule)).unwrap_or(found.rule),
@@ -66,10 +66,10 @@ struct SiteRow {
 }
 
 /// Shows the overview.
-pub async fn show(State(state): State<AppState>, mut visit: Visit) -> Shown {
+pub async fn show(State(state): State<AppState>, mut visit: Visit) -> PageResult {
     // This call comes first, because it refuses callers who do not administer the farm.
     let (databases, mut stores) = visit.session.storage_status().await?;
-    navigation::furnish_farm(&mut visit.page, "/farm")?;
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm")?;
     let servers = visit.session.servers().await?;
     let sites = visit.session.site_collections().await?.into_iter().map(|site| SiteRow {
         href: address::browse(&site.path),
@@ -117,19 +117,19 @@ async fn site_form<'a>(visit: &'a Visit, fields: Option<&Fields>) -> Result<Form
 }
 
 /// Shows the form for a new site collection.
-pub async fn ask_site(mut visit: Visit) -> Shown {
-    navigation::furnish_farm(&mut visit.page, "/farm")?;
+pub async fn ask_site(mut visit: Visit) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm")?;
     Ok(html(&site_form(&visit, None).await?))
 }
 
 /// Creates a site collection.
-pub async fn make_site(sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
+pub async fn make_site(sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
     match create(&visit, &fields).await {
         Ok(path) => Ok(done(&address::browse(&path), &Flash::new("toast.created", fields.trimmed("title")))),
         Err(error) => {
-            navigation::furnish_farm(&mut visit.page, "/farm")?;
-            refuse::again(site_form(&visit, Some(&fields)).await?, error)
+            navigation::fill_farm_side_bar(&mut visit.page, "/farm")?;
+            refuse::show_form_again(site_form(&visit, Some(&fields)).await?, error)
         }
     }
 }
@@ -160,8 +160,8 @@ fn quota_form<'a>(page: &'a Page, site: &SiteCollection, text: &str) -> Form<'a>
 }
 
 /// Shows the form for a quota.
-pub async fn ask_quota(mut visit: Visit, Path(id): Path<String>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, "/farm")?;
+pub async fn ask_quota(mut visit: Visit, Path(id): Path<String>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm")?;
     let site = visit.session.site_collection(id.parse()?).await?;
     let text = site
         .usage
@@ -173,9 +173,9 @@ pub async fn ask_quota(mut visit: Visit, Path(id): Path<String>) -> Shown {
 }
 
 /// Sets or removes a quota.
-pub async fn set_quota(Path(id): Path<String>, sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
-    navigation::furnish_farm(&mut visit.page, "/farm")?;
+pub async fn set_quota(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm")?;
     let id: Id = id.parse()?;
     let text = fields.trimmed("quota");
     let set = match megabytes(&text) {
@@ -186,7 +186,7 @@ pub async fn set_quota(Path(id): Path<String>, sent: Sent) -> Shown {
         Ok(()) => Ok(done("/farm", &Flash::new("toast.saved", visit.page.s("farm.quota")))),
         Err(error) => {
             let site = visit.session.site_collection(id).await?;
-            refuse::again(quota_form(&visit.page, &site, &text), error)
+            refuse::show_form_again(quota_form(&visit.page, &site, &text), error)
         }
     }
 }

@@ -6,15 +6,15 @@ use askama::Template;
 use axum::extract::Path;
 use model::{Error, ErrorKind, Id, Result, Right, Rights, Role};
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{navigation, refuse};
-use crate::wording::{away, rights};
+use crate::wording::{rights, unavailable};
 
 #[derive(Template)]
 #[template(path = "roles.html")]
@@ -35,13 +35,13 @@ struct Row {
 }
 
 /// Shows the list of roles.
-pub async fn list(mut visit: Visit) -> Shown {
-    navigation::furnish_farm(&mut visit.page, "/farm/roles")?;
+pub async fn list(mut visit: Visit) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/roles")?;
     let uses: Option<HashMap<Id, u64>> = match visit.session.role_uses().await {
         Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unavailable) => None,
         uses => Some(uses?),
     };
-    let away = away::named(&visit.page, &visit.session.databases_away().await?);
+    let away = unavailable::named(&visit.page, &visit.session.databases_away().await?);
     let page = &visit.page;
     let rows = visit.session.roles().await?.into_iter().map(|role| Row {
         id: role.id,
@@ -84,38 +84,38 @@ async fn find(visit: &Visit, id: &str) -> Result<Role> {
 }
 
 /// Shows the form for a new role.
-pub async fn ask_new(mut visit: Visit) -> Shown {
-    navigation::furnish_farm(&mut visit.page, "/farm/roles")?;
+pub async fn ask_new(mut visit: Visit) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/roles")?;
     Ok(html(&form(&visit.page, None, "", Rights::NONE.with(Right::View))))
 }
 
 /// Creates a role.
-pub async fn make(sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
-    navigation::furnish_farm(&mut visit.page, "/farm/roles")?;
+pub async fn make(sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/roles")?;
     let (name, rights) = (fields.trimmed("name"), rights_of(&fields)?);
     match visit.session.create_role(&name, rights).await {
         Ok(role) => Ok(done("/farm/roles", &Flash::new("toast.created", role.name))),
-        Err(error) => refuse::again(form(&visit.page, None, &name, rights), error),
+        Err(error) => refuse::show_form_again(form(&visit.page, None, &name, rights), error),
     }
 }
 
 /// Shows the form for changing a role.
-pub async fn ask_change(mut visit: Visit, Path(id): Path<String>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, "/farm/roles")?;
+pub async fn ask_change(mut visit: Visit, Path(id): Path<String>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/roles")?;
     let role = find(&visit, &id).await?;
     Ok(html(&form(&visit.page, Some(&role), &role.name, role.rights)))
 }
 
 /// Changes a role.
-pub async fn change(Path(id): Path<String>, sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
-    navigation::furnish_farm(&mut visit.page, "/farm/roles")?;
+pub async fn change(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/roles")?;
     let role = find(&visit, &id).await?;
     let (name, rights) = (fields.trimmed("name"), rights_of(&fields)?);
     match visit.session.update_role(role.id, Some(&name), Some(rights)).await {
         Ok(role) => Ok(done("/farm/roles", &Flash::new("toast.saved", role.name))),
-        Err(error) => refuse::again(form(&visit.page, Some(&role), &name, rights), error),
+        Err(error) => refuse::show_form_again(form(&visit.page, Some(&role), &name, rights), error),
     }
 }
 
@@ -134,19 +134,19 @@ fn delete_form<'a>(page: &'a Page, role: &Role) -> Form<'a> {
 }
 
 /// Asks for confirmation of a deletion.
-pub async fn ask_delete(mut visit: Visit, Path(id): Path<String>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, "/farm/roles")?;
+pub async fn ask_delete(mut visit: Visit, Path(id): Path<String>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/roles")?;
     let role = find(&visit, &id).await?;
     Ok(html(&delete_form(&visit.page, &role)))
 }
 
 /// Deletes a role, or shows why that is not possible.
-pub async fn delete(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn delete(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let mut visit = sent.visit;
-    navigation::furnish_farm(&mut visit.page, "/farm/roles")?;
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/roles")?;
     let role = find(&visit, &id).await?;
     match visit.session.delete_role(role.id).await {
         Ok(()) => Ok(done("/farm/roles", &Flash::new("toast.removed", ""))),
-        Err(error) => refuse::again(delete_form(&visit.page, &role), error),
+        Err(error) => refuse::show_form_again(delete_form(&visit.page, &role), error),
     }
 }

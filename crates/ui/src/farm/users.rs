@@ -6,13 +6,13 @@ use model::{Error, Id};
 use repository::{Account, AccountChange, NewAccount};
 use serde::Deserialize;
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{navigation, refuse};
 
 /// Users per page.
@@ -36,8 +36,8 @@ struct UsersPage<'a> {
 }
 
 /// Shows the list of users.
-pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, "/farm/users")?;
+pub async fn list(mut visit: Visit, Query(from): Query<After>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/users")?;
     let mut users = visit.session.accounts(&from.after, PAGE + 1).await?;
     let more = users.len() > PAGE;
     users.truncate(PAGE);
@@ -93,15 +93,15 @@ fn user_form<'a>(page: &'a Page, user: Option<&Account>, typed: &Typed) -> Form<
 }
 
 /// Shows the form for a new user.
-pub async fn ask_new(mut visit: Visit) -> Shown {
-    navigation::furnish_farm(&mut visit.page, "/farm/users")?;
+pub async fn ask_new(mut visit: Visit) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/users")?;
     let empty = Typed { login: String::new(), name: String::new(), email: String::new(), administrator: false };
     Ok(html(&user_form(&visit.page, None, &empty)))
 }
 
 /// Creates a user.
-pub async fn make(sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
+pub async fn make(sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
     let typed = Typed::of(&fields);
     let new = NewAccount {
         login: typed.login.clone(),
@@ -113,16 +113,16 @@ pub async fn make(sent: Sent) -> Shown {
     match visit.session.create_account(new).await {
         Ok(account) => Ok(done("/farm/users", &Flash::new("toast.created", account.display_name))),
         Err(error) => {
-            navigation::furnish_farm(&mut visit.page, "/farm/users")?;
-            refuse::again(user_form(&visit.page, None, &typed), error)
+            navigation::fill_farm_side_bar(&mut visit.page, "/farm/users")?;
+            refuse::show_form_again(user_form(&visit.page, None, &typed), error)
         }
     }
 }
 
 /// Shows the form for changing a user.
-pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn show(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     let user = visit.session.account(id.parse()?).await?;
-    navigation::furnish_farm(&mut visit.page, "/farm/users")?;
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/users")?;
     let typed = Typed {
         login: user.login.clone(),
         name: user.display_name.clone(),
@@ -133,8 +133,8 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
 }
 
 /// Changes a user.
-pub async fn change(Path(id): Path<String>, sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
+pub async fn change(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
     let id: Id = id.parse()?;
     let typed = Typed::of(&fields);
     let change = AccountChange {
@@ -148,8 +148,8 @@ pub async fn change(Path(id): Path<String>, sent: Sent) -> Shown {
         Ok(account) => Ok(done("/farm/users", &Flash::new("toast.saved", account.display_name))),
         Err(error) => {
             let user = visit.session.account(id).await?;
-            navigation::furnish_farm(&mut visit.page, "/farm/users")?;
-            refuse::again(user_form(&visit.page, Some(&user), &typed), error)
+            navigation::fill_farm_side_bar(&mut visit.page, "/farm/users")?;
+            refuse::show_form_again(user_form(&visit.page, Some(&user), &typed), error)
         }
     }
 }
@@ -173,27 +173,27 @@ fn password_form<'a>(page: &'a Page, user: &Account) -> Form<'a> {
 }
 
 /// Shows the form for setting a user's password.
-pub async fn ask_password(mut visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn ask_password(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     let user = visit.session.account(id.parse()?).await?;
-    navigation::furnish_farm(&mut visit.page, "/farm/users")?;
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/users")?;
     Ok(html(&password_form(&visit.page, &user)))
 }
 
 /// Sets a user's password.
-pub async fn set_password(Path(id): Path<String>, sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
+pub async fn set_password(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
     let user = visit.session.account(id.parse()?).await?;
     match visit.session.set_password(user.id, &fields.text("password")).await {
         Ok(()) => Ok(done("/farm/users", &Flash::new("toast.saved", user.display_name))),
         Err(error) => {
-            navigation::furnish_farm(&mut visit.page, "/farm/users")?;
-            refuse::again(password_form(&visit.page, &user), error)
+            navigation::fill_farm_side_bar(&mut visit.page, "/farm/users")?;
+            refuse::show_form_again(password_form(&visit.page, &user), error)
         }
     }
 }
 
 /// Disables, enables or deletes a user, depending on the button.
-pub async fn switch(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn switch(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let id: Id = id.parse()?;
     let session = &sent.visit.session;
     let user = session.account(id).await?;

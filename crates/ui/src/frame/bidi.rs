@@ -6,16 +6,16 @@ const SHOWN: char = '\u{fffd}';
 
 /// Returns whether a character embeds, overrides or isolates a direction. The marks U+200E, U+200F and U+061C are
 /// excluded: they do not reorder text, and Hebrew and Arabic names contain them.
-fn turns(c: char) -> bool {
+fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Makes these characters visible in a rendered page. In attribute values and text areas, where the exact text counts,
 /// they become character references.
-pub fn visible(html: String) -> String {
+pub fn make_bidi_visible(html: String) -> String {
     // All of these characters begin with this byte. Otherwise it only occurs in the dashes and quotes of a page.
     let mut firsts = memchr::memchr_iter(0xe2, html.as_bytes());
-    if !firsts.any(|at| html[at..].starts_with(turns)) {
+    if !firsts.any(|at| html[at..].starts_with(is_bidi_control)) {
         return html;
     }
     let mut shown = String::with_capacity(html.len() + 64);
@@ -27,7 +27,7 @@ pub fn visible(html: String) -> String {
             '>' => in_tag = false,
             _ => {}
         }
-        if !turns(c) {
+        if !is_bidi_control(c) {
             shown.push(c);
         } else if in_tag || in_field {
             shown.push_str(&format!("&#{};", u32::from(c)));
@@ -51,7 +51,7 @@ mod tests {
             ("<input value=\"a\u{202e}b\">\u{202e}", "<input value=\"a&#8238;b\">\u{fffd}"),
             ("<textarea id=\"x\">a\u{202a}b</textarea>\u{202a}", "<textarea id=\"x\">a&#8234;b</textarea>\u{fffd}"),
         ] {
-            assert_eq!(visible(page.to_owned()), shown);
+            assert_eq!(make_bidi_visible(page.to_owned()), shown);
         }
     }
 }

@@ -3,10 +3,10 @@
 use super::form::{Field, Form};
 use super::format::icon;
 use super::page::Page;
-use super::reader::Kept;
+use super::reader::KeptForm;
 
 /// Returns the form that asks for the password before a sensitive action.
-pub fn form<'a>(page: &'a Page, next: &str, kept: &Kept, fault: String) -> Form<'a> {
+pub fn form<'a>(page: &'a Page, next: &str, kept: &KeptForm, fault: String) -> Form<'a> {
     Form {
         page,
         title: page.s("confirm.title").into(),

@@ -6,7 +6,7 @@ use axum::response::IntoResponse;
 use futures_util::{StreamExt, stream};
 use model::Result;
 
-use super::fault::Shown;
+use super::fault::PageResult;
 use http_core::server::request;
 
 /// Source of the lines of a file.
@@ -16,8 +16,8 @@ pub trait Source: Send + Sized + 'static {
 }
 
 /// Sends a file: the headings, then the lines of the source.
-pub async fn send(name: &str, headings: &str, mut source: impl Source) -> Shown {
-    let place = request::costly()?;
+pub async fn send(name: &str, headings: &str, mut source: impl Source) -> PageResult {
+    let place = request::acquire_costly()?;
     // The first part is read before the response begins, because this read refuses callers who may not see the file.
     let first = source.next().await?.map(|lines| format!("{headings}\r\n{lines}"));
     let parts = stream::unfold((first, Some((source, place))), |(first, rest)| async move {

@@ -17,7 +17,7 @@ use http_core::server::{edge, error, request};
 use super::fault::Fault;
 use super::flash::Flash;
 use super::page::{HTML, Page, html};
-use super::reader::{Kept, Reader};
+use super::reader::{KeptForm, PageUser};
 use super::visit::Visit;
 use super::{confirm_form, fields, navigation, refuse};
 
@@ -49,7 +49,7 @@ pub async fn page_of(state: &AppState, request: Request, error: &Error) -> Respo
 pub async fn show(request: Request, next: Next) -> Response {
     let here = request.uri().path_and_query().map_or("/", |here| here.as_str()).to_owned();
     let mut page = Page::of(request.headers(), here);
-    let reader = Reader::default();
+    let reader = PageUser::default();
     let mut request = request;
     request.extensions_mut().insert(reader.clone());
     let noted = page.flash.is_some();
@@ -92,7 +92,7 @@ fn unreadable(response: &Response) -> Option<Error> {
 }
 
 /// Asks for the password instead of an action that needs re-authentication.
-fn ask(mut page: Page, kept: Option<&Kept>, error: &Error) -> Response {
+fn ask(mut page: Page, kept: Option<&KeptForm>, error: &Error) -> Response {
     let (next, kept) = (page.here.clone(), kept.cloned().unwrap_or_default());
     navigation::furnish_account(&mut page);
     let mut response = html(&confirm_form::form(&page, &next, &kept, String::new()));
@@ -113,7 +113,7 @@ fn draw(page: &Page, error: &Error) -> Response {
         _ => page.s("error.invalid"),
     };
     let request_id = request::current_id();
-    let message = refuse::explain(page, error);
+    let message = refuse::message_for(page, error);
     let mut response = html(&FaultPage { page, title, message, status: status.as_u16(), request_id });
     *response.status_mut() = status;
     error::add_retry_after(error, &mut response);
@@ -123,7 +123,7 @@ fn draw(page: &Page, error: &Error) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::fault::Shown;
+    use crate::frame::fault::PageResult;
     use axum::Router;
     use axum::body::Body;
     use axum::middleware::{Next, from_fn};
@@ -134,11 +134,11 @@ mod tests {
         panic!("seven is not a prime")
     }
 
-    async fn rotten() -> Shown {
+    async fn rotten() -> PageResult {
         Err(Error::corrupt("row 17 of table secrets has no end").into())
     }
 
-    async fn waits() -> Shown {
+    async fn waits() -> PageResult {
         Err(Error::exhausted("too many attempts: wait a minute").with_code(Code::TooManyAttempts).into())
     }
 

@@ -12,7 +12,7 @@ use http_core::server::error::{self, Problem};
 pub struct Fault(Arc<Error>);
 
 /// Return type of page handlers.
-pub type Shown<T = Response> = Result<T, Fault>;
+pub type PageResult<T = Response> = Result<T, Fault>;
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {

@@ -26,7 +26,7 @@ pub fn crumbs(way: &[Item]) -> Vec<Crumb> {
 }
 
 /// Fills the side bar: the site of the current item, its libraries and subsites, the recycle bin.
-pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
+pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
     let Some(site) = way.iter().rev().find(|item| item.kind == NodeKind::Site) else { return Ok(()) };
     let here = way.last().map_or(site.id, |item| if item.library_id.is_none() { item.id } else { item.library_id });
     let (libraries, sites) = inside(&visit.session, site, here).await?;
@@ -114,7 +114,7 @@ pub fn mark_current(page: &mut Page, here: &str) {
 }
 
 /// Fills the side bar of the farm administration. Refuses callers who are not farm administrators.
-pub fn furnish_farm(page: &mut Page, current: &str) -> Result<()> {
+pub fn fill_farm_side_bar(page: &mut Page, current: &str) -> Result<()> {
     if !page.who.as_ref().is_some_and(|who| who.administrator) {
         let error = Error::forbidden("these pages are for administrators of the farm");
         return Err(error.with_code(Code::AdministratorsOnly));

@@ -156,7 +156,7 @@ impl Page {
     }
 
     /// Returns the text before and after the inserted value, for texts that a page repeats a hundred times.
-    pub fn around(&self, key: &str) -> (&'static str, &'static str) {
+    pub fn text_around_value(&self, key: &str) -> (&'static str, &'static str) {
         let text = self.language.text(key);
         text.split_once("{0}").unwrap_or((text, ""))
     }
@@ -263,7 +263,9 @@ const USUAL_BYTES: usize = 64 << 10;
 pub fn html(template: &impl Template) -> Response {
     let mut text = String::with_capacity(USUAL_BYTES);
     match template.render_into(&mut text) {
-        Ok(()) => ([(header::CONTENT_TYPE, HeaderValue::from_static(HTML))], bidi::visible(text)).into_response(),
+        Ok(()) => {
+            ([(header::CONTENT_TYPE, HeaderValue::from_static(HTML))], bidi::make_bidi_visible(text)).into_response()
+        }
         Err(error) => {
             Problem::from(Error::corrupt("the page cannot be drawn").with_code(Code::Internal).with_source(error))
                 .into_response()

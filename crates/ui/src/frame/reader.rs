@@ -9,13 +9,13 @@ use super::texts::Language;
 
 /// Records the user once a handler has authenticated the request, so that error pages look like all other pages.
 #[derive(Clone, Default)]
-pub struct Reader {
-    known: Arc<OnceLock<Known>>,
-    kept: Arc<OnceLock<Kept>>,
+pub struct PageUser {
+    known: Arc<OnceLock<UserData>>,
+    kept: Arc<OnceLock<KeptForm>>,
 }
 
 /// Data of an authenticated user.
-pub struct Known {
+pub struct UserData {
     /// Name and login.
     pub who: Who,
     /// Token for the page's forms.
@@ -26,29 +26,29 @@ pub struct Known {
     pub theme: Theme,
 }
 
-impl Reader {
+impl PageUser {
     /// Records the user. Only the first call counts.
-    pub fn note(&self, known: Known) {
+    pub fn note(&self, known: UserData) {
         let _ = self.known.set(known);
     }
 
     /// Returns the user, if known.
-    pub fn known(&self) -> Option<&Known> {
+    pub fn known(&self) -> Option<&UserData> {
         self.known.get()
     }
 
     /// Returns the submitted form, if there was one.
-    pub fn kept(&self) -> Option<&Kept> {
+    pub fn kept(&self) -> Option<&KeptForm> {
         self.kept.get()
     }
 
     /// Keeps the submitted form, to be sent again after re-authentication.
-    pub fn keep(&self, kept: Kept) {
+    pub fn keep(&self, kept: KeptForm) {
         let _ = self.kept.set(kept);
     }
 }
 
-impl Known {
+impl UserData {
     /// Copies the data into the page.
     pub fn apply(&self, page: &mut Page) {
         page.who = Some(self.who.clone());
@@ -60,7 +60,7 @@ impl Known {
 
 /// A submitted form that needs re-authentication first.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
+pub struct KeptForm {
     /// Path of the request; empty when no form was submitted.
     pub to: String,
     /// Form-encoded fields.

@@ -6,14 +6,14 @@ use axum::response::Response;
 use model::Code;
 use model::{Error, ErrorKind};
 
-use super::fault::Shown;
+use super::fault::PageResult;
 use super::form::Form;
 use super::page::{Page, html};
 use super::texts::Language;
-use http_core::server::error::{self, ToldError};
+use http_core::server::error::{self, ReportedError};
 
 /// Shows the form again when the user can correct the error or retry. All other errors lead to an error page.
-pub fn again(mut form: Form<'_>, error: Error) -> Shown {
+pub fn show_form_again(mut form: Form<'_>, error: Error) -> PageResult {
     let mendable = matches!(
         error.kind(),
         ErrorKind::Conflict | ErrorKind::Invalid | ErrorKind::Locked | ErrorKind::Exhausted | ErrorKind::Unavailable
@@ -23,7 +23,7 @@ pub fn again(mut form: Form<'_>, error: Error) -> Shown {
     }
     let status = error::status(&error);
     error::log(&error, status);
-    form.fault = explain(form.page, &error);
+    form.fault = message_for(form.page, &error);
     let mut response: Response = html(&form);
     *response.status_mut() = status;
     Ok(response)
@@ -38,7 +38,7 @@ pub fn reader(headers: &HeaderMap) -> Option<Page> {
 /// Translates a problem document into the language that the program or script requests.
 pub fn in_language(reader: Option<Page>, response: &mut Response) {
     if let Some(page) = reader
-        && let Some(ToldError(error)) = response.extensions_mut().remove::<ToldError>()
+        && let Some(ReportedError(error)) = response.extensions_mut().remove::<ReportedError>()
     {
         // The new body has another length and is not compressed.
         for field in [header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
@@ -46,13 +46,13 @@ pub fn in_language(reader: Option<Page>, response: &mut Response) {
         }
         response.headers_mut().append(header::VARY, HeaderValue::from_static("accept-language"));
         response.headers_mut().insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(page.language.tag()));
-        *response.body_mut() = Body::from(error::problem(&error, &explain(&page, &error)));
+        *response.body_mut() = Body::from(error::problem(&error, &message_for(&page, &error)));
     }
 }
 
 /// Explains an error to the user: the error's own English message, or the translation for its code. Rights have the
 /// same names as on the permission pages.
-pub fn explain(page: &Page, error: &Error) -> String {
+pub fn message_for(page: &Page, error: &Error) -> String {
     if let Some(lack) = error.lack() {
         let right = page.language.text(&format!("right.{}", lack.right.as_str()));
         return if lack.inside {

@@ -13,12 +13,12 @@ use super::fields;
 use super::page::{Page, html, safe_next};
 use http_core::identity::cookies::{self, Cookie};
 use http_core::identity::csrf;
-use http_core::server::intake;
+use http_core::server::request_body;
 use http_core::server::state::AppState;
 
 /// Limit on bytes of earlier input that the sign-in form carries along. The input is form-encoded a second time, and
 /// the other fields need room, too.
-const MOST_KEPT: usize = intake::UNKNOWN - (16 << 10);
+const MOST_KEPT: usize = request_body::MAX_ANONYMOUS_BODY - (16 << 10);
 /// Cookie with the random value behind the token of the sign-in form.
 pub const VISITOR: &str = "strongroom_visitor";
 
@@ -56,7 +56,7 @@ pub async fn ended(state: &AppState, parts: Parts, body: Body) -> Response {
         Err(error) => return Fault::from(error).into_response(),
     };
     let resend_to = safe_next(Some(parts.uri.path()), "/");
-    let fields = match fields::read(body, intake::UNKNOWN).await {
+    let fields = match fields::read(body, request_body::MAX_ANONYMOUS_BODY).await {
         Ok(fields) => fields,
         Err(error) => return Fault::from(error).into_response(),
     };

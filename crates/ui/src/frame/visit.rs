@@ -9,14 +9,14 @@ use repository::{Client, Credential, Session};
 use super::fault::Fault;
 use super::fields::{self, Fields};
 use super::page::{Page, Who};
-use super::reader::{Kept, Known, Reader};
+use super::reader::{KeptForm, PageUser, UserData};
 use super::sign_in_form;
 use super::texts::Language;
 use http_core::identity;
 use http_core::identity::csrf;
 use http_core::protocol::segments;
-use http_core::server::client::Arrival;
-use http_core::server::intake;
+use http_core::server::origin::RequestOrigin;
+use http_core::server::request_body;
 use http_core::server::state::AppState;
 
 /// A page request by a signed-in user.
@@ -40,7 +40,7 @@ pub struct Visit {
 }
 
 /// Reason why there is no [`Visit`]: the caller is not signed in, or could not be authenticated at the moment.
-pub enum Away {
+pub enum NoVisit {
     /// Redirect to the sign-in page, with the URL to return to.
     SignIn(String),
     /// An error page.
@@ -49,7 +49,7 @@ pub enum Away {
     Ended(Response),
 }
 
-impl IntoResponse for Away {
+impl IntoResponse for NoVisit {
     fn into_response(self) -> Response {
         match self {
             Self::SignIn(here) => {
@@ -62,17 +62,17 @@ impl IntoResponse for Away {
 }
 
 impl FromRequestParts<AppState> for Visit {
-    type Rejection = Away;
+    type Rejection = NoVisit;
 
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Away> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, NoVisit> {
         let mut page = Page::of_request(parts);
-        let caller = identity::from_cookie(state, &parts.headers).await.map_err(|e| Away::Fault(e.into()))?;
+        let caller = identity::from_cookie(state, &parts.headers).await.map_err(|e| NoVisit::Fault(e.into()))?;
         let Some(caller) = caller else {
             let back = if parts.method.is_safe() { page.here } else { "/".to_owned() };
-            return Err(Away::SignIn(back));
+            return Err(NoVisit::SignIn(back));
         };
         let Credential::Session { id, csrf_key } = caller.credential else {
-            return Err(Away::SignIn(page.here));
+            return Err(NoVisit::SignIn(page.here));
         };
         let who = Who {
             login: caller.principal.login.clone(),
@@ -84,9 +84,9 @@ impl FromRequestParts<AppState> for Visit {
         if let Some(language) = Language::parse(&caller.preferences.language) {
             page.language = language;
         }
-        if let Some(reader) = parts.extensions.get::<Reader>() {
+        if let Some(reader) = parts.extensions.get::<PageUser>() {
             let (form_token, language, theme) = (page.form_token.clone(), page.language, page.theme);
-            reader.note(Known { who: who.clone(), form_token, language, theme });
+            reader.note(UserData { who: who.clone(), form_token, language, theme });
         }
         page.who = Some(who);
         Ok(Self {
@@ -95,7 +95,7 @@ impl FromRequestParts<AppState> for Visit {
             form_key: csrf_key,
             session_id: id,
             preferences: caller.preferences,
-            origin: Arrival::of(&parts.extensions).map(|arrival| arrival.origin.clone()).unwrap_or_default(),
+            origin: RequestOrigin::of(&parts.extensions).map(|arrival| arrival.origin.clone()).unwrap_or_default(),
             client: identity::client_of(state, parts),
             converts: state.converter().is_some(),
         })
@@ -103,28 +103,28 @@ impl FromRequestParts<AppState> for Visit {
 }
 
 /// A form that a signed-in user submitted from one of our pages.
-pub struct Sent {
+pub struct SubmittedForm {
     /// Acting user.
     pub visit: Visit,
     /// Submitted fields.
     pub fields: Fields,
 }
 
-impl FromRequest<AppState> for Sent {
-    type Rejection = Away;
+impl FromRequest<AppState> for SubmittedForm {
+    type Rejection = NoVisit;
 
-    async fn from_request(request: Request, state: &AppState) -> Result<Self, Away> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, NoVisit> {
         let (mut parts, body) = request.into_parts();
         let visit = match Visit::from_request_parts(&mut parts, state).await {
             Ok(visit) => visit,
-            Err(Away::SignIn(_)) => return Err(Away::Ended(sign_in_form::ended(state, parts, body).await)),
+            Err(NoVisit::SignIn(_)) => return Err(NoVisit::Ended(sign_in_form::ended(state, parts, body).await)),
             Err(away) => return Err(away),
         };
-        let (reader, to) = (parts.extensions.get::<Reader>().cloned(), parts.uri.path().to_owned());
-        let fields = fields::read(body, intake::FIELDS).await.map_err(|e| Away::Fault(e.into()))?;
-        csrf::check(&visit.form_key, &fields.text("form_token")).map_err(|e| Away::Fault(e.into()))?;
+        let (reader, to) = (parts.extensions.get::<PageUser>().cloned(), parts.uri.path().to_owned());
+        let fields = fields::read(body, request_body::FIELDS).await.map_err(|e| NoVisit::Fault(e.into()))?;
+        csrf::check(&visit.form_key, &fields.text("form_token")).map_err(|e| NoVisit::Fault(e.into()))?;
         if let Some(reader) = reader {
-            reader.keep(Kept { to, fields: fields.encoded() });
+            reader.keep(KeptForm { to, fields: fields.encoded() });
         }
         Ok(Self { visit, fields })
     }

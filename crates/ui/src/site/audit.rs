@@ -6,11 +6,11 @@ use model::{Id, MAX_PAGE, Result, Timestamp};
 use repository::{AUDIT_ACTIONS, AuditFilter, Event, Session, Target};
 use serde::Deserialize;
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::Choice;
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{csv, format, navigation, refuse};
 use crate::wording::events::{choices, who, words};
 use crate::wording::people;
@@ -62,12 +62,12 @@ impl View {
 }
 
 /// The page.
-pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view): Query<View>) -> Shown {
+pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view): Query<View>) -> PageResult {
     let collection: Id = collection.parse()?;
     let way = visit.session.item_with_ancestors(&Target::Id(collection)).await?;
     let (filter, fault) = match view.filter(&visit.session).await {
         Ok(filter) => (filter, String::new()),
-        Err(error) => (AuditFilter::default(), refuse::explain(&visit.page, &error)),
+        Err(error) => (AuditFilter::default(), refuse::message_for(&visit.page, &error)),
     };
     let mut listed = visit.session.audit_log(collection, filter, view.before, PAGE).await?;
     if !fault.is_empty() {
@@ -78,7 +78,7 @@ pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view):
     let actors: Vec<Id> = listed.items.iter().map(|event| event.actor).collect();
     let names = visit.session.principal_names(&actors).await?;
     let suggestions = people::suggestions(&visit.session).await?;
-    navigation::furnish(&mut visit, &way).await?;
+    navigation::fill_side_bar(&mut visit, &way).await?;
     navigation::mark_current(&mut visit.page, &format!("/audit/{collection}"));
     let page = &visit.page;
     let rows = listed.items.into_iter().map(|event| Row {
@@ -104,7 +104,7 @@ pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view):
 }
 
 /// Sets whether reads of documents are logged.
-pub async fn set_reads(Path(collection): Path<String>, sent: Sent) -> Shown {
+pub async fn set_reads(Path(collection): Path<String>, sent: SubmittedForm) -> PageResult {
     let collection: Id = collection.parse()?;
     sent.visit.session.set_audit_reads(collection, sent.fields.yes("reads")).await?;
     Ok(done(&format!("/audit/{collection}"), &Flash::new("toast.saved", sent.visit.page.s("nav.audit"))))
@@ -120,7 +120,7 @@ struct Rest {
 }
 
 /// Sends all matching events as a CSV file.
-pub async fn export(visit: Visit, Path(collection): Path<String>, Query(view): Query<View>) -> Shown {
+pub async fn export(visit: Visit, Path(collection): Path<String>, Query(view): Query<View>) -> PageResult {
     let collection: Id = collection.parse()?;
     let filter = view.filter(&visit.session).await?;
     let rest = Rest { session: visit.session, collection, filter, before: None, ended: false };

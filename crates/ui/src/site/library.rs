@@ -6,14 +6,14 @@ use model::{ColumnKind, Error, Id, LibrarySettings, Name, Result, Right, Version
 use repository::{Column, ColumnChange, ContentType, Item, Target};
 
 use crate::farm::storage::{self, Described};
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
 
 #[derive(Template)]
@@ -37,12 +37,12 @@ struct ColumnRow {
 }
 
 /// Shows the page of settings.
-pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn show(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     let target = Target::Id(id.parse()?);
     let way = visit.session.item_with_ancestors(&target).await?;
     let settings = visit.session.library_settings(&target).await?;
     let (columns, types) = visit.session.columns(&target).await?;
-    navigation::furnish(&mut visit, &way).await?;
+    navigation::fill_side_bar(&mut visit, &way).await?;
     let item = way.last().ok_or_else(|| Error::not_found("there is no such library"))?;
     let mut crumbs = navigation::crumbs(&way);
     crumbs.push(Crumb { href: address::browse(&item.path), label: item.name.clone() });
@@ -60,7 +60,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
 }
 
 /// Changes the settings.
-pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let settings = read(&sent.fields)?;
     let target = Target::Id(id.parse()?);
     sent.visit.session.change_library(&target, settings).await?;
@@ -138,7 +138,7 @@ async fn find_column(visit: &Visit, library: &Item, id: &str) -> Result<(Option<
 }
 
 /// Shows the form for a column; `new` stands for a new one.
-pub async fn column(visit: Visit, Path((id, column)): Path<(String, String)>) -> Shown {
+pub async fn column(visit: Visit, Path((id, column)): Path<(String, String)>) -> PageResult {
     let library = item::find_for(&visit, &id, Right::ManageLibraries).await?;
     let (column, types) = find_column(&visit, &library, &column).await?;
     let name = column.as_ref().map_or("", |column| column.name.as_str());
@@ -146,8 +146,8 @@ pub async fn column(visit: Visit, Path((id, column)): Path<(String, String)>) ->
 }
 
 /// Creates or changes a column.
-pub async fn save_column(Path((id, column)): Path<(String, String)>, sent: Sent) -> Shown {
-    let Sent { visit, fields } = sent;
+pub async fn save_column(Path((id, column)): Path<(String, String)>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
     let library = item::find(&visit, &id).await?;
     let (column, types) = find_column(&visit, &library, &column).await?;
     let target = Target::Id(library.id);
@@ -162,7 +162,7 @@ pub async fn save_column(Path((id, column)): Path<(String, String)>, sent: Sent)
         Ok(()) => Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.saved", fields.trimmed("name")))),
         Err(error) => {
             let form = column_form(&visit.page, &library, column.as_ref(), &types, &fields.text("name"));
-            refuse::again(form, error)
+            refuse::show_form_again(form, error)
         }
     }
 }
@@ -183,21 +183,21 @@ fn read_column(fields: &Fields, present: Option<&Column>) -> Result<ColumnChange
 }
 
 /// Removes a column together with the values that documents have in it.
-pub async fn delete_column(Path((id, column)): Path<(String, String)>, sent: Sent) -> Shown {
+pub async fn delete_column(Path((id, column)): Path<(String, String)>, sent: SubmittedForm) -> PageResult {
     let library = item::find(&sent.visit, &id).await?;
     sent.visit.session.delete_column(&Target::Id(library.id), column.parse()?).await?;
     Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.removed", "")))
 }
 
 /// Creates a content type.
-pub async fn make_type(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn make_type(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let name = Name::new(sent.fields.trimmed("name"))?;
     sent.visit.session.create_content_type(&Target::Id(id.parse()?), &name).await?;
     Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.created", name.as_str())))
 }
 
 /// Removes a content type together with the columns that belong to it.
-pub async fn delete_type(Path((id, kind)): Path<(String, String)>, sent: Sent) -> Shown {
+pub async fn delete_type(Path((id, kind)): Path<(String, String)>, sent: SubmittedForm) -> PageResult {
     sent.visit.session.delete_content_type(&Target::Id(id.parse()?), kind.parse()?).await?;
     Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.removed", "")))
 }

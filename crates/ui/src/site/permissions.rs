@@ -6,13 +6,13 @@ use model::{Code, Error, Id, PrincipalKind, Result, Right, Timestamp};
 use repository::{Item, Target};
 use serde::Deserialize;
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
 use crate::wording::rights::{role_name, words};
 use crate::wording::{names, people};
@@ -61,7 +61,7 @@ struct PermissionsPage<'a> {
 }
 
 /// The page.
-pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(view): Query<View>) -> Shown {
+pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(view): Query<View>) -> PageResult {
     let target = Target::Id(id.parse()?);
     let way = visit.session.item_with_ancestors(&target).await?;
     let table = visit.session.permissions(&target).await?;
@@ -85,7 +85,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(view): Query<V
     let asked = view.explain.trim();
     let why = if asked.is_empty() { None } else { Some(explain(&visit, &target, &way, asked).await?) };
     let suggestions = people::suggestions(&visit.session).await?;
-    navigation::furnish(&mut visit, &way).await?;
+    navigation::fill_side_bar(&mut visit, &way).await?;
     let item = way.last().ok_or_else(|| Error::not_found("there is no such item"))?;
     let mut crumbs = navigation::crumbs(&way);
     crumbs.push(Crumb { href: address::browse(&item.path), label: item.name.clone() });
@@ -117,7 +117,7 @@ async fn explain(visit: &Visit, target: &Target, way: &[Item], text: &str) -> Re
     let person = match people::find(&visit.session, text).await {
         Ok(person) => person,
         Err(error) => {
-            let fault = refuse::explain(page, &error);
+            let fault = refuse::message_for(page, &error);
             let person = text.to_owned();
             return Ok(Why { person, rights: Vec::new(), administrator: false, reasons: Vec::new(), fault });
         }
@@ -171,19 +171,19 @@ async fn grant_form<'a>(visit: &'a Visit, item: &Item, who: &str, chosen: Id) ->
 }
 
 /// Shows the form for granting a role.
-pub async fn ask_grant(visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn ask_grant(visit: Visit, Path(id): Path<String>) -> PageResult {
     let item = item::find_for(&visit, &id, Right::ManagePermissions).await?;
     Ok(html(&grant_form(&visit, &item, "", model::Role::READ).await?))
 }
 
 /// Grants a role. An item that inherits first gets unique permissions, copied from the inherited ones.
-pub async fn grant(Path(id): Path<String>, sent: Sent) -> Shown {
-    let Sent { visit, fields } = sent;
+pub async fn grant(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { visit, fields } = sent;
     let item = item::find(&visit, &id).await?;
     let (who, role) = (fields.trimmed("who"), fields.id("role")?);
     match give(&visit, &item, &who, role).await {
         Ok(()) => Ok(done(&format!("/items/{id}/permissions"), &Flash::new("toast.granted", who))),
-        Err(error) => refuse::again(grant_form(&visit, &item, &who, role).await?, error),
+        Err(error) => refuse::show_form_again(grant_form(&visit, &item, &who, role).await?, error),
     }
 }
 
@@ -200,20 +200,20 @@ async fn give(visit: &Visit, item: &Item, who: &str, role: Id) -> Result<()> {
 }
 
 /// Revokes a role.
-pub async fn revoke(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn revoke(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let target = Target::Id(id.parse()?);
     sent.visit.session.revoke(&target, sent.fields.id("principal")?, sent.fields.id("role")?).await?;
     Ok(done(&format!("/items/{id}/permissions"), &Flash::new("toast.revoked", "")))
 }
 
 /// Gives an item unique permissions, copied from the inherited ones.
-pub async fn stop_inheriting(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn stop_inheriting(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     sent.visit.session.break_inheritance(&Target::Id(id.parse()?), true).await?;
     Ok(done(&format!("/items/{id}/permissions"), &Flash::new("toast.permissions", "")))
 }
 
 /// Restores inheritance for an item.
-pub async fn inherit(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn inherit(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     sent.visit.session.restore_inheritance(&Target::Id(id.parse()?)).await?;
     Ok(done(&format!("/items/{id}/permissions"), &Flash::new("toast.permissions", "")))
 }

@@ -6,11 +6,11 @@ use axum::extract::Path;
 use model::{Accent, Error, NodeKind, Right, Versioning};
 use repository::{Item, SiteCollection, Sort, Target};
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item};
 
 /// Limit on libraries and subsites listed with their settings.
@@ -44,7 +44,7 @@ struct Settings<'a> {
 }
 
 /// The page.
-pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
+pub async fn show(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     let target = Target::Id(id.parse()?);
     let way = visit.session.item_with_ancestors(&target).await?;
     let item = way.last().ok_or_else(|| Error::not_found("there is no such site"))?;
@@ -77,7 +77,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
         Some((usage.used_bytes / (quota / 100).max(1)).min(100))
     });
     let rule = visit.session.link_rule(&target).await?;
-    navigation::furnish(&mut visit, &way).await?;
+    navigation::fill_side_bar(&mut visit, &way).await?;
     navigation::mark_current(&mut visit.page, &format!("/items/{}/site-settings", item.id));
     let page = &visit.page;
     let mut crumbs = navigation::crumbs(&way);
@@ -107,9 +107,9 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
 }
 
 /// Changes the title and the colour.
-pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let accent = Accent::parse(&sent.fields.text("accent"))?;
     let title = sent.fields.trimmed("title");
-    sent.visit.session.set_look(id.parse()?, Some(&title), Some(accent)).await?;
+    sent.visit.session.set_appearance(id.parse()?, Some(&title), Some(accent)).await?;
     Ok(done(&format!("/items/{id}/site-settings"), &Flash::new("toast.saved", title)))
 }

@@ -1,8 +1,8 @@
 //! Wording of the farm's data on pages: names of people, values of columns, events, rights, and missing content.
 
-pub mod away;
 pub mod cells;
 pub mod events;
 pub mod names;
 pub mod people;
 pub mod rights;
+pub mod unavailable;

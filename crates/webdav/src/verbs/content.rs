@@ -9,10 +9,10 @@ use repository::{Destination, Item, UploadOptions};
 use serde::Deserialize;
 
 use crate::error::{Failure, Outcome};
-use crate::request::Ask;
+use crate::request::DavRequest;
 use crate::wire::headers::{self, Depth};
 use http_core::protocol::segments;
-use http_core::server::intake;
+use http_core::server::request_body;
 use http_core::transfer::query::query;
 use http_core::transfer::{receive, send};
 
@@ -27,7 +27,7 @@ struct ReadQuery {
 }
 
 /// Sends a document. A browser that requests a collection is redirected to its page.
-pub async fn read(ask: Ask) -> Outcome {
+pub async fn read(ask: DavRequest) -> Outcome {
     let query = query::<ReadQuery>(&ask.parts.uri)?;
     let target = ask.target();
     match ask.session.open(&target, send::version_choice(query.version.as_deref())?).await {
@@ -40,7 +40,7 @@ pub async fn read(ask: Ask) -> Outcome {
     }
 }
 
-fn page_of(ask: &Ask, item: &Item) -> Response {
+fn page_of(ask: &DavRequest, item: &Item) -> Response {
     let accepts = ask.parts.headers.get(header::ACCEPT).and_then(|field| field.to_str().ok());
     if !accepts.is_some_and(|kinds| kinds.contains("text/html")) {
         return StatusCode::OK.into_response();
@@ -52,7 +52,7 @@ fn page_of(ask: &Ask, item: &Item) -> Response {
 }
 
 /// Stores a new document or the next version of an existing one.
-pub async fn store(ask: Ask, body: Body) -> Outcome {
+pub async fn store(ask: DavRequest, body: Body) -> Outcome {
     let options =
         UploadOptions { one_save: true, preconditions: ask.preconditions().await?, ..UploadOptions::default() };
     if ask.path.is_empty() {
@@ -60,7 +60,7 @@ pub async fn store(ask: Ask, body: Body) -> Outcome {
     }
     let destination = Destination::Path(ask.path);
     let saved = receive::store(&ask.session, &destination, options, &ask.parts.headers, body).await;
-    let saved = saved.map_err(|error| Failure::from(error).missing_place().taken_name())?;
+    let saved = saved.map_err(|error| Failure::from(error).not_found_as_conflict().name_taken_as_not_allowed())?;
     let status = if saved.created { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
     let mut response = status.into_response();
     send::identify(response.headers_mut(), saved.id, saved.number);
@@ -71,7 +71,7 @@ pub async fn store(ask: Ask, body: Body) -> Outcome {
 }
 
 /// Moves a document or folder to the recycle bin.
-pub async fn remove(ask: Ask) -> Outcome {
+pub async fn remove(ask: DavRequest) -> Outcome {
     let item = ask.session.item(&ask.target()).await?;
     refuse_place(&item)?;
     if item.kind == NodeKind::Folder && !matches!(headers::depth(&ask.parts.headers)?, None | Some(Depth::Infinity)) {
@@ -83,16 +83,16 @@ pub async fn remove(ask: Ask) -> Outcome {
 }
 
 /// Creates a folder.
-pub async fn make_collection(ask: Ask, mut body: Body) -> Outcome {
+pub async fn make_collection(ask: DavRequest, mut body: Body) -> Outcome {
     if let Some(frame) = body.frame().await
-        && frame.map_err(intake::broken)?.data_ref().is_some_and(|data| !data.is_empty())
+        && frame.map_err(request_body::broken)?.data_ref().is_some_and(|data| !data.is_empty())
     {
         return Err(Error::invalid("MKCOL takes no body").with_code(Code::UnsupportedMediaType).into());
     }
     ask.require_preconditions().await?;
     let Some((parent, name)) = ask.path.split_last() else { return Err(not_here().into()) };
     let made = ask.session.create_folder(&parent.into(), name).await;
-    made.map_err(|error| Failure::from(error).missing_place().taken_name())?;
+    made.map_err(|error| Failure::from(error).not_found_as_conflict().name_taken_as_not_allowed())?;
     Ok(StatusCode::CREATED.into_response())
 }
 

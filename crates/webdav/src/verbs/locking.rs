@@ -9,13 +9,13 @@ use repository::{Destination, Lock, NewLock, OnConflict, Target, UploadOptions};
 
 use crate::error::{Failure, Outcome, xml_response};
 use crate::live;
-use crate::request::Ask;
+use crate::request::DavRequest;
 use crate::wire::bodies::{self, LockInfo};
 use crate::wire::headers::{self, Depth};
 use crate::wire::multistatus::HEAD;
 
 /// Creates a lock, or refreshes the one named in the `If` field.
-pub async fn lock(ask: Ask, body: Body) -> Outcome {
+pub async fn lock(ask: DavRequest, body: Body) -> Outcome {
     ask.require_preconditions().await?;
     let seconds = headers::timeout(&ask.parts.headers)?;
     let Some(LockInfo { exclusive, owner }) = ask.xml(body, bodies::lock).await? else {
@@ -38,7 +38,7 @@ pub async fn lock(ask: Ask, body: Body) -> Outcome {
 }
 
 /// Returns the item at the URL. If there is none, creates an empty document to be locked.
-async fn present_or_new(ask: &Ask) -> Outcome<(Target, bool)> {
+async fn present_or_new(ask: &DavRequest) -> Outcome<(Target, bool)> {
     match ask.session.item(&ask.target()).await {
         Ok(item) => return Ok((item.id.into(), false)),
         Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -47,13 +47,13 @@ async fn present_or_new(ask: &Ask) -> Outcome<(Target, bool)> {
     require_use(ask).await?;
     let options = UploadOptions { on_conflict: OnConflict::Fail, ..UploadOptions::default() };
     let made = ask.session.upload_bytes(&Destination::Path(ask.path.clone()), options, Bytes::new()).await;
-    let made = made.map_err(|error| Failure::from(error).missing_place())?;
+    let made = made.map_err(|error| Failure::from(error).not_found_as_conflict())?;
     Ok((made.id.into(), true))
 }
 
 /// Refuses before the document is created when its creator could not lock it. A new document inherits the permissions
 /// of its parent.
-async fn require_use(ask: &Ask) -> Outcome<()> {
+async fn require_use(ask: &DavRequest) -> Outcome<()> {
     let Some((parent, _)) = ask.path.split_last() else { return Ok(()) };
     match ask.session.item(&parent.into()).await {
         Ok(place) if place.rights.has(Right::Add) && !place.rights.has(Right::Edit) => {
@@ -66,7 +66,7 @@ async fn require_use(ask: &Ask) -> Outcome<()> {
     }
 }
 
-async fn refresh(ask: &Ask, seconds: u64) -> Outcome {
+async fn refresh(ask: &DavRequest, seconds: u64) -> Outcome {
     let condition = headers::condition(&ask.parts.headers)?;
     let tokens = condition.map(|condition| condition.tokens()).unwrap_or_default();
     let mut last = Error::invalid("a lock is refreshed by its token in the field If, a new one needs a body");
@@ -88,7 +88,7 @@ fn discovered(status: StatusCode, locks: &[Lock]) -> Response {
 }
 
 /// Removes a lock.
-pub async fn unlock(ask: Ask) -> Outcome {
+pub async fn unlock(ask: DavRequest) -> Outcome {
     ask.require_preconditions().await?;
     let token = headers::lock_token(&ask.parts.headers)?;
     ask.session.unlock(&ask.target(), token).await?;

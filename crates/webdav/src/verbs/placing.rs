@@ -6,14 +6,14 @@ use model::{Code, Error, ErrorKind, NodeKind};
 use repository::Transfer;
 
 use crate::error::{Failure, Outcome};
-use crate::request::Ask;
+use crate::request::DavRequest;
 use crate::wire::headers::{self, Depth};
 use crate::wire::href;
 
 use super::content::refuse_place;
 
 /// Copies or moves the item to the URL in the `Destination` field.
-pub async fn place(ask: Ask) -> Outcome {
+pub async fn place(ask: DavRequest) -> Outcome {
     let fields = &ask.parts.headers;
     let to = href::parse(&headers::destination(fields)?)?;
     let (overwrite, depth) = (headers::overwrite(fields)?, headers::depth(fields)?);
@@ -28,7 +28,7 @@ pub async fn place(ask: Ask) -> Outcome {
     let (parent, name) = to.split_last().ok_or_else(|| {
         Error::forbidden("a site is at that address, which nothing takes the place of").with_code(Code::WrongKind)
     })?;
-    let place = ask.session.item(&parent.into()).await.map_err(|error| Failure::from(error).missing_place())?;
+    let place = ask.session.item(&parent.into()).await.map_err(|error| Failure::from(error).not_found_as_conflict())?;
     let how = Transfer { overwrite, shallow, preconditions: ask.preconditions().await? };
     let (source, place) = (item.id.into(), place.id.into());
     let placed = if copies {

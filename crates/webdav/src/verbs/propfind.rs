@@ -12,11 +12,11 @@ use repository::{Details, Session, SortKey, Space, Target, Wanted};
 
 use crate::error::{Outcome, xml_response};
 use crate::live;
-use crate::request::Ask;
+use crate::request::DavRequest;
 use crate::wire::bodies::{self, Asked};
 use crate::wire::headers::{self, Depth};
 use crate::wire::multistatus::{BEGIN, END, Properties};
-use http_core::server::crowd::CrowdPlace;
+use http_core::server::concurrency::KeyedPermit;
 use http_core::server::request;
 
 /// Approximate size of a chunk of the response in bytes.
@@ -25,14 +25,14 @@ const PIECE: usize = 64 << 10;
 const FEW: usize = 100;
 
 /// Answers with the item and its children. A whole tree is listed only if `trees` allows it.
-pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
+pub async fn answer(ask: DavRequest, body: Body, trees: bool) -> Outcome {
     let depth = headers::depth(&ask.parts.headers)?.unwrap_or(Depth::Infinity);
     let asked = ask.xml(body, bodies::propfind).await?;
     let wanted = Wanted { properties: live::wants_dead(&asked), locks: live::wants(&asked, "lockdiscovery") };
     let top = match ask.session.details(&ask.target(), wanted).await {
         Ok(top) => top,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return passage(&ask, &asked, wanted, depth, error).await;
+            return virtual_path_response(&ask, &asked, wanted, depth, error).await;
         }
         Err(error) => return Err(error.into()),
     };
@@ -42,14 +42,16 @@ pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
             .with_code(Code::PropfindInfinite)
             .into());
     }
-    let place = if depth == Depth::Infinity && holds { request::costly()? } else { None };
+    let place = if depth == Depth::Infinity && holds { request::acquire_costly()? } else { None };
     let space = if live::wants(&asked, "quota-used-bytes") || live::wants(&asked, "quota-available-bytes") {
         ask.session.space(&ask.target()).await.ok()
     } else {
         None
     };
     let beyond = match depth {
-        Depth::One if holds => beyond(&ask, &asked, wanted, ask.session.passages(&ask.path).await?).await?,
+        Depth::One if holds => {
+            site_collections_below(&ask, &asked, wanted, ask.session.child_address_names(&ask.path).await?).await?
+        }
         _ => String::new(),
     };
     let listing = Listing {
@@ -67,15 +69,15 @@ pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
 }
 
 /// Answers for a path that leads to site collections without being an item itself: an existing, empty collection.
-async fn passage(ask: &Ask, asked: &Asked, wanted: Wanted, depth: Depth, error: Error) -> Outcome {
-    let names = ask.session.passages(&ask.path).await?;
+async fn virtual_path_response(ask: &DavRequest, asked: &Asked, wanted: Wanted, depth: Depth, error: Error) -> Outcome {
+    let names = ask.session.child_address_names(&ask.path).await?;
     if names.is_empty() && !ask.path.is_empty() {
         return Err(error.into());
     }
     let mut out = BEGIN.to_owned();
     virtual_collection(&mut out, &ask.path);
     if depth != Depth::Zero {
-        out.push_str(&beyond(ask, asked, wanted, names).await?);
+        out.push_str(&site_collections_below(ask, asked, wanted, names).await?);
     }
     out.push_str(END);
     Ok(xml_response(StatusCode::MULTI_STATUS, out))
@@ -83,7 +85,12 @@ async fn passage(ask: &Ask, asked: &Asked, wanted: Wanted, depth: Depth, error: 
 
 /// Lists the site collections directly below a path, and path segments that lead to others. Children of the item itself
 /// are listed separately.
-async fn beyond(ask: &Ask, asked: &Asked, wanted: Wanted, names: Vec<String>) -> Outcome<String> {
+async fn site_collections_below(
+    ask: &DavRequest,
+    asked: &Asked,
+    wanted: Wanted,
+    names: Vec<String>,
+) -> Outcome<String> {
     let mut out = String::new();
     for name in names {
         let path = ask.path.join(&Name::new(name)?);
@@ -131,7 +138,7 @@ struct Listing {
     /// Listed collections still to be expanded. `None` when only one level is listed.
     below: Option<Vec<Id>>,
     /// Permit for expensive requests of the user, held while a tree is listed.
-    _place: Option<CrowdPlace<String>>,
+    _place: Option<KeyedPermit<String>>,
 }
 
 impl Listing {

@@ -7,13 +7,13 @@ use repository::{Property, PropertyChange};
 
 use crate::error::{Outcome, xml_response};
 use crate::live;
-use crate::request::Ask;
+use crate::request::DavRequest;
 use crate::wire::bodies::{self, Patch, PropertyName};
 use crate::wire::multistatus::{self, BEGIN, END};
 use crate::wire::xml;
 
 /// Applies the change and reports the status of each property.
-pub async fn answer(ask: Ask, body: Body) -> Outcome {
+pub async fn answer(ask: DavRequest, body: Body) -> Outcome {
     ask.require_preconditions().await?;
     let patches = ask.xml(body, bodies::proppatch).await?;
     let names: Vec<_> = patches.iter().map(|patch| patch.name().clone()).collect();

@@ -9,7 +9,7 @@ use model::{Code, Error, Id, MAX_PAGE, Result, VersionNumber};
 use repository::{PrincipalName, Session, Target, Version};
 
 use crate::error::{Outcome, xml_response};
-use crate::request::Ask;
+use crate::request::DavRequest;
 use crate::wire::bodies::{self, PropertyName};
 use crate::wire::multistatus::{BEGIN, END, Properties};
 use crate::wire::xml;
@@ -19,7 +19,7 @@ use http_core::protocol::{conditional, time};
 const PIECE: usize = 64 << 10;
 
 /// Lists the versions of a document, newest first. The response is streamed page by page.
-pub async fn answer(ask: Ask, body: Body) -> Outcome {
+pub async fn answer(ask: DavRequest, body: Body) -> Outcome {
     let report = ask.xml(body, bodies::report).await?;
     if report.name.namespace != xml::DAV || report.name.name != "version-tree" {
         let error =
@@ -27,7 +27,7 @@ pub async fn answer(ask: Ask, body: Body) -> Outcome {
         return Err(error.into());
     }
     let target = ask.session.item(&ask.target()).await?.id.into();
-    let mut telling = Telling {
+    let mut telling = VersionListing {
         session: ask.session,
         target,
         href: ask.href,
@@ -51,7 +51,7 @@ pub async fn answer(ask: Ask, body: Body) -> Outcome {
 }
 
 /// State of a version list in progress.
-struct Telling {
+struct VersionListing {
     session: Session,
     target: Target,
     href: String,
@@ -65,7 +65,7 @@ struct Telling {
     next: Option<Option<Id>>,
 }
 
-impl Telling {
+impl VersionListing {
     async fn read_page(&mut self) -> Result<()> {
         let Some(before) = self.next.take() else { return Ok(()) };
         let page = self.session.versions(&self.target, before, MAX_PAGE).await?;
@@ -98,7 +98,7 @@ impl Telling {
         let author = self.people.get(&version.created_by).map_or("", |person| person.name.as_str());
         let of = |number: VersionNumber| format!("{}?version={number}", self.href);
         let (older, newer) = (self.versions.front().map(|older| of(older.number)), self.newer.map(of));
-        let told = ToldVersion { version, author, older, newer };
+        let told = VersionEntry { version, author, older, newer };
         let mut properties = Properties::default();
         for name in &self.properties {
             told.add(&mut properties, name);
@@ -107,14 +107,14 @@ impl Telling {
     }
 }
 
-struct ToldVersion<'a> {
+struct VersionEntry<'a> {
     version: &'a Version,
     author: &'a str,
     older: Option<String>,
     newer: Option<String>,
 }
 
-impl ToldVersion<'_> {
+impl VersionEntry<'_> {
     fn add(&self, properties: &mut Properties, name: &PropertyName) {
         let version = self.version;
         if name.namespace != xml::DAV {

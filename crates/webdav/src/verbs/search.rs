@@ -12,14 +12,14 @@ use repository::{Details, Session, Space, Wanted};
 
 use crate::error::{Failure, Outcome, xml_response};
 use crate::live;
-use crate::request::Ask;
+use crate::request::DavRequest;
 use crate::wire::bodies::PropertyName;
+use crate::wire::evaluation::{Subject, Value, comparison_form};
 use crate::wire::headers::{self, Depth};
-use crate::wire::judgement::{Subject, Value, form};
 use crate::wire::multistatus::{self, BEGIN, END};
 use crate::wire::query::{self, Query};
 use crate::wire::{href, xml};
-use http_core::server::{intake, request};
+use http_core::server::{request, request_body};
 
 /// Limits of one search: visited items (`MOST_SEEN`), matches (`MOST_FOUND`), bytes of the response (`MOST_BYTES`), and
 /// duration (`TIME`).
@@ -33,8 +33,8 @@ const TURN: Duration = Duration::from_millis(50);
 const LONGEST_VALUE: usize = 10_000;
 
 /// Answers with the matches. When there are or may be more, the response contains a 507 for the request URL.
-pub async fn answer(ask: Ask, body: Body) -> Outcome {
-    let _place = request::costly()?;
+pub async fn answer(ask: DavRequest, body: Body) -> Outcome {
+    let _place = request::acquire_costly()?;
     let query = ask.xml(body, query::read).await?;
     ask.session.item(&ask.target()).await?;
     let dead = live::wants_dead(&query.select) || query.properties().any(|name| !live::is_live(name));
@@ -62,7 +62,7 @@ pub async fn answer(ask: Ask, body: Body) -> Outcome {
 }
 
 /// Returns the item at the scope's URL, which may be relative to the request URL.
-async fn scope(ask: &Ask, named: &str, wanted: Wanted) -> Outcome<Details> {
+async fn scope(ask: &DavRequest, named: &str, wanted: Wanted) -> Outcome<Details> {
     let address = if named.starts_with('/') || named.contains("://") {
         named.to_owned()
     } else {
@@ -169,7 +169,7 @@ impl Hits {
                 }
                 (self, page)
             };
-            (self, page) = intake::aside(work).await?;
+            (self, page) = request_body::run_cpu_bound(work).await?;
         }
         Ok(self)
     }
@@ -177,7 +177,7 @@ impl Hits {
     fn judge(&mut self, details: &Details) {
         self.seen += 1;
         // Helper files of programs are found only when they are the scope themselves.
-        if self.seen > 1 && model::is_litter(&details.item.name) && !live::is_collection(details.item.kind) {
+        if self.seen > 1 && model::is_application_file(&details.item.name) && !live::is_collection(details.item.kind) {
             return;
         }
         let subject = Seen { details, space: self.space };
@@ -186,7 +186,7 @@ impl Hits {
         }
         let keys = self.query.orders.iter().map(|order| {
             Some(match subject.value(&order.property)? {
-                Value::Text(text) => Value::Text(form(&text, order.caseless).into()),
+                Value::Text(text) => Value::Text(comparison_form(&text, order.caseless).into()),
                 Value::Number(number) => Value::Number(number),
                 Value::Time(seconds) => Value::Time(seconds),
             })

@@ -22,7 +22,7 @@ pub enum Asked {
     /// `propname`: only the names of the properties.
     Names,
     /// `prop`: the listed properties.
-    These(Vec<PropertyName>),
+    Named(Vec<PropertyName>),
 }
 
 /// One step of a PROPPATCH.
@@ -109,7 +109,7 @@ pub fn propfind(body: &[u8]) -> Result<Asked> {
         return Err(bad("it must be a DAV:propfind"));
     }
     if let Some(prop) = root.dav("prop") {
-        return Ok(Asked::These(names(prop)?));
+        return Ok(Asked::Named(names(prop)?));
     }
     if root.dav("propname").is_some() {
         return Ok(Asked::Names);
@@ -206,7 +206,7 @@ mod tests {
         let include = "<D:allprop/><D:include><D:quota-used-bytes/></D:include>";
         assert_eq!(read(include).unwrap(), Asked::All(vec![dav("quota-used-bytes")]));
         assert_eq!(read("<D:propname/>").unwrap(), Asked::Names);
-        let these = Asked::These(vec![dav("getetag"), PropertyName { namespace: "u".into(), name: "x".into() }]);
+        let these = Asked::Named(vec![dav("getetag"), PropertyName { namespace: "u".into(), name: "x".into() }]);
         assert_eq!(read("<D:prop><D:getetag/><x xmlns='u'/></D:prop>").unwrap(), these);
         assert!(read(&format!("<D:prop>{}</D:prop>", "<D:x/>".repeat(MOST_PROPERTIES))).is_ok());
         assert!(read(&format!("<D:prop>{}</D:prop>", "<D:x/>".repeat(MOST_PROPERTIES + 1))).is_err());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::bodies::{self, PropertyName};
-use super::judgement::{Subject, Value};
+use super::evaluation::{Subject, Value};
 use super::{condition, headers, query, xml};
 use http_core::protocol::{cursor, range};
 use http_core::server::edge::MAX_HEAD;

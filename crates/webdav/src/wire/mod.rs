@@ -3,9 +3,9 @@
 
 pub mod bodies;
 pub mod condition;
+pub mod evaluation;
 pub mod headers;
 pub mod href;
-pub mod judgement;
 #[cfg(test)]
 mod linear;
 pub mod multistatus;

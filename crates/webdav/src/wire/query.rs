@@ -139,7 +139,7 @@ pub fn read(body: &[u8]) -> Result<Query> {
     })?;
     let select = search.dav("select").ok_or_else(|| bad("it has no DAV:select"))?;
     let select = match select.dav("prop") {
-        Some(prop) => Asked::These(bodies::names(prop)?),
+        Some(prop) => Asked::Named(bodies::names(prop)?),
         None if select.dav("allprop").is_some() => Asked::All(Vec::new()),
         None => return Err(bad("DAV:select must hold DAV:prop or DAV:allprop")),
     };
@@ -272,7 +272,7 @@ mod tests {
         let query = read(body("<D:is-collection/>", rest).as_bytes()).unwrap();
         let property = PropertyName { namespace: "DAV:".into(), name: "displayname".into() };
         assert_eq!(query.scope, ("/dav/".to_owned(), Depth::Infinity));
-        assert_eq!(query.select, Asked::These(vec![property.clone()]));
+        assert_eq!(query.select, Asked::Named(vec![property.clone()]));
         assert_eq!(query.condition, Some(Condition::IsCollection));
         assert_eq!(query.orders, [Order { property, descending: true, caseless: false }]);
         assert_eq!(query.limit, Some(5));

@@ -3,7 +3,7 @@
 use model::{Code, Error};
 use tokio_postgres::error::SqlState;
 
-use crate::engine::at::At;
+use crate::engine::at::ErrorLocation;
 use crate::engine::errors::{check_violation, foreign_key_violation, not_null_violation, unique_violation};
 
 /// The consequence of an error for its transaction.
@@ -50,7 +50,7 @@ pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
 /// Converts an error of a statement into the common error type.
 pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
     if is_lost(&error) {
-        return unreachable(server).with_source(At::new(server, error));
+        return unreachable(server).with_source(ErrorLocation::new(server, error));
     }
     let Some(state) = error.code() else {
         return Error::invalid("a statement or one of its values does not fit the database")
@@ -78,7 +78,7 @@ pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
         .with_code(Code::Cancelled),
         code => by_class(code),
     };
-    translated.with_source(At::new(server, error))
+    translated.with_source(ErrorLocation::new(server, error))
 }
 
 fn by_class(code: &str) -> Error {
@@ -107,7 +107,7 @@ fn by_class(code: &str) -> Error {
 pub(super) fn unreachable(server: &str) -> Error {
     Error::unavailable("a database server does not answer; nothing was changed. Check that it runs and can be reached")
         .with_code(Code::ServerUnreachable)
-        .with_source(At::silent(server))
+        .with_source(ErrorLocation::silent(server))
 }
 
 /// The connection was cut while COMMIT was in flight.
@@ -117,7 +117,7 @@ pub(super) fn outcome_unknown(server: &str) -> Error {
          change is there before trying again",
     )
     .with_code(Code::OutcomeUnknown)
-    .with_source(At::silent(server))
+    .with_source(ErrorLocation::silent(server))
 }
 
 fn read_only() -> Error {

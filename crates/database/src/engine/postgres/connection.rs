@@ -15,7 +15,7 @@ use model::{Code, Error, Result};
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Config, Statement};
 
-use crate::engine::at::At;
+use crate::engine::at::ErrorLocation;
 use crate::engine::errors::wrong_count;
 use crate::engine::row::{Inner, Row, Scan, Visit};
 use crate::{Engine, Sql, Value};
@@ -53,19 +53,19 @@ impl Mode {
 }
 
 /// Requests sent ahead of a statement without waiting for the results.
-struct Ahead {
+struct Pipelined {
     begin: Option<&'static str>,
-    later: Vec<Later>,
+    later: Vec<Deferred>,
 }
 
 /// A deferred statement, whose result is not needed.
-struct Later {
+struct Deferred {
     statement: Statement,
     params: Vec<Value<'static>>,
 }
 
 /// The results of the requests sent ahead.
-struct Went {
+struct PipelineResult {
     begun: std::result::Result<(), tokio_postgres::Error>,
     later: Vec<std::result::Result<u64, tokio_postgres::Error>>,
 }
@@ -81,7 +81,7 @@ pub(crate) struct Connection {
     statements: HashMap<&'static str, Statement>,
     mode: Mode,
     begun: bool,
-    later: Vec<Later>,
+    later: Vec<Deferred>,
     failure: Option<Failure>,
 }
 
@@ -139,7 +139,7 @@ impl Connection {
         // If the server itself refused a statement, the COMMIT after it has rolled everything back.
         let refused = went.later.iter().any(|ran| ran.as_ref().is_err_and(|error| error.code().is_some()));
         if ended.is_ok() || refused {
-            return self.settle(went, ended.is_ok());
+            return self.check_pipelined(went, ended.is_ok());
         }
         ended.map_err(|error| {
             let failure = classify::failure(&error);
@@ -147,7 +147,7 @@ impl Connection {
             if failure == Failure::Lost {
                 // It cannot be known from here whether the server received the COMMIT and executed it.
                 self.failure = Some(Failure::Final);
-                return outcome_unknown(&self.server).with_source(At::new(&self.server, error));
+                return outcome_unknown(&self.server).with_source(ErrorLocation::new(&self.server, error));
             }
             classify(error, &self.server)
         })
@@ -187,19 +187,19 @@ impl Connection {
             let changed = self.client.execute_raw(&statement, params.iter().map(Bound));
             tokio::join!(biased; ahead.send(&self.client), changed)
         });
-        self.settle(went, changed.is_ok())?;
+        self.check_pipelined(went, changed.is_ok())?;
         changed.map_err(|e| self.failed(e))
     }
 
     pub(crate) fn execute_later(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<()> {
         let statement = self.checked(sql, params)?;
-        self.later.push(Later { statement, params: params.iter().map(Value::to_owned).collect() });
+        self.later.push(Deferred { statement, params: params.iter().map(Value::to_owned).collect() });
         if self.later.len() < MOST_LATER {
             return Ok(());
         }
         let ahead = self.ahead();
         let went = self.runtime.block_on(ahead.send(&self.client));
-        self.settle(went, false)
+        self.check_pipelined(went, false)
     }
 
     pub(crate) fn scan(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut Visit<'_>) -> Result<()> {
@@ -254,24 +254,24 @@ impl Connection {
             };
             (went, ran, result.await)
         });
-        self.settle(went, ran)?;
+        self.check_pipelined(went, ran)?;
         result.map_err(|e| self.failed(e))
     }
 
-    fn ahead(&mut self) -> Ahead {
+    fn ahead(&mut self) -> Pipelined {
         let first = !std::mem::replace(&mut self.begun, true);
-        Ahead { begin: if first { self.mode.begin() } else { None }, later: std::mem::take(&mut self.later) }
+        Pipelined { begin: if first { self.mode.begin() } else { None }, later: std::mem::take(&mut self.later) }
     }
 
     /// Reports the first failure among the requests sent ahead. `ran` says whether the statement after them succeeded.
     ///
     /// If BEGIN failed but a later statement ran, that statement ran outside a transaction and cannot be rolled back.
     /// The caller then gets the error that the outcome is unknown.
-    fn settle(&mut self, went: Went, ran: bool) -> Result<()> {
+    fn check_pipelined(&mut self, went: PipelineResult, ran: bool) -> Result<()> {
         if let Err(error) = went.begun {
             if self.mode == Mode::Write && (ran || went.later.iter().any(std::result::Result::is_ok)) {
                 self.failure = Some(Failure::Final);
-                return Err(outcome_unknown(&self.server).with_source(At::new(&self.server, error)));
+                return Err(outcome_unknown(&self.server).with_source(ErrorLocation::new(&self.server, error)));
             }
             return Err(self.failed(error));
         }
@@ -303,8 +303,8 @@ impl Connection {
     }
 }
 
-impl Ahead {
-    async fn send(&self, client: &Client) -> Went {
+impl Pipelined {
+    async fn send(&self, client: &Client) -> PipelineResult {
         let begun = async {
             match self.begin {
                 Some(text) => client.batch_execute(text).await,
@@ -315,8 +315,8 @@ impl Ahead {
         let later = self
             .later
             .iter()
-            .map(|Later { statement, params }| client.execute_raw(statement, params.iter().map(Bound)));
+            .map(|Deferred { statement, params }| client.execute_raw(statement, params.iter().map(Bound)));
         let (begun, later) = tokio::join!(biased; begun, join_all(later));
-        Went { begun, later }
+        PipelineResult { begun, later }
     }
 }

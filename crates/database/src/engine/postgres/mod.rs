@@ -26,7 +26,7 @@ use super::alone::{self, Spare};
 use super::errors::{closed, overloaded};
 use super::job::{Kind, Read, ReadClosure, Returned, Write, WriteClosure, answered, as_task};
 use super::metrics::Metrics;
-use super::{Alone, Engine, Options};
+use super::{Engine, ExclusiveRight, Options};
 use crate::migrate::Plan;
 use queue::{Job, Queue};
 use worker::Worker;
@@ -74,12 +74,12 @@ impl Postgres {
     }
 
     /// Implements [`super::Database::alone`] on a separate connection. The right ends with that connection.
-    pub(super) async fn alone(&self, purpose: &'static str) -> Result<Option<Alone>> {
+    pub(super) async fn alone(&self, purpose: &'static str) -> Result<Option<ExclusiveRight>> {
         let client = match alone::take(&self.spare) {
             Some(client) => client,
             None => first_connection(&self.config, &self.server, self.patience).await?,
         };
-        Alone::of_session(client, purpose, &self.server, &self.spare).await
+        ExclusiveRight::of_session(client, purpose, &self.server, &self.spare).await
     }
 
     /// Runs a statement that cannot be part of a transaction, on a separate connection.

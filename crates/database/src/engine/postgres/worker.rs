@@ -10,7 +10,7 @@ use tokio_postgres::Config;
 use super::classify::{Failure, classify};
 use super::connection::{Connection, Mode};
 use super::queue::{Job, Queue};
-use crate::engine::at::At;
+use crate::engine::at::ErrorLocation;
 use crate::engine::job::{Kind, Read, Write};
 use crate::engine::metrics::Metrics;
 use crate::engine::session::{Reader, Session, Transaction};
@@ -149,7 +149,7 @@ pub(super) fn is_final(error: &tokio_postgres::Error) -> bool {
 pub(super) fn refused(error: tokio_postgres::Error, server: &str) -> Error {
     match error.code() {
         Some(_) => classify(error, server),
-        None => super::classify::unreachable(server).with_source(At::new(server, error)),
+        None => super::classify::unreachable(server).with_source(ErrorLocation::new(server, error)),
     }
 }
 

@@ -27,13 +27,13 @@ struct Counts {
 }
 
 /// The thread that watches the short reads of one file. It ends when this value is dropped.
-pub(super) struct Attendant {
+pub(super) struct ReadWatchdog {
     counts: Arc<Counts>,
     /// Set by the first read in a multi-threaded runtime; `None` inside if no thread could be started.
     thread: OnceLock<Option<Thread>>,
 }
 
-impl Attendant {
+impl ReadWatchdog {
     pub(super) fn new() -> Self {
         Self { counts: Arc::default(), thread: OnceLock::new() }
     }
@@ -75,7 +75,7 @@ impl Attendant {
     }
 }
 
-impl Drop for Attendant {
+impl Drop for ReadWatchdog {
     fn drop(&mut self) {
         self.counts.closed.store(true, Ordering::SeqCst);
         if let Some(Some(thread)) = self.thread.get() {

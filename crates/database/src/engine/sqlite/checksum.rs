@@ -25,7 +25,7 @@ pub(super) const NAME: &CStr = c"strongroom-checksums";
 /// Bytes of the checksum at the end of each page.
 const SUM: usize = 8;
 /// Checksum of a page of zeros, so that a page that lost its content is not mistaken for one written as zeros.
-const OF_NOTHING: [u8; SUM] = [0xff; SUM];
+const SUM_OF_ZEROS: [u8; SUM] = [0xff; SUM];
 /// First bytes of each database file, the length of its header, and the offset of the number of reserved bytes in it.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const HEADER: usize = 100;
@@ -86,7 +86,7 @@ unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
 }
 
 /// Returns whether a first page has lost the number in its header: its checksum is valid once the number is restored.
-fn has_lost_its_number(page: &[u8]) -> bool {
+fn has_lost_marker(page: &[u8]) -> bool {
     let mut whole = page.to_vec();
     whole[RESERVED_AT] = SUM as u8;
     is_intact(&whole)
@@ -114,7 +114,7 @@ fn sum_of(content: &[u8]) -> [u8; SUM] {
         second = second.wrapping_add(word(4)).wrapping_add(first);
     }
     if (first, second) == (0, 0) && content.iter().all(|byte| *byte == 0) {
-        return OF_NOTHING;
+        return SUM_OF_ZEROS;
     }
     let mut sum = [0; SUM];
     sum[..4].copy_from_slice(&first.to_le_bytes());
@@ -136,18 +136,18 @@ fn is_page(length: usize) -> bool {
 impl Checked {
     /// Learns from the header that the file has checksums. Once known, this stays true: a header that later denies it
     /// is damaged.
-    fn learn(&mut self, offset: sqlite3_int64, bytes: &[u8]) {
+    fn learn_from_header(&mut self, offset: sqlite3_int64, bytes: &[u8]) {
         if offset == 0 && bytes.len() >= HEADER && bytes.starts_with(MAGIC) {
             self.sums |= usize::from(bytes[RESERVED_AT]) == SUM;
         }
     }
 
     /// Returns whether these bytes at this offset are intact, as far as that can be determined.
-    fn believes(&self, offset: sqlite3_int64, bytes: &[u8]) -> bool {
+    fn is_plausible(&self, offset: sqlite3_int64, bytes: &[u8]) -> bool {
         match (is_page(bytes.len()), self.sums) {
             (false, _) => true,
             (true, true) => is_intact(bytes),
-            (true, false) => offset != 0 || !has_lost_its_number(bytes),
+            (true, false) => offset != 0 || !has_lost_marker(bytes),
         }
     }
 }
@@ -213,8 +213,8 @@ unsafe fn read_checked(file: *mut sqlite3_file, to: *mut c_void, count: c_int, o
         }
         let bytes = slice::from_raw_parts(to.cast::<u8>(), usize::try_from(count).unwrap_or(0));
         let checked = &mut *file.cast::<Checked>();
-        checked.learn(offset, bytes);
-        if checked.believes(offset, bytes) { ffi::SQLITE_OK } else { ffi::SQLITE_IOERR_DATA }
+        checked.learn_from_header(offset, bytes);
+        if checked.is_plausible(offset, bytes) { ffi::SQLITE_OK } else { ffi::SQLITE_IOERR_DATA }
     }
 }
 
@@ -224,7 +224,7 @@ unsafe extern "C" fn write(file: *mut sqlite3_file, from: *const c_void, count: 
     unsafe {
         let length = usize::try_from(count).unwrap_or(0);
         let checked = &mut *file.cast::<Checked>();
-        checked.learn(offset, slice::from_raw_parts(from.cast::<u8>(), length));
+        checked.learn_from_header(offset, slice::from_raw_parts(from.cast::<u8>(), length));
         if checked.sums && is_page(length) {
             let page = slice::from_raw_parts_mut(from.cast_mut().cast::<u8>(), length);
             let (content, sum) = page.split_at_mut(length - SUM);
@@ -325,7 +325,7 @@ fn reserved(raw: &rusqlite::Connection, wanted: c_int) -> Option<c_int> {
 }
 
 /// Enables checksums for a file that this connection creates or rewrites.
-pub(super) fn want(raw: &rusqlite::Connection) {
+pub(super) fn enable_for_new_file(raw: &rusqlite::Connection) {
     if reserved(raw, SUM as c_int).is_none() {
         tracing::warn!("the pages of a new database cannot have checksums");
     }
@@ -341,7 +341,7 @@ pub(super) fn has(raw: &rusqlite::Connection) -> bool {
 /// Makes the layer write checksums into all pages of this connection's file, from the first one on. Otherwise the layer
 /// would learn of them from the first page, which SQLite writes last if the cache is too small for a new file. Returns
 /// whether the file belongs to the layer.
-pub(super) fn expect(raw: &rusqlite::Connection) -> bool {
+pub(super) fn force(raw: &rusqlite::Connection) -> bool {
     with_file(raw, |file| file.sums = true).is_some()
 }
 

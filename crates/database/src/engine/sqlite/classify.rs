@@ -5,7 +5,7 @@ use std::path::Path;
 use model::{Code, Error};
 use rusqlite::ffi;
 
-use crate::engine::at::At;
+use crate::engine::at::ErrorLocation;
 use crate::engine::errors::{check_violation, foreign_key_violation, not_null_violation, unique_violation};
 
 /// Converts an error of SQLite on the file at `path` into the common error type.
@@ -13,7 +13,7 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
     let rusqlite::Error::SqliteFailure(failure, _) = &error else {
         return match error {
             rusqlite::Error::SqlInputError { error: failure, .. } if is_damage(failure.extended_code) => {
-                damaged(path).with_source(At::new(path.display(), error))
+                damaged(path).with_source(ErrorLocation::new(path.display(), error))
             }
             _ => Error::invalid("a statement does not fit the database")
                 .with_code(Code::InvalidStatement)
@@ -42,7 +42,7 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
         ffi::SQLITE_INTERRUPT => Error::unavailable("the operation was interrupted").with_code(Code::Interrupted),
         _ => Error::invalid("a statement does not fit the database").with_code(Code::InvalidStatement),
     };
-    translated.with_source(At::new(path.display(), error))
+    translated.with_source(ErrorLocation::new(path.display(), error))
 }
 
 fn disk_error() -> Error {
@@ -65,7 +65,7 @@ pub(super) fn classify_commit(error: rusqlite::Error, path: &Path) -> Error {
                  trying again, and check the disk and the server's log",
             )
             .with_code(Code::OutcomeUnknown)
-            .with_source(At::new(path.display(), error))
+            .with_source(ErrorLocation::new(path.display(), error))
         }
         _ => classify(error, path),
     }
@@ -117,19 +117,19 @@ pub(super) fn full(path: &Path) -> Error {
         "the disk that holds a database is full; nothing was changed. Reading goes on; free space on that disk",
     )
     .with_code(Code::DiskFull)
-    .with_source(At::silent(path.display()))
+    .with_source(ErrorLocation::silent(path.display()))
 }
 
 fn busy(path: &Path) -> Error {
     Error::unavailable("a database is being written by another process for too long; try again when it has finished")
         .with_code(Code::Busy)
-        .with_source(At::silent(path.display()))
+        .with_source(ErrorLocation::silent(path.display()))
 }
 
 pub(super) fn damaged(path: &Path) -> Error {
     Error::corrupt("a file is damaged or is not a database; restore it from a backup. It was not changed")
         .with_code(Code::DatabaseCorrupt)
-        .with_source(At::silent(path.display()))
+        .with_source(ErrorLocation::silent(path.display()))
 }
 
 pub(super) fn unreadable(path: &Path) -> Error {
@@ -137,7 +137,7 @@ pub(super) fn unreadable(path: &Path) -> Error {
         "the disk does not give what a database holds; nothing was changed. An administrator must look at the disk and the server's log",
     )
     .with_code(Code::DatabaseUnreadable)
-    .with_source(At::silent(path.display()))
+    .with_source(ErrorLocation::silent(path.display()))
 }
 
 pub(super) fn read_only(path: &Path) -> Error {
@@ -146,5 +146,5 @@ pub(super) fn read_only(path: &Path) -> Error {
          directory, and check that the file system is not mounted read-only",
     )
     .with_code(Code::ReadOnly)
-    .with_source(At::silent(path.display()))
+    .with_source(ErrorLocation::silent(path.display()))
 }

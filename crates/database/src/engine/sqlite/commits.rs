@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use model::{Code, Error, Result};
 use rusqlite::config::DbConfig;
 
-use crate::engine::at::At;
+use crate::engine::at::ErrorLocation;
 
 /// Name and version of the format.
 const HEAD: &str = "strongroom-commits 1";
@@ -164,7 +164,7 @@ fn lost(path: &Path, commits: u32) -> Error {
          database took its place. Restore it from a backup; to go on without these changes, remove the file beside it whose name ends with \
          -commits. Nothing was changed"
     );
-    Error::corrupt(text).with_code(Code::ChangesLost).with_source(At::silent(path.display()))
+    Error::corrupt(text).with_code(Code::ChangesLost).with_source(ErrorLocation::silent(path.display()))
 }
 
 #[cfg(test)]

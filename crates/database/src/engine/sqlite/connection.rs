@@ -232,7 +232,7 @@ fn configure(raw: &rusqlite::Connection, role: Role) -> rusqlite::Result<()> {
         // an old one it would cause a write.
         if raw.pragma_query_value(None, "page_count", |row| row.get::<_, i64>(0))? == 0 {
             // This comes first, because the next line may write the header.
-            checksum::want(raw);
+            checksum::enable_for_new_file(raw);
             raw.pragma_update(None, "auto_vacuum", "incremental")?;
         }
         raw.pragma_update(None, "journal_mode", "wal")?;

@@ -11,7 +11,7 @@ use rusqlite::ffi;
 
 use super::classify::{classify, damaged, unreadable};
 use super::connection::{Connection, Role};
-use crate::engine::state::Looked;
+use crate::engine::state::CheckExtent;
 
 /// Number of SQLite's virtual-machine steps between two checks whether to continue.
 const STEPS: i32 = 20_000;
@@ -28,14 +28,14 @@ pub(super) fn look_through(
     first: Option<&str>,
     until: Option<Instant>,
     stop: &Arc<AtomicBool>,
-) -> Result<(Looked, Option<String>)> {
+) -> Result<(CheckExtent, Option<String>)> {
     let stop = Arc::clone(stop);
     let is_over = move || stop.load(Ordering::Relaxed) || until.is_some_and(|until| Instant::now() >= until);
     let asked = is_over.clone();
     let connection =
         Connection::open_with(path, Role::Reader, patience, |raw| raw.progress_handler(STEPS, Some(asked)))?;
     let mut tables = match tables(&connection) {
-        Err(error) if is_interrupted(&error) => return Ok((Looked::Partly, first.map(str::to_owned))),
+        Err(error) if is_interrupted(&error) => return Ok((CheckExtent::Partly, first.map(str::to_owned))),
         tables => tables.map_err(|error| classify(error, path))?,
     };
     let begin = tables.iter().position(|table| Some(table.as_str()) == first).unwrap_or(0);
@@ -43,7 +43,7 @@ pub(super) fn look_through(
     for (at, table) in tables.iter().enumerate() {
         // A table that exceeds the time limit is skipped next time, so that it does not keep the tables after it from
         // ever being checked.
-        let partly = || Ok((Looked::Partly, tables.get(at + 1).cloned()));
+        let partly = || Ok((CheckExtent::Partly, tables.get(at + 1).cloned()));
         let begun = Instant::now();
         let question = format!("PRAGMA quick_check(\"{table}\")");
         match connection.raw().query_row(&question, [], |row| row.get::<_, String>(0)) {
@@ -61,7 +61,7 @@ pub(super) fn look_through(
             return partly();
         }
     }
-    Ok((Looked::Whole, None))
+    Ok((CheckExtent::Whole, None))
 }
 
 /// Names of all tables, `sqlite_schema` first.

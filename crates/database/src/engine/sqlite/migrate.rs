@@ -5,14 +5,14 @@ use rusqlite::params;
 
 use super::classify::classify;
 use super::connection::Connection;
-use super::turn::Turn;
+use super::turn::WriteTurn;
 use crate::migrate::{self, Applied, Migration, Plan, Taken};
 
 const HISTORY_TABLES: &str = "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_history'";
 
 /// Applies all missing steps, each in a transaction of its own. If none is missing, nothing is written, so that opening
 /// a database does not wait for writers.
-pub(super) fn migrate(connection: &mut Connection, turn: &Turn, plan: &Plan) -> Result<()> {
+pub(super) fn migrate(connection: &mut Connection, turn: &WriteTurn, plan: &Plan) -> Result<()> {
     if count(connection, HISTORY_TABLES)? > 0
         && plan.next(&history(connection)?, &connection.path().display().to_string())?.is_none()
     {
@@ -27,7 +27,7 @@ pub(super) fn migrate(connection: &mut Connection, turn: &Turn, plan: &Plan) -> 
 }
 
 /// Applies the next step, if there is one.
-fn step(connection: &mut Connection, turn: &Turn, plan: &Plan) -> Result<Option<Taken>> {
+fn step(connection: &mut Connection, turn: &WriteTurn, plan: &Plan) -> Result<Option<Taken>> {
     // The lock is taken before the history is read, so that another process cannot apply the same step.
     turn.begin(connection).map_err(|e| classify(e, connection.path()))?;
     let raw = connection.raw();
@@ -97,8 +97,8 @@ mod tests {
         Migration { version: 2, name: "b", sql: "CREATE TABLE b (x BIGINT); CREATE TABLE a (x BIGINT)" };
     const MENDED: Migration = Migration { version: 2, name: "b", sql: "CREATE TABLE b (x BIGINT)" };
 
-    fn turn(path: &Path) -> Turn {
-        Turn::open(path, Duration::from_secs(10))
+    fn turn(path: &Path) -> WriteTurn {
+        WriteTurn::open(path, Duration::from_secs(10))
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
         let path = Arc::new(directory.path().join("x.db"));
         let open = || Connection::open(&path, Role::Maker, Duration::ZERO).unwrap();
         let migrate = || {
-            let turn = Turn::open(&path, Duration::ZERO);
+            let turn = WriteTurn::open(&path, Duration::ZERO);
             migrate(&mut open(), &turn, &Plan { schema: Schema::Content, known: &[FIRST], makes: true })
         };
         migrate().unwrap();

@@ -32,20 +32,20 @@ use tokio::sync::mpsc;
 pub use checksum::file::{PageSums, WrongPages};
 pub(crate) use connection::Connection;
 pub use pool::runtime_threads;
-pub(in crate::engine) use snapshot::{rebuild_checksums, require_intact_pages, settle};
+pub(in crate::engine) use snapshot::{checkpoint_fully, rebuild_checksums, require_intact_pages};
 pub(crate) use value::column;
 
 use super::errors::{closed, overloaded};
 use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, as_task};
 use super::metrics::{FileMetrics, Metrics};
-use super::{Alone, Engine, Looked, Mark, Options};
+use super::{CheckExtent, Engine, ExclusiveRight, Mark, Options};
 use crate::migrate::{self as steps, Plan};
 use commits::Commits;
 use connection::Role;
 use mark::Header;
 use pool::{Permit, Pool};
 use reserve::Reserve;
-use turn::Turn;
+use turn::WriteTurn;
 use writer::Writer;
 
 /// Opens a connection in the same way as the program, but without its settings.
@@ -128,7 +128,7 @@ impl Sqlite {
             let mut connection = Connection::open(path, role, options.patience)?;
             let commits = Commits::open(path);
             commits.compare(connection.raw())?;
-            let turn = Turn::open(path, options.patience);
+            let turn = WriteTurn::open(path, options.patience);
             migrate::migrate(&mut connection, &turn, plan)?;
             snapshot::add_checksums(&mut connection, &turn, options.patience);
             if checksum::has(connection.raw()) {
@@ -213,8 +213,8 @@ impl Sqlite {
     }
 
     /// Implements [`super::Database::alone`].
-    pub(super) fn alone(&self, purpose: &'static str) -> Result<Option<Alone>> {
-        Alone::beside(&self.path, purpose)
+    pub(super) fn alone(&self, purpose: &'static str) -> Result<Option<ExclusiveRight>> {
+        ExclusiveRight::beside(&self.path, purpose)
     }
 
     /// Rewrites the whole file.
@@ -225,7 +225,7 @@ impl Sqlite {
     }
 
     /// Implements [`super::Database::look_through`].
-    pub(super) async fn look_through(&self, at_most: Option<Duration>) -> Result<Looked> {
+    pub(super) async fn look_through(&self, at_most: Option<Duration>) -> Result<CheckExtent> {
         let (path, patience) = (Arc::clone(&self.path), self.patience);
         let until = at_most.map(|most| Instant::now() + most);
         // Dropped when the caller stops waiting.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use model::Result;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::attendant::Attendant;
+use super::attendant::ReadWatchdog;
 use super::classify::classify;
 use super::connection::{Connection, Role};
 use crate::engine::errors::{closed, overloaded};
@@ -34,7 +34,7 @@ pub(super) struct Pool {
     permits: Arc<Semaphore>,
     short: Arc<Semaphore>,
     long: Arc<Semaphore>,
-    attendant: Attendant,
+    attendant: ReadWatchdog,
     patience: Duration,
     metrics: FileMetrics,
 }
@@ -49,7 +49,7 @@ impl Pool {
             permits: Arc::new(Semaphore::new(readers)),
             short: Arc::new(Semaphore::new(runtime_threads() - 1)),
             long: Arc::new(Semaphore::new(readers / 2)),
-            attendant: Attendant::new(),
+            attendant: ReadWatchdog::new(),
             patience,
             metrics,
         }

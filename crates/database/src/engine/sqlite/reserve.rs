@@ -46,7 +46,7 @@ impl Reserve {
         if let Some(file) = reserve.file.as_ref().filter(|_| reserve.length() > wanted) {
             let _ = file.set_len(wanted);
         }
-        if !reserve.take(wanted) {
+        if !reserve.allocate(wanted) {
             reserve.tell_given_up();
         }
         reserve
@@ -65,13 +65,13 @@ impl Reserve {
 
     /// Returns whether a commit may leave a database of `bytes`. Extends the reserve if it does not cover the
     /// checkpoint.
-    pub(super) fn covers(&mut self, bytes: u64) -> bool {
+    pub(super) fn ensure_covers(&mut self, bytes: u64) -> bool {
         let length = self.length();
         if self.file.is_none() || KEPT + bytes <= self.reaches + length {
             return true;
         }
         let wanted = KEPT + self.beyond_file(bytes);
-        length >= wanted || self.take(wanted.next_multiple_of(STEP))
+        length >= wanted || self.allocate(wanted.next_multiple_of(STEP))
     }
 
     /// Returns whether the database file can grow to `bytes` in the free space of the disk.
@@ -84,7 +84,7 @@ impl Reserve {
 
     /// Releases a part of the reserve; false if there is none. Uploads that began before the release of the first part
     /// may consume that part. Later ones are refused, so that the remaining parts are left to the vital transactions.
-    pub(super) fn give_up(&mut self) -> bool {
+    pub(super) fn release_part(&mut self) -> bool {
         let Some(file) = &self.file else { return false };
         // The flag is set before any space becomes free for others.
         let was = self.given_up.swap(true, Ordering::Relaxed);
@@ -100,12 +100,12 @@ impl Reserve {
     }
 
     /// Reclaims the reserve for a database of `bytes`, if an attempt is due. Returns whether the reserve is intact.
-    pub(super) fn take_back(&mut self, bytes: u64) -> bool {
+    pub(super) fn reclaim(&mut self, bytes: u64) -> bool {
         if self.tried.is_some_and(|tried| tried.elapsed() < TRY_EVERY) {
             return false;
         }
         let wanted = KEPT + self.beyond_file(bytes);
-        let taken = self.take(wanted);
+        let taken = self.allocate(wanted);
         self.tried = (!taken).then(Instant::now);
         if taken && self.given_up.swap(false, Ordering::Relaxed) {
             tracing::info!(database = %self.database.display(), "the disk has room again; all writes go on");
@@ -122,7 +122,7 @@ impl Reserve {
     }
 
     /// Extends the file to `length` bytes, all allocated on the disk; false if the disk is full.
-    fn take(&mut self, length: u64) -> bool {
+    fn allocate(&mut self, length: u64) -> bool {
         let Some(file) = &self.file else { return true };
         let before = self.length();
         let taken = match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length) {

@@ -8,7 +8,7 @@ use model::{Code, Error, Result, counted};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{OpenFlags, ffi};
 
-use crate::engine::at::At;
+use crate::engine::at::ErrorLocation;
 
 use super::checkpoint::empty_log;
 use super::checksum;
@@ -16,10 +16,10 @@ use super::checksum::file::{write_sums, wrong_pages};
 use super::classify::{classify, damaged, is_full};
 use super::commits::Commits;
 use super::connection::{Connection, Role, open_checked, open_unchecked};
-use super::turn::Turn;
+use super::turn::WriteTurn;
 
 /// Checkpoints the WAL of a file that no process has open, so that the file alone is the whole database. Blocks.
-pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
+pub(in crate::engine) fn checkpoint_fully(path: &Path) -> Result<()> {
     let path = Arc::new(path.to_owned());
     // Connections that close at the same moment may each leave the checkpoint to the other. This one closes alone.
     let connection = Connection::open(&path, Role::Writer, PATIENCE)?;
@@ -33,11 +33,11 @@ pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
 /// Rewrites the whole file without gaps. Readers continue meanwhile, writers wait. Blocks.
 pub(super) fn compact(path: &Arc<PathBuf>, patience: Duration) -> Result<()> {
     let mut connection = Connection::open(path, Role::Writer, patience)?;
-    let turn = Turn::open(path, patience);
-    if !checksum::has(connection.raw()) && !looks_whole(&connection).map_err(|error| classify(error, path))? {
+    let turn = WriteTurn::open(path, patience);
+    if !checksum::has(connection.raw()) && !is_consistent(&connection).map_err(|error| classify(error, path))? {
         return Err(damaged(path));
     }
-    write_anew(&mut connection, &turn).map_err(|error| classify(error, path))?;
+    vacuum(&mut connection, &turn).map_err(|error| classify(error, path))?;
     if checksum::has(connection.raw()) {
         Commits::open(path).note_checksums(connection.raw());
     }
@@ -46,8 +46,8 @@ pub(super) fn compact(path: &Arc<PathBuf>, patience: Duration) -> Result<()> {
 }
 
 /// Rewrites the whole file in one transaction. Its pages have checksums from then on.
-fn write_anew(connection: &mut Connection, turn: &Turn) -> rusqlite::Result<()> {
-    checksum::want(connection.raw());
+fn vacuum(connection: &mut Connection, turn: &WriteTurn) -> rusqlite::Result<()> {
+    checksum::enable_for_new_file(connection.raw());
     // The new content is assembled in an unnamed temporary file instead of in memory.
     connection.raw().pragma_update(None, "temp_store", "file")?;
     turn.run(connection, "VACUUM")
@@ -59,7 +59,7 @@ const CONVERTED_AT_MOST: u64 = 256 << 20;
 
 /// Adds checksums to the pages of a file that has none, if that will not take long. The file is usable without them, so
 /// a failure is only logged.
-pub(super) fn add_checksums(connection: &mut Connection, turn: &Turn, patience: Duration) {
+pub(super) fn add_checksums(connection: &mut Connection, turn: &WriteTurn, patience: Duration) {
     if checksum::has(connection.raw()) {
         return;
     }
@@ -74,7 +74,7 @@ pub(super) fn add_checksums(connection: &mut Connection, turn: &Turn, patience: 
         Err(error) => return tracing::warn!(database, %error, "whether the database has checksums cannot be told"),
     }
     // Checked first, because a rewrite would give damaged content valid checksums.
-    match looks_whole(connection) {
+    match is_consistent(connection) {
         Ok(true) => {}
         Ok(false) => {
             return tracing::error!(database, "the database is damaged and is not given checksums: restore it");
@@ -83,7 +83,7 @@ pub(super) fn add_checksums(connection: &mut Connection, turn: &Turn, patience: 
             return tracing::error!(database, %error, "the database cannot be read and is not given checksums");
         }
     }
-    match write_anew(connection, turn) {
+    match vacuum(connection, turn) {
         Ok(()) => {
             empty_log(connection, patience);
             tracing::info!(database, "the pages of the database have checksums now");
@@ -93,7 +93,7 @@ pub(super) fn add_checksums(connection: &mut Connection, turn: &Turn, patience: 
 }
 
 /// Returns whether the pages, rows and indexes of a file without checksums are consistent.
-fn looks_whole(connection: &Connection) -> rusqlite::Result<bool> {
+fn is_consistent(connection: &Connection) -> rusqlite::Result<bool> {
     connection.raw().query_row("PRAGMA quick_check(1)", [], |row| Ok(row.get::<_, String>(0)? == "ok"))
 }
 
@@ -113,11 +113,11 @@ pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result
     let source = Connection::open(path, Role::Reader, patience)?;
     let of_copy = |error: rusqlite::Error| match is_full(&error) {
         true => classify(error, to),
-        false => copy_failed(to, &error.to_string()).with_source(At::new(to.display(), error)),
+        false => copy_failed(to, &error.to_string()).with_source(ErrorLocation::new(to.display(), error)),
     };
     let mut target = open_copy(to).map_err(of_copy)?;
     let has_checksums = checksum::has(source.raw());
-    if has_checksums && !checksum::expect(&target) {
+    if has_checksums && !checksum::force(&target) {
         return Err(copy_failed(to, "its pages cannot be given checksums"));
     }
     if let Err(error) = transfer(&source, &mut target) {
@@ -177,7 +177,7 @@ pub(in crate::engine) fn require_intact_pages(path: &Path) -> Result<()> {
             if wrong.count == 1 { "is" } else { "are" }
         ))
         .with_code(Code::PageChecksum)
-        .with_source(At::silent(path.display()))),
+        .with_source(ErrorLocation::silent(path.display()))),
     }
 }
 

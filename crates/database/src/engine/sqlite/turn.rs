@@ -17,13 +17,13 @@ use super::connection::Connection;
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// A process's handle on the turns at one database.
-pub(super) struct Turn {
+pub(super) struct WriteTurn {
     // `None` if the file cannot be opened; then the processes do not take turns.
     file: Option<File>,
     patience: Duration,
 }
 
-impl Turn {
+impl WriteTurn {
     /// Opens the turn file of the database at `path`. A caller waits up to `patience` for the turn, and as long again
     /// for the database.
     pub(super) fn open(path: &Path, patience: Duration) -> Self {
@@ -45,7 +45,7 @@ impl Turn {
     /// Runs one statement that needs exclusive access to the database, and keeps the turn until the statement has
     /// ended.
     pub(super) fn run(&self, connection: &mut Connection, statement: &'static str) -> rusqlite::Result<()> {
-        let held = self.take();
+        let held = self.wait_for_turn();
         // SQLite's own busy handler polls ever less frequently.
         connection.raw().busy_timeout(Duration::ZERO)?;
         let asked = Instant::now();
@@ -66,7 +66,7 @@ impl Turn {
 
     /// Waits for the turn. After `patience` the caller proceeds without it: the lock on the database is the one that
     /// counts.
-    fn take(&self) -> Option<&File> {
+    fn wait_for_turn(&self) -> Option<&File> {
         let file = self.file.as_ref()?;
         let asked = Instant::now();
         loop {
@@ -93,7 +93,7 @@ mod tests {
     fn one_that_never_stops_writing_keeps_nobody_out() {
         let directory = tempfile::tempdir().unwrap();
         let path = Arc::new(directory.path().join("x.db"));
-        let open = || (Connection::open(&path, Role::Maker, PATIENCE).unwrap(), Turn::open(&path, PATIENCE));
+        let open = || (Connection::open(&path, Role::Maker, PATIENCE).unwrap(), WriteTurn::open(&path, PATIENCE));
         open().0.raw().execute_batch("CREATE TABLE t (x BIGINT)").unwrap();
         let ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -127,7 +127,8 @@ mod tests {
     fn who_waits_in_vain_is_told() {
         let directory = tempfile::tempdir().unwrap();
         let path = Arc::new(directory.path().join("x.db"));
-        let open = |patience| (Connection::open(&path, Role::Maker, PATIENCE).unwrap(), Turn::open(&path, patience));
+        let open =
+            |patience| (Connection::open(&path, Role::Maker, PATIENCE).unwrap(), WriteTurn::open(&path, patience));
         let (mut holder, turn) = open(PATIENCE);
         turn.begin(&mut holder).unwrap();
         let (mut other, impatient) = open(Duration::from_millis(20));

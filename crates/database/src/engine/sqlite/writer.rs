@@ -22,7 +22,7 @@ use super::classify::{classify, classify_commit, full, is_busy, is_constraint, i
 use super::commits::Commits;
 use super::connection::{Connection, Role};
 use super::reserve::Reserve;
-use super::turn::Turn;
+use super::turn::WriteTurn;
 
 /// Time after which a batch accepts no more transactions, so that the first does not wait long for its result.
 const BATCH_TIME: Duration = Duration::from_millis(10);
@@ -35,7 +35,7 @@ pub(super) struct Writer {
     connection: Connection,
     path: Arc<PathBuf>,
     patience: Duration,
-    turn: Turn,
+    turn: WriteTurn,
     commits: Commits,
     // The connection's change counter at the start of the transaction.
     changes: u64,
@@ -50,7 +50,7 @@ pub(super) struct Writer {
 }
 
 /// The outcome of a transaction in a batch.
-enum Ran {
+enum Outcome {
     /// The transaction has its own outcome, and the batch continues.
     Settled(Result<()>),
     /// The error ended the transaction of the whole batch.
@@ -70,7 +70,7 @@ impl Writer {
         let checkpoints = Checkpoints::start(path, patience)?;
         let bytes = connection.bytes().map_err(|e| classify(e, path))?;
         let reserve = Reserve::open(path, bytes, Arc::clone(given_up));
-        let (turn, commits) = (Turn::open(path, patience), Commits::open(path));
+        let (turn, commits) = (WriteTurn::open(path, patience), Commits::open(path));
         let path = Arc::clone(path);
         file.size(bytes);
         Ok(Self {
@@ -113,15 +113,15 @@ impl Writer {
                 self.metrics.waited(job.queued());
                 let first = done.iter().all(|(_, outcome)| outcome.is_err());
                 match self.run_one(&mut job, first) {
-                    Ran::Settled(outcome) => done.push((job, outcome)),
-                    Ran::Broke(error) => {
+                    Outcome::Settled(outcome) => done.push((job, outcome)),
+                    Outcome::Broke(error) => {
                         self.recover(None);
                         if error.code() == Code::DiskFull && job.is_vital() {
                             done.push((job, Ok(())));
                         } else {
                             self.answer(job, Err(error));
                         }
-                        self.again(done);
+                        self.retry_each(done);
                         return;
                     }
                 }
@@ -135,9 +135,9 @@ impl Writer {
     /// Runs one transaction of a batch. It needs a savepoint only if the batch already contains changes of others. The
     /// first one runs without: SQLite then keeps no second copy of each changed page, and its failure affects no other
     /// transaction.
-    fn run_one(&mut self, job: &mut Write, first: bool) -> Ran {
+    fn run_one(&mut self, job: &mut Write, first: bool) -> Outcome {
         if !first && let Err(error) = self.connection.control("SAVEPOINT one") {
-            return Ran::Broke(classify(error, &self.path));
+            return Outcome::Broke(classify(error, &self.path));
         }
         let outcome = {
             let mut transaction = Transaction::new(Session::Sqlite(&mut self.connection));
@@ -145,9 +145,9 @@ impl Writer {
         };
         // Some errors, such as a full disk, can roll back everything by themselves.
         let outcome = match outcome {
-            Err(error) if first || error.code() == Code::DiskFull => return Ran::Broke(error),
+            Err(error) if first || error.code() == Code::DiskFull => return Outcome::Broke(error),
             outcome if self.connection.raw().is_autocommit() => {
-                return Ran::Broke(outcome.err().unwrap_or_else(ended_early));
+                return Outcome::Broke(outcome.err().unwrap_or_else(ended_early));
             }
             outcome => outcome,
         };
@@ -157,8 +157,8 @@ impl Writer {
             Err(_) => self.connection.control("ROLLBACK TO one").and_then(|()| self.connection.control("RELEASE one")),
         };
         match ended {
-            Ok(()) => Ran::Settled(outcome),
-            Err(error) => Ran::Broke(outcome.err().unwrap_or_else(|| classify(error, &self.path))),
+            Ok(()) => Outcome::Settled(outcome),
+            Err(error) => Outcome::Broke(outcome.err().unwrap_or_else(|| classify(error, &self.path))),
         }
     }
 
@@ -177,7 +177,7 @@ impl Writer {
             // it. On a full disk only those that do not fit must fail, and no vital one.
             Err(error) if is_full(&error) || is_constraint(&error) && changed > 1 => {
                 self.recover(None);
-                self.again(done);
+                self.retry_each(done);
             }
             Err(error) => {
                 self.recover(Some(&error));
@@ -191,20 +191,20 @@ impl Writer {
     }
 
     /// Runs each transaction alone, after a batch was rolled back because of one of them.
-    fn again(&mut self, jobs: Vec<(Write, Result<()>)>) {
+    fn retry_each(&mut self, jobs: Vec<(Write, Result<()>)>) {
         for (mut job, outcome) in jobs {
             if outcome.is_err() {
                 self.answer(job, outcome);
                 continue;
             }
             self.metrics.retry();
-            let outcome = self.alone(&mut job);
+            let outcome = self.run_alone(&mut job);
             self.answer(job, outcome);
         }
     }
 
     /// Runs one transaction alone, if necessary in the reserved space.
-    fn alone(&mut self, job: &mut Write) -> Result<()> {
+    fn run_alone(&mut self, job: &mut Write) -> Result<()> {
         if !job.is_vital() && !self.reserve.is_whole() {
             return Err(full(&self.path));
         }
@@ -214,7 +214,7 @@ impl Writer {
                 // Uploads in progress consumed the previous part. They end soon.
                 std::thread::sleep(SETTLE);
             }
-            if !self.reserve.give_up() {
+            if !self.reserve.release_part() {
                 break;
             }
             self.empty_log();
@@ -226,7 +226,7 @@ impl Writer {
     fn attempt(&mut self, job: &mut Write) -> Result<()> {
         self.begin().map_err(|e| classify(e, &self.path))?;
         match self.run_one(job, true) {
-            Ran::Settled(outcome) => {
+            Outcome::Settled(outcome) => {
                 if let Err(error) = self.commit_covered() {
                     self.recover(Some(&error));
                     return outcome.and(Err(classify_commit(error, &self.path)));
@@ -234,7 +234,7 @@ impl Writer {
                 self.committed();
                 outcome
             }
-            Ran::Broke(error) => {
+            Outcome::Broke(error) => {
                 self.recover(None);
                 Err(error)
             }
@@ -254,7 +254,7 @@ impl Writer {
     fn commit_covered(&mut self) -> rusqlite::Result<()> {
         // While the reserve is released only vital transactions run, and the reserve is meant for them.
         let bytes = self.connection.bytes()?;
-        if self.reserve.is_whole() && !self.reserve.covers(bytes) {
+        if self.reserve.is_whole() && !self.reserve.ensure_covers(bytes) {
             return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None));
         }
         let is_changed = self.connection.raw().total_changes() != self.changes;
@@ -292,7 +292,7 @@ impl Writer {
     }
 
     fn take_back(&mut self) -> bool {
-        self.connection.bytes().is_ok_and(|bytes| self.reserve.take_back(bytes))
+        self.connection.bytes().is_ok_and(|bytes| self.reserve.reclaim(bytes))
     }
 
     /// Makes the connection usable again. After a disk error a new connection replaces it.

@@ -4,7 +4,7 @@
 //! On a connection of its own the kernel enforces the limit: the connection ends when bytes stay unacknowledged, or the
 //! receive window stays closed, for that long. On a shared HTTP/2 connection a single stream may stall, so each
 //! response is watched. A stalled one releases its resources. The connection ends when nothing on it moves, or when
-//! more than a few responses stall ([`Line`]).
+//! more than a few responses stall ([`StallMonitor`]).
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -25,7 +25,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tower::Layer;
 
-use super::untaken::{Line, OnLine};
+use super::http2_stall::{MonitoredStream, StallMonitor};
 use crate::server::fair_sending;
 use crate::server::request::RequestContext;
 
@@ -37,23 +37,23 @@ const SMALL: u64 = 64 * 1024;
 pub struct StallAcceptor(pub Duration);
 
 impl<S> Accept<TcpStream, S> for StallAcceptor {
-    type Stream = OnLine<TcpStream>;
-    type Service = AddExtension<S, Arc<Line>>;
+    type Stream = MonitoredStream<TcpStream>;
+    type Service = AddExtension<S, Arc<StallMonitor>>;
     type Future = Ready<io::Result<(Self::Stream, Self::Service)>>;
 
     fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
         let millis = u32::try_from(self.0.as_millis()).unwrap_or(u32::MAX);
         let limited = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis).map_err(io::Error::from);
-        let line = Line::new(self.0);
+        let line = StallMonitor::new(self.0);
         let service = Extension(line.clone()).layer(service);
-        ready(stream.set_nodelay(true).and(limited).map(|()| (OnLine::new(stream, line), service)))
+        ready(stream.set_nodelay(true).and(limited).map(|()| (MonitoredStream::new(stream, line), service)))
     }
 }
 
 /// Watches the responses on HTTP/2.
 pub async fn watch(State(limit): State<Duration>, request: Request, next: Next) -> Result<Response, Infallible> {
     let shared = request.version() == Version::HTTP_2;
-    let line = request.extensions().get::<Arc<Line>>().filter(|_| shared).cloned();
+    let line = request.extensions().get::<Arc<StallMonitor>>().filter(|_| shared).cloned();
     let mut response = next.run(request).await;
     let length = response.body().size_hint().exact();
     let small = length.is_some_and(|length| length <= SMALL);
@@ -65,7 +65,7 @@ pub async fn watch(State(limit): State<Duration>, request: Request, next: Next) 
         response.headers_mut().entry(header::CONTENT_LENGTH).or_insert(HeaderValue::from(length));
     }
     let context = response.extensions_mut().remove::<RequestContext>();
-    Ok(response.map(|body| line.carry(if small { body } else { watched(body, limit) }, context)))
+    Ok(response.map(|body| line.wrap_body(if small { body } else { watched(body, limit) }, context)))
 }
 
 /// A body that is dropped, and ends in an error, when its next piece is not polled for within the limit.

@@ -16,7 +16,7 @@ use crate::tests::{Farm, Reply};
 pub const NAME: &str = "canary-7f3a9c";
 /// Prefix of the `x-request-id` of a request that contains a hidden name itself, or that is sent by a caller who may
 /// see it. A refusal is logged with the requested path, so log lines with this prefix do not count as a leak.
-pub const NAMES_IT: &str = "names-it-itself-";
+pub const EXEMPT_REQUEST_PREFIX: &str = "names-it-itself-";
 /// Size of a hidden document. No other document has this size.
 pub const SIZE: usize = 7_313_377;
 
@@ -70,7 +70,7 @@ fn contains(bytes: &[u8], form: &[u8]) -> bool {
 }
 
 /// Returns a description of the leak when a response reveals hidden content.
-pub fn told(reply: &Reply) -> Option<String> {
+pub fn leak_in(reply: &Reply) -> Option<String> {
     if is_in(&reply.body) {
         let text = reply.text();
         let at = text.to_lowercase().find(NAME).unwrap_or_default();
@@ -82,7 +82,7 @@ pub fn told(reply: &Reply) -> Option<String> {
 }
 
 /// Log lines since the process started that contain a hidden name or size.
-static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static LEAKED_LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 struct Logs;
 
@@ -97,7 +97,7 @@ impl Visit for Line {
 impl Line {
     fn keep(self) {
         if is_in(self.0.as_bytes()) {
-            LOGGED.lock().unwrap().push(self.0);
+            LEAKED_LINES.lock().unwrap().push(self.0);
         }
     }
 }
@@ -143,22 +143,23 @@ pub fn watch_logs() {
 }
 
 /// Returns the leaks found in the logs, without those lines whose request contained the hidden name itself.
-pub fn logged() -> Vec<String> {
-    LOGGED.lock().unwrap().iter().filter(|line| !line.contains(NAMES_IT)).cloned().collect()
+pub fn leaked_lines() -> Vec<String> {
+    LEAKED_LINES.lock().unwrap().iter().filter(|line| !line.contains(EXEMPT_REQUEST_PREFIX)).cloned().collect()
 }
 
 #[tokio::test]
 async fn a_line_of_the_log_that_tells_of_what_is_hidden_is_found() {
     watch_logs();
     let farm = Farm::new().await;
-    let number = format!("{NAMES_IT}control");
+    let number = format!("{EXEMPT_REQUEST_PREFIX}control");
     let url = format!("/api/v1/items/by-path?path={NAME}-control");
     farm.send("GET", &url, &[("x-request-id", &number)], "").await.expect(404);
-    let lines: Vec<String> = LOGGED.lock().unwrap().iter().filter(|line| line.contains(&number)).cloned().collect();
+    let lines: Vec<String> =
+        LEAKED_LINES.lock().unwrap().iter().filter(|line| line.contains(&number)).cloned().collect();
     assert!(lines.iter().any(|line| line.starts_with("http ") && line.contains("-control")), "{lines:?}");
-    assert!(!logged().iter().any(|line| line.contains(&number)));
+    assert!(!leaked_lines().iter().any(|line| line.contains(&number)));
     tracing::debug!(target: "http", number, "the size {SIZE} is hidden");
-    assert_eq!(LOGGED.lock().unwrap().iter().filter(|line| line.contains(&number)).count(), lines.len() + 1);
+    assert_eq!(LEAKED_LINES.lock().unwrap().iter().filter(|line| line.contains(&number)).count(), lines.len() + 1);
 }
 
 /// Identifiers of hidden content, each with its kind.

@@ -18,7 +18,7 @@ pub struct Ground {
 
 impl Ground {
     /// Creates the fixture on a new farm.
-    pub async fn lay(farm: &Farm) -> Self {
+    pub async fn create(farm: &Farm) -> Self {
         canary::watch_logs();
         // The sandbox cannot start. Its children are re-runs of the whole program, which this test binary is not; this
         // test opens no document.
@@ -30,7 +30,7 @@ impl Ground {
         let id = async |path: &str| farm.id(path).await.parse::<Id>().unwrap();
         let (sub, documents, lair) = (id("Team").await, id("Documents").await, id("Documents/lair").await);
         let admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
-        let people = People::gather(farm, site, sub, documents, &admin).await;
+        let people = People::create(farm, site, sub, documents, &admin).await;
         // Columns with grants on the case's own items always have a visible path to one of them.
         farm.put("Documents/way/a.txt", "a").await.expect(201);
         let url = format!("/api/v1/items/{sub}/libraries");

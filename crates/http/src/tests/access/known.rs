@@ -15,15 +15,15 @@ const KNOWN: &[(&str, &str, u16, &str)] = &[(
 )];
 
 /// Returns the status of a known deviation.
-pub fn status(row: &Row, column: &Column) -> Option<u16> {
-    let known = KNOWN.iter().find(|known| known.0 == row.told() && known.1 == column.name)?;
+pub fn known_deviation(row: &Row, column: &Column) -> Option<u16> {
+    let known = KNOWN.iter().find(|known| known.0 == row.describe() && known.1 == column.name)?;
     assert!(!known.3.is_empty(), "what is known has a reason");
     Some(known.2)
 }
 
 /// Returns whether a response may contain hidden names. The audit log of a site collection is for those who manage the
 /// site, and names every item with an event. A response may also repeat a name from its request.
-pub fn may_tell(row: &Row, column: &Column) -> bool {
+pub fn may_reveal_hidden(row: &Row, column: &Column) -> bool {
     let named = row.fields.iter().any(|(_, value)| value.contains("{elsewhere}"));
     named || row.route.contains("audit") && column.rights(Node::Root).has(Right::ManageSite)
 }

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::access::case::Case;
 use super::access::ground::Ground;
 use super::access::people::Column;
-use super::access::sending::{Door, Opened};
+use super::access::sending::{Opened, Protocol};
 use super::access::table::{Row, plain};
 use super::description::served;
 use super::{Farm, Reply};
@@ -41,21 +41,24 @@ struct Faults {
 impl Faults {
     fn judge(&mut self, row: &Row, column: &Column, expected: u16, status: u16, reply: &Reply) {
         self.cells += 1;
-        let known = known::status(row, column);
+        let known = known::known_deviation(row, column);
         if known.is_some() && expected == status {
-            self.others.push(format!("{} by {} is mended: take it out of known.rs", row.told(), column.name));
+            self.others.push(format!("{} by {} is mended: take it out of known.rs", row.describe(), column.name));
         }
         if expected != status && known != Some(status) {
-            let columns = self.statuses.entry(row.told()).or_default().entry((expected, status)).or_default();
+            let columns = self.statuses.entry(row.describe()).or_default().entry((expected, status)).or_default();
             columns.push(column.name.clone());
         }
-        if let Some(told) = canary::told(reply).filter(|_| !column.sees_all && !known::may_tell(row, column)) {
-            self.others.push(format!("{} by {} {told}", row.told(), column.name));
+        if let Some(told) =
+            canary::leak_in(reply).filter(|_| !column.sees_all && !known::may_reveal_hidden(row, column))
+        {
+            self.others.push(format!("{} by {} {told}", row.describe(), column.name));
         }
     }
 
     fn report(mut self, what: &str) {
-        self.others.extend(canary::logged().into_iter().map(|line| format!("the log tells of what is hidden: {line}")));
+        self.others
+            .extend(canary::leaked_lines().into_iter().map(|line| format!("the log tells of what is hidden: {line}")));
         println!("{what}: {} cells", self.cells);
         let mut text = String::new();
         for (row, statuses) in &self.statuses {
@@ -69,9 +72,9 @@ impl Faults {
 }
 
 /// Sends every row of one part as every column. The rows are split among several tests, so that they run in parallel.
-async fn run(door: Door, table: &'static str, part: usize, parts: usize) {
+async fn run(door: Protocol, table: &'static str, part: usize, parts: usize) {
     let farm = Farm::with(|options| options.converter = Some("/bin/false".into())).await;
-    let ground = Ground::lay(&farm).await;
+    let ground = Ground::create(&farm).await;
     let door = door.open(&farm, &ground.people).await;
     let (mut faults, mut n) = (Faults::default(), part * 1_000_000);
     for row in table::rows(table::read(table)).iter().skip(part).step_by(parts) {
@@ -126,7 +129,7 @@ async fn find_change(
         }
     }
     found.truncate(2);
-    faults.others.push(format!("{} changes something: {}", row.told(), found.join("\n")));
+    faults.others.push(format!("{} changes something: {}", row.describe(), found.join("\n")));
     n
 }
 
@@ -148,8 +151,8 @@ async fn every_route_has_a_row() {
 #[tokio::test]
 async fn open_routes_answer_everybody_alike() {
     let farm = Farm::new().await;
-    let ground = Ground::lay(&farm).await;
-    let door = Door::Rest.open(&farm, &ground.people).await;
+    let ground = Ground::create(&farm).await;
+    let door = Protocol::Rest.open(&farm, &ground.people).await;
     let open = "GET /healthz | | 200\nGET /readyz | | 200\nGET /api/openapi.json | | 200\nGET /metrics | | 200\n\
         GET /favicon.ico | | 200\nGET /sign-in | | 200";
     let mut faults = Faults::default();
@@ -167,15 +170,15 @@ async fn open_routes_answer_everybody_alike() {
 
 #[tokio::test]
 async fn the_matrix_holds_first_part() {
-    run(Door::Rest, REST, 0, 3).await;
+    run(Protocol::Rest, REST, 0, 3).await;
 }
 
 #[tokio::test]
 async fn the_matrix_holds_second_part() {
-    run(Door::Rest, REST, 1, 3).await;
+    run(Protocol::Rest, REST, 1, 3).await;
 }
 
 #[tokio::test]
 async fn the_matrix_holds_third_part() {
-    run(Door::Rest, REST, 2, 3).await;
+    run(Protocol::Rest, REST, 2, 3).await;
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::table::{self, plain};
-use super::{Door, Farm, compare, run};
+use super::{Farm, Protocol, compare, run};
 use crate::tests::description::served_pages;
 
 const PAGES: &str = "pages.txt";
@@ -97,15 +97,15 @@ fn every_field_of_a_form_and_every_parameter_of_a_page_is_in_a_row() {
 
 #[tokio::test]
 async fn the_matrix_of_pages_holds_first_part() {
-    run(Door::Pages, PAGES, 0, 3).await;
+    run(Protocol::Pages, PAGES, 0, 3).await;
 }
 
 #[tokio::test]
 async fn the_matrix_of_pages_holds_second_part() {
-    run(Door::Pages, PAGES, 1, 3).await;
+    run(Protocol::Pages, PAGES, 1, 3).await;
 }
 
 #[tokio::test]
 async fn the_matrix_of_pages_holds_third_part() {
-    run(Door::Pages, PAGES, 2, 3).await;
+    run(Protocol::Pages, PAGES, 2, 3).await;
 }

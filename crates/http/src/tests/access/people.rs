@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use model::{Id, Limits, Right, Rights, Role, Timestamp, TokenScope, TokenScopes};
-use repository::{AccountChange, LinkRule, NewAccount, NewLink, Session, TokenWish};
+use repository::{AccountChange, LinkRule, NewAccount, NewLink, NewTokenRequest, Session};
 
 use super::ground::Node;
 use super::table::{Need, Row};
@@ -21,14 +21,14 @@ pub struct Column {
     /// Account to which the credential belongs or belonged.
     pub account: Id,
     /// True if the credential is invalid.
-    pub is_out: bool,
+    pub is_invalid: bool,
     /// True if this caller may see hidden content.
     pub sees_all: bool,
     grants: Vec<(Node, Rights)>,
     limits: Limits,
     within: Option<Node>,
     administers: bool,
-    fresh: bool,
+    recently_authenticated: bool,
     holder: bool,
 }
 
@@ -38,10 +38,10 @@ impl Column {
         if let Some(status) = row.exception(&self.name) {
             return status;
         }
-        if self.is_out {
+        if self.is_invalid {
             return if row.method == "OPTIONS" { row.status } else { 401 };
         }
-        if !self.limits.scopes.changes() && !row.only_reads() {
+        if !self.limits.scopes.allows_changes() && !row.only_reads() {
             return 403;
         }
         row.needs.iter().find_map(|need| self.refusal(need)).unwrap_or(row.status)
@@ -66,8 +66,8 @@ impl Column {
                 (!sees || !rights.has(Right::View)).then_some(missing)
             }
             Need::Farm => (!self.administers).then_some(403),
-            Need::Fresh => (!self.fresh).then_some(403),
-            Need::Proof => (self.holder && !self.fresh).then_some(403),
+            Need::Fresh => (!self.recently_authenticated).then_some(403),
+            Need::Proof => (self.holder && !self.recently_authenticated).then_some(403),
             Need::Own => {
                 let whole = self.within.is_none() && self.limits.scopes.has(TokenScope::Manage);
                 (!whole && !self.administers).then_some(403)
@@ -123,9 +123,9 @@ struct Maker<'a> {
     sub: Id,
 }
 
-fn wish(scopes: &[TokenScope], places: Vec<Id>) -> TokenWish {
+fn wish(scopes: &[TokenScope], places: Vec<Id>) -> NewTokenRequest {
     let scopes = if scopes.is_empty() { TokenScopes::ALL } else { scopes.iter().copied().collect() };
-    TokenWish { scopes, places, ..TokenWish::from("matrix") }
+    NewTokenRequest { scopes, places, ..NewTokenRequest::from("matrix") }
 }
 
 impl Maker<'_> {
@@ -134,7 +134,7 @@ impl Maker<'_> {
         self.admin.create_account(NewAccount { login, ..NewAccount::default() }).await.unwrap().id
     }
 
-    async fn token(&self, account: Id, wish: TokenWish) -> String {
+    async fn token(&self, account: Id, wish: NewTokenRequest) -> String {
         self.admin.create_token(account, wish).await.unwrap().secret
     }
 
@@ -150,13 +150,13 @@ impl Maker<'_> {
             session: None,
             login: None,
             account: Id::new(1),
-            is_out: false,
+            is_invalid: false,
             sees_all: false,
             grants: Vec::new(),
             limits: Limits::NONE,
             within: None,
             administers: false,
-            fresh: false,
+            recently_authenticated: false,
             holder: false,
         }
     }
@@ -192,15 +192,15 @@ impl Maker<'_> {
     }
 
     /// Adds a caller with full rights whose credential is no longer valid.
-    async fn out(&mut self, name: &str, end: &str) {
+    async fn add_invalid_credential(&mut self, name: &str, end: &str) {
         let account = self.account(name).await;
         self.admin.grant(&self.root.into(), account, Role::FULL_CONTROL).await.unwrap();
         let mut column = Self::blank(name);
-        column.is_out = true;
+        column.is_invalid = true;
         match end {
             "expired" => {
                 let end = Timestamp::now().after(Duration::from_millis(300));
-                let wish = TokenWish { expires_at: Some(end), ..TokenWish::from("matrix") };
+                let wish = NewTokenRequest { expires_at: Some(end), ..NewTokenRequest::from("matrix") };
                 column.token = Some(self.token(account, wish).await);
                 column.session = Some(self.session(account, 60 * 24 * 30).await);
                 // sleep: the token expires by its own time, and nothing signals the expiry.
@@ -264,12 +264,12 @@ impl Maker<'_> {
         let new = NewLink { days: 7, password: None, most_downloads: None };
         let (_, secret) = self.admin.share(&document.into(), new).await.unwrap();
         let mut column = Self::blank("link");
-        column.is_out = true;
+        column.is_invalid = true;
         (column.token, column.session) = (Some(secret.clone()), Some(secret));
         self.columns.push(column);
     }
 
-    async fn administrator(&mut self, name: &str, token: Option<TokenWish>, minutes: u64) {
+    async fn administrator(&mut self, name: &str, token: Option<NewTokenRequest>, minutes: u64) {
         let account = self.admin.principal().id;
         let mut column = Self::blank(name);
         column.account = account;
@@ -277,7 +277,7 @@ impl Maker<'_> {
         column.sees_all = true;
         column.grants.push((Node::Root, Rights::ALL));
         column.administers = token.as_ref().is_none_or(|wish| wish.scopes.has(TokenScope::Farm));
-        column.fresh = token.is_none() && minutes < 10;
+        column.recently_authenticated = token.is_none() && minutes < 10;
         column.limits.scopes = token.as_ref().map_or(TokenScopes::ALL, |wish| wish.scopes);
         match token {
             Some(wish) => column.token = Some(self.token(account, wish).await),
@@ -289,17 +289,17 @@ impl Maker<'_> {
 
 impl People {
     /// Creates all columns. `sub` is a site that gets unique permissions.
-    pub async fn gather(farm: &Farm, root: Id, sub: Id, documents: Id, admin: &Session) -> Self {
+    pub async fn create(farm: &Farm, root: Id, sub: Id, documents: Id, admin: &Session) -> Self {
         let mut maker = Maker { farm, admin: admin.clone(), columns: Vec::new(), local: Vec::new(), root, sub };
         let mut anonymous = Maker::blank("anonymous");
-        anonymous.is_out = true;
+        anonymous.is_invalid = true;
         let mut wrong = Maker::blank("wrong");
-        wrong.is_out = true;
+        wrong.is_invalid = true;
         wrong.token = Some("srt_0000000000000000".to_owned());
         wrong.session = Some("srs_0000000000000000".to_owned());
         maker.columns.extend([anonymous, wrong]);
         for end in ["expired", "revoked", "disabled"] {
-            maker.out(end, end).await;
+            maker.add_invalid_credential(end, end).await;
         }
         let nobody = maker.person("none", None).await;
         let former = maker.person("former", None).await;

@@ -39,7 +39,7 @@ fn lock_body(scope: &str) -> String {
 
 /// A protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
+pub enum Protocol {
     Rest,
     Pages,
     Dav,
@@ -47,12 +47,12 @@ pub enum Door {
 
 /// A protocol with the form tokens that its pages need.
 pub struct Opened {
-    door: Door,
+    door: Protocol,
     /// Pairs of session and form token.
     forms: Vec<(String, String)>,
 }
 
-impl Door {
+impl Protocol {
     /// Fetches the form tokens of all callers with a session.
     pub async fn open(self, farm: &Farm, people: &People) -> Opened {
         let mut forms = Vec::new();
@@ -83,13 +83,13 @@ impl Opened {
 
     /// Returns whether a column can use this protocol. Pages accept neither tokens nor Basic credentials.
     pub fn takes(&self, column: &Column) -> bool {
-        self.door != Door::Pages || column.session.is_some() || column.token.is_none() && column.login.is_none()
+        self.door != Protocol::Pages || column.session.is_some() || column.token.is_none() && column.login.is_none()
     }
 
     /// Returns the expected status of a row for this column and protocol. Without a session, a GET of a page and a file
     /// upload redirect to the sign-in page; any other form is kept on the sign-in page.
     pub fn expected(&self, row: &Row, column: &Column) -> u16 {
-        let leaves = self.door == Door::Pages && column.is_out && row.exception(&column.name).is_none();
+        let leaves = self.door == Protocol::Pages && column.is_invalid && row.exception(&column.name).is_none();
         if leaves && (row.method != "POST" || row.body == "FILE") {
             return SENT_TO_SIGN_IN;
         }
@@ -108,7 +108,9 @@ impl Opened {
         assert!(!url.contains('{'), "{url} speaks of what the case does not make");
         let mut fields: Vec<(&str, String)> = Vec::new();
         match (&column.token, &column.session) {
-            (Some(token), _) if self.door != Door::Pages => fields.push(("authorization", format!("Bearer {token}"))),
+            (Some(token), _) if self.door != Protocol::Pages => {
+                fields.push(("authorization", format!("Bearer {token}")))
+            }
             (_, Some(session)) => fields.push(("cookie", cookie(session))),
             _ => {}
         }
@@ -120,17 +122,17 @@ impl Opened {
         }
         let mut body = case.fill(body);
         match self.door {
-            Door::Rest => rest_fields(case, row, &body, &mut fields),
-            Door::Dav => {
+            Protocol::Rest => rest_fields(case, row, &body, &mut fields),
+            Protocol::Dav => {
                 url = format!("/dav/{url}");
                 body = dav_body(body);
             }
-            Door::Pages => body = self.form(row, column, body, &mut fields),
+            Protocol::Pages => body = self.form(row, column, body, &mut fields),
         }
         let names = |text: &str| canary::is_in(text.as_bytes());
         let names_it = names(&url) || names(&body) || fields.iter().any(|(_, value)| names(value));
         if names_it || column.sees_all {
-            fields.push(("x-request-id", format!("{}matrix", canary::NAMES_IT)));
+            fields.push(("x-request-id", format!("{}matrix", canary::EXEMPT_REQUEST_PREFIX)));
         }
         let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let reply = farm.send_as("", row.method, &url, &fields, Body::from(body)).await;
@@ -138,10 +140,10 @@ impl Opened {
     }
 
     fn status(&self, row: &Row, reply: &Reply) -> u16 {
-        if self.door == Door::Rest && row.route.starts_with("/api/v1/bulk/") && reply.status == 207 {
+        if self.door == Protocol::Rest && row.route.starts_with("/api/v1/bulk/") && reply.status == 207 {
             return reply.json()["items"][0]["status"].as_u64().unwrap() as u16;
         }
-        let away = self.door == Door::Pages && reply.header("location").starts_with("/sign-in");
+        let away = self.door == Protocol::Pages && reply.header("location").starts_with("/sign-in");
         if away { SENT_TO_SIGN_IN } else { reply.status.as_u16() }
     }
 

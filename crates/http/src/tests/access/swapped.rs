@@ -4,7 +4,7 @@
 use super::case::Case;
 use super::ground::Ground;
 use super::people::Column;
-use super::sending::{Door, Opened};
+use super::sending::{Opened, Protocol};
 use super::table::{self, Row};
 use super::{Farm, Faults, REST, Reply, canary};
 
@@ -48,11 +48,11 @@ const OTHERS: [&str; 19] = [
     "digest",
 ];
 /// Placeholder words for objects that belong to one library, item or account and do not exist under another one.
-const BELONGING: [&str; 7] = ["column", "type", "shared", "private", "lock", "token", "session"];
+const OWNED_OBJECTS: [&str; 7] = ["column", "type", "shared", "private", "lock", "token", "session"];
 /// Callers with full rights on both parents, who still get no other response.
-const MIGHTY: [&str; 2] = ["farm", "full"];
+const FULL_RIGHTS: [&str; 2] = ["farm", "full"];
 /// Callers that try the identifiers: one with full control of the root site, and two with fewer rights.
-const TRYING: [&str; 3] = ["full", "contribute", "read"];
+const PROBING_CALLERS: [&str; 3] = ["full", "contribute", "read"];
 
 /// Placeholder words for paths, with a template of their value.
 const PATHS: [(&str, &str); 2] = [("path", "Documents/lair/NAME.txt"), ("elsewhere", "sites/NAME/Elsewhere/new.txt")];
@@ -113,10 +113,10 @@ impl Trial<'_> {
         case.replace(word, own);
         self.faults.cells += 1;
         if reply.status.is_server_error() {
-            self.faults.others.push(format!("{} with {id} as {word} answers {status}", row.told()));
+            self.faults.others.push(format!("{} with {id} as {word} answers {status}", row.describe()));
         }
-        if let Some(told) = canary::told(&reply).filter(|_| !column.sees_all) {
-            self.faults.others.push(format!("{} with {id} as {word} by {} {told}", row.told(), column.name));
+        if let Some(told) = canary::leak_in(&reply).filter(|_| !column.sees_all) {
+            self.faults.others.push(format!("{} with {id} as {word} by {} {told}", row.describe(), column.name));
         }
         if status < 400 && !row.only_reads() {
             self.n += 1;
@@ -131,20 +131,24 @@ impl Trial<'_> {
         for (word, way) in PATHS.into_iter().filter(|(word, _)| has(row, word)) {
             self.n += 1;
             let mut case = Case::prepare(self.farm, self.ground, row, self.n).await;
-            let trying = if row.only_reads() { &TRYING[..] } else { &TRYING[2..] };
+            let trying = if row.only_reads() { &PROBING_CALLERS[..] } else { &PROBING_CALLERS[2..] };
             for name in trying {
                 let column = self.ground.people.columns.iter().find(|column| column.name == *name).unwrap();
                 let mut told = Vec::new();
                 for part in [canary::NAME, FREE] {
                     case.replace(word, way.replace("NAME", part));
                     let (status, reply) = self.door.ask(self.farm, &case, row, column).await;
-                    assert!(status >= 400 || row.only_reads(), "{} with a hidden name by {name}: {status}", row.told());
+                    assert!(
+                        status >= 400 || row.only_reads(),
+                        "{} with a hidden name by {name}: {status}",
+                        row.describe()
+                    );
                     told.push(plain(status, &reply, part));
                     self.faults.cells += 1;
                 }
                 if told[0] != told[1] {
                     let fault = format!("{}\n    and with a free name:\n{}", told[0], told[1]);
-                    self.faults.others.push(format!("{} with a hidden name by {name}:\n{fault}", row.told()));
+                    self.faults.others.push(format!("{} with a hidden name by {name}:\n{fault}", row.describe()));
                 }
             }
         }
@@ -154,19 +158,21 @@ impl Trial<'_> {
     async fn belongings(&mut self, row: &Row) {
         let text = format!("{}{}{}", row.route, row.query, row.body);
         let speaks_of = |word: &&str| text.contains(&format!("{{{word}}}")) || text.contains(&format!("={word}}}"));
-        for word in BELONGING.into_iter().filter(speaks_of) {
+        for word in OWNED_OBJECTS.into_iter().filter(speaks_of) {
             self.n += 2;
             let mut case = Case::prepare(self.farm, self.ground, row, self.n).await;
             let foreign = Case::prepare(self.farm, self.ground, row, self.n - 1).await.word(word).to_owned();
             let elsewhere = self.elsewhere(word).await;
-            for name in MIGHTY {
+            for name in FULL_RIGHTS {
                 let column = self.ground.people.columns.iter().find(|column| column.name == name).unwrap();
                 let absent = self.ask(&mut case, row, column, word, "999999").await;
                 for id in [Some(&foreign), elsewhere.as_ref()].into_iter().flatten() {
                     let found = self.ask(&mut case, row, column, word, id).await;
                     if found != absent {
                         let fault = format!("{found}\n    and with nothing:\n{absent}");
-                        self.faults.others.push(format!("{} with another's {word} by {name}:\n{fault}", row.told()));
+                        self.faults
+                            .others
+                            .push(format!("{} with another's {word} by {name}:\n{fault}", row.describe()));
                     }
                 }
             }
@@ -204,7 +210,7 @@ impl Trial<'_> {
                 tried.push(("visible item", ground.lair.to_string()));
                 tried.push(("site", ground.site.to_string()));
             }
-            for name in TRYING {
+            for name in PROBING_CALLERS {
                 let column = ground.people.columns.iter().find(|column| column.name == name).unwrap();
                 let absent = self.ask(&mut case, row, column, word, &missing.to_string()).await;
                 for (what, id) in &tried {
@@ -213,7 +219,7 @@ impl Trial<'_> {
                         let differs = found.lines().zip(absent.lines()).find(|(found, absent)| found != absent);
                         let (found, absent) = differs.unwrap_or_default();
                         let fault = format!("    {found:.300}\n    and with nothing:\n    {absent:.300}");
-                        let fault = format!("{} with a {what} as {word} by {name}:\n{fault}", row.told());
+                        let fault = format!("{} with a {what} as {word} by {name}:\n{fault}", row.describe());
                         self.faults.others.push(fault);
                     }
                 }
@@ -222,9 +228,9 @@ impl Trial<'_> {
     }
 }
 
-async fn swap(door: Door, table: &'static str, part: usize, parts: usize) {
+async fn swap(door: Protocol, table: &'static str, part: usize, parts: usize) {
     let farm = Farm::with(|options| options.converter = Some("/bin/false".into())).await;
-    let ground = Ground::lay(&farm).await;
+    let ground = Ground::create(&farm).await;
     let door = door.open(&farm, &ground.people).await;
     let name = format!("swapped part {part} of {}", door.name());
     let mut trial = Trial { farm: &farm, ground: &ground, door, faults: Faults::default(), n: 0 };
@@ -234,9 +240,9 @@ async fn swap(door: Door, table: &'static str, part: usize, parts: usize) {
     trial.faults.report(&name);
 }
 
-async fn swap_paths(door: Door, table: &'static str) {
+async fn swap_paths(door: Protocol, table: &'static str) {
     let farm = Farm::with(|options| options.converter = Some("/bin/false".into())).await;
-    let ground = Ground::lay(&farm).await;
+    let ground = Ground::create(&farm).await;
     let door = door.open(&farm, &ground.people).await;
     let name = format!("hidden names of {}", door.name());
     let mut trial = Trial { farm: &farm, ground: &ground, door, faults: Faults::default(), n: 0 };
@@ -248,16 +254,16 @@ async fn swap_paths(door: Door, table: &'static str) {
 
 #[tokio::test]
 async fn hidden_names_are_like_free_ones() {
-    swap_paths(Door::Rest, REST).await;
-    swap_paths(Door::Pages, "pages.txt").await;
-    swap_paths(Door::Dav, "webdav.txt").await;
+    swap_paths(Protocol::Rest, REST).await;
+    swap_paths(Protocol::Pages, "pages.txt").await;
+    swap_paths(Protocol::Dav, "webdav.txt").await;
 }
 
 #[tokio::test]
-async fn what_belongs_elsewhere_is_nothing_to_the_mighty() {
-    for (door, table) in [(Door::Rest, REST), (Door::Pages, "pages.txt")] {
+async fn foreign_objects_are_absent_even_with_full_rights() {
+    for (door, table) in [(Protocol::Rest, REST), (Protocol::Pages, "pages.txt")] {
         let farm = Farm::with(|options| options.converter = Some("/bin/false".into())).await;
-        let ground = Ground::lay(&farm).await;
+        let ground = Ground::create(&farm).await;
         let door = door.open(&farm, &ground.people).await;
         let name = format!("belongings of {}", door.name());
         let mut trial = Trial { farm: &farm, ground: &ground, door, faults: Faults::default(), n: 0 };
@@ -271,20 +277,20 @@ async fn what_belongs_elsewhere_is_nothing_to_the_mighty() {
 
 #[tokio::test]
 async fn identifiers_of_others_are_of_nothing_first_part() {
-    swap(Door::Rest, REST, 0, 2).await;
+    swap(Protocol::Rest, REST, 0, 2).await;
 }
 
 #[tokio::test]
 async fn identifiers_of_others_are_of_nothing_second_part() {
-    swap(Door::Rest, REST, 1, 2).await;
+    swap(Protocol::Rest, REST, 1, 2).await;
 }
 
 #[tokio::test]
 async fn identifiers_of_others_are_of_nothing_on_pages_first_part() {
-    swap(Door::Pages, "pages.txt", 0, 2).await;
+    swap(Protocol::Pages, "pages.txt", 0, 2).await;
 }
 
 #[tokio::test]
 async fn identifiers_of_others_are_of_nothing_on_pages_second_part() {
-    swap(Door::Pages, "pages.txt", 1, 2).await;
+    swap(Protocol::Pages, "pages.txt", 1, 2).await;
 }

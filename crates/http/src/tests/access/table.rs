@@ -65,7 +65,7 @@ impl Row {
     }
 
     /// Returns method, address, fields and body, as in a fault report.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let fields: String = self.fields.iter().map(|(name, value)| format!("; {name}: {value}")).collect();
         format!("{} {}{}{fields} {}", self.method, self.route, self.query, self.body)
     }

@@ -1,17 +1,17 @@
 //! WebDAV: every verb and its variants as every caller.
 
-use super::{Door, run};
+use super::{Protocol, run};
 
 const DAV: &str = "webdav.txt";
 
 #[tokio::test]
 async fn every_verb_by_everybody_first_part() {
-    run(Door::Dav, DAV, 0, 2).await;
+    run(Protocol::Dav, DAV, 0, 2).await;
 }
 
 #[tokio::test]
 async fn every_verb_by_everybody_second_part() {
-    run(Door::Dav, DAV, 1, 2).await;
+    run(Protocol::Dav, DAV, 1, 2).await;
 }
 
 /// Checks the verbs that the server lists in `Allow`.

@@ -18,7 +18,7 @@ pub(crate) const FRAME: usize = 1 << 20;
 const LEVEL: i32 = 1;
 /// Size of the sample that is compressed as a trial, and the fraction that compression must save.
 const SAMPLE: usize = 8 << 10;
-const SAVES: f64 = 0.1;
+const MINIMUM_SAVING: f64 = 0.1;
 const MAGIC: &[u8; 8] = b"SRsealed";
 const HEADER: usize = 48;
 /// Flag bits of a sealed frame.
@@ -75,10 +75,10 @@ fn compress(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
 
 /// Returns whether the bytes are worth compressing. The sample is taken from the middle, because the beginning is often
 /// a header that is unlike the rest.
-pub(crate) fn pays(bytes: &[u8]) -> bool {
+pub(crate) fn is_worth_compressing(bytes: &[u8]) -> bool {
     let middle = bytes.len().saturating_sub(SAMPLE) / 2;
     let sample = &bytes[middle..bytes.len().min(middle + SAMPLE)];
-    let limit = (sample.len() as f64 * (1.0 - SAVES)) as usize;
+    let limit = (sample.len() as f64 * (1.0 - MINIMUM_SAVING)) as usize;
     sample.len() >= 256 && compress(sample).is_ok_and(|packed| packed.len() < limit)
 }
 
@@ -110,7 +110,7 @@ impl Encoder {
             }
             None => None,
         };
-        Ok(Self { compresses: pays(sample), seal })
+        Ok(Self { compresses: is_worth_compressing(sample), seal })
     }
 
     pub fn codec(&self) -> Codec {

@@ -15,7 +15,7 @@ const MAGIC: &[u8; 8] = b"SRparts1";
 
 /// One stored object of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "EntryJson", into = "EntryJson")]
 pub(crate) struct Entry {
     /// Digest of the plain bytes.
     pub digest: Digest,
@@ -31,7 +31,7 @@ pub(crate) struct Entry {
 /// JSON form of an entry, as used in a manifest.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct EntryJson {
     digest: String,
     size: u64,
     codec: String,
@@ -41,7 +41,7 @@ struct Written {
     stored_size: Option<u64>,
 }
 
-impl From<Entry> for Written {
+impl From<Entry> for EntryJson {
     fn from(entry: Entry) -> Self {
         let differs = entry.codec != Codec::Plain;
         Self {
@@ -54,10 +54,10 @@ impl From<Entry> for Written {
     }
 }
 
-impl TryFrom<Written> for Entry {
+impl TryFrom<EntryJson> for Entry {
     type Error = Error;
 
-    fn try_from(written: Written) -> Result<Self> {
+    fn try_from(written: EntryJson) -> Result<Self> {
         let digest: Digest = written.digest.parse()?;
         let codec = Codec::from_str(&written.codec)
             .ok_or_else(|| Error::invalid(format!("\"{}\" is no way to store bytes", written.codec)))?;

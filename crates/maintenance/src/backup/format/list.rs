@@ -6,13 +6,13 @@ use blobs::digest_of;
 use model::{Digest, Result};
 
 use super::index::{Entry, PART, read_part, write_part};
-use super::vault::Vault;
+use super::vault::BackupObjects;
 
 /// Maximum length of one part in bytes.
 const LONGEST: u64 = 16 + PART as u64 * 81;
 
 /// Stores one part of a list. Returns the entry of the part and the number of bytes added to the store.
-pub(crate) async fn store_part(vault: &Vault, entries: &[Entry]) -> Result<(Entry, u64)> {
+pub(crate) async fn store_part(vault: &BackupObjects, entries: &[Entry]) -> Result<(Entry, u64)> {
     let bytes = write_part(entries);
     vault.put(digest_of(&bytes), bytes).await
 }
@@ -30,7 +30,7 @@ impl List {
     }
 
     /// Returns the next entry.
-    pub async fn next(&mut self, vault: &Vault) -> Result<Option<Entry>> {
+    pub async fn next(&mut self, vault: &BackupObjects) -> Result<Option<Entry>> {
         if let Some(entry) = self.next.take() {
             return Ok(Some(entry));
         }
@@ -45,7 +45,7 @@ impl List {
 
     /// Returns the entry with this digest, in a list sorted by digest. The entries before it are skipped and cannot be
     /// read again.
-    pub async fn seek(&mut self, vault: &Vault, digest: &Digest) -> Result<Option<Entry>> {
+    pub async fn seek(&mut self, vault: &BackupObjects, digest: &Digest) -> Result<Option<Entry>> {
         while let Some(entry) = self.next(vault).await? {
             if entry.digest >= *digest {
                 self.next = Some(entry);

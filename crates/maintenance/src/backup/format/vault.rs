@@ -12,11 +12,11 @@ use super::index::Entry;
 use super::key::Key;
 
 /// Objects up to this many bytes are encoded in memory as a whole.
-pub(crate) const WHOLE: u64 = 4 << 20;
+pub(crate) const MAX_IN_MEMORY: u64 = 4 << 20;
 
 /// The BLOB store that holds a backup's bytes, and the key that decrypts them.
 #[derive(Clone)]
-pub(crate) struct Vault {
+pub(crate) struct BackupObjects {
     pub store: BlobStore,
     pub key: Option<Key>,
     /// Stored objects that a verification found damaged. The next backup stores them again.
@@ -28,9 +28,9 @@ fn context(digest: &Digest) -> Vec<u8> {
     [b"bytes ".as_slice(), digest.as_bytes()].concat()
 }
 
-impl Vault {
+impl BackupObjects {
     /// Returns whether an object stored by an earlier set can be relied on.
-    pub fn trusts(&self, entry: &Entry) -> bool {
+    pub fn is_intact(&self, entry: &Entry) -> bool {
         !self.damaged.contains(&entry.stored)
     }
 
@@ -50,7 +50,7 @@ impl Vault {
     /// # Errors
     /// `Corrupt` when the bytes do not match the digest.
     pub async fn put_reader(&self, digest: Digest, size: u64, mut reader: BlobReader) -> Result<(Entry, u64)> {
-        if size <= WHOLE {
+        if size <= MAX_IN_MEMORY {
             let bytes = gather(&mut reader, size).await?;
             if digest_of(&bytes) != digest {
                 return Err(wrong_bytes(&digest));

@@ -5,10 +5,10 @@ use database::Transaction;
 use database::configuration::backup;
 use futures_util::future::BoxFuture;
 use model::{Code, Error, Id, Result};
-use repository::{BACKUP_MARK, BackupHold, NotedBackup, Session};
+use repository::{BACKUP_MARKER, BackupHold, NotedBackup, Session};
 
 use crate::backup::place::destination::sets_in;
-use crate::backup::place::location::BackupPlace;
+use crate::backup::place::location::BackupLocation;
 
 /// Result of forgetting a backup.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct Forgotten {
     /// Hold on garbage collection that the backup had. None for a backup that contains its own BLOBs.
     pub held: Option<BackupHold>,
     /// Set when the location still holds other backups of the farm. None when the location was not checked.
-    pub place_answers: Option<bool>,
+    pub other_backups_present: Option<bool>,
 }
 
 /// Removes a backup from the farm's records. Unless `place` is none, the location is checked first: a backup that still
@@ -31,12 +31,12 @@ pub struct Forgotten {
 pub fn forget_backup<'a>(
     session: &'a Session,
     id: Id,
-    place: Option<&'a BackupPlace>,
+    place: Option<&'a BackupLocation>,
 ) -> BoxFuture<'a, Result<Forgotten>> {
     Box::pin(async move {
         let backup = session.kept_backup(id).await?;
         let place_answers = match place {
-            Some(place) => Some(look(place, id).await?),
+            Some(place) => Some(check_absent(place, id).await?),
             None => None,
         };
         let storage = session.storage().await?;
@@ -47,13 +47,13 @@ pub fn forget_backup<'a>(
             actor.record(transaction, "backup.forget", &id.to_string(), &destination)
         };
         storage.configuration().write(forget).await?;
-        Ok(Forgotten { backup, held, place_answers })
+        Ok(Forgotten { backup, held, other_backups_present: place_answers })
     })
 }
 
 /// Refuses when the location holds the set, or when that cannot be determined. Returns whether the location holds any
 /// backups.
-async fn look(place: &BackupPlace, id: Id) -> Result<bool> {
+async fn check_absent(place: &BackupLocation, id: Id) -> Result<bool> {
     let unsure = |error: Error| {
         let text = format!(
             "whether {place} still has the backup {id} cannot be told ({}): make it answer, or, when it is gone for good, add --force",
@@ -62,7 +62,7 @@ async fn look(place: &BackupPlace, id: Id) -> Result<bool> {
         Error::new(error.kind(), text).with_source(error)
     };
     let papers = place.papers()?;
-    if papers.read(BACKUP_MARK).await.map_err(unsure)?.is_none() {
+    if papers.read(BACKUP_MARKER).await.map_err(unsure)?.is_none() {
         return Ok(false);
     }
     if sets_in(&papers).await.map_err(unsure)?.iter().any(|set| set.id == id) {

@@ -9,7 +9,7 @@ use repository::Storage;
 use super::prune::{self, Pruned, Retain};
 use crate::backup::format::manifest::Manifest;
 use crate::backup::place::destination::{Destination, SetName, Unreadable, Use};
-use crate::backup::place::location::BackupPlace;
+use crate::backup::place::location::BackupLocation;
 
 /// A finished set.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub struct Listing {
 ///
 /// # Errors
 /// `NotFound` when there are no backups; `Invalid` with code `key_needed` or `wrong_key`.
-pub fn list_backups<'a>(place: &'a BackupPlace, key_file: Option<&'a Path>) -> BoxFuture<'a, Result<Listing>> {
+pub fn list_backups<'a>(place: &'a BackupLocation, key_file: Option<&'a Path>) -> BoxFuture<'a, Result<Listing>> {
     Box::pin(async move {
         let destination = Destination::open(place, key_file, Use::Read).await?;
         let listed = list(&destination).await;
@@ -78,7 +78,7 @@ async fn list(destination: &Destination) -> Result<Listing> {
 /// # Errors
 /// Those of [`list_backups`].
 pub fn prune_backups<'a>(
-    place: &'a BackupPlace,
+    place: &'a BackupLocation,
     key_file: Option<&'a Path>,
     farm: Option<&'a Storage>,
     rules: &'a Retain,
@@ -98,7 +98,7 @@ pub fn prune_backups<'a>(
 /// # Errors
 /// Those of [`list_backups`]; `NotFound` when there is no such set.
 pub fn remove_backup<'a>(
-    place: &'a BackupPlace,
+    place: &'a BackupLocation,
     key_file: Option<&'a Path>,
     farm: Option<&'a Storage>,
     set: Id,

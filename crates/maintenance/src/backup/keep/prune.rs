@@ -19,7 +19,7 @@ use crate::backup::format::manifest::Manifest;
 use crate::backup::place::destination::{Destination, SetName, Unreadable};
 
 /// Maximum number of digests held in memory. With more, the store is enumerated in several passes.
-const HELD: u64 = 4_000_000;
+const MAX_DIGESTS_IN_MEMORY: u64 = 4_000_000;
 const PAGE: usize = 2_000;
 const AT_ONCE: usize = 32;
 
@@ -83,7 +83,7 @@ impl Retain {
         for (period, number) in &self.rules {
             let mut seen = BTreeMap::new();
             for (place, (id, at)) in newest_first.iter().enumerate() {
-                let of = if *period == Period::Last { place.to_string() } else { of(*at, *period) };
+                let of = if *period == Period::Last { place.to_string() } else { period_label(*at, *period) };
                 if seen.len() == *number && !seen.contains_key(&of) {
                     break;
                 }
@@ -97,7 +97,7 @@ impl Retain {
 }
 
 /// Returns the label of the period that contains a time, in UTC.
-fn of(at: Timestamp, period: Period) -> String {
+fn period_label(at: Timestamp, period: Period) -> String {
     let at = OffsetDateTime::from_unix_timestamp(at.seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let (year, week, _) = at.to_iso_week_date();
     match period {
@@ -121,7 +121,7 @@ pub struct Pruned {
     /// it is unknown which objects the set needs.
     pub unreadable: Vec<Unreadable>,
     /// Number of removed objects that no remaining set needs.
-    pub things: u64,
+    pub objects: u64,
     /// Their size in bytes.
     pub bytes: u64,
 }
@@ -154,11 +154,11 @@ pub(crate) async fn run(
         }
         pruned.removed.push(set.id);
         if !dry_run {
-            take_away(destination, farm, &set).await?;
+            remove_manifest(destination, farm, &set).await?;
         }
     }
     if !dry_run {
-        give_back(destination, &manifests, &mut pruned).await?;
+        remove_unneeded(destination, &manifests, &mut pruned).await?;
     }
     Ok(pruned)
 }
@@ -171,18 +171,18 @@ pub(crate) async fn remove(destination: &Destination, farm: Option<&Storage>, id
             "there is no set {id} in {place}: `strongroom backup list {place}` shows those that there are"
         ))
     })?;
-    take_away(destination, farm, &set).await?;
+    remove_manifest(destination, farm, &set).await?;
     let (sets, unreadable) = destination.described().await?;
     let kept = sets.iter().map(|(set, _)| set.id).collect();
     let mut pruned = Pruned { kept, removed: vec![id], unreadable, ..Pruned::default() };
     let manifests: Vec<Manifest> = sets.into_iter().map(|(_, manifest)| manifest).collect();
-    give_back(destination, &manifests, &mut pruned).await?;
+    remove_unneeded(destination, &manifests, &mut pruned).await?;
     Ok(pruned)
 }
 
 /// Removes the manifest of a set. If the farm has a record of the set, its state becomes "removed", and it no longer
 /// holds back garbage collection.
-async fn take_away(destination: &Destination, farm: Option<&Storage>, set: &SetName) -> Result<()> {
+async fn remove_manifest(destination: &Destination, farm: Option<&Storage>, set: &SetName) -> Result<()> {
     destination.remove(set).await?;
     let Some(farm) = farm else { return Ok(()) };
     let (id, actor, place) = (set.id, farm.clone(), destination.papers.place());
@@ -197,7 +197,7 @@ async fn take_away(destination: &Destination, farm: Option<&Storage>, set: &SetN
 }
 
 /// Removes the objects that no set needs, unless there is a set whose needs are unknown.
-async fn give_back(destination: &Destination, kept: &[Manifest], pruned: &mut Pruned) -> Result<()> {
+async fn remove_unneeded(destination: &Destination, kept: &[Manifest], pruned: &mut Pruned) -> Result<()> {
     if !pruned.unreadable.is_empty() {
         return Ok(());
     }
@@ -210,7 +210,7 @@ async fn give_back(destination: &Destination, kept: &[Manifest], pruned: &mut Pr
         pruned.unreadable.push(unreadable);
         return Ok(());
     }
-    if pruned.things > 0 {
+    if pruned.objects > 0 {
         destination.vault.store.compact(CompactLimits::default()).await?;
     }
     Ok(())
@@ -220,7 +220,7 @@ async fn give_back(destination: &Destination, kept: &[Manifest], pruned: &mut Pr
 /// deletes nothing and returns that set.
 async fn sweep(destination: &Destination, kept: &[Manifest], pruned: &mut Pruned) -> Result<Option<Unreadable>> {
     let things: u64 = kept.iter().map(|set| set.blobs.count + set.bytes / (64 << 10)).sum();
-    let ranges = things.div_ceil(HELD).clamp(1, 256);
+    let ranges = things.div_ceil(MAX_DIGESTS_IN_MEMORY).clamp(1, 256);
     for range in 0..ranges {
         let (from, to) = (range * 256 / ranges, (range + 1) * 256 / ranges);
         let within = |digest: &Digest| (from..to).contains(&u64::from(digest.as_bytes()[0]));
@@ -287,7 +287,7 @@ async fn delete_others(
             if needed.contains(&entry.digest) {
                 continue;
             }
-            pruned.things += 1;
+            pruned.objects += 1;
             pruned.bytes += entry.size;
             let store = store.clone();
             running.spawn(async move { store.delete(entry.digest).await });

@@ -14,9 +14,9 @@ use crate::Progress;
 use crate::backup::format::index::{Entry, LONGEST_CHUNK};
 use crate::backup::format::list::List;
 use crate::backup::format::manifest::{DatabasePart, method};
-use crate::backup::format::vault::Vault;
+use crate::backup::format::vault::BackupObjects;
 use crate::backup::place::destination::{Destination, Use};
-use crate::backup::place::location::BackupPlace;
+use crate::backup::place::location::BackupLocation;
 
 /// Maximum number of objects read concurrently.
 const AT_ONCE: usize = 16;
@@ -52,7 +52,7 @@ pub struct Verified {
 /// `NotFound` when there are no backups, or not that set; `Invalid` with code `key_needed` or `wrong_key`. Damage is
 /// reported as a fault, not as an error.
 pub fn verify_backups<'a>(
-    place: &'a BackupPlace,
+    place: &'a BackupLocation,
     key_file: Option<&'a Path>,
     only: Option<Id>,
     progress: Arc<Progress>,
@@ -72,7 +72,7 @@ async fn verify(destination: &Destination, only: Option<Id>, progress: &Arc<Prog
     for set in destination.sets().await?.into_iter().filter(|set| only.is_none_or(|id| id == set.id)) {
         work.found.sets.push(set.id);
         let manifest = match destination.manifest(&set).await {
-            Err(error) if destination.concerns_one(&error) => {
+            Err(error) if destination.is_confined_to_set(&error) => {
                 work.fault(error.message().to_owned());
                 continue;
             }
@@ -142,7 +142,7 @@ impl Source {
 }
 
 struct Verifying<'a> {
-    vault: Vault,
+    vault: BackupObjects,
     found: Verified,
     running: JoinSet<Read<()>>,
     damaged: Vec<Digest>,
@@ -266,7 +266,7 @@ fn interrupted(error: tokio::task::JoinError) -> Error {
     Error::unavailable("the verification was interrupted").with_source(error)
 }
 
-async fn read(vault: &Vault, entry: &Entry, progress: &Progress) -> Result<()> {
+async fn read(vault: &BackupObjects, entry: &Entry, progress: &Progress) -> Result<()> {
     let mut opened = vault.open(entry).await?;
     while let Some(piece) = opened.next().await? {
         progress.add_bytes(piece.len() as u64);

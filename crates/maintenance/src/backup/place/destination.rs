@@ -17,7 +17,7 @@ use std::sync::Arc;
 use blobs::{Owner, create_private_directories, digest_of};
 use bytes::Bytes;
 use model::{Code, Digest, Error, ErrorKind, Id, Result, Timestamp, counted};
-use repository::BACKUP_MARK;
+use repository::BACKUP_MARKER;
 use serde::{Deserialize, Serialize};
 
 use crate::backup::format::codec::{self, Codec, needs_key};
@@ -25,11 +25,11 @@ use crate::backup::format::index::Entry;
 use crate::backup::format::json::pretty;
 use crate::backup::format::key::{Derivation, Key};
 use crate::backup::format::manifest::Manifest;
-use crate::backup::format::vault::Vault;
+use crate::backup::format::vault::BackupObjects;
 
-use super::location::BackupPlace;
+use super::location::BackupLocation;
 use super::lock::{LEASE, Lock};
-use super::papers::{Papers, blocking, failed};
+use super::small_files::{SmallFiles, blocking, failed};
 
 const DAMAGED: &str = "damaged.json";
 const FORMAT: u32 = 1;
@@ -52,8 +52,8 @@ pub(crate) use super::lock::Use;
 
 /// A backup location that is open and locked.
 pub(crate) struct Destination {
-    pub papers: Papers,
-    pub vault: Vault,
+    pub papers: SmallFiles,
+    pub vault: BackupObjects,
     lock: Lock,
 }
 
@@ -76,35 +76,40 @@ pub(crate) struct SetName {
 impl Destination {
     /// Opens the backup location of a farm. An empty or missing location is initialised, unless the farm has records of
     /// backups in it (`known`): then the cause is usually a disk that is not mounted.
-    pub async fn create_or_open(place: &BackupPlace, farm: Id, key_file: Option<&Path>, known: &[Id]) -> Result<Self> {
+    pub async fn create_or_open(
+        place: &BackupLocation,
+        farm: Id,
+        key_file: Option<&Path>,
+        known: &[Id],
+    ) -> Result<Self> {
         if let Some(latest) = known.iter().max() {
-            require_mark(&place.papers()?, known.len(), *latest).await?;
+            require_marker(&place.papers()?, known.len(), *latest).await?;
         }
         if let Some(root) = place.directory().map(Path::to_owned) {
             blocking(move || prepare(&root)).await?;
         }
         let papers = place.papers()?;
-        if place.directory().is_none() && papers.read(BACKUP_MARK).await?.is_none() {
+        if place.directory().is_none() && papers.read(BACKUP_MARKER).await?.is_none() {
             require_empty(&papers).await?;
         }
         let lock = Lock::take(&papers, Use::Change).await?;
-        let opened = match Self::claim(&papers, farm, key_file).await {
+        let opened = match Self::read_or_create_marker(&papers, farm, key_file).await {
             Ok(marker) => Self::enter(place, &papers, marker, key_file).await,
             Err(error) => Err(error),
         };
-        Self::keep(papers, lock, opened).await
+        Self::or_release(papers, lock, opened).await
     }
 
     /// Returns the marker of the location, and creates it if there is none.
-    async fn claim(papers: &Papers, farm: Id, key_file: Option<&Path>) -> Result<Marker> {
-        if papers.read(BACKUP_MARK).await?.is_none() {
+    async fn read_or_create_marker(papers: &SmallFiles, farm: Id, key_file: Option<&Path>) -> Result<Marker> {
+        if papers.read(BACKUP_MARKER).await?.is_none() {
             let encryption = match key_file.map(Path::to_owned) {
                 Some(file) => Some(blocking(move || Key::create(&file)).await?.1),
                 None => None,
             };
             let created = Timestamp::now().micros();
             let marker = Marker { format: FORMAT, farm: farm.to_string(), created, encryption };
-            papers.write(BACKUP_MARK, pretty(&marker)?).await?;
+            papers.write(BACKUP_MARKER, pretty(&marker)?).await?;
         }
         let marker = read_marker(papers).await?;
         if marker.farm != farm.to_string() {
@@ -125,16 +130,16 @@ impl Destination {
     }
 
     /// Opens an existing location, whichever farm owns it.
-    pub async fn open(place: &BackupPlace, key_file: Option<&Path>, how: Use) -> Result<Self> {
+    pub async fn open(place: &BackupLocation, key_file: Option<&Path>, how: Use) -> Result<Self> {
         let papers = place.papers()?;
         let marker = read_marker(&papers).await?;
         let lock = Lock::take(&papers, how).await?;
         let opened = Self::enter(place, &papers, marker, key_file).await;
-        Self::keep(papers, lock, opened).await
+        Self::or_release(papers, lock, opened).await
     }
 
     /// Releases the lock when opening failed.
-    async fn keep(papers: Papers, lock: Lock, opened: Result<Vault>) -> Result<Self> {
+    async fn or_release(papers: SmallFiles, lock: Lock, opened: Result<BackupObjects>) -> Result<Self> {
         match opened {
             Ok(vault) => Ok(Self { papers, vault, lock }),
             Err(error) => {
@@ -144,7 +149,12 @@ impl Destination {
         }
     }
 
-    async fn enter(place: &BackupPlace, papers: &Papers, marker: Marker, key_file: Option<&Path>) -> Result<Vault> {
+    async fn enter(
+        place: &BackupLocation,
+        papers: &SmallFiles,
+        marker: Marker,
+        key_file: Option<&Path>,
+    ) -> Result<BackupObjects> {
         let key = match (&marker.encryption, key_file) {
             (Some(derivation), Some(file)) => {
                 let (derivation, file) = (derivation.clone(), file.to_owned());
@@ -158,7 +168,7 @@ impl Destination {
         // An unreadable note counts as empty. The next verification writes it again.
         let damaged: Vec<String> = serde_json::from_slice(&damaged).unwrap_or_default();
         let damaged = Arc::new(damaged.iter().filter_map(|text| text.parse().ok()).collect());
-        Ok(Vault { store, key, damaged })
+        Ok(BackupObjects { store, key, damaged })
     }
 
     /// Closes the store and releases the lock.
@@ -171,7 +181,7 @@ impl Destination {
     /// and none for a bucket.
     pub fn incoming(&self) -> Option<PathBuf> {
         match &self.papers {
-            Papers::Directory(root) if self.vault.key.is_none() => Some(root.join("incoming")),
+            SmallFiles::Directory(root) if self.vault.key.is_none() => Some(root.join("incoming")),
             _ => None,
         }
     }
@@ -190,7 +200,7 @@ impl Destination {
         for set in self.sets().await? {
             match self.manifest(&set).await {
                 Ok(manifest) => readable.push((set, manifest)),
-                Err(error) if self.concerns_one(&error) => {
+                Err(error) if self.is_confined_to_set(&error) => {
                     unreadable.push(Unreadable { id: set.id, why: error.message().to_owned() });
                 }
                 Err(error) => return Err(error),
@@ -200,8 +210,8 @@ impl Destination {
     }
 
     /// Returns whether an error in reading a set concerns this set alone. An unresponsive bucket affects every set.
-    pub fn concerns_one(&self, error: &Error) -> bool {
-        error.kind() != ErrorKind::Unavailable || matches!(self.papers, Papers::Directory(_))
+    pub fn is_confined_to_set(&self, error: &Error) -> bool {
+        error.kind() != ErrorKind::Unavailable || matches!(self.papers, SmallFiles::Directory(_))
     }
 
     /// Reads the manifest of a finished set.
@@ -281,7 +291,7 @@ impl Destination {
 }
 
 /// Returns the finished sets in a location, oldest first, readable or not.
-pub(crate) async fn sets_in(papers: &Papers) -> Result<Vec<SetName>> {
+pub(crate) async fn sets_in(papers: &SmallFiles) -> Result<Vec<SetName>> {
     let mut sets = Vec::new();
     for file in papers.list("sets").await? {
         let id = file.split_once('-').and_then(|(id, _)| id.parse().ok());
@@ -295,16 +305,16 @@ fn set_context(id: Id) -> Vec<u8> {
     format!("set {id}").into_bytes()
 }
 
-async fn read_marker(papers: &Papers) -> Result<Marker> {
-    let bytes = papers.read(BACKUP_MARK).await?.ok_or_else(|| {
-        Error::not_found(format!("there are no backups in {}: it has no file {BACKUP_MARK}", papers.place()))
+async fn read_marker(papers: &SmallFiles) -> Result<Marker> {
+    let bytes = papers.read(BACKUP_MARKER).await?.ok_or_else(|| {
+        Error::not_found(format!("there are no backups in {}: it has no file {BACKUP_MARKER}", papers.place()))
     })?;
     parse_marker(&bytes).map_err(|error| Error::new(error.kind(), format!("{}: {}", papers.place(), error.message())))
 }
 
 pub(crate) fn parse_marker(bytes: &[u8]) -> Result<Marker> {
-    let marker: Marker =
-        serde_json::from_slice(bytes).map_err(|e| Error::corrupt(format!("its {BACKUP_MARK} cannot be read ({e})")))?;
+    let marker: Marker = serde_json::from_slice(bytes)
+        .map_err(|e| Error::corrupt(format!("its {BACKUP_MARKER} cannot be read ({e})")))?;
     if marker.format != FORMAT {
         return Err(Error::invalid(format!(
             "these backups have format {}, this program knows format {FORMAT}: use the version that made them",
@@ -315,8 +325,8 @@ pub(crate) fn parse_marker(bytes: &[u8]) -> Result<Marker> {
 }
 
 /// Refuses a location that has no marker although the farm has records of backups in it.
-async fn require_mark(papers: &Papers, count: usize, latest: Id) -> Result<()> {
-    if papers.read(BACKUP_MARK).await?.is_some() {
+async fn require_marker(papers: &SmallFiles, count: usize, latest: Id) -> Result<()> {
+    if papers.read(BACKUP_MARKER).await?.is_some() {
         return Ok(());
     }
     Err(Error::unavailable(format!(
@@ -329,7 +339,7 @@ async fn require_mark(papers: &Papers, count: usize, latest: Id) -> Result<()> {
 }
 
 /// Refuses a prefix that holds other objects.
-async fn require_empty(papers: &Papers) -> Result<()> {
+async fn require_empty(papers: &SmallFiles) -> Result<()> {
     // A first backup that was interrupted before it wrote the marker leaves the lease.
     match papers.first(2).await?.iter().find(|name| *name != LEASE) {
         Some(found) => Err(not_empty(&papers.place(), found, "prefix")),
@@ -358,7 +368,7 @@ fn prepare(root: &Path) -> Result<()> {
     }
     // The directory will contain all documents and the password hashes.
     create_private_directories(root)?;
-    if root.join(BACKUP_MARK).try_exists().map_err(|e| failed("look into", root, e))? {
+    if root.join(BACKUP_MARKER).try_exists().map_err(|e| failed("look into", root, e))? {
         return Ok(());
     }
     for entry in fs::read_dir(root).map_err(|e| failed("look into", root, e))? {

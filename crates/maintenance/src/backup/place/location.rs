@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 use blobs::{BlobStore, DirectoryOptions, ObjectOptions, ObjectSecrets, Owner};
 use model::Result;
 
-use super::papers::Papers;
+use super::small_files::SmallFiles;
 
 /// A backup location.
 #[derive(Clone, Debug)]
-pub enum BackupPlace {
+pub enum BackupLocation {
     /// A directory.
     Directory(PathBuf),
     /// A bucket of an object store. All objects are below the prefix in the options.
     Objects(Box<ObjectOptions>, Box<ObjectSecrets>),
 }
 
-impl Default for BackupPlace {
+impl Default for BackupLocation {
     fn default() -> Self {
         Self::Directory(PathBuf::new())
     }
 }
 
-impl fmt::Display for BackupPlace {
+impl fmt::Display for BackupLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directory(path) => write!(f, "{}", path.display()),
@@ -32,7 +32,7 @@ impl fmt::Display for BackupPlace {
     }
 }
 
-impl BackupPlace {
+impl BackupLocation {
     /// Returns the location with an absolute path, for processes with another working directory.
     pub(crate) fn absolute(&self) -> Self {
         match self {
@@ -49,10 +49,10 @@ impl BackupPlace {
         }
     }
 
-    pub(crate) fn papers(&self) -> Result<Papers> {
+    pub(crate) fn papers(&self) -> Result<SmallFiles> {
         match self {
-            Self::Directory(path) => Ok(Papers::in_directory(path)),
-            Self::Objects(options, secrets) => Papers::in_bucket(options, secrets, self.to_string()),
+            Self::Directory(path) => Ok(SmallFiles::in_directory(path)),
+            Self::Objects(options, secrets) => SmallFiles::in_bucket(options, secrets, self.to_string()),
         }
     }
 

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use crate::backup::format::json::pretty;
 use crate::backup::format::key::{hex, random};
 
-use super::papers::{Papers, failed};
+use super::small_files::{SmallFiles, failed};
 
 /// Name.
 pub(super) const LEASE: &str = "lease.json";
@@ -40,7 +40,7 @@ pub(crate) enum Lock {
 
 /// A lease on a bucket, renewed while it is held. After the holder is killed the lease expires.
 pub(crate) struct Lease {
-    papers: Papers,
+    papers: SmallFiles,
     renewing: JoinHandle<()>,
 }
 
@@ -56,8 +56,8 @@ impl Lock {
     ///
     /// # Errors
     /// `Conflict` with code `backup_busy` when another process holds a conflicting lock.
-    pub async fn take(papers: &Papers, how: Use) -> Result<Self> {
-        if let Papers::Directory(root) = papers {
+    pub async fn take(papers: &SmallFiles, how: Use) -> Result<Self> {
+        if let SmallFiles::Directory(root) = papers {
             return file(root, how).map(|file| Self::File { _file: file });
         }
         let now = Timestamp::now();
@@ -117,7 +117,7 @@ impl Drop for Lease {
     }
 }
 
-async fn read(papers: &Papers) -> Result<Option<Written>> {
+async fn read(papers: &SmallFiles) -> Result<Option<Written>> {
     let found = papers.read(LEASE).await?;
     // An unreadable lease counts as absent.
     Ok(found.and_then(|bytes| serde_json::from_slice(&bytes).ok()))

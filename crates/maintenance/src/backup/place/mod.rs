@@ -3,12 +3,12 @@
 //! This module uses only the format of the content. It knows nothing about databases or retention.
 
 pub(crate) mod destination;
-pub(crate) mod ground;
 pub(crate) mod location;
 mod lock;
-pub(crate) mod papers;
 mod scratch;
+pub(crate) mod separation;
+pub(crate) mod small_files;
 
 pub use destination::Unreadable;
-pub use location::BackupPlace;
-pub(crate) use scratch::Scratch;
+pub use location::BackupLocation;
+pub(crate) use scratch::TemporaryDirectory;

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use model::Result;
 
-use super::papers::{blocking, failed};
+use super::small_files::{blocking, failed};
 
 /// A directory that is emptied on creation and removed on drop.
-pub(crate) struct Scratch {
+pub(crate) struct TemporaryDirectory {
     path: PathBuf,
-    /// Lock on the directory while it is in use, for directories made by [`Self::one_of`].
+    /// Lock on the directory while it is in use, for directories made by [`Self::new_shared`].
     _lock: Option<File>,
 }
 
-impl Scratch {
+impl TemporaryDirectory {
     /// Creates the directory at a fixed path. The caller must ensure that no other process uses it.
     pub async fn new(path: PathBuf) -> Result<Self> {
         blocking(move || {
@@ -28,7 +28,7 @@ impl Scratch {
 
     /// Creates one of several directories that may be in use concurrently below `parent`. Directories left behind by
     /// killed processes are removed.
-    pub async fn one_of(parent: PathBuf, start: &'static str) -> Result<Self> {
+    pub async fn new_shared(parent: PathBuf, start: &'static str) -> Result<Self> {
         blocking(move || {
             // The lock on the parent keeps other processes from removing a new directory between its creation and its
             // lock.
@@ -66,7 +66,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
         // The next scratch directory removes leftovers of a failed removal.
         let _ = fs::remove_dir_all(&self.path);
@@ -93,13 +93,13 @@ mod tests {
     async fn several_are_in_use_at_once_and_abandoned_ones_go() {
         let place = tempfile::tempdir().unwrap();
         let parent = || place.path().to_owned();
-        let first = Scratch::one_of(parent(), "drill-").await.unwrap();
-        let second = Scratch::one_of(parent(), "drill-").await.unwrap();
+        let first = TemporaryDirectory::new_shared(parent(), "drill-").await.unwrap();
+        let second = TemporaryDirectory::new_shared(parent(), "drill-").await.unwrap();
         assert!(first.path() != second.path() && first.path().is_dir() && second.path().is_dir());
         fs::create_dir_all(place.path().join("drill-7/farm")).unwrap();
         fs::write(place.path().join("drill-notes"), "no scratch place").unwrap();
         fs::create_dir(place.path().join("letters")).unwrap();
-        let third = Scratch::one_of(parent(), "drill-").await.unwrap();
+        let third = TemporaryDirectory::new_shared(parent(), "drill-").await.unwrap();
         assert!(!place.path().join("drill-7").exists(), "whoever made it is gone");
         assert!(place.path().join("drill-notes").exists() && place.path().join("letters").exists());
         assert!(first.path().is_dir() && second.path().is_dir() && third.path().is_dir());

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use database::content::blob::BlobRow;
 use database::content::census;
-use database::{Database, Held};
+use database::{Database, OpenSnapshot};
 use model::{Digest, Result};
 use repository::{DATABASE_STORE, StorageDatabase};
 
@@ -19,7 +19,7 @@ pub(crate) enum State {
     /// A copy of the database, in this file.
     Copy(Database, PathBuf),
     /// A snapshot of the database itself.
-    Held(Held),
+    Held(OpenSnapshot),
     /// The live database, which may change during the census. Garbage collection is held back meanwhile.
     Live(Database),
 }

@@ -17,32 +17,32 @@ use crate::Progress;
 use crate::backup::format::index::{Entry, PART};
 use crate::backup::format::list::{List, store_part};
 use crate::backup::format::manifest::DatabasePart;
-use crate::backup::format::vault::Vault;
-use crate::backup::place::papers::failed;
+use crate::backup::format::vault::BackupObjects;
+use crate::backup::place::small_files::failed;
 
 /// Chunk length for files in bytes, and the file size above which chunks are four times as long.
 const CHUNK: u64 = 64 << 10;
 const LARGE: u64 = 16 << 30;
 /// Minimum, average and maximum chunk length for dumps in bytes.
-const CUT: (u32, u32, u32) = (64 << 10, 256 << 10, 1 << 20);
+const CHUNK_LIMITS: (u32, u32, u32) = (64 << 10, 256 << 10, 1 << 20);
 /// Maximum number of chunks stored concurrently.
 const AT_ONCE: usize = 128;
 
 /// Chunks of a database in an earlier set, by digest.
 #[derive(Default)]
-pub(crate) struct Earlier {
+pub(crate) struct KnownChunks {
     chunks: HashMap<Digest, Entry>,
     chunk_bytes: Option<u64>,
 }
 
-impl Earlier {
+impl KnownChunks {
     /// Loads the chunks of `part`. If the earlier set is damaged, the missing chunks are merely stored again.
-    pub async fn of(vault: &Vault, part: Option<&DatabasePart>) -> Self {
+    pub async fn of(vault: &BackupObjects, part: Option<&DatabasePart>) -> Self {
         let Some(part) = part else { return Self::default() };
         let mut chunks = HashMap::new();
         let mut list = List::new(part.chunks.clone());
         while let Ok(Some(entry)) = list.next(vault).await {
-            if vault.trusts(&entry) {
+            if vault.is_intact(&entry) {
                 chunks.insert(entry.digest, entry);
             }
         }
@@ -67,7 +67,12 @@ impl Chunked {
 }
 
 /// Stores the file at `path` in chunks of fixed length.
-pub(crate) async fn store_file(vault: &Vault, path: PathBuf, earlier: Earlier, progress: &Progress) -> Result<Chunked> {
+pub(crate) async fn store_file(
+    vault: &BackupObjects,
+    path: PathBuf,
+    earlier: KnownChunks,
+    progress: &Progress,
+) -> Result<Chunked> {
     let length = std::fs::metadata(&path).map_err(|e| failed("read", &path, e))?.len();
     let usual = if length > LARGE { 4 * CHUNK } else { CHUNK };
     let chunk = earlier.chunk_bytes.unwrap_or(usual).clamp(4096, 1 << 20);
@@ -96,9 +101,9 @@ pub(crate) async fn store_file(vault: &Vault, path: PathBuf, earlier: Earlier, p
 
 /// Stores a dump in content-defined chunks while it is being read.
 pub(crate) async fn store_dump(
-    vault: &Vault,
+    vault: &BackupObjects,
     mut dump: Dump,
-    earlier: Earlier,
+    earlier: KnownChunks,
     progress: &Progress,
 ) -> Result<Chunked> {
     let mut storing = Storing::new(vault, earlier);
@@ -113,9 +118,11 @@ pub(crate) async fn store_dump(
         let mut taken = 0;
         // A cut near the end of the buffered bytes might move when more bytes arrive, so enough bytes stay in the
         // buffer.
-        while ended && taken < rest.len() || rest.len() - taken >= 2 * CUT.2 as usize {
+        while ended && taken < rest.len() || rest.len() - taken >= 2 * CHUNK_LIMITS.2 as usize {
             let known = &rest[taken..];
-            let end = FastCDC::new(known, CUT.0, CUT.1, CUT.2).next().map_or(known.len(), |chunk| chunk.length);
+            let end = FastCDC::new(known, CHUNK_LIMITS.0, CHUNK_LIMITS.1, CHUNK_LIMITS.2)
+                .next()
+                .map_or(known.len(), |chunk| chunk.length);
             let bytes = Bytes::copy_from_slice(&known[..end]);
             storing.take(digest_of(&bytes), bytes).await?;
             taken += end;
@@ -129,7 +136,7 @@ pub(crate) async fn store_dump(
 
 /// Stores chunks concurrently and lists them in order.
 struct Storing<'a> {
-    vault: &'a Vault,
+    vault: &'a BackupObjects,
     known: HashMap<Digest, Entry>,
     running: JoinSet<(usize, Result<(Entry, u64)>)>,
     /// Entries of the current part of the list. None while a chunk is being stored.
@@ -139,7 +146,7 @@ struct Storing<'a> {
 }
 
 impl<'a> Storing<'a> {
-    fn new(vault: &'a Vault, earlier: Earlier) -> Self {
+    fn new(vault: &'a BackupObjects, earlier: KnownChunks) -> Self {
         let chunked = Chunked::empty();
         let (running, hasher) = (JoinSet::new(), BlobHasher::new());
         Self { vault, known: earlier.chunks, running, entries: Vec::new(), chunked, hasher }

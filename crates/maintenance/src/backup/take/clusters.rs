@@ -4,10 +4,10 @@ use database::{Database, Dump, Location};
 use model::{Error, Result};
 use repository::StorageDatabase;
 
-use super::chunks::{Chunked, Earlier, store_dump};
+use super::chunks::{Chunked, KnownChunks, store_dump};
 use crate::Progress;
 use crate::backup::format::manifest::{DatabasePart, Manifest, method};
-use crate::backup::format::vault::Vault;
+use crate::backup::format::vault::BackupObjects;
 
 /// A server, by host and port, and one of its databases.
 struct Server {
@@ -18,7 +18,7 @@ struct Server {
 
 /// Copies whole servers into a set.
 pub(crate) struct Clusters<'a> {
-    pub vault: &'a Vault,
+    pub vault: &'a BackupObjects,
     pub earlier: Option<&'a Manifest>,
     pub progress: &'a Progress,
     /// Content copied so far.
@@ -28,7 +28,7 @@ pub(crate) struct Clusters<'a> {
 }
 
 impl<'a> Clusters<'a> {
-    pub fn new(vault: &'a Vault, earlier: Option<&'a Manifest>, progress: &'a Progress) -> Self {
+    pub fn new(vault: &'a BackupObjects, earlier: Option<&'a Manifest>, progress: &'a Progress) -> Self {
         Self { vault, earlier, progress, parts: Vec::new(), new_bytes: 0 }
     }
 
@@ -62,7 +62,7 @@ impl<'a> Clusters<'a> {
 
     async fn take_one(&mut self, server: &Server) -> Result<()> {
         let before = self.earlier.and_then(|set| set.clusters.iter().find(|part| part.name == server.name));
-        let before = Earlier::of(self.vault, before).await;
+        let before = KnownChunks::of(self.vault, before).await;
         let log = server.database.keep_log().await?;
         let stored = match Dump::begin_cluster(&server.location) {
             Ok(dump) => store_dump(self.vault, dump, before, self.progress).await,

@@ -13,15 +13,15 @@ use crate::Progress;
 use crate::backup::format::index::{Entry, PART};
 use crate::backup::format::list::{List, store_part};
 use crate::backup::format::manifest::BlobsPart;
-use crate::backup::format::vault::{Vault, WHOLE};
+use crate::backup::format::vault::{BackupObjects, MAX_IN_MEMORY};
 use crate::backup::place::destination::Destination;
 use crate::documents::{Addresses, listed};
 
 use super::census::{Census, Needed};
-use super::pace::Pace;
+use super::pace::Throttle;
 
 /// Bytes of new BLOBs after which progress is recorded, so that an interrupted backup need not store them again.
-const NOTED: u64 = 1 << 30;
+const BYTES_PER_SAVE: u64 = 1 << 30;
 /// Maximum number of BLOBs, and of bytes in memory, that are copied concurrently.
 const AT_ONCE: usize = 192;
 const MEMORY: u32 = 64 << 20;
@@ -61,7 +61,7 @@ impl Copying<'_> {
     /// `Corrupt`, naming BLOBs and their documents, when some BLOBs cannot be read from any store.
     pub async fn run(mut self, mut census: Census) -> Result<Copied> {
         let mut copied = Copied::default();
-        let mut pace = Pace::follow(self.databases.iter().map(|database| database.database.clone()).collect());
+        let mut pace = Throttle::follow(self.databases.iter().map(|database| database.database.clone()).collect());
         let mut missing = Vec::new();
         let (mut entries, mut new, mut new_bytes) = (Vec::new(), Vec::new(), 0);
         loop {
@@ -81,7 +81,7 @@ impl Copying<'_> {
                     }
                 }
             }
-            let full = entries.len() + new.len() == PART || new_bytes >= NOTED;
+            let full = entries.len() + new.len() == PART || new_bytes >= BYTES_PER_SAVE;
             if (ended || full) && !(entries.is_empty() && new.is_empty()) {
                 let work = std::mem::take(&mut new);
                 self.copy(work, &mut pace, &mut entries, &mut copied, &mut missing).await?;
@@ -101,7 +101,7 @@ impl Copying<'_> {
         for list in &mut self.known {
             match list.seek(vault, digest).await {
                 Ok(found) => {
-                    if let Some(entry) = found.filter(|entry| vault.trusts(entry)) {
+                    if let Some(entry) = found.filter(|entry| vault.is_intact(entry)) {
                         return Some(entry);
                     }
                 }
@@ -120,7 +120,7 @@ impl Copying<'_> {
     async fn copy(
         &self,
         mut new: Vec<Needed>,
-        pace: &mut Pace,
+        pace: &mut Throttle,
         entries: &mut Vec<Entry>,
         copied: &mut Copied,
         missing: &mut Vec<Missing>,
@@ -132,7 +132,7 @@ impl Copying<'_> {
         let mut waiting = new.into_iter();
         loop {
             let next = waiting.next();
-            let pauses = next.as_ref().is_some_and(|needed| pace.moves(needed.row.size.max(0) as u64));
+            let pauses = next.as_ref().is_some_and(|needed| pace.must_pause(needed.row.size.max(0) as u64));
             while (next.is_none() || pauses) && !running.is_empty() || running.len() >= AT_ONCE {
                 let Some(done) = running.join_next().await else { break };
                 let (digest, done) =
@@ -141,16 +141,16 @@ impl Copying<'_> {
             }
             let Some(needed) = next else { return Ok(()) };
             if pauses {
-                pace.rest().await;
+                pace.pause().await;
             }
             // Larger BLOBs are streamed and need no more memory than this.
-            let held = (needed.row.size.max(1) as u64).min(WHOLE) as u32 * 2;
+            let held = (needed.row.size.max(1) as u64).min(MAX_IN_MEMORY) as u32 * 2;
             let room = memory.clone().acquire_many_owned(held.min(MEMORY)).await;
             let (storage, databases) = (self.storage.clone(), self.databases.clone());
             let (vault, progress) = (self.destination.vault.clone(), self.progress.clone());
             running.spawn(async move {
                 let (digest, size) = (needed.row.digest, needed.row.size.max(0) as u64);
-                let done = one(&vault, &storage, &databases, &needed).await;
+                let done = copy_blob(&vault, &storage, &databases, &needed).await;
                 drop(room);
                 progress.add_files(1);
                 progress.add_bytes(size);
@@ -174,7 +174,7 @@ impl Copying<'_> {
                 Ok(())
             }
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => {
-                if self.is_accepted(digest).await? {
+                if self.is_loss_accepted(digest).await? {
                     copied.blobs.lost.push(digest.to_string());
                 } else if self.is_live && !self.is_needed(digest).await? {
                     tracing::debug!(%digest, "a BLOB that no document needs went while the backup was taken");
@@ -188,7 +188,7 @@ impl Copying<'_> {
     }
 
     /// Returns whether the loss of a BLOB has been accepted.
-    async fn is_accepted(&self, digest: Digest) -> Result<bool> {
+    async fn is_loss_accepted(&self, digest: Digest) -> Result<bool> {
         for database in &self.databases {
             let faults = database.database.read(move |reader| fault::find(reader, &digest)).await?;
             if faults.iter().any(|fault| fault.accepted_at.is_some()) {
@@ -257,7 +257,12 @@ impl Copying<'_> {
 }
 
 /// Copies one BLOB from the first store that has it intact.
-async fn one(vault: &Vault, storage: &Storage, databases: &[StorageDatabase], needed: &Needed) -> Result<(Entry, u64)> {
+async fn copy_blob(
+    vault: &BackupObjects,
+    storage: &Storage,
+    databases: &[StorageDatabase],
+    needed: &Needed,
+) -> Result<(Entry, u64)> {
     let (digest, size) = (needed.row.digest, needed.row.size.max(0) as u64);
     let locator = needed.row.locator.as_deref().and_then(|bytes| blobs::Locator::from_bytes(bytes).ok());
     let mut failure = Error::not_found(format!("no store has the BLOB {digest}"));
@@ -280,7 +285,7 @@ async fn one(vault: &Vault, storage: &Storage, databases: &[StorageDatabase], ne
 }
 
 async fn copy_from(
-    vault: &Vault,
+    vault: &BackupObjects,
     storage: &Storage,
     database: &StorageDatabase,
     store: Id,

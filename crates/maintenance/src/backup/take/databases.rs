@@ -5,25 +5,25 @@ use std::path::{Path, PathBuf};
 use blobs::digest_of;
 use bytes::Bytes;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
-use database::{Database, Dump, Engine, Held, Location, Options, Schema};
+use database::{Database, Dump, Engine, Location, OpenSnapshot, Options, Schema};
 use model::{Code, Error, ErrorKind, Result};
 use repository::{Storage, StorageDatabase};
 
 use crate::Progress;
 use crate::backup::format::index::Entry;
 use crate::backup::format::manifest::{DatabasePart, FILES, FilePart, LONGEST_FILE, Manifest, method};
-use crate::backup::format::vault::Vault;
-use crate::backup::place::Scratch;
-use crate::backup::place::papers::{blocking, failed};
+use crate::backup::format::vault::BackupObjects;
+use crate::backup::place::TemporaryDirectory;
+use crate::backup::place::small_files::{blocking, failed};
 
 use super::census::{State, Taken};
-use super::chunks::{Chunked, Earlier, store_dump, store_file};
+use super::chunks::{Chunked, KnownChunks, store_dump, store_file};
 use super::clusters::Clusters;
 
 /// A snapshot of a database, still to be stored.
 enum Snapshot {
     File(PathBuf),
-    Held(Held),
+    Held(OpenSnapshot),
     /// The database is contained in the copy of this server.
     InCluster(String),
 }
@@ -52,7 +52,7 @@ impl Snapshots {
     /// configuration database.
     pub async fn take(
         storage: &Storage,
-        scratch: &Scratch,
+        scratch: &TemporaryDirectory,
         location: &Location,
         clusters: Option<&mut Clusters<'_>>,
     ) -> Result<Self> {
@@ -62,7 +62,7 @@ impl Snapshots {
                 Some(server) => Ok(Snapshot::InCluster(server)),
                 None => {
                     let taken = take(&database, &scratch.path().join(format!("{id}.sqlite"))).await;
-                    taken.map_err(|error| of_source(name.as_deref(), &location, error))
+                    taken.map_err(|error| name_source_error(name.as_deref(), &location, error))
                 }
             }
         };
@@ -90,7 +90,7 @@ impl Snapshots {
                     known
                 };
                 match read.await {
-                    Err(error) => return Err(of_copy(path, None, location, error).await),
+                    Err(error) => return Err(attribute_copy_error(path, None, location, error).await),
                     read => read?,
                 }
             }
@@ -129,7 +129,7 @@ impl Snapshots {
     pub async fn store(
         self,
         storage: &Storage,
-        vault: &Vault,
+        vault: &BackupObjects,
         earlier: Option<&Manifest>,
         location: &Location,
         progress: &Progress,
@@ -139,7 +139,7 @@ impl Snapshots {
         for (database, taken) in self.content {
             let id = database.id.to_string();
             let before = earlier.and_then(|set| set.databases.iter().find(|part| part.id == id));
-            let before = Earlier::of(vault, before).await;
+            let before = KnownChunks::of(vault, before).await;
             let (chunked, method) = store(vault, &taken, &database.location, before, progress).await?;
             new_bytes += chunked.new_bytes;
             let cluster = taken.cluster();
@@ -147,20 +147,20 @@ impl Snapshots {
                 Snapshot::File(path) => match open_copy(&path, Schema::Content).await {
                     Ok(copy) => State::Copy(copy, path),
                     Err(error) => {
-                        return Err(of_copy(&path, Some(&database.name), &database.location, error).await);
+                        return Err(attribute_copy_error(&path, Some(&database.name), &database.location, error).await);
                     }
                 },
                 Snapshot::Held(held) => State::Held(held),
                 Snapshot::InCluster(_) => State::Live(database.database.clone()),
             };
-            let place = written_place(&storage.directory(), &database.location);
+            let place = stored_location(&storage.directory(), &database.location);
             let part = DatabasePart { cluster, ..part(id, &database.name, place, method, chunked) };
             content.push((part, Taken { database, state }));
         }
-        let before = Earlier::of(vault, earlier.map(|set| &set.configuration)).await;
+        let before = KnownChunks::of(vault, earlier.map(|set| &set.configuration)).await;
         let (chunked, method) = store(vault, &self.configuration, location, before, progress).await?;
         new_bytes += chunked.new_bytes;
-        let place = written_place(&storage.directory(), location);
+        let place = stored_location(&storage.directory(), location);
         let cluster = self.configuration.cluster();
         let part = DatabasePart { cluster, ..part("0".to_owned(), "configuration", place, method, chunked) };
         Ok((part, content, new_bytes))
@@ -169,14 +169,14 @@ impl Snapshots {
 
 /// Converts an error in reading the copy at `path` of the content database `name`, or of the configuration database. If
 /// the copy is intact, the error is attributed to the database, otherwise to the disk that holds the copy.
-pub(crate) async fn of_copy(path: &Path, name: Option<&str>, location: &Location, error: Error) -> Error {
+pub(crate) async fn attribute_copy_error(path: &Path, name: Option<&str>, location: &Location, error: Error) -> Error {
     if error.kind() != ErrorKind::Corrupt && error.code() != Code::DatabaseUnreadable {
         return error;
     }
     let place = path.to_owned();
     let compared = blocking(move || Database::require_intact_pages(&place)).await;
     if compared.is_ok() && error.kind() == ErrorKind::Corrupt {
-        return of_source(name, location, error);
+        return name_source_error(name, location, error);
     }
     let text = format!(
         "the copy of a database in {} is not what was written: look at that disk; the database itself is not concerned",
@@ -187,7 +187,7 @@ pub(crate) async fn of_copy(path: &Path, name: Option<&str>, location: &Location
 
 /// Converts an error about a damaged database into one that names the database: the content database `name`, or the
 /// configuration database. Other errors are returned unchanged.
-pub(crate) fn of_source(name: Option<&str>, location: &Location, error: Error) -> Error {
+pub(crate) fn name_source_error(name: Option<&str>, location: &Location, error: Error) -> Error {
     let why = match (error.kind(), error.code()) {
         (ErrorKind::Corrupt, _) => "it is damaged",
         (_, Code::DatabaseUnreadable) => "its disk does not give all that it holds",
@@ -211,10 +211,10 @@ async fn take(database: &Database, copy: &Path) -> Result<Snapshot> {
 }
 
 async fn store(
-    vault: &Vault,
+    vault: &BackupObjects,
     taken: &Snapshot,
     location: &Location,
-    earlier: Earlier,
+    earlier: KnownChunks,
     progress: &Progress,
 ) -> Result<(Chunked, &'static str)> {
     match taken {
@@ -250,7 +250,7 @@ fn part(id: String, name: &str, location: String, method: &str, chunked: Chunked
 }
 
 /// Returns the location of a database without a password. A path below the data directory is relative to it.
-fn written_place(directory: &Path, location: &Location) -> String {
+fn stored_location(directory: &Path, location: &Location) -> String {
     match location {
         Location::Sqlite(path) => path.strip_prefix(directory).unwrap_or(path).display().to_string(),
         Location::Postgres(_) => location.to_string(),
@@ -258,7 +258,7 @@ fn written_place(directory: &Path, location: &Location) -> String {
 }
 
 /// Stores those small files of the data directory that exist.
-pub(crate) async fn store_files(vault: &Vault, directory: &Path) -> Result<(Vec<FilePart>, u64)> {
+pub(crate) async fn store_files(vault: &BackupObjects, directory: &Path) -> Result<(Vec<FilePart>, u64)> {
     let (mut parts, mut added) = (Vec::new(), 0);
     for name in FILES {
         let path = directory.join(name);

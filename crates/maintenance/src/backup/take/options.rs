@@ -7,13 +7,13 @@ use database::Location;
 use model::Error;
 
 use crate::backup::keep::prune::Retain;
-use crate::backup::place::location::BackupPlace;
+use crate::backup::place::location::BackupLocation;
 
 /// Options of a backup: its content and its destination.
 #[derive(Clone, Debug)]
 pub struct BackupOptions {
     /// Location of the farm's backups.
-    pub destination: BackupPlace,
+    pub destination: BackupLocation,
     /// Location of the farm's configuration database.
     pub configuration: Location,
     /// File with the key or passphrase, when the backup is to be encrypted.

@@ -10,23 +10,23 @@ use tokio::task::JoinHandle;
 
 /// Polling interval of the databases, and the number of intervals for which a change counts as activity.
 const LOOK: Duration = Duration::from_millis(100);
-const LASTS: u32 = 5;
+const ACTIVE_INTERVALS: u32 = 5;
 /// Bytes copied between two checks.
-const STRETCH: u64 = 8 << 20;
+const BYTES_PER_CHECK: u64 = 8 << 20;
 /// While users make changes, the pause after a stretch is this multiple of the stretch's duration.
 const REST: u32 = 5;
 /// Upper limit of such a pause.
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// Throttle of one backup.
-pub(crate) struct Pace {
+pub(crate) struct Throttle {
     busy: Arc<AtomicBool>,
     looking: JoinHandle<()>,
     began: Instant,
     moved: u64,
 }
 
-impl Pace {
+impl Throttle {
     /// Starts to watch these databases for changes. A database that does not respond counts as idle.
     pub fn follow(databases: Vec<Database>) -> Self {
         let busy = Arc::new(AtomicBool::new(false));
@@ -36,7 +36,7 @@ impl Pace {
             loop {
                 tokio::time::sleep(LOOK).await;
                 let now = look(&databases).await;
-                left = if now == seen { u32::saturating_sub(left, 1) } else { LASTS };
+                left = if now == seen { u32::saturating_sub(left, 1) } else { ACTIVE_INTERVALS };
                 seen = now;
                 flag.store(left > 0, Ordering::Relaxed);
             }
@@ -45,10 +45,10 @@ impl Pace {
     }
 
     /// Counts bytes that are about to be copied. Returns true when the caller must wait for copies in progress and then
-    /// call [`Self::rest`].
-    pub fn moves(&mut self, bytes: u64) -> bool {
+    /// call [`Self::pause`].
+    pub fn must_pause(&mut self, bytes: u64) -> bool {
         self.moved += bytes;
-        if self.moved < STRETCH {
+        if self.moved < BYTES_PER_CHECK {
             return false;
         }
         self.moved = 0;
@@ -60,7 +60,7 @@ impl Pace {
     }
 
     /// Pauses after a stretch.
-    pub async fn rest(&mut self) {
+    pub async fn pause(&mut self) {
         tokio::time::sleep((self.began.elapsed() * REST).min(LONGEST)).await;
         self.began = Instant::now();
     }
@@ -74,7 +74,7 @@ async fn look(databases: &[Database]) -> Vec<Option<Position>> {
     seen
 }
 
-impl Drop for Pace {
+impl Drop for Throttle {
     fn drop(&mut self) {
         self.looking.abort();
     }

@@ -15,16 +15,16 @@ use repository::{Session, Storage};
 use super::census::{Census, State};
 use super::clusters::Clusters;
 use super::copying::{Copied, Copying};
-use super::databases::{Snapshots, of_copy, of_source, store_files};
+use super::databases::{Snapshots, attribute_copy_error, name_source_error, store_files};
 use super::options::{BackupOptions, PostgresMethod};
 use crate::Progress;
 use crate::backup::format::list::List;
 use crate::backup::format::manifest::{Manifest, StorePart};
 use crate::backup::keep::prune::{self, Pruned};
-use crate::backup::place::Scratch;
+use crate::backup::place::TemporaryDirectory;
 use crate::backup::place::destination::Destination;
-use crate::backup::place::ground::require_own;
-use crate::backup::place::location::BackupPlace;
+use crate::backup::place::location::BackupLocation;
+use crate::backup::place::separation::require_separate;
 
 /// Heartbeat interval of a running backup.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
@@ -69,12 +69,12 @@ pub fn backup<'a>(
         // A set that lacks one of the databases could displace a complete set when pruning, so an unavailable database
         // is an error.
         storage.all_databases()?;
-        let place = require_own(&options.destination, &storage).await?;
+        let place = require_separate(&options.destination, &storage).await?;
         let known = kept_in(&storage, &place).await?;
         let key_file = options.key_file.as_deref();
         let destination = Destination::create_or_open(&place, storage.farm_id(), key_file, &known).await?;
         let set = storage.next_id();
-        let mut outcome = noted(&storage, &destination, set, options, progress).await;
+        let mut outcome = run_recorded(&storage, &destination, set, options, progress).await;
         if let (Ok(summary), Some(rules)) = (&mut outcome, options.retain.as_ref()) {
             match prune::run(&destination, Some(&storage), rules, Some(set), false).await {
                 Ok(pruned) => summary.pruned = Some(pruned),
@@ -87,14 +87,14 @@ pub fn backup<'a>(
 }
 
 /// Returns the backups that the farm's records list as kept in a location.
-async fn kept_in(storage: &Storage, place: &BackupPlace) -> Result<Vec<Id>> {
+async fn kept_in(storage: &Storage, place: &BackupLocation) -> Result<Vec<Id>> {
     let place = place.papers()?.place();
     let rows = storage.configuration().read(|reader| backup::list(reader, None, 1_000)).await?;
     Ok(rows.iter().filter(|row| row.state == "kept" && row.destination == place).map(|row| row.id).collect())
 }
 
 /// Makes the backup, and records its start and its end in the farm.
-async fn noted(
+async fn run_recorded(
     storage: &Storage,
     destination: &Destination,
     set: Id,
@@ -102,7 +102,7 @@ async fn noted(
     progress: Arc<Progress>,
 ) -> Result<BackupSummary> {
     let place = destination.papers.place();
-    settle_earlier(storage, destination, &place).await?;
+    close_interrupted(storage, destination, &place).await?;
     let (started, needs_stores, shown) = (Timestamp::now(), options.databases_only, place.clone());
     let actor = storage.clone();
     let insert = move |transaction: &mut Transaction<'_>| {
@@ -110,10 +110,10 @@ async fn noted(
         actor.record(transaction, "backup.start", &shown, &set.to_string())
     };
     storage.configuration().write(insert).await?;
-    let alive = Alive::start(storage, set);
+    let alive = Heartbeat::start(storage, set);
     let made = make(storage, destination, set, started, options, progress).await;
     let ended = match made {
-        Ok(manifest) if !alive.was_ended() => keep(storage, destination, set, &manifest).await.map(|()| manifest),
+        Ok(manifest) if !alive.was_ended() => commit(storage, destination, set, &manifest).await.map(|()| manifest),
         Ok(_) => Err(Error::conflict(format!("the backup {set} was ended by somebody else before it was complete"))),
         Err(error) => Err(error),
     };
@@ -134,7 +134,7 @@ async fn noted(
 
 /// Closes the farm's records of earlier backups to this location that were interrupted. The lock on the location
 /// guarantees that none of them is running.
-async fn settle_earlier(storage: &Storage, destination: &Destination, place: &str) -> Result<()> {
+async fn close_interrupted(storage: &Storage, destination: &Destination, place: &str) -> Result<()> {
     let rows = storage.configuration().read(|reader| backup::list(reader, None, 1_000)).await?;
     let sets = destination.sets().await?;
     for row in rows.into_iter().filter(|row| row.state == "running" && row.destination == place) {
@@ -156,7 +156,7 @@ async fn end(storage: &Storage, set: Id, ended: Ended, action: &'static str) -> 
 }
 
 /// Writes the manifest and records that the set is kept.
-async fn keep(storage: &Storage, destination: &Destination, set: Id, manifest: &Manifest) -> Result<()> {
+async fn commit(storage: &Storage, destination: &Destination, set: Id, manifest: &Manifest) -> Result<()> {
     let (bytes, new_bytes) = (signed(manifest.bytes), signed(manifest.new_bytes));
     let ended = Ended { state: "kept", bytes, new_bytes, message: String::new() };
     if manifest.needs_stores {
@@ -192,7 +192,7 @@ async fn make(
     let name = digest_of(destination.papers.place().as_bytes()).to_string();
     let beside = || storage.directory().join(format!("backup-incoming-{}", &name[..16]));
     let scratch = destination.incoming().unwrap_or_else(beside);
-    let scratch = Scratch::new(scratch).await?;
+    let scratch = TemporaryDirectory::new(scratch).await?;
     let vault = &destination.vault;
     let whole = options.postgres == PostgresMethod::BaseBackup;
     let mut clusters = Clusters::new(vault, earlier.as_ref(), &progress);
@@ -209,8 +209,10 @@ async fn make(
             let (name, location) = (Some(taken.database.name.as_str()), &taken.database.location);
             let (blobs, bytes) = match (taken.state.total().await, &taken.state) {
                 (Ok(total), _) => total,
-                (Err(error), State::Copy(_, path)) => return Err(of_copy(path, name, location, error).await),
-                (Err(error), _) => return Err(of_source(name, location, error)),
+                (Err(error), State::Copy(_, path)) => {
+                    return Err(attribute_copy_error(path, name, location, error).await);
+                }
+                (Err(error), _) => return Err(name_source_error(name, location, error)),
             };
             progress.count(blobs, bytes);
         }
@@ -286,12 +288,12 @@ fn signed(value: u64) -> i64 {
 }
 
 /// Sends heartbeats for the backup until dropped.
-struct Alive {
+struct Heartbeat {
     ended: Arc<AtomicBool>,
     teller: tokio::task::JoinHandle<()>,
 }
 
-impl Alive {
+impl Heartbeat {
     fn start(storage: &Storage, set: Id) -> Self {
         let (ended, configuration) = (Arc::new(AtomicBool::new(false)), storage.configuration().clone());
         let flag = ended.clone();
@@ -318,7 +320,7 @@ impl Alive {
     }
 }
 
-impl Drop for Alive {
+impl Drop for Heartbeat {
     fn drop(&mut self) {
         self.teller.abort();
     }

@@ -9,22 +9,22 @@ use model::{Digest, Id, Result};
 use repository::StorageDatabase;
 
 use super::super::throttle::Throttle;
-use super::super::ticket::Flow;
-use super::{AT_ONCE, Check, Cursor, Fault, PAGE, Place};
+use super::super::ticket::JobResult;
+use super::{AT_ONCE, Check, CheckedStore, Cursor, Fault, PAGE};
 
 impl Check<'_> {
     /// Confirms the BLOBs that a database's references point to, in the stores that are checked.
     pub(super) async fn follow(
         &self,
-        places: &[Place],
+        places: &[CheckedStore],
         throttle: &mut Throttle,
         database: &StorageDatabase,
         mut after: Id,
-    ) -> Flow<()> {
-        let here: Vec<&Place> =
+    ) -> JobResult<()> {
+        let here: Vec<&CheckedStore> =
             places.iter().filter(|place| place.databases.iter().any(|known| known.id == database.id)).collect();
         loop {
-            self.ticket.go_on()?;
+            self.ticket.check_stop()?;
             let read = move |reader: &mut Reader<'_>| blob::after(reader, after, PAGE);
             let page: Vec<BlobRow> = database.database.read_long(read).await?;
             let Some(last) = page.last().map(|row| row.id) else { return Ok(()) };
@@ -62,7 +62,7 @@ impl Check<'_> {
             self.ticket.count("faults", faults);
             self.ticket.count("references", references - unchecked);
             self.count("unchecked", unchecked);
-            for (_, digest, error) in unread.iter().filter(|(place, ..)| self.asked(place).is_some()) {
+            for (_, digest, error) in unread.iter().filter(|(place, ..)| self.responsive(place).is_some()) {
                 self.ticket.fail(digest.to_string(), error);
             }
             after = last;
@@ -95,11 +95,15 @@ impl Check<'_> {
     }
 
     /// Confirms the BLOB of a reference. Returns none when its store is left out of the check.
-    async fn look<'a>(&self, place: &'a Place, row: BlobRow) -> (&'a Place, BlobRow, Option<Result<Fault>>) {
-        let found = match self.asked(place) {
+    async fn look<'a>(
+        &self,
+        place: &'a CheckedStore,
+        row: BlobRow,
+    ) -> (&'a CheckedStore, BlobRow, Option<Result<Fault>>) {
+        let found = match self.responsive(place) {
             Some(store) => {
-                let confirmed = store.confirm(row.digest, row.size.max(0) as u64).await;
-                Some(self.judge(place, confirmed.map(|()| Outcome::Intact)))
+                let confirmed = store.ensure_present(row.digest, row.size.max(0) as u64).await;
+                Some(self.classify(place, confirmed.map(|()| Outcome::Intact)))
             }
             None => None,
         };

@@ -13,14 +13,14 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use blobs::{BlobStore, Outcome, Usage};
-use database::Looked;
+use database::CheckExtent;
 use database::content::fault;
 use model::{Error, ErrorKind, Id, Result, counted};
 use repository::{CheckWork, DATABASE_STORE, Figures, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 
 use super::throttle::Throttle;
-use super::ticket::{Flow, Ticket};
+use super::ticket::{JobResult, RunningJob};
 
 /// Number of BLOBs per page of a store listing, and of references per page of a database.
 const PAGE: usize = 500;
@@ -50,7 +50,7 @@ struct Cursor {
 }
 
 /// A store, together with the databases that refer to it.
-struct Place {
+struct CheckedStore {
     id: Id,
     /// Identifier of the store within a cursor. It differs from `id` for the store inside a database, because all
     /// databases use the same store identifier for it.
@@ -63,13 +63,13 @@ struct Place {
 
 /// A running check.
 struct Check<'a> {
-    ticket: &'a Ticket,
+    ticket: &'a RunningJob,
     storage: Storage,
     looked: Vec<i64>,
     /// Set when all stores are checked.
     all: bool,
     /// Set when a content database is unavailable, so that BLOBs without a known reference may still be needed.
-    is_blind: bool,
+    is_incomplete: bool,
     answers: Mutex<Answers>,
 }
 
@@ -82,7 +82,7 @@ struct Answers {
     silent: Vec<i64>,
 }
 
-pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
+pub(super) async fn run(ticket: &RunningJob, work: &CheckWork) -> JobResult<String> {
     let storage = ticket.storage().refreshed().await?;
     let mut cursor: Cursor = serde_json::from_value(ticket.figures().cursor).unwrap_or_default();
     if cursor.ended {
@@ -91,7 +91,7 @@ pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
         ticket.note(|figures| *figures = Figures { seconds: figures.seconds, ..Figures::default() });
         cursor = Cursor::default();
     }
-    let databases = whole(ticket, &storage, &mut cursor).await?;
+    let databases = verified_databases(ticket, &storage, &mut cursor).await?;
     for database in &databases {
         database.database.write_vital(fault::forget_unneeded).await?;
     }
@@ -100,7 +100,14 @@ pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
     let answers = Answers { silent: cursor.silent.clone(), ..Answers::default() };
     let all = work.store.is_none();
     let is_blind = !storage.absent().is_empty() || databases.len() < storage.databases()?.len();
-    let check = Check { ticket, storage, looked: cursor.looked.clone(), all, is_blind, answers: Mutex::new(answers) };
+    let check = Check {
+        ticket,
+        storage,
+        looked: cursor.looked.clone(),
+        all,
+        is_incomplete: is_blind,
+        answers: Mutex::new(answers),
+    };
     check.measure(&places).await;
     if !cursor.references {
         check.reread_all(&places, &mut throttle, &cursor).await?;
@@ -120,7 +127,11 @@ pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
 
 /// Returns the content databases that are available and undamaged as far as their engine can tell. The others are
 /// reported as failures. A database that was verified before the job was interrupted is not verified again.
-async fn whole(ticket: &Ticket, storage: &Storage, cursor: &mut Cursor) -> Flow<Vec<StorageDatabase>> {
+async fn verified_databases(
+    ticket: &RunningJob,
+    storage: &Storage,
+    cursor: &mut Cursor,
+) -> JobResult<Vec<StorageDatabase>> {
     ticket.note(|figures| {
         figures.phase = "reading content databases".to_owned();
         figures.results.remove("databases_away");
@@ -138,19 +149,19 @@ async fn whole(ticket: &Ticket, storage: &Storage, cursor: &mut Cursor) -> Flow<
     let mut whole = Vec::new();
     let content = storage.databases()?.into_iter().map(Some);
     for database in std::iter::once(None).chain(content) {
-        ticket.go_on()?;
+        ticket.check_stop()?;
         let (id, name, looked) = match &database {
             None => (0, "configuration", storage.configuration()),
             Some(content) => (content.id.get(), content.name.as_str(), &content.database),
         };
         if looked.damage().is_some() || !cursor.looked.contains(&id) {
-            match looked.look_through(None).await {
+            match looked.check_integrity(None).await {
                 Err(error) if is_of_one_database(&error) => {
                     leave_out(name, &error, true);
                     continue;
                 }
                 looked => {
-                    if let Looked::ByServer = looked? {
+                    if let CheckExtent::ByServer = looked? {
                         ticket.count("databases_by_server", 1);
                     }
                 }
@@ -169,13 +180,13 @@ fn is_of_one_database(error: &Error) -> bool {
     error.kind() == ErrorKind::Corrupt || matches!(error.code(), Code::DatabaseUnreadable | Code::DiskError)
 }
 
-fn places(storage: &Storage, databases: &[StorageDatabase], work: &CheckWork) -> Vec<Place> {
+fn places(storage: &Storage, databases: &[StorageDatabase], work: &CheckWork) -> Vec<CheckedStore> {
     let mut places = Vec::new();
     for (row, store) in storage.stores() {
         if work.store.as_ref().is_some_and(|name| *name != row.name) {
             continue;
         }
-        let place = |key: i64, store: Option<BlobStore>, databases: &[StorageDatabase]| Place {
+        let place = |key: i64, store: Option<BlobStore>, databases: &[StorageDatabase]| CheckedStore {
             id: row.id,
             key,
             name: row.name.clone(),
@@ -203,12 +214,12 @@ impl Check<'_> {
     }
 
     /// Returns the store, unless it is left out of the check.
-    fn asked<'a>(&self, place: &'a Place) -> Option<&'a BlobStore> {
+    fn responsive<'a>(&self, place: &'a CheckedStore) -> Option<&'a BlobStore> {
         place.store.as_ref().filter(|_| !self.answers().silent.contains(&place.key))
     }
 
     /// Leaves a store out of the rest of the check.
-    fn leave_out(&self, place: &Place, error: &Error) {
+    fn leave_out(&self, place: &CheckedStore, error: &Error) {
         let mut answers = self.answers();
         if !answers.silent.contains(&place.key) {
             answers.silent.push(place.key);
@@ -219,7 +230,7 @@ impl Check<'_> {
 
     /// Converts a store's definite result for one BLOB into a state and details, or none for an intact BLOB. After
     /// several consecutive indefinite errors the store is left out.
-    fn judge(&self, place: &Place, said: Result<Outcome>) -> Result<Option<(&'static str, String)>> {
+    fn classify(&self, place: &CheckedStore, said: Result<Outcome>) -> Result<Option<(&'static str, String)>> {
         let judged = match said {
             Ok(Outcome::Intact) => Ok(None),
             Ok(Outcome::Missing { place }) => Ok(Some(("missing", place))),
@@ -256,7 +267,7 @@ impl Check<'_> {
     }
 
     /// Counts the BLOBs to be read, and finds out which stores respond.
-    async fn measure(&self, places: &[Place]) {
+    async fn measure(&self, places: &[CheckedStore]) {
         self.ticket.note(|figures| figures.phase = "counting".to_owned());
         let mut total = Usage::default();
         for place in places {
@@ -282,7 +293,7 @@ impl Check<'_> {
     }
 
     /// Ends the check: reports the faults now on record, and the stores and databases that could not be checked.
-    async fn sum_up(&self, places: &[Place], databases: &[StorageDatabase]) -> Result<String> {
+    async fn sum_up(&self, places: &[CheckedStore], databases: &[StorageDatabase]) -> Result<String> {
         let (mut open, mut accepted) = (0, 0);
         for database in databases {
             for (store, all, lost) in database.database.read(fault::by_store).await? {

@@ -10,10 +10,10 @@ use futures_util::stream::{self, StreamExt};
 use model::{Digest, ErrorKind, Id, Result};
 use repository::{DATABASE_STORE, StorageDatabase};
 
-use super::super::collect::unknown;
+use super::super::collect::unneeded;
 use super::super::throttle::Throttle;
-use super::super::ticket::Flow;
-use super::{AT_ONCE, Check, Cursor, Fault, PAGE, Place};
+use super::super::ticket::JobResult;
+use super::{AT_ONCE, Check, CheckedStore, Cursor, Fault, PAGE};
 
 /// A BLOB that was read.
 struct Read {
@@ -24,7 +24,12 @@ struct Read {
 }
 
 impl Check<'_> {
-    pub(super) async fn reread_all(&self, places: &[Place], throttle: &mut Throttle, cursor: &Cursor) -> Flow<()> {
+    pub(super) async fn reread_all(
+        &self,
+        places: &[CheckedStore],
+        throttle: &mut Throttle,
+        cursor: &Cursor,
+    ) -> JobResult<()> {
         let mut is_before = cursor.place != 0;
         for place in places {
             if is_before && place.key != cursor.place {
@@ -32,7 +37,7 @@ impl Check<'_> {
             }
             let after = if is_before { cursor.digest.parse().ok() } else { None };
             is_before = false;
-            if let Some(store) = self.asked(place) {
+            if let Some(store) = self.responsive(place) {
                 self.reread(place, store, throttle, after).await?;
                 self.look_over(place, store).await?;
             }
@@ -43,13 +48,13 @@ impl Check<'_> {
     /// Re-reads every BLOB of a store after `after`.
     async fn reread(
         &self,
-        place: &Place,
+        place: &CheckedStore,
         store: &BlobStore,
         throttle: &mut Throttle,
         mut after: Option<Digest>,
-    ) -> Flow<()> {
+    ) -> JobResult<()> {
         loop {
-            self.ticket.go_on()?;
+            self.ticket.check_stop()?;
             let page = match store.enumerate(after, PAGE).await {
                 Ok(page) => page,
                 Err(error) => {
@@ -58,17 +63,17 @@ impl Check<'_> {
                 }
             };
             let Some(last) = page.entries.last().map(|entry| entry.digest) else { return Ok(()) };
-            let orphans = unknown(&self.storage, &place.databases, place.id, page.entries.clone()).await?;
+            let orphans = unneeded(&self.storage, &place.databases, place.id, page.entries.clone()).await?;
             let orphans: HashSet<Digest> = orphans.iter().map(|entry| entry.digest).collect();
             let (mut read, mut unread) = (Vec::new(), Vec::new());
             let ask = |entry: Entry| async move { (entry, store.reread(entry).await) };
             let mut asked = stream::iter(page.entries).map(ask).buffered(AT_ONCE);
             while let Some((entry, said)) = asked.next().await {
-                match self.judge(place, said) {
+                match self.classify(place, said) {
                     Ok(fault) => read.push(Read { entry, fault, is_needed: !orphans.contains(&entry.digest) }),
                     Err(error) => unread.push((entry, error)),
                 }
-                if self.asked(place).is_none() {
+                if self.responsive(place).is_none() {
                     break;
                 }
                 throttle.after(self.ticket, entry.size).await?;
@@ -76,7 +81,7 @@ impl Check<'_> {
             drop(asked);
             self.record(place, after, &read).await?;
             self.count_read(place, &read);
-            if self.asked(place).is_none() {
+            if self.responsive(place).is_none() {
                 return Ok(());
             }
             for (entry, error) in unread.iter().filter(|(entry, _)| !orphans.contains(&entry.digest)) {
@@ -91,7 +96,7 @@ impl Check<'_> {
 
     /// Reports garbled bytes outside of BLOBs. Nothing is lost through them, but another reader of the files would fail
     /// on them.
-    async fn look_over(&self, place: &Place, store: &BlobStore) -> Result<()> {
+    async fn look_over(&self, place: &CheckedStore, store: &BlobStore) -> Result<()> {
         let garbled = match store.look_over().await {
             // A store that has become unavailable is reported and left out by the functions that read BLOBs.
             Err(error) if error.kind() == ErrorKind::Unavailable => return Ok(()),
@@ -105,7 +110,7 @@ impl Check<'_> {
     }
 
     /// Records the faults of the BLOBs read after `after`, and clears the records of BLOBs that are intact again.
-    async fn record(&self, place: &Place, after: Option<Digest>, read: &[Read]) -> Result<()> {
+    async fn record(&self, place: &CheckedStore, after: Option<Digest>, read: &[Read]) -> Result<()> {
         let Some(last) = read.last().map(|read| read.entry.digest) else { return Ok(()) };
         for database in &place.databases {
             let known = recorded(database, place.id, after, last).await?;
@@ -127,7 +132,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn count_read(&self, place: &Place, read: &[Read]) {
+    fn count_read(&self, place: &CheckedStore, read: &[Read]) {
         let (mut faults, mut unneeded, mut unneeded_bytes, mut damaged, mut bytes) = (0, 0, 0, 0, 0);
         for Read { entry, fault, is_needed } in read {
             bytes += entry.size;
@@ -145,7 +150,7 @@ impl Check<'_> {
         metrics::counter!("strongroom_blob_faults_total").increment(faults);
         self.ticket.count("faults", faults);
         // A BLOB stored inside a database is needed by that database only.
-        let [blobs, of_bytes, not_whole] = match self.is_blind && place.id != DATABASE_STORE {
+        let [blobs, of_bytes, not_whole] = match self.is_incomplete && place.id != DATABASE_STORE {
             false => ["unreferenced_blobs", "unreferenced_bytes", "damaged_unreferenced"],
             true => ["undecided_blobs", "undecided_bytes", "damaged_undecided"],
         };

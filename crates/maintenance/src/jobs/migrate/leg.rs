@@ -6,7 +6,7 @@ use blobs::{BlobStore, Stored};
 use database::content::blob::{self, BlobRow, Selection};
 use database::content::fault;
 use database::content::progress::{self, Moved};
-use database::content::reclaim::{self, ReclaimRow, Standing, reason};
+use database::content::reclaim::{self, DeletionState, ReclaimRow, reason};
 use database::{Reader, Transaction};
 use futures_util::StreamExt;
 use model::{Code, Digest, Error, ErrorKind, Id, Result, Timestamp};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::jobs::reclaim as release;
 use crate::jobs::throttle::Throttle;
-use crate::jobs::ticket::{Flow, Ticket};
+use crate::jobs::ticket::{JobResult, RunningJob};
 
 use super::copying;
 
@@ -38,7 +38,7 @@ pub(super) struct Cursor {
 
 /// One leg of a migration: from one store of a database to another.
 pub(super) struct Leg<'a> {
-    pub ticket: &'a Ticket,
+    pub ticket: &'a RunningJob,
     pub database: &'a StorageDatabase,
     pub from: (Id, BlobStore),
     pub to: (Id, BlobStore),
@@ -47,10 +47,10 @@ pub(super) struct Leg<'a> {
 
 impl Leg<'_> {
     /// Moves all selected BLOBs after `after`. Returns false when the limit was reached.
-    pub async fn run(&self, mut after: Id, work: &MigrateWork, throttle: &mut Throttle) -> Flow<bool> {
+    pub async fn run(&self, mut after: Id, work: &MigrateWork, throttle: &mut Throttle) -> JobResult<bool> {
         let page = if work.rate.is_some() { PAGE_AT_RATE } else { PAGE };
         loop {
-            self.ticket.go_on()?;
+            self.ticket.check_stop()?;
             let left = work.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.ticket.figures().items));
             let size = page.min(usize::try_from(left).unwrap_or(page));
             if size == 0 {
@@ -61,7 +61,7 @@ impl Leg<'_> {
             let page = self.database.database.read_long(read).await?;
             let Some(last) = page.last().map(|row| row.id) else { return Ok(true) };
             let bytes = page.iter().map(|row| row.size.max(0) as u64).sum();
-            let done = self.page(page, throttle.is_gentle()).await?;
+            let done = self.page(page, throttle.is_busy()).await?;
             after = last;
             // All figures change at once, so that they are saved together.
             let cursor = Cursor { database: self.database.id.get(), store: self.from.0.get(), after: after.get() };
@@ -86,14 +86,14 @@ impl Leg<'_> {
         }
     }
 
-    async fn page(&self, page: Vec<BlobRow>, gently: bool) -> Flow<Done> {
+    async fn page(&self, page: Vec<BlobRow>, gently: bool) -> JobResult<Done> {
         let mut copies = pin!(copying::copy(&self.from.1, &self.to.1, self.to.0, page, gently));
         let (mut copied, mut done) = (Vec::new(), Done::default());
         while let Some((row, outcome)) = copies.next().await {
             match outcome {
                 Ok(stored) => copied.push((row, Some(stored))),
                 // The store is full or unavailable, so the next BLOB would fail too.
-                Err(error) if ends_all(&error) => return Err(error.into()),
+                Err(error) if is_store_wide(&error) => return Err(error.into()),
                 Err(error) if error.code() == Code::BlobNotWhole && self.is_accepted(&row).await? => {
                     copied.push((row, None))
                 }
@@ -128,21 +128,21 @@ impl Leg<'_> {
     /// Redirects references to their copies and puts the old copies into quarantine. A copy that existed before, or
     /// whose digest was deleted recently, may be gone. Such a copy is confirmed while this job holds the deletion lock,
     /// so that it cannot be deleted before the reference points to it.
-    async fn redirect(&self, copied: Vec<Copied>, done: &mut Done) -> Flow<()> {
+    async fn redirect(&self, copied: Vec<Copied>, done: &mut Done) -> JobResult<()> {
         let existed = |copied: &Copied| copied.1.is_some_and(|stored| stored.existed);
         let (mut uncertain, fresh): (Vec<_>, Vec<_>) = copied.into_iter().partition(existed);
-        uncertain.extend(self.lead(fresh, false, done).await?);
+        uncertain.extend(self.redirect_in_transaction(fresh, false, done).await?);
         if !uncertain.is_empty() {
-            let _alone = self.ticket.deleting().await?;
+            let _alone = self.ticket.deletion_lock().await?;
             let mut there = Vec::with_capacity(uncertain.len());
             for (row, stored) in uncertain {
-                match self.to.1.confirm(row.digest, row.size.max(0) as u64).await {
+                match self.to.1.ensure_present(row.digest, row.size.max(0) as u64).await {
                     Ok(()) => there.push((row, stored)),
-                    Err(error) if ends_all(&error) => return Err(error.into()),
+                    Err(error) if is_store_wide(&error) => return Err(error.into()),
                     Err(error) => done.failed.push((row.digest, error)),
                 }
             }
-            self.lead(there, true, done).await?;
+            self.redirect_in_transaction(there, true, done).await?;
         }
         Ok(())
     }
@@ -150,13 +150,13 @@ impl Leg<'_> {
     /// Redirects references to their copies in one transaction, which also counts them. Returns the references that
     /// were left unchanged because their copy may be gone. `found` means that all copies have been confirmed. For an
     /// accepted loss there is no copy; the record of the loss moves to the destination store.
-    async fn lead(&self, copied: Vec<Copied>, found: bool, done: &mut Done) -> Result<Vec<Copied>> {
+    async fn redirect_in_transaction(&self, copied: Vec<Copied>, found: bool, done: &mut Done) -> Result<Vec<Copied>> {
         let (from, to, job) = (self.from.0, self.to.0, self.ticket.id);
         let write = move |transaction: &mut Transaction<'_>| {
             let (mut refused, mut uncertain, mut count) = (Vec::new(), Vec::new(), Moved::default());
             for (row, stored) in &copied {
                 match reclaim::require_not_deleting(transaction, to, &row.digest) {
-                    Ok(Standing::DeletedLately) if !found && stored.is_some() => {
+                    Ok(DeletionState::DeletedLately) if !found && stored.is_some() => {
                         uncertain.push((row.clone(), *stored));
                         continue;
                     }
@@ -172,15 +172,15 @@ impl Leg<'_> {
                     (true, Some(_)) => {
                         fault::remove(transaction, from, &row.digest)?;
                         count = Moved { blobs: count.blobs + 1, bytes: count.bytes + row.size, ..count };
-                        aside(row, from, reason::MOVED)
+                        quarantine_entry(row, from, reason::MOVED)
                     }
                     (true, None) => {
-                        fault::lead(transaction, from, to, &row.digest)?;
+                        fault::move_to_store(transaction, from, to, &row.digest)?;
                         count.lost += 1;
-                        aside(row, from, reason::MOVED)
+                        quarantine_entry(row, from, reason::MOVED)
                     }
                     // If the reference was changed meanwhile, the new copy is the unneeded one.
-                    (false, Some(_)) => aside(row, to, reason::ORPHAN),
+                    (false, Some(_)) => quarantine_entry(row, to, reason::ORPHAN),
                     (false, None) => continue,
                 };
                 reclaim::quarantine(transaction, &unneeded)?;
@@ -209,7 +209,7 @@ struct Done {
 }
 
 /// Returns the quarantine entry of a BLOB copy, dated now.
-fn aside(row: &BlobRow, store: Id, why: &str) -> ReclaimRow {
+fn quarantine_entry(row: &BlobRow, store: Id, why: &str) -> ReclaimRow {
     ReclaimRow {
         store_id: store,
         digest: row.digest,
@@ -221,6 +221,6 @@ fn aside(row: &BlobRow, store: Id, why: &str) -> ReclaimRow {
 }
 
 /// Returns whether an error concerns the whole store rather than one BLOB.
-fn ends_all(error: &Error) -> bool {
+fn is_store_wide(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Exhausted | ErrorKind::Unavailable)
 }

@@ -20,12 +20,12 @@ use time::format_description::well_known::Rfc3339;
 use self::leg::{Cursor, LOST, Leg};
 use super::reclaim as release;
 use super::throttle::Throttle;
-use super::ticket::{Flow, Ticket};
+use super::ticket::{JobResult, RunningJob};
 
 /// Seconds per day.
 const DAY: u64 = 24 * 60 * 60;
 
-pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
+pub(super) async fn run(ticket: &RunningJob, work: &MigrateWork) -> JobResult<String> {
     let storage = ticket.storage().refreshed().await?;
     let mut throttle = Throttle::new(work.rate);
     let databases: Vec<StorageDatabase> = storage
@@ -59,8 +59,8 @@ pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
     release::release(ticket, &mut throttle, Timestamp::now(), Timestamp::from_micros(0)).await?;
     ticket.note(|figures| figures.phase = "giving space back".to_owned());
     for database in &databases {
-        ticket.go_on()?;
-        ticket.count("freed_bytes", database.database.give_back().await?);
+        ticket.check_stop()?;
+        ticket.count("freed_bytes", database.database.free_blob_space().await?);
     }
     ticket.note(|figures| {
         figures.phase = String::new();
@@ -110,7 +110,7 @@ fn why_held(holds: &[BackupHold]) -> String {
 }
 
 /// Returns the starting position, after bringing the figures in line with it.
-async fn begin(ticket: &Ticket, databases: &[StorageDatabase], work: &MigrateWork) -> Result<Cursor> {
+async fn begin(ticket: &RunningJob, databases: &[StorageDatabase], work: &MigrateWork) -> Result<Cursor> {
     let cursor: Cursor = serde_json::from_value(ticket.figures().cursor).unwrap_or_default();
     recount(ticket, databases).await?;
     if work.limit.is_some() || cursor.after != i64::MAX {
@@ -133,7 +133,7 @@ fn moved_by(figures: &Figures) -> u64 {
 
 /// Raises the figures to the counts in the databases, because a killed job did not save its last pages. Removes the
 /// counts of jobs that the farm no longer knows.
-async fn recount(ticket: &Ticket, databases: &[StorageDatabase]) -> Result<()> {
+async fn recount(ticket: &RunningJob, databases: &[StorageDatabase]) -> Result<()> {
     let job = ticket.id;
     let mut sum = Moved::default();
     for database in databases {
@@ -164,7 +164,7 @@ async fn recount(ticket: &Ticket, databases: &[StorageDatabase]) -> Result<()> {
 /// Returns the legs of one database. An unresponsive source store is reported when the job begins and left out, unless
 /// it is the only source requested.
 fn plan<'a>(
-    ticket: &'a Ticket,
+    ticket: &'a RunningJob,
     storage: &Storage,
     database: &'a StorageDatabase,
     work: &MigrateWork,
@@ -216,12 +216,12 @@ fn plan<'a>(
 }
 
 /// Counts the remaining work, at the first start and at each resumption.
-async fn measure(ticket: &Ticket, legs: &[Leg<'_>], cursor: &Cursor, work: &MigrateWork) -> Flow<()> {
+async fn measure(ticket: &RunningJob, legs: &[Leg<'_>], cursor: &Cursor, work: &MigrateWork) -> JobResult<()> {
     ticket.note(|figures| figures.phase = "counting".to_owned());
     let (mut items, mut bytes) = (0, 0);
     let mut is_before = cursor.after != 0;
     for leg in legs {
-        ticket.go_on()?;
+        ticket.check_stop()?;
         let here = leg.database.id.get() == cursor.database && leg.from.0.get() == cursor.store;
         if is_before && !here {
             continue;

@@ -7,8 +7,8 @@ use model::{Code, ErrorKind, Id};
 use repository::{Options, Repository};
 
 use crate::backup::place::destination::{Destination, Use};
-use crate::backup::take::chunks::{Earlier, store_file};
-use crate::backup::{BackupOptions, BackupPlace, PostgresMethod, backup, verify_backups};
+use crate::backup::take::chunks::{KnownChunks, store_file};
+use crate::backup::{BackupLocation, BackupOptions, PostgresMethod, backup, verify_backups};
 use crate::restore::set::choose;
 use crate::restore::{RestoreOptions, restore_farm};
 
@@ -17,7 +17,7 @@ use super::*;
 const PAGE: usize = 4096;
 
 /// Takes a backup of a new farm, and adds a set in which the content database is changed. Returns that set.
-async fn changed_set(place: &Path, destination: &BackupPlace, change: impl Fn(&mut Vec<u8>)) -> Id {
+async fn changed_set(place: &Path, destination: &BackupLocation, change: impl Fn(&mut Vec<u8>)) -> Id {
     let directory = place.join("farm");
     let (configuration, content, administrator_password) = (None, None, Some("correct horse battery".to_owned()));
     let options = Options { directory, configuration, content, administrator_password, create: true };
@@ -42,7 +42,7 @@ async fn changed_set(place: &Path, destination: &BackupPlace, change: impl Fn(&m
     let mut bytes = std::fs::read(&path).unwrap();
     change(&mut bytes);
     std::fs::write(&path, bytes).unwrap();
-    let earlier = Earlier::of(&there.vault, None).await;
+    let earlier = KnownChunks::of(&there.vault, None).await;
     let chunked = store_file(&there.vault, path, earlier, &Progress::default()).await.unwrap();
     let part = &mut manifest.databases[0];
     (part.bytes, part.digest) = (chunked.bytes, chunked.digest.to_string());
@@ -56,7 +56,7 @@ async fn changed_set(place: &Path, destination: &BackupPlace, change: impl Fn(&m
 #[tokio::test]
 async fn pages_with_old_checksums_are_told_and_restored_when_that_is_asked_for() {
     let place = tempfile::tempdir().unwrap();
-    let destination = BackupPlace::Directory(place.path().join("backups"));
+    let destination = BackupLocation::Directory(place.path().join("backups"));
     let set = changed_set(place.path(), &destination, |bytes| {
         for page in [0, 2] {
             bytes[(page + 1) * PAGE - 3] ^= 0x10;
@@ -87,7 +87,7 @@ async fn pages_with_old_checksums_are_told_and_restored_when_that_is_asked_for()
 #[tokio::test]
 async fn a_set_whose_database_is_damaged_is_not_restored_by_new_checksums() {
     let place = tempfile::tempdir().unwrap();
-    let destination = BackupPlace::Directory(place.path().join("backups"));
+    let destination = BackupLocation::Directory(place.path().join("backups"));
     changed_set(place.path(), &destination, |bytes| {
         // Offset 4 of a leaf page holds the number of its cells.
         let leaf = (1..bytes.len() / PAGE).find(|page| bytes[page * PAGE] == 13 && bytes[page * PAGE + 4] > 0).unwrap();

@@ -16,7 +16,7 @@ use repository::Session;
 use time::OffsetDateTime;
 
 use crate::Progress;
-use crate::backup::Scratch;
+use crate::backup::TemporaryDirectory;
 use crate::backup::place::destination::{Destination, Use};
 use context::Walk;
 pub use options::{ItemsOptions, ItemsSummary};
@@ -35,7 +35,7 @@ pub fn restore_items<'a>(
     Box::pin(async move {
         let storage = session.storage().await?;
         let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
-        let scratch = Scratch::one_of(storage.directory(), "restore-items-").await?;
+        let scratch = TemporaryDirectory::new_shared(storage.directory(), "restore-items-").await?;
         let restored = async {
             let source = Source::open(session, storage, &destination, &scratch, options, &progress).await?;
             let restored = bring(session, &source, options, &progress).await;

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use model::{Id, NodeKind, NodePath};
 
-use crate::backup::BackupPlace;
+use crate::backup::BackupLocation;
 
 /// Options of an item restore.
 #[derive(Clone, Debug)]
 pub struct ItemsOptions {
     /// Backup location.
-    pub source: BackupPlace,
+    pub source: BackupLocation,
     /// File with the key or passphrase, for encrypted backups.
     pub key_file: Option<PathBuf>,
     /// Set to use. None for the latest.

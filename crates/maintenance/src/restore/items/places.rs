@@ -36,14 +36,14 @@ impl Walk<'_> {
     /// Creates the site at a path if it is missing, as a site collection if it was one.
     pub async fn make_site(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
         if self.present(path, NodeKind::Site).await?.is_some() {
-            return if self.is_unfinished(path, row).await? { self.grants(path, row).await } else { Ok(()) };
+            return if self.is_interrupted_creation(path, row).await? { self.grants(path, row).await } else { Ok(()) };
         }
         if row.parent_id.is_none() {
             let address = SitePath::parse(&path.to_string())?;
             let database = self.source.database_name.clone();
             self.session.create_site_collection(&address, &row.name, Some(&database), None).await?;
         } else {
-            let (parent, name) = split(path)?;
+            let (parent, name) = split_parent(path)?;
             self.session.create_site(&Target::Path(parent), &name).await?;
         }
         self.grants(path, row).await
@@ -58,9 +58,9 @@ impl Walk<'_> {
         let (settings, columns, types) = self.source.database.read_long(read).await?;
         let target = Target::Path(path.clone());
         let is_there = self.present(path, NodeKind::Library).await?.is_some();
-        let is_new = !is_there || self.is_unfinished(path, row).await?;
+        let is_new = !is_there || self.is_interrupted_creation(path, row).await?;
         if !is_there {
-            let (parent, name) = split(path)?;
+            let (parent, name) = split_parent(path)?;
             let settings = settings.ok_or_else(|| Error::corrupt("the backup has a library without settings"))?;
             self.session.create_library(&Target::Path(parent), &name, settings).await?;
         }
@@ -106,7 +106,7 @@ impl Walk<'_> {
     /// Returns whether an existing site or library was created by an earlier restore that was interrupted: it is empty,
     /// and has no permissions except those of its creation and some of those in the set. Without this test its former
     /// permissions would not be applied, and restored content would be visible to other users than before.
-    async fn is_unfinished(&mut self, path: &NodePath, row: &NodeRow) -> Result<bool> {
+    async fn is_interrupted_creation(&mut self, path: &NodePath, row: &NodeRow) -> Result<bool> {
         let target = Target::Path(path.clone());
         let (_, page) = self.session.list(&target, Sort::Name, false, None, 1).await?;
         if !page.items.is_empty() {
@@ -114,7 +114,7 @@ impl Walk<'_> {
         }
         let table = self.session.permissions(&target).await?;
         let made = (self.session.principal().id, model::Role::FULL_CONTROL);
-        let wanted = self.own_grants(row, &path.to_string()).await?.unwrap_or_default();
+        let wanted = self.mapped_grants(row, &path.to_string()).await?.unwrap_or_default();
         let present: Vec<(Id, Id)> = table.grants.iter().map(|grant| (grant.principal, grant.role)).collect();
         let is_ours = |grant: &(Id, Id)| *grant == made || wanted.contains(grant);
         Ok(!table.own || present.contains(&made) && present.iter().all(is_ours))
@@ -122,7 +122,7 @@ impl Walk<'_> {
 
     /// Applies the former permissions to a site or library that was just created, if it had its own.
     async fn grants(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
-        let Some(grants) = self.own_grants(row, &path.to_string()).await? else { return Ok(()) };
+        let Some(grants) = self.mapped_grants(row, &path.to_string()).await? else { return Ok(()) };
         let target = Target::Path(path.clone());
         match self.session.break_inheritance(&target, false).await {
             Ok(()) => {}
@@ -142,7 +142,7 @@ impl Walk<'_> {
 
     /// Returns the item's own permissions in the set, limited to users, groups and roles that still exist, or none when
     /// it inherited. `place` is its path in the farm.
-    pub async fn own_grants(&mut self, row: &NodeRow, place: &str) -> Result<Option<Vec<(Id, Id)>>> {
+    pub async fn mapped_grants(&mut self, row: &NodeRow, place: &str) -> Result<Option<Vec<(Id, Id)>>> {
         let id = row.id;
         let read = move |reader: &mut Reader<'_>| match scope::of_node(reader, id)? {
             Some(own) => Ok(Some(scope::grants(reader, own)?)),
@@ -165,7 +165,7 @@ impl Walk<'_> {
 }
 
 /// Splits a path into its parent and its name.
-pub(super) fn split(path: &NodePath) -> Result<(NodePath, Name)> {
+pub(super) fn split_parent(path: &NodePath) -> Result<(NodePath, Name)> {
     let split = path.split_last().map(|(parent, name)| (parent, name.clone()));
     split.ok_or_else(|| Error::invalid("the farm's root site is always there: name what is to be restored in it"))
 }

@@ -14,15 +14,15 @@ use model::{Code, Digest, Error, ErrorKind, Id, NodePath, Result, Timestamp};
 use repository::{DATABASE_STORE, Session, Storage, StorageDatabase};
 
 use crate::Progress;
-use crate::backup::Scratch;
+use crate::backup::TemporaryDirectory;
 use crate::backup::format::index::Entry;
 use crate::backup::format::list::List;
 use crate::backup::format::manifest::{DatabasePart, Manifest, method};
-use crate::backup::format::vault::{Opened, Vault};
+use crate::backup::format::vault::{BackupObjects, Opened};
 use crate::backup::place::destination::Destination;
 use crate::restore::assemble;
 use crate::restore::blobs::lost;
-use crate::restore::cluster::require_whole;
+use crate::restore::cluster::require_standalone;
 use crate::restore::set::choose;
 
 use super::options::ItemsOptions;
@@ -40,7 +40,7 @@ pub(super) struct Source<'a> {
     own: BlobStore,
     storage: Storage,
     live: Option<StorageDatabase>,
-    vault: &'a Vault,
+    vault: &'a BackupObjects,
     index: Vec<Entry>,
     lost: BTreeSet<Digest>,
 }
@@ -57,7 +57,7 @@ impl<'a> Source<'a> {
         session: &Session,
         storage: Storage,
         destination: &'a Destination,
-        scratch: &Scratch,
+        scratch: &TemporaryDirectory,
         options: &ItemsOptions,
         progress: &Progress,
     ) -> Result<Source<'a>> {
@@ -188,14 +188,14 @@ fn part_of(manifest: &Manifest, id: Id) -> Result<&DatabasePart> {
 }
 
 async fn bring(
-    vault: &Vault,
+    vault: &BackupObjects,
     part: &DatabasePart,
     schema: Schema,
     scratch: &Path,
     options: &ItemsOptions,
     progress: &Progress,
 ) -> Result<(Database, Option<String>)> {
-    require_whole(part)?;
+    require_standalone(part)?;
     let mut note = None;
     let location = if part.method == method::SQLITE {
         let path = scratch.join(format!("{}.sqlite", part.id));

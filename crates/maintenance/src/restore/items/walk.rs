@@ -4,19 +4,19 @@ use std::collections::HashMap;
 
 use database::Reader;
 use database::content::node::NodeRow;
-use database::content::sorted::{self, Sieve, Walk as Along};
+use database::content::sorted::{self, RowFilter, SortOrder as Along};
 use database::content::version::VersionRow;
 use database::content::{column, listing, version};
 use model::{Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result};
 use repository::{
-    HashedBytes, ImportContent, ImportFolder, NewFolder, Ownership, Returned, ReturningDocument, ReturningVersion,
+    HashedBytes, ImportContent, ImportFolder, NewFolder, Ownership, RestoreOutcome, RestoredDocument, ReturningVersion,
     Target,
 };
 
 use super::context::{TOLD, Walk};
-use super::places::{Columns, split};
+use super::places::{Columns, split_parent};
 use crate::backup::format::index::Entry;
-use crate::backup::format::vault::WHOLE;
+use crate::backup::format::vault::MAX_IN_MEMORY;
 
 const PAGE: usize = 200;
 
@@ -32,7 +32,7 @@ impl Walk<'_> {
             NodeKind::Site => self.site(&to, row).await,
             NodeKind::Library => self.whole_library(&to, row).await,
             NodeKind::Folder | NodeKind::Document => {
-                let (parent, name) = split(&to)?;
+                let (parent, name) = split_parent(&to)?;
                 let columns = self.columns_above(path, &to).await?;
                 let folder = self.folder_at(&parent).await?;
                 let mut row = row.clone();
@@ -49,7 +49,7 @@ impl Walk<'_> {
     async fn columns_above(&mut self, path: &NodePath, to: &NodePath) -> Result<Columns> {
         let (mut from, mut above) = (path.clone(), to.clone());
         loop {
-            ((from, _), (above, _)) = (split(&from)?, split(&above)?);
+            ((from, _), (above, _)) = (split_parent(&from)?, split_parent(&above)?);
             let row = self.source.find(&from).await?;
             if row.kind == NodeKind::Library {
                 return self.library(&above, &row).await;
@@ -63,7 +63,7 @@ impl Walk<'_> {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             found => return found,
         }
-        let (parent, name) = split(path)?;
+        let (parent, name) = split_parent(path)?;
         let above = Box::pin(self.folder_at(&parent)).await?;
         let new = NewFolder { name, ownership: None, grants: None };
         let made = self.session.import_folders(&above, vec![new]).await?.pop();
@@ -105,7 +105,7 @@ impl Walk<'_> {
         loop {
             let from = after.clone();
             let read = move |reader: &mut Reader<'_>| {
-                sorted::documents(reader, parent, &Along::Name(&from), false, &Sieve::default(), PAGE)
+                sorted::documents(reader, parent, &Along::Name(&from), false, &RowFilter::default(), PAGE)
             };
             let page = self.source.database.read_long(read).await?;
             let Some(last) = page.last() else { break };
@@ -125,7 +125,7 @@ impl Walk<'_> {
         let mut new = Vec::with_capacity(rows.len());
         for row in &rows {
             let ownership = Some(ownership(row));
-            let grants = self.own_grants(row, &format!("{}/{}", parent.path(), row.name)).await?;
+            let grants = self.mapped_grants(row, &format!("{}/{}", parent.path(), row.name)).await?;
             new.push(NewFolder { name: Name::new(row.name.as_str())?, ownership, grants });
         }
         let made = self.session.import_folders(parent, new).await?;
@@ -221,7 +221,7 @@ impl Walk<'_> {
         });
         let published =
             versions.iter().find(|version| Some(version.id) == row.published_id).map(|version| version.number);
-        let document = ReturningDocument {
+        let document = RestoredDocument {
             folder: folder.clone(),
             name,
             beside,
@@ -233,11 +233,11 @@ impl Walk<'_> {
             modified_by: row.modified_by,
             content_type: row.content_type_id.and_then(|id| columns.types.get(&id).copied()),
             values: values.collect(),
-            grants: self.own_grants(&row, &place).await?,
+            grants: self.mapped_grants(&row, &place).await?,
         };
-        let returned = self.session.return_document(document).await?;
+        let returned = self.session.restore_document(document).await?;
         // If the name is taken, the document has been given another one.
-        if let (Returned::Created(id), true) = (returned, beside)
+        if let (RestoreOutcome::Created(id), true) = (returned, beside)
             && let Ok(item) = self.session.item(&id.into()).await
         {
             place = item.path.to_string();
@@ -247,17 +247,17 @@ impl Walk<'_> {
             self.note(format!("\"{place}\" is back without version {number}, whose loss was accepted"));
         }
         match returned {
-            Returned::Created(_) => {
+            RestoreOutcome::Created(_) => {
                 self.summary.created += 1;
                 self.summary.versions += count;
                 self.summary.bytes += bytes;
             }
-            Returned::NewVersion(_) => {
+            RestoreOutcome::NewVersion(_) => {
                 self.summary.replaced += 1;
                 self.summary.versions += 1;
                 self.summary.bytes += latest.size.max(0) as u64;
             }
-            Returned::Same(_) => self.summary.unchanged += 1,
+            RestoreOutcome::Same(_) => self.summary.unchanged += 1,
         }
         Ok(())
     }
@@ -270,13 +270,13 @@ impl Walk<'_> {
         entries: &HashMap<Digest, Entry>,
     ) -> Result<ImportContent> {
         let size = version.size.max(0) as u64;
-        if let Some(standing) = folder.standing(name, version.digest, size).await? {
+        if let Some(standing) = folder.existing_content(name, version.digest, size).await? {
             self.progress.add_bytes(size);
             return Ok(standing);
         }
         let mut content = self.source.content(version, entries).await?;
         self.progress.add_bytes(size);
-        if size <= WHOLE {
+        if size <= MAX_IN_MEMORY {
             let bytes = content.all().await?;
             if ::blobs::digest_of(&bytes) != version.digest {
                 return Err(Error::corrupt(format!("the bytes of version {} are not what they were", version.number)));
@@ -313,7 +313,7 @@ fn ownership(row: &NodeRow) -> Ownership {
 
 /// Returns the path with a suffix on its name, before the extension of a document.
 fn beside(path: &NodePath, kind: NodeKind, suffix: &str) -> Result<NodePath> {
-    let (parent, name) = split(path)?;
+    let (parent, name) = split_parent(path)?;
     let text = name.as_str();
     let (stem, extension) = match text.rfind('.') {
         Some(dot) if dot > 0 && kind == NodeKind::Document => text.split_at(dot),

@@ -139,7 +139,7 @@ impl Session {
 
 /// Result of looking up a password in the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct ListLookup {
     /// The list that was consulted; [`Id::NONE`] when there is none.
     pub(super) list: Id,
     /// True if the password is on it.
@@ -152,24 +152,24 @@ impl Repository {
     /// # Errors
     /// `Unavailable` or `Corrupt` from the configuration database.
     pub(super) async fn is_listed(&self, password: &str) -> Result<bool> {
-        Ok(self.ask_list(password).await?.listed)
+        Ok(self.look_up_in_list(password).await?.listed)
     }
 
     /// Looks a password up in the list of forbidden passwords.
     ///
     /// # Errors
     /// `Unavailable` or `Corrupt` from the configuration database.
-    pub(super) async fn ask_list(&self, password: &str) -> Result<Asked> {
+    pub(super) async fn look_up_in_list(&self, password: &str) -> Result<ListLookup> {
         let sum = sum_of(password);
         let find = move |reader: &mut database::Reader| {
             let Some(list) = password_list::in_use(reader)? else { return Ok((Id::NONE, None)) };
             Ok((list.id, password_list::part(reader, list.id, part_of(&sum, list.bits))?))
         };
         let (list, part) = self.inner.configuration.read(find).await?;
-        let Some((entries, coded)) = part else { return Ok(Asked { list, listed: false }) };
+        let Some((entries, coded)) = part else { return Ok(ListLookup { list, listed: false }) };
         let look = move || coding::holds(&coded, entries, within_part(&sum));
         let listed = if entries <= SHORT_PART { look()? } else { blocking(look).await? };
-        Ok(Asked { list, listed })
+        Ok(ListLookup { list, listed })
     }
 }
 

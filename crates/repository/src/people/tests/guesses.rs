@@ -66,7 +66,7 @@ async fn parallel_guesses_share_one_budget(farm: Farm) {
 }
 
 /// Takes all permits of the hasher except `left`.
-async fn turns_but(farm: &Farm, left: usize) -> Vec<crate::people::password::Turn> {
+async fn turns_but(farm: &Farm, left: usize) -> Vec<crate::people::password::HashPermit> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut turns = Vec::new();
     for _ in left..processors.min(4) {

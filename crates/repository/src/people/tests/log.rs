@@ -8,7 +8,7 @@ use database::configuration::event;
 use model::{Id, Timestamp};
 
 use super::{Farm, FarmFilter, on_each_engine};
-use crate::farm::log::walk;
+use crate::farm::farm_audit::search_page;
 use crate::{AUDIT_ACTIONS, CheckWork, FARM_ACTIONS, JobRequest, Work};
 
 on_each_engine! {
@@ -94,8 +94,8 @@ async fn old_events_are_found_by_their_day(farm: Farm) {
     // A search stops after a number of events and returns the position at which to continue.
     let (wanted, sieve) = FarmFilter { text: Some("early".into()), ..FarmFilter::default() }.parts();
     let look = move |reader: &mut database::Reader| {
-        let first = walk(reader, &wanted, &sieve, None, 150, 2_000)?;
-        let second = walk(reader, &wanted, &sieve, first.next, 150, 2_000)?;
+        let first = search_page(reader, &wanted, &sieve, None, 150, 2_000)?;
+        let second = search_page(reader, &wanted, &sieve, first.next, 150, 2_000)?;
         Ok((first, second))
     };
     let (first_look, second) = farm.repository.inner.configuration.read(look).await.unwrap();

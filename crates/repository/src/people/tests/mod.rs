@@ -17,7 +17,7 @@ use database::testing::{Fresh, fresh_database};
 use model::{Error, Id};
 use tempfile::TempDir;
 
-use super::{Account, Client, FarmEvent, NewAccount, TokenWish};
+use super::{Account, Client, FarmEvent, NewAccount, NewTokenRequest};
 use crate::{FarmFilter, Options, Repository, Session};
 
 const ADMIN_PASSWORD: &str = "the-admin-password";

@@ -6,7 +6,7 @@ use model::{Id, Preferences, Principal, Theme, Timestamp};
 
 use super::super::identity::SESSION_IDLE;
 use super::super::sign_in::SESSION_LENGTH;
-use super::super::{AccountChange, Client, Credential, TokenWish};
+use super::super::{AccountChange, Client, Credential, NewTokenRequest};
 use super::{ADMIN_PASSWORD, Farm, HERE, PASSWORD, client, code, on_each_engine};
 
 on_each_engine! {
@@ -142,7 +142,7 @@ async fn tokens_end_by_themselves(farm: Farm) {
     let session = farm.administrator().await;
     let end = Timestamp::now().after(Duration::from_secs(3_600));
     let token = session
-        .create_token(ann, TokenWish { expires_at: Some(end), ..TokenWish::from("nightly copy") })
+        .create_token(ann, NewTokenRequest { expires_at: Some(end), ..NewTokenRequest::from("nightly copy") })
         .await
         .unwrap();
     let just_before = end.before(Duration::from_micros(1));
@@ -150,8 +150,9 @@ async fn tokens_end_by_themselves(farm: Farm) {
     assert_eq!((caller.principal.id, caller.credential), (ann, Credential::Token { id: token.token.id }));
     assert_eq!(farm.repository.token_at(&token.secret, HERE, end).await.unwrap(), None);
     assert_eq!(farm.repository.caller_from_session(&token.secret).await.unwrap(), None);
-    let past =
-        session.create_token(ann, TokenWish { expires_at: Some(Timestamp::now()), ..TokenWish::from("late") }).await;
+    let past = session
+        .create_token(ann, NewTokenRequest { expires_at: Some(Timestamp::now()), ..NewTokenRequest::from("late") })
+        .await;
     assert_eq!(code(past), "invalid");
 
     session.revoke_token(ann, token.token.id).await.unwrap();

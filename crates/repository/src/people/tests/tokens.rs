@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use model::{Id, Name, Preferences, Proof, Right, Rights, Role, Timestamp, TokenScope, TokenScopes};
+use model::{Authentication, Id, Name, Preferences, Right, Rights, Role, Timestamp, TokenScope, TokenScopes};
 
-use super::{Farm, HERE, PASSWORD, TokenWish, client, code, on_each_engine, person};
+use super::{Farm, HERE, NewTokenRequest, PASSWORD, client, code, on_each_engine, person};
 use crate::{AccountChange, NewAccount, Session, Target};
 
 on_each_engine! {
@@ -129,7 +129,7 @@ async fn a_session_proves_itself_anew(farm: Farm) {
     assert!(!session().await.0.is_fresh());
     stale.prove(id, PASSWORD, &client("10.0.0.2")).await.unwrap();
     let (fresh, _) = session().await;
-    assert!(matches!(fresh.principal().proof, Proof::Session(_)));
+    assert!(matches!(fresh.principal().proof, Authentication::Session(_)));
     let outcomes = sensitive(&farm, &fresh).await;
     assert!(outcomes.iter().all(|outcome| ["ok", "not_found"].contains(outcome)), "{outcomes:?}");
     let listed = &fresh.web_sessions(bob).await.unwrap()[0];
@@ -143,7 +143,7 @@ async fn scopes_take_rights_away(farm: Farm) {
     let admin = farm.administrator().await;
     let me = admin.principal().id;
     let with = async |some: &[TokenScope]| {
-        let wish = TokenWish { scopes: scopes(some), ..TokenWish::from("robot") };
+        let wish = NewTokenRequest { scopes: scopes(some), ..NewTokenRequest::from("robot") };
         session_of(&farm, &admin.create_token(me, wish).await.unwrap().secret).await
     };
     let name = |text: &str| Name::new(text).unwrap();
@@ -169,7 +169,7 @@ async fn scopes_take_rights_away(farm: Farm) {
     let operator = with(&[TokenScope::Farm]).await;
     operator.accounts("", 10).await.unwrap();
     assert_eq!(code(operator.item(&at("Documents")).await), "not_found");
-    let none = TokenWish { scopes: TokenScopes::from_bits(0), ..TokenWish::from("none") };
+    let none = NewTokenRequest { scopes: TokenScopes::from_bits(0), ..NewTokenRequest::from("none") };
     assert_eq!(code(admin.create_token(me, none).await), "invalid_scope");
     farm.close().await;
 }
@@ -181,10 +181,10 @@ async fn outside_of_its_places_nothing_exists(farm: Farm) {
     let below = admin.create_folder(&at("Documents/inside"), &name("below")).await.unwrap();
     let outside = admin.create_folder(&at("Documents"), &name("canary")).await.unwrap();
     admin.create_folder(&at("Documents/canary"), &name("canary below")).await.unwrap();
-    let place = |id| TokenWish {
+    let place = |id| NewTokenRequest {
         scopes: scopes(&[TokenScope::Write, TokenScope::Manage]),
         places: vec![id],
-        ..TokenWish::from("robot")
+        ..NewTokenRequest::from("robot")
     };
     let token = admin.create_token(admin.principal().id, place(inside.id)).await.unwrap();
     let robot = session_of(&farm, &token.secret).await;
@@ -207,7 +207,7 @@ async fn outside_of_its_places_nothing_exists(farm: Farm) {
     let ann = farm.account("ann").await.id;
     let own = farm.caller(ann).await;
     assert_eq!(code(own.create_token(ann, place(inside.id)).await), "not_found");
-    let everywhere = TokenWish { scopes: TokenScopes::ALL, ..place(inside.id) };
+    let everywhere = NewTokenRequest { scopes: TokenScopes::ALL, ..place(inside.id) };
     assert_eq!(code(admin.create_token(ann, everywhere).await), "invalid_scope");
     // An item moved out of the place is out of reach, even on a server that has resolved it before.
     admin.move_to(&at("Documents/inside/renamed"), &outside.id.into(), None).await.unwrap();
@@ -219,7 +219,10 @@ async fn every_token_ends(farm: Farm) {
     let admin = farm.administrator().await;
     let me = admin.principal().id;
     let day = Duration::from_secs(24 * 60 * 60);
-    let until = |days: u32| TokenWish { expires_at: Some(Timestamp::now().after(day * days)), ..TokenWish::from("x") };
+    let until = |days: u32| NewTokenRequest {
+        expires_at: Some(Timestamp::now().after(day * days)),
+        ..NewTokenRequest::from("x")
+    };
     let end = admin.create_token(me, "x".into()).await.unwrap().token.expires_at.unwrap();
     assert!(end > Timestamp::now().after(day * 364) && end <= Timestamp::now().after(day * 365));
     admin.create_token(me, until(365)).await.unwrap();
@@ -250,7 +253,7 @@ async fn a_token_for_a_part_has_nothing_of_the_account(farm: Farm) {
     let session = own.web_sessions(ann).await.unwrap()[0].id;
     let content = [TokenScope::Read, TokenScope::Write, TokenScope::Manage];
     for (some, places) in [(&content[..1], vec![]), (&content[..2], vec![]), (&content[..], vec![folder])] {
-        let wish = TokenWish { scopes: scopes(some), places, ..TokenWish::from("part") };
+        let wish = NewTokenRequest { scopes: scopes(some), places, ..NewTokenRequest::from("part") };
         let part = session_of(&farm, &own.create_token(ann, wish).await.unwrap().secret).await;
         let outcomes = [
             code(part.tokens(ann).await),
@@ -264,7 +267,7 @@ async fn a_token_for_a_part_has_nothing_of_the_account(farm: Farm) {
         assert_eq!(outcomes, ["token_scope"; 7], "{some:?}");
         assert_eq!(part.account(ann).await.unwrap().login, "ann");
     }
-    let wish = TokenWish { scopes: scopes(&content), ..TokenWish::from("whole") };
+    let wish = NewTokenRequest { scopes: scopes(&content), ..NewTokenRequest::from("whole") };
     let whole = session_of(&farm, &own.create_token(ann, wish).await.unwrap().secret).await;
     whole.set_preferences(Preferences::default()).await.unwrap();
     whole.revoke_token(ann, other).await.unwrap();
@@ -276,8 +279,10 @@ async fn a_token_works_from_its_networks_alone(farm: Farm) {
     let ann = farm.account("ann").await.id;
     let own = farm.caller(ann).await;
     let networks = ["10.1.0.0/16", "2001:db8::/64"].map(|text| text.parse().unwrap()).to_vec();
-    let made =
-        own.create_token(ann, TokenWish { networks: networks.clone(), ..TokenWish::from("near") }).await.unwrap();
+    let made = own
+        .create_token(ann, NewTokenRequest { networks: networks.clone(), ..NewTokenRequest::from("near") })
+        .await
+        .unwrap();
     assert_eq!(own.tokens(ann).await.unwrap()[0].networks, networks);
     // The order matters: the result for one address is cached when the next one is tried.
     for (address, good) in [
@@ -292,7 +297,7 @@ async fn a_token_works_from_its_networks_alone(farm: Farm) {
         assert_eq!(found.is_some(), good, "{address}");
     }
     let many = vec![networks[0]; 21];
-    let refused = own.create_token(ann, TokenWish { networks: many, ..TokenWish::from("many") }).await;
+    let refused = own.create_token(ann, NewTokenRequest { networks: many, ..NewTokenRequest::from("many") }).await;
     assert_eq!(code(refused), "too_many_networks");
     farm.close().await;
 }

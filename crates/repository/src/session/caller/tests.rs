@@ -49,8 +49,8 @@ async fn a_document_that_was_moved_or_deleted_is_decided_anew() {
                 "deleted" => drop(admin.delete(&id.into()).await.unwrap()),
                 _ => {}
             }
-            assert_eq!(admin.locate(&at("")).await.unwrap().unasked().collection.tree_version, version, "{how}");
-            let held = guard.write(move |transaction, guard, _| guard.hold(transaction, id).map(drop)).await;
+            assert_eq!(admin.locate(&at("")).await.unwrap().unchecked().collection.tree_version, version, "{how}");
+            let held = guard.write(move |transaction, guard, _| guard.lock_row(transaction, id).map(drop)).await;
             assert_eq!(
                 held.map_err(|error| error.kind()),
                 if how == "left" { Ok(()) } else { Err(ErrorKind::NotFound) },

@@ -4,7 +4,7 @@ use database::Database;
 use database::content::reclaim::{ReclaimRow, reason};
 use model::Code;
 
-use crate::{DELETING, NewStore, Options, PolicyChange, PolicyTarget, Repository};
+use crate::{DELETION_LOCK, NewStore, Options, PolicyChange, PolicyTarget, Repository};
 
 use super::*;
 
@@ -47,12 +47,12 @@ async fn a_store_is_not_forgotten_while_copies_in_it_are_deleted() {
     let waiting = async || database.read(reclaim::stores).await.unwrap();
 
     for called_off in [true, false] {
-        let deleting = session.repository.inner.configuration.alone(DELETING).await.unwrap().unwrap();
-        let (other, alone) = (session.clone(), session.alone_with_stores("passing").await.unwrap());
+        let deleting = session.repository.inner.configuration.alone(DELETION_LOCK).await.unwrap().unwrap();
+        let (other, alone) = (session.clone(), session.lock_stores("passing").await.unwrap());
         let row = registry.store_named("passing").unwrap().clone();
         let removal = session.begin_removal(row.clone()).await.unwrap();
         let known = registry.clone();
-        let removing = tokio::spawn(async move { other.forget_store(&alone, &known, &removal, true).await.map(drop) });
+        let removing = tokio::spawn(async move { other.delete_store(&alone, &known, &removal, true).await.map(drop) });
         while !is_closed(&database, id).await {
             tokio::task::yield_now().await;
         }
@@ -78,7 +78,7 @@ async fn a_caller_that_goes_away_leaves_no_removal_half_done() {
     let id = add_passing(&session).await;
     session.set_store_state("passing", StoreState::ReadOnly).await.unwrap();
     let database = session.repository.registry().await.unwrap().databases[0].database.clone();
-    let deleting = session.repository.inner.configuration.alone(DELETING).await.unwrap().unwrap();
+    let deleting = session.repository.inner.configuration.alone(DELETION_LOCK).await.unwrap().unwrap();
     let caller = session.clone();
     let request = tokio::spawn(async move { caller.remove_store("passing", true).await });
     while !is_closed(&database, id).await {
@@ -92,7 +92,7 @@ async fn a_caller_that_goes_away_leaves_no_removal_half_done() {
         // sleep: the aborted request sends no notification when the removal ends
         tokio::time::sleep(LOOK).await;
     }
-    session.alone_with_stores("passing").await.unwrap().release().await;
+    session.lock_stores("passing").await.unwrap().release().await;
     session.repository.close().await;
 }
 
@@ -121,7 +121,7 @@ async fn a_store_that_the_farm_keeps_stays_closed_in_no_database() {
     for under_way in [true, false] {
         close().await;
         if under_way {
-            let alone = session.alone_with_stores("passing").await.unwrap();
+            let alone = session.lock_stores("passing").await.unwrap();
             storage.reopen_kept_stores().await.unwrap();
             assert!(is_closed(&second, id).await, "somebody has stores in hand");
             alone.release().await;
@@ -157,7 +157,7 @@ async fn a_removal_that_was_thought_dead_forgets_nothing_and_opens_nothing_up() 
     let session = open(place.path(), true).await;
     add_passing(&session).await;
     let registry = async || session.repository.registry().await.unwrap();
-    let alone = session.alone_with_stores("passing").await.unwrap();
+    let alone = session.lock_stores("passing").await.unwrap();
 
     for meanwhile in ["activate", "activate and close", "remove", "set a policy"] {
         session.change_state(&alone, "passing", StoreState::ReadOnly).await.unwrap();
@@ -183,12 +183,12 @@ async fn a_removal_that_was_thought_dead_forgets_nothing_and_opens_nothing_up() 
             }
             _ => {}
         }
-        let refused = session.forget_store(&alone, &*registry().await, &removal, true).await.map(drop).unwrap_err();
+        let refused = session.delete_store(&alone, &*registry().await, &removal, true).await.map(drop).unwrap_err();
         assert!(matches!(refused.code(), Code::StoreBusy | Code::StoreInUse), "{meanwhile}: {refused:?}");
         session.repository.refresh_registry().await.unwrap();
         assert!(registry().await.store_named("passing").is_ok(), "{meanwhile}");
         // The store stays closed: reopening it is left to the other process.
-        session.give_up(&alone, &*registry().await, &removal).await.unwrap();
+        session.abandon_removal(&alone, &*registry().await, &removal).await.unwrap();
         let digest = blobs::digest_of(meanwhile.as_bytes());
         let look = move |transaction: &mut Transaction<'_>| reclaim::require_not_deleting(transaction, id, &digest);
         assert_eq!(database.write(look).await.unwrap_err().code(), "store_removed", "{meanwhile}");

@@ -5,11 +5,11 @@ use model::{Result, counted};
 use repository::{BlobFault, CheckWork, Job, Session, Work};
 use serde_json::{Value, json};
 
-use super::faults::{LISTED, MENDING, fault_json, fault_table, on_record};
+use super::faults::{LISTED, REPAIR_ADVICE, fault_json, fault_table, on_record};
 use super::work;
 use crate::commands::size::parse_size;
 use crate::commands::size::size;
-use crate::commands::verdict::Shown;
+use crate::commands::verdict::CommandResult;
 
 /// Scope and speed of a check.
 #[derive(Args)]
@@ -26,13 +26,13 @@ pub struct Check {
 }
 
 impl Check {
-    pub async fn run(self, session: &Session, as_json: bool) -> Result<Shown> {
+    pub async fn run(self, session: &Session, as_json: bool) -> Result<CommandResult> {
         let check = Work::Check(CheckWork { store: self.store.clone(), rate: self.rate });
         if self.background {
             return work::run(session, check, true, as_json).await;
         }
-        let job = work::here(session, check, as_json).await?;
-        let (mut value, mut text, is_sound) = work::ended(session, &job).await?;
+        let job = work::run_in_process(session, check, as_json).await?;
+        let (mut value, mut text, is_sound) = work::outcome(session, &job).await?;
         let faults = on_record(session, self.store.as_deref()).await?;
         let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
         let (accepted, open): (Vec<_>, Vec<_>) = faults.into_iter().partition(|fault| fault.accepted.is_some());
@@ -99,7 +99,7 @@ fn listed(open: &[BlobFault], accepted: &[BlobFault]) -> String {
     let mut text = String::new();
     if !open.is_empty() {
         text.push_str(&format!(
-            "\n{}\n{MENDING} A new upload of the same bytes does as well. `strongroom blobs accept-loss BLOB` puts on record that it is lost.\n",
+            "\n{}\n{REPAIR_ADVICE} A new upload of the same bytes does as well. `strongroom blobs accept-loss BLOB` puts on record that it is lost.\n",
             fault_table(open)
         ));
     }

@@ -6,7 +6,7 @@ use repository::{CollectWork, Session, Work};
 
 use super::work;
 use crate::commands::size::parse_size;
-use crate::commands::verdict::Shown;
+use crate::commands::verdict::CommandResult;
 
 #[derive(Args)]
 pub struct Collect {
@@ -41,7 +41,7 @@ pub struct Collect {
 }
 
 impl Collect {
-    pub async fn run(self, session: &Session, as_json: bool) -> Result<Shown> {
+    pub async fn run(self, session: &Session, as_json: bool) -> Result<CommandResult> {
         let usual = CollectWork::default();
         let now = self.immediate.then_some(0);
         let collect = CollectWork {

@@ -5,17 +5,17 @@ use repository::{BlobFault, Session};
 use serde_json::{Value, json};
 
 use crate::commands::output::{table, time};
-use crate::commands::verdict::{Shown, Verdict};
+use crate::commands::verdict::{CommandResult, Verdict};
 
 /// Faults read per page.
 const PAGE: usize = 1_000;
 /// Maximum number of faults that a check lists, apart from the rest of the last page.
 pub const LISTED: usize = 2_000;
 /// Advice on repairing missing and damaged BLOBs.
-pub const MENDING: &str = "`strongroom blobs repair --from-backup BACKUP` brings missing and damaged BLOBs back from a backup, while people work.";
+pub const REPAIR_ADVICE: &str = "`strongroom blobs repair --from-backup BACKUP` brings missing and damaged BLOBs back from a backup, while people work.";
 
 /// Lists faults. The verdict is good if every listed fault is accepted.
-pub async fn list(session: &Session) -> Result<Shown> {
+pub async fn list(session: &Session) -> Result<CommandResult> {
     let (faults, next) = session.blob_faults(None, PAGE).await?;
     let value = faults.iter().map(fault_json).collect();
     let mut text = match faults.is_empty() {
@@ -23,7 +23,7 @@ pub async fn list(session: &Session) -> Result<Shown> {
             "No BLOB is known to be missing or damaged. `strongroom blobs check` looks at all of them.\n".to_owned()
         }
         false if faults.iter().all(|fault| fault.accepted.is_some()) => fault_table(&faults),
-        false => format!("{}\n{MENDING}\n", fault_table(&faults)),
+        false => format!("{}\n{REPAIR_ADVICE}\n", fault_table(&faults)),
     };
     if next.is_some() {
         text.push_str(&format!("There are more than these {PAGE}.\n"));
@@ -81,7 +81,7 @@ pub fn fault_table(faults: &[BlobFault]) -> String {
 }
 
 /// Records a loss as accepted.
-pub async fn accept(session: &Session, digest: Digest) -> Result<Shown> {
+pub async fn accept(session: &Session, digest: Digest) -> Result<CommandResult> {
     session.accept_loss(digest).await?;
     Ok((
         json!({ "digest": digest.to_string(), "state": "accepted" }),

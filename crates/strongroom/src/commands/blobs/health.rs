@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use clap::Args;
-use database::Looked;
+use database::CheckExtent;
 use model::{Error, Result, readable_size};
 use repository::{Sandbox, Session};
 use serde_json::{Value, json};
 
 use crate::commands::output::table;
 use crate::commands::size::parse_size;
-use crate::commands::verdict::{Shown, Verdict};
+use crate::commands::verdict::{CommandResult, Verdict};
 
 /// Time spent checking each database before the rules run. This process does not know of damage that a server has
 /// found.
-const LOOK: Duration = Duration::from_secs(3);
+const QUICK_CHECK_TIME: Duration = Duration::from_secs(3);
 
 /// Arguments of `strongroom blobs health`.
 #[derive(Args)]
@@ -30,7 +30,7 @@ pub struct Health {
 
 impl Health {
     /// Runs the health rules, or changes and shows their limits.
-    pub async fn run(self, session: &Session) -> Result<Shown> {
+    pub async fn run(self, session: &Session) -> Result<CommandResult> {
         for text in &self.changed {
             let wrong = || Error::invalid(format!("\"{text}\" is no NAME=VALUE, such as database_bytes=400G"));
             let (name, value) = text.split_once('=').ok_or_else(wrong)?;
@@ -44,7 +44,7 @@ impl Health {
     }
 }
 
-async fn limits(session: &Session) -> Result<Shown> {
+async fn limits(session: &Session) -> Result<CommandResult> {
     let limits = session.health_limits().await?;
     let rows: Vec<_> = limits
         .iter()
@@ -64,9 +64,9 @@ async fn limits(session: &Session) -> Result<Shown> {
     Ok((value, text, true.into()))
 }
 
-async fn findings(session: &Session) -> Result<Shown> {
+async fn findings(session: &Session) -> Result<CommandResult> {
     session.repository().open_documents_in(Sandbox::of_this_program());
-    let partly = look_through(session).await?;
+    let partly = quick_check(session).await?;
     let findings = session.health().await?;
     let mut text = String::new();
     for finding in &findings {
@@ -76,7 +76,7 @@ async fn findings(session: &Session) -> Result<Shown> {
         text.push_str(&format!(
             "{} databases were checked for {} s only, not to their end: {}. Run `strongroom blobs check` for all of it.\n",
             if findings.is_empty() { "No rule found anything, but these" } else { "These" },
-            LOOK.as_secs(),
+            QUICK_CHECK_TIME.as_secs(),
             partly.join(", ")
         ));
     }
@@ -102,19 +102,19 @@ async fn findings(session: &Session) -> Result<Shown> {
     Ok((json!({ "findings": found, "partly": partly }), text, verdict))
 }
 
-/// Checks all databases for at most [`LOOK`] each, and returns the names of those not checked completely.
+/// Checks all databases for at most [`QUICK_CHECK_TIME`] each, and returns the names of those not checked completely.
 ///
 /// # Errors
 /// Fails if the configuration database is damaged. Damage to other databases is reported among the findings.
-async fn look_through(session: &Session) -> Result<Vec<String>> {
+async fn quick_check(session: &Session) -> Result<Vec<String>> {
     let storage = session.storage().await?;
     let mut partly = Vec::new();
-    if let Looked::Partly = storage.configuration().look_through(Some(LOOK)).await? {
+    if let CheckExtent::Partly = storage.configuration().check_integrity(Some(QUICK_CHECK_TIME)).await? {
         partly.push("configuration".to_owned());
     }
     for content in storage.databases()? {
         // The database remembers damage that the check finds, and the rules report it.
-        if let Ok(Looked::Partly) = content.database.look_through(Some(LOOK)).await {
+        if let Ok(CheckExtent::Partly) = content.database.check_integrity(Some(QUICK_CHECK_TIME)).await {
             partly.push(content.name);
         }
     }

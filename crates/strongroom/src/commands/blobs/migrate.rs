@@ -6,7 +6,7 @@ use repository::{MigrateWork, Session, Target, Work};
 
 use super::work;
 use crate::commands::size::parse_size;
-use crate::commands::verdict::Shown;
+use crate::commands::verdict::CommandResult;
 
 #[derive(Args)]
 pub struct Migrate {
@@ -47,7 +47,7 @@ pub struct Migrate {
 }
 
 impl Migrate {
-    pub async fn run(self, session: &Session, as_json: bool) -> Result<Shown> {
+    pub async fn run(self, session: &Session, as_json: bool) -> Result<CommandResult> {
         let within = match &self.within {
             Some(path) => Some(session.item(&Target::Path(NodePath::parse(path.trim_matches('/'))?)).await?.id),
             None => None,

@@ -19,15 +19,15 @@ use model::{Digest, Result};
 
 use super::output::show;
 use crate::commands::farm;
-use crate::configuration::Place;
+use crate::configuration::CommonArguments;
 
-pub use work::{ended_alone, job_json, watcher};
+pub use work::{job_json, outcome_with_fault_hint, watcher};
 
 /// Arguments of `strongroom blobs`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }

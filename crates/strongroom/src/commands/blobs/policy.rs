@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::commands::output::table;
 use crate::commands::size::parse_size;
-use crate::commands::verdict::{Shown, Verdict};
+use crate::commands::verdict::{CommandResult, Verdict};
 
 #[derive(Subcommand)]
 pub enum Action {
@@ -76,7 +76,7 @@ fn tier(text: &str) -> Result<NamedTier> {
 }
 
 /// Shows or changes policies.
-pub async fn run(session: &Session, action: Action) -> Result<Shown> {
+pub async fn run(session: &Session, action: Action) -> Result<CommandResult> {
     let set = match action {
         Action::Show => return session.storage_policies().await.map(|policies| shown(&policies)),
         Action::Set(set) => set,
@@ -112,7 +112,7 @@ fn policy_json(policy: &StoragePolicy) -> Value {
     })
 }
 
-fn shown(policies: &[StoragePolicy]) -> Shown {
+fn shown(policies: &[StoragePolicy]) -> CommandResult {
     let row = |policy: &StoragePolicy| {
         let kind = if policy.kind == "collection" { "site collection" } else { policy.kind };
         let name = if policy.name.is_empty() { "/".to_owned() } else { policy.name.clone() };

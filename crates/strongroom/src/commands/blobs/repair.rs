@@ -8,11 +8,11 @@ use model::{Digest, Error, Result, counted};
 use repository::Session;
 use serde_json::{Value, json};
 
-use crate::commands::backup_place::Access;
+use crate::commands::backup_destination::Access;
 use crate::commands::output::are;
 use crate::commands::progress::{Bar, shows_progress};
 use crate::commands::size::size;
-use crate::commands::verdict::{Shown, Verdict};
+use crate::commands::verdict::{CommandResult, Verdict};
 
 /// BLOBs to repair, and the source of their bytes.
 #[derive(Args)]
@@ -32,17 +32,17 @@ impl Repair {
     /// # Errors
     /// Returns `Invalid` if neither a BLOB nor a backup destination is given.
     pub fn check(&self) -> Result<()> {
-        if self.digest.is_some() || self.from_backup.is_some() { Ok(()) } else { Err(unsaid()) }
+        if self.digest.is_some() || self.from_backup.is_some() { Ok(()) } else { Err(nothing_to_repair()) }
     }
 
-    pub async fn run(self, session: &Session, as_json: bool) -> Result<Shown> {
+    pub async fn run(self, session: &Session, as_json: bool) -> Result<CommandResult> {
         let place = match (&self.from_backup, self.digest) {
             (Some(place), _) => place,
             (None, Some(digest)) => return from_stores(session, digest).await,
-            (None, None) => return Err(unsaid()),
+            (None, None) => return Err(nothing_to_repair()),
         };
         let options = RepairOptions {
-            source: self.access.place(place)?,
+            source: self.access.destination(place)?,
             key_file: self.access.encrypt_with.clone(),
             digest: self.digest,
         };
@@ -55,7 +55,7 @@ impl Repair {
     }
 }
 
-fn unsaid() -> Error {
+fn nothing_to_repair() -> Error {
     Error::invalid(
         "it is not said what to bring back. These are the ways:\n  \
          `strongroom blobs repair --from-backup BACKUP`: everything that `strongroom blobs faults` lists, from a backup\n  \
@@ -64,7 +64,7 @@ fn unsaid() -> Error {
     )
 }
 
-async fn from_stores(session: &Session, digest: Digest) -> Result<Shown> {
+async fn from_stores(session: &Session, digest: Digest) -> Result<CommandResult> {
     let from = session.repair_blob(digest).await?;
     let value = json!({ "digest": digest.to_string(), "state": "repaired", "from": from });
     Ok((value, format!("The BLOB is whole again; it came from {from}.\n"), Verdict::Good))

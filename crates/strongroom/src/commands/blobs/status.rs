@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::commands::output::{table, time};
 use crate::commands::size::size;
-use crate::commands::verdict::{Shown, Verdict};
+use crate::commands::verdict::{CommandResult, Verdict};
 
-pub async fn status(session: &Session) -> Result<Shown> {
+pub async fn status(session: &Session) -> Result<CommandResult> {
     let (databases, stores) = session.storage_status().await?;
     let mut rows = Vec::new();
     for database in &databases {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::work;
 use crate::commands::output::{line_from_stdin, table};
 use crate::commands::size::parse_size;
-use crate::commands::verdict::{Shown, Verdict};
+use crate::commands::verdict::{CommandResult, Verdict};
 
 /// Help text on the settings of stores.
 const SETTINGS: &str = "\
@@ -142,7 +142,7 @@ impl Settings {
 }
 
 /// Runs an action on the farm's stores.
-pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Shown> {
+pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<CommandResult> {
     match action {
         Action::List => list(session).await,
         Action::Add(Add { name, kind, location, encrypt, settings }) => {
@@ -176,7 +176,7 @@ pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Sho
             done(&name, "key rotated", format!("New BLOBs in \"{name}\" are encrypted with a new key.\n"))
         }
         Action::MakeAnew { name } => {
-            session.make_store_anew(&name).await?;
+            session.recreate_store(&name).await?;
             done(
                 &name,
                 "made anew",
@@ -213,11 +213,11 @@ pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Sho
     }
 }
 
-fn done(name: &str, state: &str, text: String) -> Result<Shown> {
+fn done(name: &str, state: &str, text: String) -> Result<CommandResult> {
     Ok((json!({ "store": name, "state": state }), text, Verdict::Good))
 }
 
-async fn list(session: &Session) -> Result<Shown> {
+async fn list(session: &Session) -> Result<CommandResult> {
     let storage = session.storage().await?;
     let mut rows = Vec::new();
     let mut values = Vec::new();

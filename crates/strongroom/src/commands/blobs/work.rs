@@ -10,10 +10,10 @@ use model::{Digest, Result};
 use repository::{Figures, Job, Session, Work, database_from_backup, farm_from_backup};
 use serde_json::{Value, json};
 
-use super::faults::{LISTED, MENDING, on_record};
+use super::faults::{LISTED, REPAIR_ADVICE, on_record};
 use crate::commands::output::{table, time};
 use crate::commands::progress::{new_bar, pace, shows_progress};
-use crate::commands::verdict::{Shown, Verdict};
+use crate::commands::verdict::{CommandResult, Verdict};
 
 /// Maximum number of job errors shown.
 const SHOWN: usize = 20;
@@ -21,7 +21,7 @@ const SHOWN: usize = 20;
 const PAGE: usize = 1_000;
 
 /// Runs a job to its end, or leaves it to a server of the farm.
-pub async fn run(session: &Session, work: Work, background: bool, as_json: bool) -> Result<Shown> {
+pub async fn run(session: &Session, work: Work, background: bool, as_json: bool) -> Result<CommandResult> {
     if background {
         let job = session.start_job(work).await?;
         let text = format!(
@@ -30,18 +30,18 @@ pub async fn run(session: &Session, work: Work, background: bool, as_json: bool)
         );
         return Ok((job_json(&job), text, Verdict::Good));
     }
-    let job = here(session, work, as_json).await?;
-    ended(session, &job).await
+    let job = run_in_process(session, work, as_json).await?;
+    outcome(session, &job).await
 }
 
 /// Runs a job to its end in this process.
-pub async fn here(session: &Session, work: Work, as_json: bool) -> Result<Job> {
+pub async fn run_in_process(session: &Session, work: Work, as_json: bool) -> Result<Job> {
     let watch = watcher(as_json);
     jobs::run_here(session, work, &watch.0).await
 }
 
 /// The outcome of a job, with its errors and advice.
-pub async fn ended(session: &Session, job: &Job) -> Result<Shown> {
+pub async fn outcome(session: &Session, job: &Job) -> Result<CommandResult> {
     let errors = session.job_errors(job.id, "", SHOWN).await?;
     let mut text =
         format!("{}: {}.\n", capital(&job.state), if job.message.is_empty() { "as asked" } else { &job.message });
@@ -58,15 +58,15 @@ pub async fn ended(session: &Session, job: &Job) -> Result<Shown> {
         .iter()
         .map(|error| json!({ "item": error.item, "attempts": error.attempts, "message": error.message }))
         .collect();
-    Ok((value, text, outcome(job)))
+    Ok((value, text, verdict_of(job)))
 }
 
 /// The outcome of a job. Points to `strongroom blobs faults`, for callers that do not list the faulty BLOBs themselves.
-pub async fn ended_alone(session: &Session, job: &Job) -> Result<Shown> {
-    let (value, mut text, verdict) = ended(session, job).await?;
+pub async fn outcome_with_fault_hint(session: &Session, job: &Job) -> Result<CommandResult> {
+    let (value, mut text, verdict) = outcome(session, job).await?;
     let faults = job.figures.results.get("faults").copied().unwrap_or(0);
-    if faults > 0 && !text.contains(MENDING) {
-        text.push_str(&format!("\n`strongroom blobs faults` names their documents. {MENDING}\n"));
+    if faults > 0 && !text.contains(REPAIR_ADVICE) {
+        text.push_str(&format!("\n`strongroom blobs faults` names their documents. {REPAIR_ADVICE}\n"));
     }
     Ok((value, text, verdict))
 }
@@ -81,7 +81,7 @@ struct About {
     /// True if an error may be gone when the job is resumed.
     passing: bool,
     /// True if a BLOB is recorded as missing or damaged.
-    mending: bool,
+    needs_repair: bool,
 }
 
 impl About {
@@ -109,7 +109,7 @@ impl About {
                 };
                 // If `lost` reached its limit, not all faults were read, and any digest may be recorded.
                 let is_lost = lost.contains(&digest) || lost.len() >= LISTED;
-                (about.passing, about.mending) = (about.passing || !is_lost, about.mending || is_lost);
+                (about.passing, about.needs_repair) = (about.passing || !is_lost, about.needs_repair || is_lost);
             }
             match errors.into_iter().nth(PAGE - 1) {
                 Some(last) => after = last.item,
@@ -128,8 +128,8 @@ async fn advice(session: &Session, job: &Job) -> Result<String> {
         let directory = session.storage().await?.directory();
         text.push_str(&damaged_databases(&directory, &about, of("databases_away") == 0));
     }
-    if about.mending {
-        text.push_str(&format!("{MENDING}\n"));
+    if about.needs_repair {
+        text.push_str(&format!("{REPAIR_ADVICE}\n"));
     }
     let can_resume = matches!(job.state.as_str(), "incomplete" | "failed" | "paused");
     if can_resume && (about.passing || of("databases_away") > 0) {
@@ -137,7 +137,7 @@ async fn advice(session: &Session, job: &Job) -> Result<String> {
             "`strongroom jobs resume {}` tries the rest again, once what it needs is there.\n",
             job.id
         ));
-    } else if can_resume && about.mending {
+    } else if can_resume && about.needs_repair {
         text.push_str(&format!("`strongroom jobs resume {}` then does what was left out.\n", job.id));
     }
     Ok(if text.is_empty() { text } else { format!("\n{text}") })
@@ -162,7 +162,7 @@ fn damaged_databases(directory: &Path, about: &About, all_damaged: bool) -> Stri
 
 /// The verdict of a job. Faults that a job found make it bad; a check that is otherwise clean but could not check
 /// everything is incomplete.
-fn outcome(job: &Job) -> Verdict {
+fn verdict_of(job: &Job) -> Verdict {
     let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
     let faults = of("faults") + of("databases_damaged");
     match (&job.work, job.state.as_str()) {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use model::{Error, Result};
 
-use super::failure::said;
+use super::failure::into_command_error;
 
 /// Minimum length of the agent token, in bytes; shorter ones could be guessed.
 const SHORTEST: usize = 16;
@@ -34,7 +34,7 @@ impl Agent {
         }
         let serving = lab::agent::serve(self.listen, token, |address| eprintln!("waiting for orders on {address}"));
         tokio::select! {
-            served = serving => served.map_err(|error| said(&error))?,
+            served = serving => served.map_err(|error| into_command_error(&error))?,
             _ = tokio::signal::ctrl_c() => {}
         }
         Ok(ExitCode::SUCCESS)

@@ -7,7 +7,7 @@ use clap::Args;
 use model::Result;
 use serde_json::json;
 
-use super::failure::said;
+use super::failure::into_command_error;
 use crate::commands::output::show;
 
 /// The two results to compare.
@@ -27,9 +27,9 @@ pub struct Compare {
 impl Compare {
     /// Runs the command.
     pub fn run(self) -> Result<ExitCode> {
-        let read = |path: &PathBuf| lab::report::read(path).map_err(|error| said(&error));
+        let read = |path: &PathBuf| lab::report::read(path).map_err(|error| into_command_error(&error));
         let (first, second) = (read(&self.first)?, read(&self.second)?);
-        let found = lab::compare::compare(&first, &second).map_err(|error| said(&error))?;
+        let found = lab::compare::compare(&first, &second).map_err(|error| into_command_error(&error))?;
         let names = [&self.first, &self.second].map(|path| path.display().to_string());
         let text = lab::compare::markdown((&first, &names[0]), (&second, &names[1]), &found);
         let unlike = lab::compare::unlike(&first, &second);

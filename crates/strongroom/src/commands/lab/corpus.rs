@@ -7,7 +7,7 @@ use clap::Args;
 use model::Result;
 use serde_json::json;
 
-use super::failure::said;
+use super::failure::into_command_error;
 use super::live::Live;
 use crate::commands::output::show;
 
@@ -32,14 +32,14 @@ pub struct Corpus {
 impl Corpus {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode> {
-        let plan = lab::read_plan(&self.plan).map_err(|error| said(&error))?;
+        let plan = lab::read_plan(&self.plan).map_err(|error| into_command_error(&error))?;
         let changes = lab::Changes { scale: self.scale, ..lab::Changes::default() };
-        let plan = changes.apply(&plan).map_err(|error| said(&error))?;
+        let plan = changes.apply(&plan).map_err(|error| into_command_error(&error))?;
         let corpus = lab::Corpus::new(plan.corpus);
         let mut live = Live::new(self.json);
         let tell = |done, all| live.take(lab::Event::Loading(done, all));
         let written = tokio::task::block_in_place(|| lab::write_folder(&corpus, &self.folder, tell));
-        let written = written.map_err(|error| said(&error))?;
+        let written = written.map_err(|error| into_command_error(&error))?;
         live.end();
         let folder = self.folder.display();
         let text = format!(

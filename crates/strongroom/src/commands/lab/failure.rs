@@ -4,7 +4,7 @@ use model::Error;
 
 /// Converts a lab error. The message may contain text from the target, so each of its lines is stripped of control
 /// characters.
-pub fn said(error: &lab::Error) -> Error {
+pub fn into_command_error(error: &lab::Error) -> Error {
     let lines: Vec<String> = error.to_string().lines().map(lab::report::plain).collect();
     Error::invalid(lines.join("\n"))
 }

@@ -11,7 +11,7 @@ use lab::paper::{Paper as Described, Phase};
 use model::{Error, Result};
 use serde_json::json;
 
-use super::failure::said;
+use super::failure::into_command_error;
 use super::live::Live;
 use super::run::file_name;
 use crate::commands::output::show;
@@ -57,7 +57,7 @@ pub struct Paper {
 impl Paper {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode> {
-        let paper = Described::find(&self.name).map_err(|error| said(&error))?;
+        let paper = Described::find(&self.name).map_err(|error| into_command_error(&error))?;
         if !matches!(self.postgresql.len(), 0 | 2)
             || self.postgresql.first() == self.postgresql.last() && !self.postgresql.is_empty()
         {
@@ -66,17 +66,17 @@ impl Paper {
         for database in &self.postgresql {
             check_empty(database)?;
         }
-        lab::report::prepare(&self.out).map_err(|error| said(&error))?;
+        lab::report::prepare(&self.out).map_err(|error| into_command_error(&error))?;
         let scratch = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
         let scratch = Scratch::new(scratch.join(format!("strongroom-lab-{}", std::process::id())))?;
-        let stop = lab::Stop::on_signals().map_err(|error| said(&error))?;
+        let stop = lab::Stop::on_signals().map_err(|error| into_command_error(&error))?;
         let internal = Configuration { store: "database", postgresql: self.postgresql.first(), scratch: &scratch.0 };
         let internal = self.phases(&paper, &internal, &stop).await?;
         let external = Configuration { store: "files", postgresql: self.postgresql.last(), scratch: &scratch.0 };
         let external = self.phases(&paper, &external, &stop).await?;
         let text = paper.tables(self.scale, self.engine(), &internal, &external);
-        let path = self.out.join(format!("{}{}.md", paper.name, self.ending()));
-        lab::report::write(&path, &text).map_err(|error| said(&error))?;
+        let path = self.out.join(format!("{}{}.md", paper.name, self.file_suffix()));
+        lab::report::write(&path, &text).map_err(|error| into_command_error(&error))?;
         let valid = internal.iter().chain(&external).all(|phase| phase.result.valid);
         let results = |phases: &[Phase]| phases.iter().map(|phase| json!(phase.result)).collect::<Vec<_>>();
         let value = json!({
@@ -95,7 +95,7 @@ impl Paper {
     }
 
     /// File name suffix that keeps the results of the two engines apart in one directory.
-    fn ending(&self) -> &'static str {
+    fn file_suffix(&self) -> &'static str {
         if self.postgresql.is_empty() { "" } else { "-postgresql" }
     }
 
@@ -120,7 +120,7 @@ impl Paper {
             &data,
             &["blobs", "policy", "set", "--database", "main", "--active", on.store, "--minimum-size", MINIMUM],
         )?;
-        let plan = lab::read_plan(phase).map_err(|error| said(&error))?;
+        let plan = lab::read_plan(phase).map_err(|error| into_command_error(&error))?;
         let changes = lab::Changes {
             scale: Some(self.scale),
             users: self.users,
@@ -131,15 +131,17 @@ impl Paper {
             target: Some(server.address.clone()),
             changes,
             login: Some(lab::Login { user: "admin".to_owned(), password: server.password.clone() }),
-            label: Some(format!("{phase}-{}{}", on.store, self.ending())),
+            label: Some(format!("{phase}-{}{}", on.store, self.file_suffix())),
             stop: stop.clone(),
             ..lab::Wishes::default()
         };
         let mut live = Live::new(self.json);
-        let result = lab::run(&plan, &wishes, |event| live.take(event)).await.map_err(|error| said(&error))?;
+        let result =
+            lab::run(&plan, &wishes, |event| live.take(event)).await.map_err(|error| into_command_error(&error))?;
         live.end();
         if !stop.asked() {
-            lab::report::save(&result, &self.out, &file_name(&result.label)).map_err(|error| said(&error))?;
+            lab::report::save(&result, &self.out, &file_name(&result.label))
+                .map_err(|error| into_command_error(&error))?;
         }
         server.stop();
         // Disk space reserved for the case of a full disk is not content.

@@ -6,7 +6,7 @@ use clap::Args;
 use model::Result;
 use serde_json::json;
 
-use super::failure::said;
+use super::failure::into_command_error;
 use crate::commands::output::{show, table};
 
 /// Arguments of `strongroom lab plans`.
@@ -24,13 +24,13 @@ impl Plans {
     /// Runs the command.
     pub fn run(self) -> Result<ExitCode> {
         if let Some(name) = &self.name {
-            let text = lab::read_plan(name).map_err(|error| said(&error))?;
+            let text = lab::read_plan(name).map_err(|error| into_command_error(&error))?;
             show(self.json, &json!({ "plan": text }), &text);
             return Ok(ExitCode::SUCCESS);
         }
         let mut rows = Vec::new();
         for shipped in lab::SHIPPED {
-            let plan = lab::Plan::parse(shipped.text).map_err(|error| said(&error))?;
+            let plan = lab::Plan::parse(shipped.text).map_err(|error| into_command_error(&error))?;
             rows.push([plan.name, plan.description]);
         }
         let value: Vec<_> = rows.iter().map(|[name, what]| json!({ "name": name, "description": what })).collect();

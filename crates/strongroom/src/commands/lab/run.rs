@@ -8,7 +8,7 @@ use clap::Args;
 use model::{Error, Result};
 use serde_json::json;
 
-use super::failure::said;
+use super::failure::into_command_error;
 use super::live::Live;
 use super::target::TargetFlags;
 use crate::commands::output::show;
@@ -63,15 +63,15 @@ impl Run {
                  STRONGROOM_LAB_TOKEN",
             ));
         }
-        let plan = lab::read_plan(&self.plan).map_err(|error| said(&error))?;
+        let plan = lab::read_plan(&self.plan).map_err(|error| into_command_error(&error))?;
         if let Some(label) = &self.label {
-            lab::report::check_label(label).map_err(|error| said(&error))?;
+            lab::report::check_label(label).map_err(|error| into_command_error(&error))?;
         }
         if let Some(directory) = &self.out {
             // Checked before the load starts: a result that cannot be written is lost.
-            lab::report::prepare(directory).map_err(|error| said(&error))?;
+            lab::report::prepare(directory).map_err(|error| into_command_error(&error))?;
         }
-        let wishes = self.target.wishes();
+        let wishes = self.target.run_options();
         let changes =
             lab::Changes { scale: self.scale, users: self.users, seconds: self.seconds, ..wishes.changes.clone() };
         let wishes = lab::Wishes {
@@ -80,13 +80,13 @@ impl Run {
             agents: self.agents.clone(),
             agent_token: self.token.clone(),
             stop_without_agent: self.stop_without_agent,
-            stop: lab::Stop::on_signals().map_err(|error| said(&error))?,
+            stop: lab::Stop::on_signals().map_err(|error| into_command_error(&error))?,
             ..wishes
         };
         let page = match self.live {
             Some(listen) => {
                 let title = self.label.as_ref().unwrap_or(&self.plan);
-                let page = lab::live::Live::serve(listen, title).await.map_err(|error| said(&error))?;
+                let page = lab::live::Live::serve(listen, title).await.map_err(|error| into_command_error(&error))?;
                 eprintln!("the run can be followed at {}", page.url());
                 Some(page)
             }
@@ -99,7 +99,7 @@ impl Run {
             }
             live.take(event);
         };
-        let result = lab::run(&plan, &wishes, tell).await.map_err(|error| said(&error))?;
+        let result = lab::run(&plan, &wishes, tell).await.map_err(|error| into_command_error(&error))?;
         live.end();
         if let Some(page) = page {
             page.end();
@@ -116,7 +116,7 @@ impl Run {
         let passed = result.passed();
         show(self.json, &json!({ "passed": passed, "result": result, "files": files }), &text);
         // The measurements are shown even if the files could not be written, as on a full disk.
-        saved.map_err(|error| said(&error))?;
+        saved.map_err(|error| into_command_error(&error))?;
         Ok(if passed { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use model::Result;
 use serde_json::json;
 
-use super::failure::said;
+use super::failure::into_command_error;
 use super::live::Live;
 use super::run::file_name;
 use super::target::TargetFlags;
@@ -50,16 +50,16 @@ pub struct Sweep {
 impl Sweep {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode> {
-        let plan = lab::read_plan(&self.plan).map_err(|error| said(&error))?;
+        let plan = lab::read_plan(&self.plan).map_err(|error| into_command_error(&error))?;
         if let Some(directory) = &self.out {
-            lab::report::prepare(directory).map_err(|error| said(&error))?;
+            lab::report::prepare(directory).map_err(|error| into_command_error(&error))?;
         }
-        let levels = lab::sweep::levels(self.from, self.to, self.factor).map_err(|error| said(&error))?;
-        let mut wishes = self.target.wishes();
+        let levels = lab::sweep::levels(self.from, self.to, self.factor).map_err(|error| into_command_error(&error))?;
+        let mut wishes = self.target.run_options();
         wishes.changes.scale = self.scale;
         wishes.changes.steps = levels.into_iter().map(|level| (level, self.seconds)).collect();
         wishes.label = Some(format!("sweep-{}", file_name(&self.plan)));
-        let stop = lab::Stop::on_signals().map_err(|error| said(&error))?;
+        let stop = lab::Stop::on_signals().map_err(|error| into_command_error(&error))?;
         wishes.stop = stop.clone();
         let mut judge = lab::sweep::Judge::new(stop, self.p95);
         let mut live = Live::new(self.json);
@@ -67,7 +67,7 @@ impl Sweep {
             judge.take(&event);
             live.take(event);
         };
-        let result = lab::run(&plan, &wishes, tell).await.map_err(|error| said(&error))?;
+        let result = lab::run(&plan, &wishes, tell).await.map_err(|error| into_command_error(&error))?;
         live.end();
         let found = judge.end();
         let capacity = found.capacity();
@@ -76,9 +76,10 @@ impl Sweep {
         // Shown before the files are written, so that the result is not lost on a full disk.
         show(self.json, &json!({ "capacity": capacity, "levels": found.levels, "interrupted": interrupted }), &text);
         if let Some(directory) = &self.out {
-            lab::report::save(&result, directory, &file_name(&result.label)).map_err(|error| said(&error))?;
+            lab::report::save(&result, directory, &file_name(&result.label))
+                .map_err(|error| into_command_error(&error))?;
             let path = directory.join("capacity.md");
-            lab::report::write(&path, &text).map_err(|error| said(&error))?;
+            lab::report::write(&path, &text).map_err(|error| into_command_error(&error))?;
         }
         Ok(if capacity.is_some() && !interrupted { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }

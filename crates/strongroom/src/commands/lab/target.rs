@@ -37,7 +37,7 @@ enum KindFlag {
 
 impl TargetFlags {
     /// Converts the flags into options of a run.
-    pub fn wishes(&self) -> lab::Wishes {
+    pub fn run_options(&self) -> lab::Wishes {
         let kind = self.kind.map(|kind| match kind {
             KindFlag::Strongroom => lab::Kind::Strongroom,
             KindFlag::Webdav => lab::Kind::Webdav,

@@ -31,7 +31,7 @@ pub fn damage(directory: &Path, content: &[u8]) {
 pub async fn recorded(farm: &Farm, count: usize) -> Value {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
-        let faults = farm.json_whatever(&["blobs", "faults"]);
+        let faults = farm.json_any_status(&["blobs", "faults"]);
         if faults.as_array().is_some_and(|faults| faults.len() >= count) {
             return faults;
         }

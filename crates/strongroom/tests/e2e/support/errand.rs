@@ -37,7 +37,7 @@ const KINDS: &[Kind] = &[
 ];
 
 /// The commands of a kill loop, with their directories and the number of times that each completed.
-pub struct Errands {
+pub struct BackgroundCommands {
     scratch: TempDir,
     done: BTreeMap<&'static str, usize>,
     refused: BTreeMap<&'static str, String>,
@@ -45,13 +45,13 @@ pub struct Errands {
 }
 
 /// A running command.
-pub struct Errand {
+pub struct BackgroundCommand {
     kind: &'static Kind,
     child: Child,
     said: PathBuf,
 }
 
-impl Errands {
+impl BackgroundCommands {
     /// Adds a second store to the farm, and creates a directory tree to import and the target folder.
     pub async fn prepare(farm: &Farm, client: &Client) -> Self {
         let scratch = tempfile::tempdir().unwrap();
@@ -72,13 +72,13 @@ impl Errands {
     }
 
     /// Starts the next command, in rotation.
-    pub fn begin(&mut self, farm: &Farm) -> Errand {
+    pub fn begin(&mut self, farm: &Farm) -> BackgroundCommand {
         let kind = &KINDS[self.next % KINDS.len()];
         self.next += 1;
         self.start(farm, kind)
     }
 
-    fn start(&self, farm: &Farm, kind: &'static Kind) -> Errand {
+    fn start(&self, farm: &Farm, kind: &'static Kind) -> BackgroundCommand {
         let said = self.scratch.path().join("said");
         let output = std::fs::File::create(&said).unwrap();
         let mut command = Command::new("setpriv");
@@ -92,11 +92,11 @@ impl Errands {
         }
         command.arg("--data").arg(&farm.data).stdin(Stdio::null()).process_group(0);
         command.stdout(output.try_clone().unwrap()).stderr(output);
-        Errand { kind, child: command.spawn().unwrap(), said }
+        BackgroundCommand { kind, child: command.spawn().unwrap(), said }
     }
 
     /// Kills a command, or waits until it exits and records its result.
-    pub fn end(&mut self, mut errand: Errand, random: &mut Random) {
+    pub fn end(&mut self, mut errand: BackgroundCommand, random: &mut Random) {
         if random.below(2) == 0 {
             errand.kill();
             return;
@@ -105,7 +105,7 @@ impl Errands {
         self.note(&errand, status);
     }
 
-    fn note(&mut self, errand: &Errand, status: ExitStatus) {
+    fn note(&mut self, errand: &BackgroundCommand, status: ExitStatus) {
         let said = std::fs::read_to_string(&errand.said).unwrap();
         assert!(!said.contains("panicked"), "{}: {said}", errand.kind.name);
         if status.success() {
@@ -143,12 +143,12 @@ impl Errands {
             assert!(answer.body == content(number), "imported/{number} is not what was imported");
         }
         let backups = self.path("backups");
-        farm.run(&["backup", "verify", &backups]).unwrap_or_else(|refusal| panic!("{}", refusal.said));
+        farm.run(&["backup", "verify", &backups]).unwrap_or_else(|refusal| panic!("{}", refusal.output));
         assert!(Path::new(&backups).join("sets").is_dir());
     }
 }
 
-impl Errand {
+impl BackgroundCommand {
     fn kill(&mut self) {
         // The process may already have exited.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);

@@ -18,8 +18,8 @@ use super::{Answer, Client, Random, bytes};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Number of changes that the load makes at full speed beyond those waited for, and the delay before each further
 /// change. This keeps the data of a test small enough for slow machines while the load continues.
-const AHEAD: u64 = 60;
-const PACE: Duration = Duration::from_secs(1);
+const FULL_SPEED_CHANGES: u64 = 60;
+const SLOW_INTERVAL: Duration = Duration::from_secs(1);
 
 /// State of a path: seed and size of its bytes, or `None` if there is no document.
 type State = Option<(u64, usize)>;
@@ -99,9 +99,9 @@ impl Ledger {
             tasks.spawn(async move {
                 let mut entries = writer.lock().await;
                 while !stop.load(Ordering::Relaxed) {
-                    if acknowledged.load(Ordering::Relaxed) > goal.load(Ordering::Relaxed) + AHEAD {
+                    if acknowledged.load(Ordering::Relaxed) > goal.load(Ordering::Relaxed) + FULL_SPEED_CHANGES {
                         // sleep: the pace of the load while no test waits for it
-                        tokio::time::sleep(PACE).await;
+                        tokio::time::sleep(SLOW_INTERVAL).await;
                     }
                     let at = random.below(entries.len() as u64) as usize;
                     match change(&mut entries[at], &client, sizes, &mut random, &distrust).await {

@@ -20,12 +20,12 @@ pub use browser::Browser;
 pub use client::{Answer, Client, keep_no_versions};
 pub use damage::{damage, file_with, recorded};
 pub use disk::Disk;
-pub use errand::Errands;
+pub use errand::BackgroundCommands;
 pub use injector::Injector;
 pub use ledger::Ledger;
 pub use server::{Farm, PASSWORD, Refusal, Server, empty, files_below};
 pub use signed_in::SignedIn;
-pub use worker::{Ground, Trouble, Worker};
+pub use worker::{Trouble, Worker, WorkerContext};
 
 /// Pseudo-random numbers from a seed that a failing test prints.
 #[derive(Clone)]

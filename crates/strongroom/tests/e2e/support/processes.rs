@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Returns whether a process exists. A zombie does not count.
-pub fn is_there(id: u32) -> bool {
+pub fn exists(id: u32) -> bool {
     stat(id).is_some_and(|(state, _)| state != "Z")
 }
 
@@ -42,7 +42,7 @@ pub fn status(id: u32, name: &str) -> Option<String> {
 }
 
 /// Returns whether a process is gone or has no handler for a signal.
-pub fn handles_no_longer(id: u32, signal: Signal) -> bool {
+pub fn has_no_handler(id: u32, signal: Signal) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
     u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (signal.as_raw() - 1)) == 0

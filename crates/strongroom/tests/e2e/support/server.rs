@@ -35,7 +35,7 @@ pub struct Farm {
     pub log: Option<PathBuf>,
     /// Command prefix under which servers and commands run, such as a program that makes calls fail or changes the
     /// time.
-    pub under: Vec<String>,
+    pub command_prefix: Vec<String>,
     /// The program that runs as the server.
     pub program: PathBuf,
 }
@@ -44,7 +44,7 @@ pub struct Farm {
 #[derive(Debug)]
 pub struct Refusal {
     pub status: ExitStatus,
-    pub said: String,
+    pub output: String,
 }
 
 /// A running server, killed when dropped. Its output is shown if the test fails.
@@ -93,7 +93,7 @@ impl Farm {
             data: data.into(),
             arguments: Vec::new(),
             log: None,
-            under: Vec::new(),
+            command_prefix: Vec::new(),
             program: PROGRAM.into(),
         }
     }
@@ -101,7 +101,7 @@ impl Farm {
     fn command(&self) -> Command {
         // The server is killed if the test process ends.
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "--"]).args(&self.under).arg(&self.program);
+        command.args(["--pdeathsig", "KILL", "--"]).args(&self.command_prefix).arg(&self.program);
         command.args(["serve", "--data"]);
         command.arg(&self.data).args(["--listen", "127.0.0.1:0"]).args(&self.arguments);
         command.env("STRONGROOM_ADMIN_PASSWORD", PASSWORD);
@@ -130,12 +130,12 @@ impl Farm {
             if let Some(status) = server.child.try_wait().unwrap() {
                 // The output is complete only once both pipes have been read to their end.
                 let said = server.last_words();
-                return Err(Refusal { status, said });
+                return Err(Refusal { status, output: said });
             }
             if server.is_ready() {
                 return Ok(server);
             }
-            assert!(Instant::now() < deadline, "the server does not become ready:\n{}", server.said());
+            assert!(Instant::now() < deadline, "the server does not become ready:\n{}", server.output());
             // sleep: polled, since readiness changes without a notification
             thread::sleep(Duration::from_millis(5));
         }
@@ -143,13 +143,14 @@ impl Farm {
 
     /// Starts a server that must become ready.
     pub fn start(&self) -> Server {
-        self.try_start().unwrap_or_else(|refusal| panic!("the server ended with {}:\n{}", refusal.status, refusal.said))
+        self.try_start()
+            .unwrap_or_else(|refusal| panic!("the server ended with {}:\n{}", refusal.status, refusal.output))
     }
 
     /// Runs another command of the program on the data directory. `words` precede `--data`.
     pub fn run(&self, words: &[&str]) -> Result<String, Refusal> {
         let program = [env!("CARGO_BIN_EXE_strongroom").to_owned()];
-        let mut line = self.under.iter().chain(&program);
+        let mut line = self.command_prefix.iter().chain(&program);
         let mut command = Command::new(line.next().unwrap());
         let output =
             command.args(line).args(words).arg("--data").arg(&self.data).stdin(Stdio::null()).output().unwrap();
@@ -157,21 +158,22 @@ impl Farm {
         if output.status.success() {
             Ok(text(&output.stdout))
         } else {
-            Err(Refusal { status: output.status, said: text(&output.stdout) + &text(&output.stderr) })
+            Err(Refusal { status: output.status, output: text(&output.stdout) + &text(&output.stderr) })
         }
     }
 
     /// Runs a command that must succeed and prints JSON.
     pub fn json(&self, words: &[&str]) -> Value {
         let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
-        let said = self.run(&words).unwrap_or_else(|refusal| panic!("{words:?}: {}\n{}", refusal.status, refusal.said));
+        let said =
+            self.run(&words).unwrap_or_else(|refusal| panic!("{words:?}: {}\n{}", refusal.status, refusal.output));
         serde_json::from_str(&said).unwrap_or_else(|error| panic!("{words:?} printed no JSON ({error}):\n{said}"))
     }
 
     /// Runs a command that prints JSON, whether it succeeds or not.
-    pub fn json_whatever(&self, words: &[&str]) -> Value {
+    pub fn json_any_status(&self, words: &[&str]) -> Value {
         let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
-        let said = self.run(&words).unwrap_or_else(|refusal| refusal.said);
+        let said = self.run(&words).unwrap_or_else(|refusal| refusal.output);
         serde_json::from_str(&said).unwrap_or_else(|error| panic!("{words:?} printed no JSON ({error}):\n{said}"))
     }
 
@@ -206,7 +208,7 @@ fn keep(pipe: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) {
 
 impl Server {
     /// All output of the server so far.
-    pub fn said(&self) -> String {
+    pub fn output(&self) -> String {
         self.log.lock().unwrap().join("\n")
     }
 
@@ -217,14 +219,14 @@ impl Server {
             // sleep: polled, since the threads end without a notification
             thread::sleep(Duration::from_millis(2));
         }
-        self.said()
+        self.output()
     }
 
     /// Waits until the server reports its address, without sending a request.
     pub fn wait_until_it_listens(&mut self) {
         let deadline = Instant::now() + PATIENCE;
         while !self.listens() {
-            assert!(Instant::now() < deadline, "the server does not listen:\n{}", self.said());
+            assert!(Instant::now() < deadline, "the server does not listen:\n{}", self.output());
             // sleep: polled, since log lines arrive without a notification
             thread::sleep(Duration::from_millis(5));
         }
@@ -232,7 +234,7 @@ impl Server {
 
     fn listens(&mut self) -> bool {
         if self.address.is_empty() {
-            let said = self.said();
+            let said = self.output();
             let Some(at) = said.find("http://127.0.0.1:") else { return false };
             self.address = said[at..].split(['/', ' ', '\n']).take(3).collect::<Vec<_>>().join("/");
         }
@@ -292,7 +294,7 @@ impl Server {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(Instant::now() < deadline, "the server does not stop:\n{}", self.said());
+            assert!(Instant::now() < deadline, "the server does not stop:\n{}", self.output());
             // sleep: polled, since a process exits without a notification
             thread::sleep(Duration::from_millis(5));
         }

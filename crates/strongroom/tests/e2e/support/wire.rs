@@ -36,7 +36,7 @@ pub enum Pace {
 }
 
 /// A client of one server, with a new connection for each request.
-pub struct Wire {
+pub struct RawClient {
     host: String,
     pub http: Http,
     /// Header field and value with the credential.
@@ -46,7 +46,7 @@ pub struct Wire {
     is_narrow: bool,
 }
 
-impl Wire {
+impl RawClient {
     /// A client with a bearer token.
     pub fn with_token(server: &Server, http: Http, token: &str) -> Self {
         let credential = ("authorization", format!("Bearer {token}"));
@@ -69,7 +69,7 @@ impl Wire {
             pairs.filter(|pair| !pair.ends_with('=')).collect::<Vec<_>>().join("; ")
         };
         wire.credential.1 = cookie(&form);
-        let token = form_token(&whole(form, Pace::Fast).await);
+        let token = form_token(&read_body(form, Pace::Fast).await);
         let body = format!("form_token={token}&login=admin&password={}&next=/", PASSWORD.replace(' ', "+"));
         let kind = ("content-type", "application/x-www-form-urlencoded");
         let signed_in = wire.send("POST", "/sign-in", &[kind], Self::bytes(body)).await;
@@ -79,7 +79,7 @@ impl Wire {
     }
 
     /// The same client with the smallest possible receive buffer.
-    pub fn narrow(self) -> Self {
+    pub fn with_small_buffer(self) -> Self {
         Self { is_narrow: true, ..self }
     }
 
@@ -183,7 +183,7 @@ impl Wire {
     }
 
     /// Sends `count` bytes of a longer body, then disconnects.
-    pub async fn cut(&self, path: &str, count: usize) {
+    pub async fn send_and_disconnect(&self, path: &str, count: usize) {
         self.cut_after("PUT", path, &[], Bytes::from(vec![7; count])).await;
     }
 
@@ -218,7 +218,7 @@ impl Wire {
     pub async fn get(&self, path: &str) -> Vec<u8> {
         let answer = self.send("GET", path, &[], Self::nothing()).await;
         assert_eq!(answer.status().as_u16(), 200, "{path}");
-        whole(answer, Pace::Fast).await
+        read_body(answer, Pace::Fast).await
     }
 }
 
@@ -241,7 +241,7 @@ fn form_token(page: &[u8]) -> String {
 }
 
 /// Reads a body to its end, and panics if it is incomplete.
-pub async fn whole(answer: Response<Incoming>, pace: Pace) -> Vec<u8> {
+pub async fn read_body(answer: Response<Incoming>, pace: Pace) -> Vec<u8> {
     let (mut body, mut taken, mut count, mut next_stop) = (answer.into_body(), Vec::new(), 0, 1);
     while let Some(frame) = body.frame().await {
         let frame = frame.unwrap_or_else(|error| panic!("the answer ended after {} bytes: {error}", taken.len()));

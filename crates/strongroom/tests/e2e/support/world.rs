@@ -34,7 +34,7 @@ pub struct Document {
 
 /// Everything below one worker's folder, by identifier.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct World {
+pub struct ModelState {
     pub documents: BTreeMap<String, Document>,
     /// Paths of the folders in [`FIXED`], by identifier.
     pub folders: BTreeMap<String, String>,
@@ -53,16 +53,16 @@ pub struct Contents {
 
 /// The state of a worker's folder as the server shows it.
 #[derive(Debug)]
-pub struct Found {
+pub struct ServerState {
     documents: BTreeMap<String, Document>,
     folders: BTreeMap<String, String>,
     /// Entries of the recycle bin, by the identifier of their item.
     pub entries: BTreeMap<String, String>,
 }
 
-impl World {
+impl ModelState {
     /// Returns this state with the server's identifiers filled in, if it matches what the server shows.
-    pub fn agrees(&self, found: &Found) -> Option<World> {
+    pub fn agrees(&self, found: &ServerState) -> Option<ModelState> {
         let mut world = self.clone();
         if let Some(document) = world.documents.remove(UNNAMED) {
             let mut new = found.documents.keys().filter(|id| !world.documents.contains_key(*id));
@@ -109,7 +109,7 @@ impl World {
     }
 }
 
-impl Found {
+impl ServerState {
     /// Reads the folders of a worker, all versions, values and links of their documents, and the recycle bin.
     ///
     /// `site` is the site collection, `home` the path of the worker's folder, `column` the identifier of the column.

@@ -21,7 +21,7 @@ use super::preview::kind::Kind;
 pub use super::preview::table::Sheet;
 use crate::frame::visit::Visit;
 use http_core::converter::{self, Converter};
-use http_core::server::intake;
+use http_core::server::request_body;
 
 /// Limit on bytes read from a text.
 const MOST_BYTES: u64 = 256 << 10;
@@ -33,7 +33,7 @@ pub enum Preview {
     /// None: this kind of document has no preview.
     Nothing,
     /// None, although this kind of document has previews. Holds the text key of the reason.
-    Unseen(&'static str),
+    Unavailable(&'static str),
     /// The document is empty.
     Empty,
     /// URL of an image.
@@ -57,7 +57,7 @@ pub enum Preview {
 impl Preview {
     /// Returns whether there is a preview.
     pub fn is_shown(&self) -> bool {
-        !matches!(self, Self::Nothing | Self::Unseen(_))
+        !matches!(self, Self::Nothing | Self::Unavailable(_))
     }
 }
 
@@ -83,22 +83,22 @@ pub async fn of(session: &Session, item: &Item) -> Preview {
         Kind::Pdf => Preview::Pdf(address),
         Kind::Office(format) => match session.text(&Target::Id(item.id), format).await {
             Ok(found) => words(found),
-            Err(error) => unread(&error),
+            Err(error) => unavailable_reason(&error),
         },
         Kind::Markdown | Kind::Table | Kind::Text(_) | Kind::Unknown => match read(session, item).await {
             Ok((bytes, cut)) => {
-                let drawn = intake::apart(bytes.into(), move |bytes| Ok(text(kind, bytes, cut))).await;
-                drawn.unwrap_or_else(|error| unseen(&error))
+                let drawn = request_body::apart(bytes.into(), move |bytes| Ok(text(kind, bytes, cut))).await;
+                drawn.unwrap_or_else(|error| no_preview(&error))
             }
-            Err(error) => unseen(&error),
+            Err(error) => no_preview(&error),
         },
     }
 }
 
 /// Returns the reason why an office document has no preview.
-fn unread(error: &Error) -> Preview {
+fn unavailable_reason(error: &Error) -> Preview {
     tracing::debug!(target: "http", code = error.code().as_str(), "no preview: {}", error.report());
-    Preview::Unseen(match error.code() {
+    Preview::Unavailable(match error.code() {
         Code::NotReadable => "preview.not-readable",
         Code::TooLarge => "preview.too-large",
         Code::TookTooLong => "preview.too-long",
@@ -110,7 +110,7 @@ fn unread(error: &Error) -> Preview {
     })
 }
 
-fn unseen(error: &Error) -> Preview {
+fn no_preview(error: &Error) -> Preview {
     tracing::debug!(target: "http", code = error.code().as_str(), "no preview: {}", error.report());
     Preview::Nothing
 }

@@ -7,7 +7,7 @@ use axum::response::IntoResponse;
 use model::Error;
 use repository::{Target, VersionChoice};
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::visit::Visit;
 use http_core::server::state::AppState;
 use http_core::transfer::content::{self, Plan};
@@ -19,7 +19,7 @@ pub async fn show(
     Path(id): Path<String>,
     method: Method,
     headers: HeaderMap,
-) -> Shown {
+) -> PageResult {
     let opened = visit.session.open(&Target::Id(id.parse()?), VersionChoice::Visible).await?;
     let none = || Error::not_found("no converter for office documents is installed on this server");
     let converter = state.converter().ok_or_else(none)?;

@@ -6,12 +6,12 @@ use model::{Digest, Error, Id};
 use repository::BlobFault;
 use serde::Deserialize;
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, navigation};
-use crate::wording::away;
+use crate::wording::unavailable;
 
 /// URL of the page.
 const HERE: &str = "/farm/faults";
@@ -48,13 +48,13 @@ struct FaultRow {
 }
 
 /// Shows the list.
-pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn list(mut visit: Visit, Query(from): Query<After>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let after = if from.after.is_empty() { None } else { Some(from.after.parse()?) };
     let (faults, next) = visit.session.blob_faults(after, PAGE).await?;
     let people: Vec<Id> = faults.iter().filter_map(|fault| fault.accepted.map(|(_, by)| by)).collect();
     let names = visit.session.principal_names(&people).await?;
-    let away = away::named(&visit.page, &visit.session.databases_away().await?);
+    let away = unavailable::named(&visit.page, &visit.session.databases_away().await?);
     let page = &visit.page;
     let mut rows = Vec::with_capacity(faults.len());
     for fault in faults {
@@ -83,7 +83,7 @@ fn documents(fault: &BlobFault) -> Vec<(String, Option<String>)> {
 }
 
 /// Repairs a BLOB, or accepts its loss.
-pub async fn resolve(Path(digest): Path<String>, sent: Sent) -> Shown {
+pub async fn resolve(Path(digest): Path<String>, sent: SubmittedForm) -> PageResult {
     let digest: Digest = digest.parse()?;
     let session = &sent.visit.session;
     let flash = match sent.fields.text("do").as_str() {

@@ -7,13 +7,13 @@ use repository::{CheckWork, CollectWork, MigrateWork, Work};
 use super::jobs::HERE;
 use super::stores;
 use super::words::{parse_number, parse_size, some};
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, Field, Form, Input};
 use crate::frame::format::{Icon, icon};
 use crate::frame::page::html;
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{navigation, refuse};
 
 /// Earlier input of the form, if any.
@@ -139,21 +139,21 @@ fn read(kind: &str, fields: &Fields) -> Result<Work> {
 }
 
 /// The form.
-pub async fn ask(mut visit: Visit, Path(kind): Path<String>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn ask(mut visit: Visit, Path(kind): Path<String>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     Ok(html(&form(&visit, &kind, None).await?))
 }
 
 /// Starts the job.
-pub async fn start(Path(kind): Path<String>, sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn start(Path(kind): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let started = match read(&kind, &fields) {
         Ok(work) => visit.session.start_job(work).await,
         Err(error) => Err(error),
     };
     match started {
         Ok(job) => Ok(done(&format!("{HERE}/{}", job.id), &Flash::new("toast.job-started", ""))),
-        Err(error) => refuse::again(form(&visit, &kind, Some(&fields)).await?, error),
+        Err(error) => refuse::show_form_again(form(&visit, &kind, Some(&fields)).await?, error),
     }
 }

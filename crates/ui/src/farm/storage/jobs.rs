@@ -7,12 +7,12 @@ use repository::{Job, JobError, JobRequest};
 use serde::Deserialize;
 
 use super::words;
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
 use crate::frame::navigation;
 use crate::frame::page::{Page, html};
 use crate::frame::texts::Language;
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::wording::{events, names};
 
 /// URL of the list.
@@ -130,8 +130,8 @@ struct JobsPage<'a> {
 }
 
 /// Shows the list, newest first.
-pub async fn list(mut visit: Visit, Query(from): Query<From>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn list(mut visit: Visit, Query(from): Query<From>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let before = from.before.map(|text| text.parse()).transpose()?;
     let mut jobs = visit.session.jobs(before, PAGE + 1).await?;
     let older = jobs.get(PAGE - 1).map(|job| job.id).filter(|_| jobs.len() > PAGE);
@@ -165,8 +165,8 @@ struct JobPage<'a> {
 }
 
 /// Shows one job.
-pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<From>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<From>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let job = visit.session.job(id.parse()?).await?;
     let mut errors = visit.session.job_errors(job.id, &from.after, PAGE + 1).await?;
     let next = errors.get(PAGE - 1).map(|error| error.item.clone()).filter(|_| errors.len() > PAGE);
@@ -207,7 +207,7 @@ fn results(page: &Page, job: &Job) -> Vec<(String, String)> {
 }
 
 /// Requests a pause, resumption or abort of a job.
-pub async fn ask(Path(id): Path<String>, sent: Sent) -> Shown {
+pub async fn ask(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let id: Id = id.parse()?;
     let (request, key) = match sent.fields.text("do").as_str() {
         "pause" => (JobRequest::Pause, "toast.job-paused"),

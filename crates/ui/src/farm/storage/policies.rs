@@ -4,13 +4,13 @@ use askama::Template;
 use model::{Code, Error, NodeKind, NodePath, Result, TierBasis};
 use repository::{NamedTier, StoragePolicy, Target};
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Field, Form};
 use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, navigation, refuse};
 
 /// URL of the page.
@@ -89,8 +89,8 @@ struct PoliciesPage<'a> {
 }
 
 /// Shows the list.
-pub async fn list(mut visit: Visit) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn list(mut visit: Visit) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let page = &visit.page;
     let policies = visit.session.storage_policies().await?;
     let (databases, others): (Vec<_>, Vec<_>) = policies.iter().partition(|policy| policy.kind == "database");
@@ -114,18 +114,18 @@ fn place_form<'a>(page: &'a Page, place: &str) -> Form<'a> {
 }
 
 /// Asks for the site collection or library of a new policy.
-pub async fn ask_place(mut visit: Visit) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn ask_place(mut visit: Visit) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     Ok(html(&place_form(&visit.page, "")))
 }
 
 /// Redirects to the policy form of a site collection or library.
-pub async fn find_place(sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn find_place(sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     match find(&visit, &fields).await {
         Ok(next) => Ok(done(&next, &Flash::new("toast.policy-place", fields.trimmed("place")))),
-        Err(error) => refuse::again(place_form(&visit.page, &fields.text("place")), error),
+        Err(error) => refuse::show_form_again(place_form(&visit.page, &fields.text("place")), error),
     }
 }
 

@@ -7,13 +7,13 @@ use repository::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy, Target};
 use super::policies::HERE;
 use super::stores;
 use super::words::{parse_number, parse_size, some, typed_size};
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, Field, Form, Input, TierRow};
 use crate::frame::format::icon;
 use crate::frame::page::html;
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{navigation, refuse};
 
 /// Number of empty tier rows in the form, in addition to existing tiers.
@@ -149,16 +149,16 @@ async fn form<'a>(visit: &'a Visit, policy: &StoragePolicy, typed: &Typed) -> Re
 }
 
 /// The form.
-pub async fn ask(mut visit: Visit, Path((kind, which)): Path<(String, String)>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn ask(mut visit: Visit, Path((kind, which)): Path<(String, String)>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let policy = visit.session.storage_policy(&target(&kind, &which)?).await?;
     Ok(html(&form(&visit, &policy, &Typed::of(&policy)).await?))
 }
 
 /// Saves the policy.
-pub async fn save(Path((kind, which)): Path<(String, String)>, sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn save(Path((kind, which)): Path<(String, String)>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let target = target(&kind, &which)?;
     let typed = Typed::sent(&fields);
     let saved = match typed.read(kind == "database") {
@@ -172,7 +172,7 @@ pub async fn save(Path((kind, which)): Path<(String, String)>, sent: Sent) -> Sh
         }
         Err(error) => {
             let policy = visit.session.storage_policy(&target).await?;
-            refuse::again(form(&visit, &policy, &typed).await?, error)
+            refuse::show_form_again(form(&visit, &policy, &typed).await?, error)
         }
     }
 }

@@ -4,11 +4,11 @@ use askama::Template;
 use model::Timestamp;
 use repository::{BackupHold, PendingReclaim};
 
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::navigation;
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
-use crate::wording::away;
+use crate::wording::unavailable;
 
 #[derive(Template)]
 #[template(path = "reclaim.html")]
@@ -31,11 +31,11 @@ struct ReclaimRow {
 }
 
 /// Shows the list.
-pub async fn show(mut visit: Visit) -> Shown {
-    navigation::furnish_farm(&mut visit.page, "/farm/reclaim")?;
+pub async fn show(mut visit: Visit) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, "/farm/reclaim")?;
     let pending = visit.session.pending_reclaim().await?;
     let holds = visit.session.backup_holds().await?;
-    let away = away::named(&visit.page, &visit.session.databases_away().await?);
+    let away = unavailable::named(&visit.page, &visit.session.databases_away().await?);
     let page = &visit.page;
     let (blobs, bytes) = (pending.iter().map(|row| row.blobs).sum(), pending.iter().map(|row| row.bytes).sum());
     let now = Timestamp::now();

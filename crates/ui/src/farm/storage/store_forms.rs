@@ -8,13 +8,13 @@ use repository::{NewStore, StoreStatus};
 
 use super::stores::{HERE, address, find};
 use super::words::{self, KINDS};
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{navigation, refuse};
 
 /// Settings and credentials on the forms, most important first: name, whether it is a credential, and the kinds of
@@ -104,8 +104,8 @@ fn known(kind: &str) -> Result<()> {
 }
 
 /// Shows the form for a new store.
-pub async fn ask_new(mut visit: Visit, Path(kind): Path<String>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn ask_new(mut visit: Visit, Path(kind): Path<String>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     known(&kind)?;
     Ok(html(&new_form(&visit.page, &kind, None)))
 }
@@ -116,9 +116,9 @@ fn typed(fields: &Fields, names: impl Iterator<Item = &'static str>) -> BTreeMap
 }
 
 /// Adds a store.
-pub async fn add(Path(kind): Path<String>, sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn add(Path(kind): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     known(&kind)?;
     let new = NewStore {
         name: fields.trimmed("name"),
@@ -130,7 +130,7 @@ pub async fn add(Path(kind): Path<String>, sent: Sent) -> Shown {
     };
     match visit.session.add_store(new).await {
         Ok(_) => Ok(done(HERE, &Flash::new("toast.created", fields.trimmed("name")))),
-        Err(error) => refuse::again(new_form(&visit.page, &kind, Some(&fields)), error),
+        Err(error) => refuse::show_form_again(new_form(&visit.page, &kind, Some(&fields)), error),
     }
 }
 
@@ -154,21 +154,21 @@ fn change_form<'a>(page: &'a Page, store: &StoreStatus, fields: Option<&Fields>)
 }
 
 /// Shows the form for settings and credentials.
-pub async fn ask_change(mut visit: Visit, Path(name): Path<String>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn ask_change(mut visit: Visit, Path(name): Path<String>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let store = find(&visit.session, &name).await?;
     Ok(html(&change_form(&visit.page, &store, None)))
 }
 
 /// Changes settings and credentials. An empty setting is reset to its default; an empty credential stays unchanged.
-pub async fn change(Path(name): Path<String>, sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn change(Path(name): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let store = find(&visit.session, &name).await?;
     let settings = shown(&store.kind, false).map(|name| (name.to_owned(), fields.trimmed(name))).collect();
     let secrets = typed(&fields, shown(&store.kind, true));
     match visit.session.change_store(&name, &settings, &secrets).await {
         Ok(()) => Ok(done(HERE, &Flash::new("toast.saved", name))),
-        Err(error) => refuse::again(change_form(&visit.page, &store, Some(&fields)), error),
+        Err(error) => refuse::show_form_again(change_form(&visit.page, &store, Some(&fields)), error),
     }
 }

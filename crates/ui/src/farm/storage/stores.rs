@@ -6,13 +6,13 @@ use model::{Error, Id, Result};
 use repository::{DATABASE_STORE, MigrateWork, Session, StoreState, StoreStatus, Work};
 
 use super::words::{self, KINDS, parse_size, some};
-use crate::frame::fault::Shown;
+use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
 use crate::frame::flash::{Flash, done};
 use crate::frame::form::{Choice, Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::page::{Page, html};
-use crate::frame::visit::{Sent, Visit};
+use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{navigation, refuse};
 use http_core::protocol::segments;
 
@@ -44,8 +44,8 @@ pub fn address(name: &str) -> String {
 }
 
 /// Shows the list.
-pub async fn list(mut visit: Visit) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn list(mut visit: Visit) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let (_, stores) = visit.session.storage_status().await?;
     let page = &visit.page;
     let rows = stores.into_iter().map(|store| {
@@ -80,7 +80,7 @@ pub async fn active(session: &Session, chosen: Option<&str>, without: &str) -> R
 }
 
 /// Activates a store for new BLOBs, or makes it read-only.
-pub async fn set_state(Path(name): Path<String>, sent: Sent) -> Shown {
+pub async fn set_state(Path(name): Path<String>, sent: SubmittedForm) -> PageResult {
     let state = match sent.fields.text("do").as_str() {
         "activate" => StoreState::Active,
         "read-only" => StoreState::ReadOnly,
@@ -106,9 +106,9 @@ struct StepRow {
 }
 
 /// Writes, reads, lists and deletes a probe, and shows the result of each step.
-pub async fn test(Path(name): Path<String>, sent: Sent) -> Shown {
+pub async fn test(Path(name): Path<String>, sent: SubmittedForm) -> PageResult {
     let mut visit = sent.visit;
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let report = visit.session.test_store(&name).await?;
     let page = &visit.page;
     let step = |what: &'static str| {
@@ -120,12 +120,12 @@ pub async fn test(Path(name): Path<String>, sent: Sent) -> Shown {
         bytes: done.bytes,
         took: page.f1("length.milliseconds", words::decimal(page, done.time.as_secs_f64() * 1_000.0)),
     });
-    let failure = report.failure.as_ref().map(|(what, error)| (step(what), refuse::explain(page, error)));
+    let failure = report.failure.as_ref().map(|(what, error)| (step(what), refuse::message_for(page, error)));
     Ok(html(&TestPage { page, name: &name, steps: steps.collect(), failure }))
 }
 
 /// Rotates the encryption key. New BLOBs are encrypted with the new key.
-pub async fn rotate(Path(name): Path<String>, sent: Sent) -> Shown {
+pub async fn rotate(Path(name): Path<String>, sent: SubmittedForm) -> PageResult {
     sent.visit.session.rotate_store_key(&name).await?;
     Ok(done(HERE, &Flash::new("toast.key-rotated", name)))
 }
@@ -154,20 +154,20 @@ async fn drain_form<'a>(visit: &'a Visit, store: &StoreStatus, fields: Option<&F
 }
 
 /// Shows the form for draining a store.
-pub async fn ask_drain(mut visit: Visit, Path(name): Path<String>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn ask_drain(mut visit: Visit, Path(name): Path<String>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let store = find(&visit.session, &name).await?;
     Ok(html(&drain_form(&visit, &store, None).await?))
 }
 
 /// Closes a store and moves its BLOBs elsewhere.
-pub async fn drain(Path(name): Path<String>, sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn drain(Path(name): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let store = find(&visit.session, &name).await?;
     match begin_drain(&visit.session, &name, &fields).await {
         Ok(job) => Ok(done(&format!("/farm/jobs/{job}"), &Flash::new("toast.job-started", ""))),
-        Err(error) => refuse::again(drain_form(&visit, &store, Some(&fields)).await?, error),
+        Err(error) => refuse::show_form_again(drain_form(&visit, &store, Some(&fields)).await?, error),
     }
 }
 
@@ -197,19 +197,19 @@ fn remove_form<'a>(page: &'a Page, store: &StoreStatus) -> Form<'a> {
 }
 
 /// Asks for confirmation before a store is removed from the farm.
-pub async fn ask_remove(mut visit: Visit, Path(name): Path<String>) -> Shown {
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn ask_remove(mut visit: Visit, Path(name): Path<String>) -> PageResult {
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let store = find(&visit.session, &name).await?;
     Ok(html(&remove_form(&visit.page, &store)))
 }
 
 /// Removes a store from the farm.
-pub async fn remove(Path(name): Path<String>, sent: Sent) -> Shown {
-    let Sent { mut visit, fields } = sent;
-    navigation::furnish_farm(&mut visit.page, HERE)?;
+pub async fn remove(Path(name): Path<String>, sent: SubmittedForm) -> PageResult {
+    let SubmittedForm { mut visit, fields } = sent;
+    navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let store = find(&visit.session, &name).await?;
     match visit.session.remove_store(&name, fields.yes("force")).await {
         Ok(()) => Ok(done(HERE, &Flash::new("toast.purged", name))),
-        Err(error) => refuse::again(remove_form(&visit.page, &store), error),
+        Err(error) => refuse::show_form_again(remove_form(&visit.page, &store), error),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use rusqlite::OpenFlags;
 
-use super::{MAGIC, NAME, RESERVED_AT, SUM, register, want};
+use super::{MAGIC, NAME, RESERVED_AT, SUM, enable_for_new_file, register};
 
 const PAGE: usize = 512;
 
@@ -36,7 +36,7 @@ fn made() -> &'static Made {
         let _ = std::fs::remove_file(&path);
         let fill = || -> rusqlite::Result<()> {
             let raw = open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
-            want(&raw);
+            enable_for_new_file(&raw);
             raw.execute_batch(&format!(
                 "PRAGMA page_size = {PAGE}; CREATE TABLE thing (id INTEGER PRIMARY KEY, name TEXT, content BLOB);
                  CREATE INDEX thing_name ON thing (name);"

@@ -13,8 +13,10 @@ use crate::engine::sqlite::classify::classify;
 use crate::engine::sqlite::commits::{self, Commits};
 use crate::engine::sqlite::connection::{Connection, Role};
 use crate::engine::sqlite::migrate::migrate;
-use crate::engine::sqlite::snapshot::{add_checksums, compact, copy, rebuild_checksums, require_intact_pages, settle};
-use crate::engine::sqlite::turn::Turn;
+use crate::engine::sqlite::snapshot::{
+    add_checksums, checkpoint_fully, compact, copy, rebuild_checksums, require_intact_pages,
+};
+use crate::engine::sqlite::turn::WriteTurn;
 use crate::migrate::Plan;
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -40,7 +42,7 @@ fn content(raw: &rusqlite::Connection, table: &str) -> rusqlite::Result<Vec<Vec<
 fn filled(path: &Arc<PathBuf>, schema: Schema) {
     let mut connection = open(path, Role::Maker);
     let plan = Plan { makes: true, ..Plan::new(schema, Engine::Sqlite) };
-    migrate(&mut connection, &Turn::open(path, PATIENCE), &plan).unwrap();
+    migrate(&mut connection, &WriteTurn::open(path, PATIENCE), &plan).unwrap();
     let raw = connection.raw();
     raw.execute_batch("PRAGMA foreign_keys = off; PRAGMA ignore_check_constraints = on; BEGIN").unwrap();
     for table in tables(raw).unwrap().iter().filter(|name| !name.starts_with("sqlite_")) {
@@ -61,7 +63,7 @@ fn filled(path: &Arc<PathBuf>, schema: Schema) {
     }
     raw.execute_batch("COMMIT").unwrap();
     drop(connection);
-    settle(path).unwrap();
+    checkpoint_fully(path).unwrap();
 }
 
 fn compare(path: &Arc<PathBuf>, expected: &[(String, Vec<Vec<Value>>)], what: &str) -> usize {
@@ -138,11 +140,11 @@ fn a_file_without_checksums_is_given_them_and_keeps_its_rows() {
     let beside = open(&path, Role::Reader);
     assert_eq!(content(beside.raw(), "a").unwrap().len(), 500);
     assert!(!has(connection.raw()));
-    add_checksums(&mut connection, &Turn::open(&path, PATIENCE), PATIENCE);
+    add_checksums(&mut connection, &WriteTurn::open(&path, PATIENCE), PATIENCE);
     assert!(has(connection.raw()));
     assert!(content(beside.raw(), "a").unwrap() == before, "who had it open reads on");
     drop((connection, beside));
-    settle(&path).unwrap();
+    checkpoint_fully(&path).unwrap();
     assert!(std::fs::read(path.as_path()).unwrap().chunks(PAGE).all(is_intact));
     let connection = open(&path, Role::Writer);
     assert!(has(connection.raw()) && content(connection.raw(), "a").unwrap() == before);
@@ -152,7 +154,7 @@ fn a_file_without_checksums_is_given_them_and_keeps_its_rows() {
 fn opened(path: &Arc<PathBuf>) -> Result<Vec<Vec<Value>>, String> {
     let refused = |error: rusqlite::Error| classify(error, path).code().to_string();
     let mut connection = Connection::open(path, Role::Writer, PATIENCE).map_err(|error| error.code().to_string())?;
-    add_checksums(&mut connection, &Turn::open(path, PATIENCE), PATIENCE);
+    add_checksums(&mut connection, &WriteTurn::open(path, PATIENCE), PATIENCE);
     content(connection.raw(), "a").map_err(refused)
 }
 
@@ -168,7 +170,7 @@ fn no_bit_of_the_header_turns_checksums_off() {
     let commits = Commits::open(&path);
     commits.note_checksums(connection.raw());
     drop(connection);
-    settle(&path).unwrap();
+    checkpoint_fully(&path).unwrap();
     let whole = std::fs::read(path.as_path()).unwrap();
     let good = opened(&path).unwrap();
     assert_eq!(good.len(), 100);
@@ -207,7 +209,7 @@ fn a_damaged_file_without_checksums_is_not_given_any() {
     bytes[(pages - 3) * PAGE + 4] ^= 1;
     std::fs::write(path.as_path(), &bytes).unwrap();
     let mut connection = open(&path, Role::Writer);
-    add_checksums(&mut connection, &Turn::open(&path, PATIENCE), PATIENCE);
+    add_checksums(&mut connection, &WriteTurn::open(&path, PATIENCE), PATIENCE);
     assert!(!has(connection.raw()));
     drop(connection);
     assert_eq!(compact(&path, PATIENCE).unwrap_err().code(), "database_corrupt");
@@ -317,7 +319,7 @@ fn checksums_are_written_anew_only_where_the_file_is_whole_without_them() {
         connection.raw().execute("INSERT INTO a VALUES (?1)", [format!("{number} {}", "word ".repeat(60))]).unwrap();
     }
     drop(connection);
-    settle(&path).unwrap();
+    checkpoint_fully(&path).unwrap();
     let whole = std::fs::read(&*path).unwrap();
     let pages = whole.len() / PAGE;
     let mut stale = whole.clone();

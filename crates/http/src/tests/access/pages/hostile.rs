@@ -1,7 +1,7 @@
 //! Hostile input in every field of every form. It is either refused or stored as text, and never appears as markup on a
 //! page.
 
-use super::super::sending::{Door, Opened};
+use super::super::sending::{Opened, Protocol};
 use super::super::{Case, Farm, Ground, Reply, Row, table};
 use super::PAGES;
 
@@ -18,8 +18,8 @@ const FEW: [&str; 7] = [
 
 async fn begin() -> (Farm, Ground, Opened) {
     let farm = Farm::new().await;
-    let ground = Ground::lay(&farm).await;
-    let door = Door::Pages.open(&farm, &ground.people).await;
+    let ground = Ground::create(&farm).await;
+    let door = Protocol::Pages.open(&farm, &ground.people).await;
     (farm, ground, door)
 }
 

@@ -100,14 +100,14 @@ fn plain(reply: &Reply, shared: &Shared) -> String {
 #[tokio::test]
 async fn a_link_that_has_ended_tells_nothing() {
     let farm = Farm::new().await;
-    let ground = Ground::lay(&farm).await;
+    let ground = Ground::create(&farm).await;
     let mut pages = Vec::new();
     for (n, how) in ENDINGS.into_iter().enumerate() {
         let mut shared = share(&farm, &ground, n, None, Some(1)).await;
         end(&farm, &ground, &mut shared, how).await;
         for reply in [look(&farm, &shared.page(), None).await, take(&farm, &shared.page(), "").await] {
             assert_eq!(reply.status, 404, "{how}: {}", reply.text());
-            assert!(!reply.text().contains("given") && canary::told(&reply).is_none(), "{how}");
+            assert!(!reply.text().contains("given") && canary::leak_in(&reply).is_none(), "{how}");
         }
         pages.push((how, plain(&look(&farm, &shared.page(), None).await, &shared)));
     }
@@ -119,12 +119,12 @@ async fn a_link_that_has_ended_tells_nothing() {
 #[tokio::test]
 async fn a_link_gives_its_document_to_anybody_and_nothing_else() {
     let farm = Farm::new().await;
-    let ground = Ground::lay(&farm).await;
+    let ground = Ground::create(&farm).await;
     let shared = share(&farm, &ground, 0, None, None).await;
     for column in ground.people.columns.iter().filter(|column| column.session.is_some()) {
         let reply = look(&farm, &shared.page(), column.session.as_deref()).await;
         assert_eq!(reply.status, 200, "{}", column.name);
-        assert!(reply.text().contains("given.txt") && canary::told(&reply).is_none(), "{}", column.name);
+        assert!(reply.text().contains("given.txt") && canary::leak_in(&reply).is_none(), "{}", column.name);
     }
     assert_eq!(take(&farm, &shared.page(), "").await.expect(200).text(), "given away");
     // The link's secret is not accepted as any other credential.
@@ -142,7 +142,7 @@ async fn a_link_gives_its_document_to_anybody_and_nothing_else() {
 #[tokio::test]
 async fn the_password_of_a_link_is_asked_and_not_told() {
     let farm = Farm::new().await;
-    let ground = Ground::lay(&farm).await;
+    let ground = Ground::create(&farm).await;
     let shared = share(&farm, &ground, 0, Some("a word of the sender"), Some(2)).await;
     look(&farm, &shared.page(), None).await.expect(200);
     for (body, status) in [("", 403), ("password=wrong", 403), ("password=a+word+of+the+sender", 200)] {

@@ -10,7 +10,7 @@ async fn a_place_without_the_backups_that_are_known_to_be_there_is_not_begun_ane
     let scratch = tempfile::tempdir().unwrap();
     let [directory, mounted, unmounted] = ["farm", "backups", "disk"].map(|name| scratch.path().join(name));
     let options = BackupOptions {
-        destination: BackupPlace::Directory(mounted.clone()),
+        destination: BackupLocation::Directory(mounted.clone()),
         configuration: Location::Sqlite(directory.join("configuration.sqlite")),
         key_file: None,
         databases_only: false,

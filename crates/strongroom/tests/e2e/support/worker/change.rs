@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::super::world::{Document, UNNAMED, World, last, text};
+use super::super::world::{Document, ModelState, UNNAMED, last, text};
 use super::super::{Answer, Client, Random, bytes};
 use super::{Done, VERSIONS, Worker, name_by};
 
@@ -203,7 +203,7 @@ impl Worker {
             }
             _ => {
                 let next = self.with(&id, |document| _ = document.links.insert(UNNAMED.to_owned()));
-                let name = move |world: &mut World, answer: &Answer| {
+                let name = move |world: &mut ModelState, answer: &Answer| {
                     let links = &mut world.documents.get_mut(&id).unwrap().links;
                     links.remove(UNNAMED);
                     links.insert(text(&answer.json()["id"]));

@@ -49,7 +49,7 @@ impl Worker {
             let answer = self.send_repeatable(client, &repeatable).await?;
             if is_for_a_moment(&answer) {
                 (self.repeatable, self.next) = (None, None);
-                return Err(Trouble::Later);
+                return Err(Trouble::Retry);
             }
             if !answer.status.is_success() {
                 return Err(Trouble::Refusal(format!("{}: {} {}", self.home, answer.status, answer.text())));
@@ -110,7 +110,7 @@ impl Worker {
             let part = body[offset..end].to_vec();
             let answer = client.send_with(Method::PATCH, &parts.location, &fields, part).await?;
             if is_for_a_moment(&answer) {
-                return Err(Trouble::Later);
+                return Err(Trouble::Retry);
             }
             if !answer.status.is_success() {
                 return Err(Trouble::Refusal(format!("{}: {} {}", self.home, answer.status, answer.text())));

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::json;
 
-use super::super::world::{Contents, FIXED, UNNAMED, World, last, parent, text};
+use super::super::world::{Contents, FIXED, ModelState, UNNAMED, last, parent, text};
 use super::super::{Answer, Client, Random};
 use super::{Done, Worker};
 
@@ -15,7 +15,7 @@ impl Worker {
         let mut next = self.world.clone();
         next.folders.insert(UNNAMED.to_owned(), format!("{}/{name}", FIXED[which]));
         let path = format!("/api/v1/items/{}/folders", self.fixed[which]);
-        let named = |world: &mut World, answer: &Answer| {
+        let named = |world: &mut ModelState, answer: &Answer| {
             let place = world.folders.remove(UNNAMED).unwrap();
             world.folders.insert(text(&answer.json()["id"]), place);
         };

@@ -10,7 +10,7 @@ mod folders;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use super::world::{Document, FIXED, Found, UNNAMED, World, parent, text};
+use super::world::{Document, FIXED, ModelState, ServerState, UNNAMED, parent, text};
 use super::{Answer, Client, Random, bytes};
 
 /// Maximum number of documents of a worker, of versions of each, and of folders.
@@ -20,7 +20,7 @@ const FOLDERS: usize = 3;
 
 /// The site collection, and the column that workers fill in.
 #[derive(Clone)]
-pub struct Ground {
+pub struct WorkerContext {
     site: String,
     column: String,
 }
@@ -44,42 +44,42 @@ struct Parts {
 
 /// A worker and its model.
 pub struct Worker {
-    ground: Ground,
+    ground: WorkerContext,
     home: String,
     /// Identifiers of the two permanent folders.
     fixed: [String; 2],
     made: u64,
     sizes: &'static [usize],
-    world: World,
+    world: ModelState,
     /// The state after the change in progress.
-    next: Option<World>,
+    next: Option<ModelState>,
     repeatable: Option<Repeatable>,
     /// The newest acknowledged change with an idempotency key, and the identifier of its document.
     answered: Option<(Repeatable, String)>,
     parts: Option<Parts>,
-    found: Option<Found>,
+    found: Option<ServerState>,
 }
 
 /// The reason why a change was not made.
 #[derive(Debug)]
 pub enum Trouble {
     /// No response arrived: the outcome is unknown.
-    Silence,
+    NoResponse,
     /// The server refused it.
     Refusal(String),
     /// The server refused the change temporarily, since the same bytes are just being deleted. It can be retried.
-    Later,
+    Retry,
 }
 
 impl From<reqwest::Error> for Trouble {
     fn from(_: reqwest::Error) -> Self {
-        Self::Silence
+        Self::NoResponse
     }
 }
 
 type Done = Result<(), Trouble>;
 
-impl Ground {
+impl WorkerContext {
     /// Adds the column to the library Documents and sets the link rule of its site collection.
     pub async fn prepare(client: &Client) -> Self {
         let library =
@@ -98,7 +98,7 @@ impl Ground {
 
 impl Worker {
     /// Creates a worker with two empty folders.
-    pub async fn new(client: &Client, ground: &Ground, number: usize, sizes: &'static [usize]) -> Self {
+    pub async fn new(client: &Client, ground: &WorkerContext, number: usize, sizes: &'static [usize]) -> Self {
         let home = format!("mixed/w{number}");
         let mut fixed = [String::new(), String::new()];
         for (folder, id) in FIXED.iter().zip(&mut fixed) {
@@ -116,7 +116,7 @@ impl Worker {
             fixed,
             made: 0,
             sizes,
-            world: World::default(),
+            world: ModelState::default(),
             next: None,
             repeatable: None,
             answered: None,
@@ -129,7 +129,8 @@ impl Worker {
     /// bytes of all versions, not only of the newest.
     pub async fn verify(&mut self, client: &Client, deeply: bool) {
         self.finish_what_was_cut(client).await;
-        let found = Found::read(client, &self.ground.site, &self.home, &self.ground.column, deeply).await.unwrap();
+        let found =
+            ServerState::read(client, &self.ground.site, &self.home, &self.ground.column, deeply).await.unwrap();
         let possible = self.next.take().into_iter().chain([self.world.clone()]);
         let Some(world) = possible.clone().find_map(|world| world.agrees(&found)) else {
             panic!("{}: possible {:#?}\nfound {found:#?}", self.home, possible.collect::<Vec<_>>());
@@ -164,14 +165,14 @@ impl Worker {
         }
         while let Some(parts) = self.parts.clone() {
             match self.go_on(client, parts, usize::MAX).await {
-                Ok(()) | Err(Trouble::Later) => {}
+                Ok(()) | Err(Trouble::Retry) => {}
                 Err(trouble) => panic!("{}: an upload in parts does not go on: {trouble:?}", self.home),
             }
         }
     }
 
     /// Makes one random change.
-    pub async fn step(&mut self, client: &Client, random: &mut Random) -> Done {
+    pub async fn random_change(&mut self, client: &Client, random: &mut Random) -> Done {
         if self.parts.is_some() {
             let parts = self.parts.clone().unwrap();
             return self.go_on(client, parts, 1).await;
@@ -236,15 +237,15 @@ impl Worker {
     /// Requests a change that leads to `next`. The response completes the state.
     async fn change(
         &mut self,
-        next: World,
+        next: ModelState,
         answer: impl Future<Output = Result<Answer, reqwest::Error>>,
-        complete: impl FnOnce(&mut World, &Answer),
+        complete: impl FnOnce(&mut ModelState, &Answer),
     ) -> Done {
         self.next = Some(next);
         let answer = answer.await?;
         let mut next = self.next.take().unwrap_or_default();
         if is_for_a_moment(&answer) {
-            return Err(Trouble::Later);
+            return Err(Trouble::Retry);
         }
         if !answer.status.is_success() {
             return Err(Trouble::Refusal(format!("{}: {} {}", self.home, answer.status, answer.text())));
@@ -254,13 +255,13 @@ impl Worker {
         Ok(())
     }
 
-    fn with(&self, id: &str, change: impl FnOnce(&mut Document)) -> World {
+    fn with(&self, id: &str, change: impl FnOnce(&mut Document)) -> ModelState {
         let mut world = self.world.clone();
         change(world.documents.get_mut(id).unwrap());
         world
     }
 
-    fn with_new(&self, place: &str, (seed, size): (u64, usize)) -> World {
+    fn with_new(&self, place: &str, (seed, size): (u64, usize)) -> ModelState {
         let digest = blobs::digest_of(&bytes(seed, size)).to_string();
         let document = Document {
             place: place.to_owned(),
@@ -280,7 +281,7 @@ fn is_for_a_moment(answer: &Answer) -> bool {
 }
 
 /// Gives the new document of a state the identifier in a response.
-fn name_by(id: impl FnOnce(&Answer) -> String) -> impl FnOnce(&mut World, &Answer) {
+fn name_by(id: impl FnOnce(&Answer) -> String) -> impl FnOnce(&mut ModelState, &Answer) {
     move |world, answer| {
         let document = world.documents.remove(UNNAMED).unwrap();
         world.documents.insert(id(answer), document);

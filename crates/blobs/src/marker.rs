@@ -3,10 +3,10 @@
 
 use model::{Code, Error, ErrorKind, Result, Timestamp};
 
-use crate::provider::Pending;
+use crate::provider::BoxFuture;
 
 /// Name of the marker's file or object.
-pub const STORE_MARK: &str = "store.toml";
+pub const STORE_MARKER: &str = "store.toml";
 /// The format of every store in object storage, and of a directory without encoded BLOBs.
 pub const FORMAT: u32 = 1;
 /// The format of a directory that may hold encoded BLOBs. Programs that know only the first format refuse it instead of
@@ -55,10 +55,10 @@ fn plain(word: String) -> Result<String> {
 /// A store whose marker can be read and changed.
 pub trait Marked: Send + Sync + 'static {
     /// Reads the current text of the marker. Fails when the marker belongs to another farm.
-    fn mark(&self) -> Pending<'_, String>;
+    fn read_marker(&self) -> BoxFuture<'_, String>;
 
     /// Writes another holder into the marker, durably, and returns the previous one.
-    fn set_holder(&self, holder: Option<String>) -> Pending<'_, Option<String>>;
+    fn set_holder(&self, holder: Option<String>) -> BoxFuture<'_, Option<String>>;
 
     /// The location of the store, for messages.
     fn label(&self) -> String;

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use blobs::{ObjectNotes, ObjectOptions, ObjectSecrets};
+use blobs::{NamedObjects, ObjectOptions, ObjectSecrets};
 use bytes::Bytes;
 use model::{Error, ErrorKind, Result};
 
@@ -14,20 +14,20 @@ const LONGEST: u64 = 256 << 20;
 
 /// Small files of one location. A file name consists of one or two plain words.
 #[derive(Clone)]
-pub(crate) enum Papers {
+pub(crate) enum SmallFiles {
     /// Below a directory.
     Directory(PathBuf),
     /// Below a prefix of a bucket, with the display name of the location.
-    Bucket(ObjectNotes, String),
+    Bucket(NamedObjects, String),
 }
 
-impl Papers {
+impl SmallFiles {
     pub fn in_directory(root: &Path) -> Self {
         Self::Directory(root.to_owned())
     }
 
     pub fn in_bucket(options: &ObjectOptions, secrets: &ObjectSecrets, place: String) -> Result<Self> {
-        ObjectNotes::open(options, secrets).map(|notes| Self::Bucket(notes, place))
+        NamedObjects::open(options, secrets).map(|notes| Self::Bucket(notes, place))
     }
 
     /// Returns the display name of the location.

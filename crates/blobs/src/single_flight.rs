@@ -9,25 +9,31 @@ use model::{Error, Result};
 use tokio::sync::Mutex;
 
 /// Caches the result of a check.
-pub struct Asked {
+pub struct CachedCheck {
     /// Lifetime of a success, counted from the start of the check; unlimited when `None`.
     believed: Option<Duration>,
     /// Minimum delay between a failed check and the next attempt. Until then callers get the same error.
-    pause: Duration,
+    retry_delay: Duration,
     since: Instant,
     /// End of the cached success, in milliseconds after `since`.
-    until: AtomicU64,
-    refused: Mutex<Option<(Instant, Error)>>,
+    valid_until: AtomicU64,
+    last_failure: Mutex<Option<(Instant, Error)>>,
 }
 
-impl Asked {
+impl CachedCheck {
     pub fn new(believed: Option<Duration>, pause: Duration) -> Self {
-        Self { believed, pause, since: Instant::now(), until: AtomicU64::new(0), refused: Mutex::default() }
+        Self {
+            believed,
+            retry_delay: pause,
+            since: Instant::now(),
+            valid_until: AtomicU64::new(0),
+            last_failure: Mutex::default(),
+        }
     }
 
     /// Returns whether a cached success is still valid.
     pub fn is_settled(&self) -> bool {
-        (self.since.elapsed().as_millis() as u64) < self.until.load(Ordering::Acquire)
+        (self.since.elapsed().as_millis() as u64) < self.valid_until.load(Ordering::Acquire)
     }
 
     /// Runs the check, unless a success is cached or a failure is recent.
@@ -39,12 +45,12 @@ impl Asked {
             return Ok(());
         }
         let came = Instant::now();
-        let mut refused = self.refused.lock().await;
+        let mut refused = self.last_failure.lock().await;
         if self.is_settled() {
             return Ok(());
         }
         if let Some((when, error)) = refused.as_ref()
-            && (*when >= came || when.elapsed() < self.pause)
+            && (*when >= came || when.elapsed() < self.retry_delay)
         {
             return Err(same(error));
         }
@@ -52,7 +58,7 @@ impl Asked {
         match question().await {
             Ok(()) => {
                 let until = self.believed.map_or(u64::MAX, |believed| (asked + believed).as_millis() as u64);
-                self.until.store(until, Ordering::Release);
+                self.valid_until.store(until, Ordering::Release);
                 *refused = None;
                 Ok(())
             }

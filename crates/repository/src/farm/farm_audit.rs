@@ -90,24 +90,24 @@ pub struct FarmFilter {
 
 /// The part of a filter that the database does not evaluate.
 #[derive(Default)]
-pub(crate) struct Sieve {
+pub(crate) struct ResidualFilter {
     text: String,
     subjects: Vec<String>,
 }
 
-impl Sieve {
+impl ResidualFilter {
     fn is_open(&self) -> bool {
         self.text.is_empty() && self.subjects.is_empty()
     }
 
-    fn lets_through(&self, event: &FarmEvent) -> bool {
+    fn matches(&self, event: &FarmEvent) -> bool {
         let contains = |text: &str| !self.text.is_empty() && fold(text).contains(&self.text);
         self.is_open() || self.subjects.contains(&event.subject) || contains(&event.subject) || contains(&event.detail)
     }
 }
 
 impl FarmFilter {
-    pub(crate) fn parts(self) -> (Wanted, Sieve) {
+    pub(crate) fn parts(self) -> (Wanted, ResidualFilter) {
         let wanted = Wanted {
             actor: self.actor.unwrap_or(Id::NONE),
             action: self.action.unwrap_or_default(),
@@ -116,7 +116,7 @@ impl FarmFilter {
             until: self.until,
         };
         let subjects = self.about.map_or(vec![], |id| vec![format!("account {id}"), format!("group {id}")]);
-        (wanted, Sieve { text: fold(self.text.unwrap_or_default().trim()), subjects })
+        (wanted, ResidualFilter { text: fold(self.text.unwrap_or_default().trim()), subjects })
     }
 }
 
@@ -137,7 +137,7 @@ impl Session {
         self.require_farm_administrator("read the audit log of the farm")?;
         let limit = limit.clamp(1, MAX_PAGE);
         let (wanted, sieve) = filter.parts();
-        let look = move |reader: &mut Reader| walk(reader, &wanted, &sieve, before, limit, LOOKED_AT);
+        let look = move |reader: &mut Reader| search_page(reader, &wanted, &sieve, before, limit, LOOKED_AT);
         self.repository.inner.configuration.read(look).await
     }
 
@@ -155,16 +155,18 @@ impl Session {
             from: Some(job.created_at.before(CLOCKS_APART)),
             until: job.finished_at.map(|at| at.after(CLOCKS_APART)),
         };
-        let look = move |reader: &mut Reader| walk(reader, &wanted, &Sieve::default(), None, OF_JOB, LOOKED_AT);
+        let look = move |reader: &mut Reader| {
+            search_page(reader, &wanted, &ResidualFilter::default(), None, OF_JOB, LOOKED_AT)
+        };
         Ok(self.repository.inner.configuration.read(look).await?.items)
     }
 }
 
 /// Returns one page of matching events, out of the newest `looked_at` events before a position.
-pub(crate) fn walk(
+pub(crate) fn search_page(
     reader: &mut Reader,
     wanted: &Wanted,
-    sieve: &Sieve,
+    sieve: &ResidualFilter,
     before: Option<i64>,
     limit: usize,
     looked_at: i64,
@@ -185,7 +187,7 @@ pub(crate) fn walk(
         let rows = event::list(reader, wanted, &range, piece)?;
         let is_last = rows.len() < piece;
         range.end = rows.last().map_or(start, |row| row.sequence);
-        items.extend(rows.into_iter().filter(|row| sieve.lets_through(row)));
+        items.extend(rows.into_iter().filter(|row| sieve.matches(row)));
         if is_last || items.len() > limit {
             break;
         }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use blobs::testing::proxy::{FaultProxy, Rule, Trouble};
+use blobs::testing::proxy::{Fault, FaultProxy, Rule};
 use blobs::testing::s3::S3Server;
 use database::Engine;
 use reqwest::{Method, StatusCode};
@@ -14,7 +14,7 @@ use crate::support::{Farm, Injector, bytes, empty, files_below};
 const SOON: Duration = Duration::from_secs(45);
 
 fn silent() -> [Rule; 5] {
-    ["GET", "PUT", "HEAD", "POST", "DELETE"].map(|method| Rule::always(method, "", Trouble::Silence))
+    ["GET", "PUT", "HEAD", "POST", "DELETE"].map(|method| Rule::always(method, "", Fault::Silence))
 }
 
 fn add(farm: &Farm, address: &str) {
@@ -67,7 +67,7 @@ async fn a_silent_store_holds_up_nobody_who_does_not_need_it() {
         assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     }
     // A collection completes without the store, and reports its failed listing and compaction.
-    let collected = farm.json_whatever(&["blobs", "collect"]);
+    let collected = farm.json_any_status(&["blobs", "collect"]);
     assert_eq!(
         (collected["state"].as_str(), collected["failed"].as_u64()),
         (Some("incomplete"), Some(2)),
@@ -134,7 +134,7 @@ async fn an_emptied_bucket_is_not_taken_for_a_new_store() {
         // sleep: after a location was found not to be a store it is not retried for some seconds
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    assert!(farm.run(&["blobs", "stores", "make-anew", "cloud"]).unwrap_err().said.contains("is there"));
+    assert!(farm.run(&["blobs", "stores", "make-anew", "cloud"]).unwrap_err().output.contains("is there"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -152,7 +152,7 @@ async fn several_silent_stores_are_asked_at_once() {
     }
     proxy.set(silent());
     let start = Instant::now();
-    let health = farm.run(&["blobs", "health"]).unwrap_err().said;
+    let health = farm.run(&["blobs", "health"]).unwrap_err().output;
     let took = start.elapsed();
     assert!(["first", "second", "third"].iter().all(|name| health.contains(&format!("BLOB store {name}"))), "{health}");
     // Each store takes ten seconds to time out.

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use model::{Error, Result};
 
 use super::catalog::Catalog;
-use super::files::failed;
-use super::growing::Growing;
+use super::files::io_error;
+use super::growing::GrowingSegment;
 use super::record::BLOCK;
 
 /// Length of a process's first segment. Each further segment is twice as long, so that a small farm does not reserve
@@ -26,7 +26,7 @@ const QUIET: Duration = Duration::from_millis(50);
 const IDLE: Duration = Duration::from_secs(10);
 
 /// The thread that creates the next segment and seals the last one, so that no upload waits for either.
-pub struct Nursery {
+pub struct SegmentPool {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -43,18 +43,18 @@ struct Shared {
 }
 
 struct State {
-    ready: Option<Growing>,
-    full: Vec<Growing>,
+    ready: Option<GrowingSegment>,
+    to_seal: Vec<GrowingSegment>,
     /// Set when a segment was taken and the next one is not being made yet.
-    wanted: bool,
-    making: bool,
+    requested: bool,
+    creating: bool,
     /// Set when a caller waits for the segment that is being filled with zeros.
-    hurry: bool,
+    urgent: bool,
     next_length: u64,
     closed: bool,
 }
 
-impl Nursery {
+impl SegmentPool {
     /// Starts the thread. It calls `idle` whenever it has had no work for a while.
     pub fn start(
         catalog: Arc<Catalog>,
@@ -65,10 +65,10 @@ impl Nursery {
         let next_length = FIRST.min(largest);
         let state = State {
             ready: None,
-            full: Vec::new(),
-            wanted: false,
-            making: false,
-            hurry: false,
+            to_seal: Vec::new(),
+            requested: false,
+            creating: false,
+            urgent: false,
             next_length,
             closed: false,
         };
@@ -84,7 +84,7 @@ impl Nursery {
                 while catch_unwind(AssertUnwindSafe(|| worker.run(&mut idle))).is_err() {
                     tracing::error!("the thread that makes BLOB segments panicked; it goes on");
                     let mut state = worker.lock();
-                    (state.making, state.hurry) = (false, false);
+                    (state.creating, state.urgent) = (false, false);
                     drop(state);
                     worker.changed.notify_all();
                 }
@@ -94,17 +94,17 @@ impl Nursery {
     }
 
     /// Returns a segment with room for `need` bytes, preferably one that is ready.
-    pub fn take(&self, need: u64) -> Result<Growing> {
+    pub fn take(&self, need: u64) -> Result<GrowingSegment> {
         let mut state = self.shared.lock();
-        while state.making && state.ready.is_none() {
-            state.hurry = true;
+        while state.creating && state.ready.is_none() {
+            state.urgent = true;
             self.shared.changed.notify_all();
             state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let ready = state.ready.take();
         let length = state.next_length;
         state.next_length = (length * 2).min(self.shared.largest);
-        state.wanted = true;
+        state.requested = true;
         drop(state);
         match ready {
             Some(growing) if growing.room() >= need => {
@@ -113,7 +113,7 @@ impl Nursery {
             }
             small => {
                 small.into_iter().for_each(|growing| self.seal(growing));
-                let made = Growing::create(&self.shared.catalog, length, need);
+                let made = GrowingSegment::create(&self.shared.catalog, length, need);
                 // The thread is woken only now, so that the following segment does not compete with the one that is
                 // needed.
                 self.shared.changed.notify_all();
@@ -129,8 +129,8 @@ impl Nursery {
     }
 
     /// Queues a segment for sealing.
-    pub fn seal(&self, growing: Growing) {
-        self.shared.lock().full.push(growing);
+    pub fn seal(&self, growing: GrowingSegment) {
+        self.shared.lock().to_seal.push(growing);
         self.shared.changed.notify_all();
     }
 
@@ -145,7 +145,7 @@ impl Nursery {
     }
 }
 
-impl Drop for Nursery {
+impl Drop for SegmentPool {
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.shared.changed.notify_all();
@@ -160,7 +160,7 @@ impl Shared {
     fn run(&self, idle: &mut dyn FnMut()) {
         loop {
             let mut state = self.lock();
-            if let Some(growing) = state.full.pop() {
+            if let Some(growing) = state.to_seal.pop() {
                 drop(state);
                 self.seal(growing);
             } else if state.closed {
@@ -168,9 +168,9 @@ impl Shared {
                 drop(state);
                 ready.into_iter().for_each(|growing| self.seal(growing));
                 return;
-            } else if state.wanted && state.ready.is_none() {
-                state.wanted = false;
-                state.making = true;
+            } else if state.requested && state.ready.is_none() {
+                state.requested = false;
+                state.creating = true;
                 let length = state.next_length;
                 drop(state);
                 self.make(length);
@@ -186,7 +186,7 @@ impl Shared {
     }
 
     fn make(&self, length: u64) {
-        let made = Growing::create(&self.catalog, length, BLOCK);
+        let made = GrowingSegment::create(&self.catalog, length, BLOCK);
         let made = made.and_then(|growing| self.fill(&growing).map(|()| growing));
         let mut state = self.lock();
         match made {
@@ -194,7 +194,7 @@ impl Shared {
             // The next caller that needs the segment tries again and passes the error on to its uploads.
             Err(error) => tracing::warn!(error = error.report(), "cannot prepare a BLOB segment"),
         }
-        (state.making, state.hurry) = (false, false);
+        (state.creating, state.urgent) = (false, false);
         drop(state);
         self.changed.notify_all();
     }
@@ -202,7 +202,7 @@ impl Shared {
     /// Writes zeros over the reserved space while no BLOBs are being stored. A flush of records then changes no file
     /// metadata, which halves its duration. During a steady stream of uploads it would only take half of the disk's
     /// throughput from them.
-    fn fill(&self, growing: &Growing) -> Result<()> {
+    fn fill(&self, growing: &GrowingSegment) -> Result<()> {
         if !self.zero_fill {
             return Ok(());
         }
@@ -212,7 +212,7 @@ impl Shared {
         while at < growing.capacity && self.wait_for_quiet() {
             let length = (growing.capacity - at).min(FILL_STEP as u64) as usize;
             let write = growing.file.write_all_at(&zeros[..length], at).and_then(|()| growing.file.sync_data());
-            write.map_err(|e| failed("prepare", path, e))?;
+            write.map_err(|e| io_error("prepare", path, e))?;
             at += length as u64;
         }
         Ok(())
@@ -223,7 +223,7 @@ impl Shared {
     fn wait_for_quiet(&self) -> bool {
         let mut state = self.lock();
         loop {
-            if state.hurry || state.closed || !state.full.is_empty() {
+            if state.urgent || state.closed || !state.to_seal.is_empty() {
                 return false;
             }
             let last = Duration::from_millis(self.last_commit.load(Ordering::Relaxed));
@@ -235,7 +235,7 @@ impl Shared {
         }
     }
 
-    fn seal(&self, growing: Growing) {
+    fn seal(&self, growing: GrowingSegment) {
         let path = growing.segment.path().clone();
         if let Err(error) = growing.seal(&self.catalog) {
             tracing::error!(segment = %path.display(), error = error.report(), "cannot seal a segment; the next start will");
@@ -256,14 +256,14 @@ mod tests {
         let layout = Layout::open(scratch.path(), &Owner::new("farm").unwrap(), true).unwrap();
         let coding = Coding::new(scratch.path(), &DirectoryOptions::default());
         let catalog = Arc::new(Catalog::open(layout, coding).unwrap());
-        let nursery = Nursery::start(catalog, 4 << 20, false, || {}).unwrap();
+        let nursery = SegmentPool::start(catalog, 4 << 20, false, || {}).unwrap();
         // A length that overflows is a programming error on which the thread panics.
         let mut state = nursery.shared.lock();
-        (state.next_length, state.wanted) = (u64::MAX, true);
+        (state.next_length, state.requested) = (u64::MAX, true);
         drop(state);
         nursery.shared.changed.notify_all();
         let begun = Instant::now();
-        while nursery.shared.lock().wanted {
+        while nursery.shared.lock().requested {
             assert!(begun.elapsed() < Duration::from_secs(20), "the thread takes up what is wanted");
             std::thread::yield_now();
         }

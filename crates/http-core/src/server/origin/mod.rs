@@ -13,20 +13,20 @@ use super::trust::{AddressSource, Announced, PublicUrl, Trust};
 
 /// Origin of a request, determined once per request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub struct RequestOrigin {
     /// The client's address.
     pub address: IpAddr,
     /// True if the peer of the connection is a trusted proxy.
     pub through_proxy: bool,
     /// True if the peer of the connection is this machine.
-    pub from_here: bool,
+    pub is_local: bool,
     /// Scheme and host under which browsers know this server, such as `https://documents.example.org`.
     pub origin: String,
     /// True if the origin is configured and does not depend on the request.
     pub origin_is_set: bool,
 }
 
-impl Arrival {
+impl RequestOrigin {
     /// Determines the origin, and removes everything untrusted from the request: afterwards the field `Host` has the
     /// authoritative value, and an `x-request-id` from untrusted peers is gone.
     pub fn settle(request: &mut Request, trust: &Trust, public: Option<&PublicUrl>, tls: bool) -> Self {
@@ -70,7 +70,7 @@ impl Arrival {
         let arrival = Self {
             address,
             through_proxy,
-            from_here: peer.is_loopback(),
+            is_local: peer.is_loopback(),
             origin: format!("{scheme}://{}", host.unwrap_or_default()),
             origin_is_set: public.is_some(),
         };
@@ -78,7 +78,7 @@ impl Arrival {
         arrival
     }
 
-    /// Returns the result of [`Arrival::settle`] for the request with these extensions.
+    /// Returns the result of [`RequestOrigin::settle`] for the request with these extensions.
     pub fn of(extensions: &Extensions) -> Option<&Self> {
         extensions.get()
     }

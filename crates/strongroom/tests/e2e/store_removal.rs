@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use blobs::testing::proxy::{FaultProxy, Rule, Trouble};
+use blobs::testing::proxy::{Fault, FaultProxy, Rule};
 use blobs::testing::s3::S3Server;
 use database::Engine;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// Starts to remove the store "cloud", and waits until the removal lists the store's contents. The store does not
 /// respond.
 async fn begin_to_remove(farm: &Farm, proxy: &FaultProxy) -> Child {
-    proxy.set([Rule::always("GET", "list-type=2", Trouble::Silence)]);
+    proxy.set([Rule::always("GET", "list-type=2", Fault::Silence)]);
     let before = proxy.spoilt();
     let mut command = Command::new(&farm.program);
     command.args(["blobs", "stores", "remove", "cloud", "--data"]).arg(&farm.data);
@@ -50,7 +50,7 @@ async fn remove_and_activate(engine: Engine) {
     let mut removal = begin_to_remove(&farm, &proxy).await;
     for words in [&["activate", "cloud"], &["remove", "cloud"]] {
         let refused = farm.run(&[&["blobs", "stores"], &words[..]].concat()).unwrap_err();
-        assert!(refused.said.contains("try again when that is done"), "{words:?}: {}", refused.said);
+        assert!(refused.output.contains("try again when that is done"), "{words:?}: {}", refused.output);
     }
     let policy = ["blobs", "policy", "set", "--database", "main", "--active", "cloud"];
     assert!(farm.run(&policy).is_err(), "no policy leads there meanwhile");
@@ -66,7 +66,7 @@ async fn remove_and_activate(engine: Engine) {
     farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "files"]);
     farm.json(&["blobs", "stores", "read-only", "cloud"]);
     let refused = farm.run(&["blobs", "stores", "remove", "cloud"]).unwrap_err();
-    assert!(refused.said.contains("drain it first"), "{}", refused.said);
+    assert!(refused.output.contains("drain it first"), "{}", refused.output);
     assert_eq!(client.get("there.bin").await.unwrap().body, bytes(1, 100_000));
     farm.json(&["blobs", "stores", "drain", "cloud"]);
 
@@ -112,14 +112,14 @@ async fn what_lies_in_a_store_that_the_farm_forgot_is_missed_and_kept() {
     let content = bytes(1, 3_000_000);
     assert!(server.client(&token).put("lost.bin", content.clone()).await.unwrap().status.is_success());
     farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "files"]);
-    assert_eq!(farm.json_whatever(&["blobs", "check"])["faults"], json!([]));
+    assert_eq!(farm.json_any_status(&["blobs", "check"])["faults"], json!([]));
     assert!(server.stop().success());
     let configuration = database::testing::open_file(&farm.data.join("configuration.sqlite"));
     assert_eq!(configuration.execute("DELETE FROM blob_store WHERE name = 'lost'", []).unwrap(), 1);
     configuration.close().unwrap();
 
     let told = || {
-        let health = farm.json_whatever(&["blobs", "health"]);
+        let health = farm.json_any_status(&["blobs", "health"]);
         assert_eq!(health["partly"], json!([]), "{health:#}");
         let mut found = health["findings"].as_array().unwrap().clone();
         found.retain(|finding| finding["rule"] == "blobs-damaged");
@@ -129,7 +129,7 @@ async fn what_lies_in_a_store_that_the_farm_forgot_is_missed_and_kept() {
     assert_eq!(found["severity"], "critical", "{found:#}");
     assert!(found["message"].as_str().unwrap().contains("does not know"), "{found:#}");
     let refusal = farm.run(&["blobs", "check", "--json"]).unwrap_err();
-    let report: Value = serde_json::from_str(&refusal.said).unwrap();
+    let report: Value = serde_json::from_str(&refusal.output).unwrap();
     assert_eq!(refusal.status.code(), Some(1), "{report:#}");
     assert_eq!(report["results"]["faults"], 1, "{report:#}");
     let fault = &report["faults"][0];

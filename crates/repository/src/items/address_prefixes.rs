@@ -13,7 +13,7 @@ impl Session {
     /// # Errors
     /// `Unavailable` with code `database_away` when a content database that holds such a site collection cannot be
     /// read.
-    pub async fn passages(&self, path: &NodePath) -> Result<Vec<String>> {
+    pub async fn child_address_names(&self, path: &NodePath) -> Result<Vec<String>> {
         let registry = self.registry().await?;
         let above: Vec<String> = path.names().iter().map(Name::folded).collect();
         if !registry.collections.iter().any(|row| next(&row.path, &above).is_some()) {

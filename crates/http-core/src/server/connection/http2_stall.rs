@@ -29,7 +29,7 @@ const PIECE: usize = 16 << 10;
 
 /// An HTTP/2 connection and its responses.
 #[derive(Debug)]
-pub struct Line {
+pub struct StallMonitor {
     limit: Duration,
     numbers: AtomicU64,
     waiting: Mutex<Waiting>,
@@ -46,7 +46,7 @@ struct Waiting {
     moved: Instant,
 }
 
-impl Line {
+impl StallMonitor {
     /// Creates a connection that ends when its client takes nothing for `limit`, or takes nothing of more than a few
     /// responses.
     pub fn new(limit: Duration) -> Arc<Self> {
@@ -62,7 +62,7 @@ impl Line {
 
     /// Wraps the body of a response on this connection. `context` holds the permits of the request until the last byte
     /// was taken.
-    pub fn carry(self: Arc<Self>, body: Body, context: Option<RequestContext>) -> Body {
+    pub fn wrap_body(self: Arc<Self>, body: Body, context: Option<RequestContext>) -> Body {
         if !self.watched.swap(true, Ordering::Relaxed) {
             tokio::spawn(watch(Arc::downgrade(&self), self.limit));
         }
@@ -75,7 +75,7 @@ impl Line {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn stands_still(&self) -> bool {
+    fn is_stalled(&self) -> bool {
         let waiting = self.waiting();
         let still = waiting.answers.values().filter(|(_, since)| since.elapsed() >= self.limit).count();
         still > PAUSED || still > 0 && waiting.moved.elapsed() >= self.limit
@@ -87,16 +87,16 @@ impl Line {
         self.reader.wake();
     }
 
-    fn still_on(&self) -> io::Result<()> {
+    fn check_alive(&self) -> io::Result<()> {
         if self.given_up.load(Ordering::Relaxed) { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
     }
 }
 
-async fn watch(line: Weak<Line>, limit: Duration) {
+async fn watch(line: Weak<StallMonitor>, limit: Duration) {
     loop {
         tokio::time::sleep(limit / 4).await;
         let Some(line) = line.upgrade() else { return };
-        if line.stands_still() {
+        if line.is_stalled() {
             return line.give_up();
         }
     }
@@ -104,7 +104,7 @@ async fn watch(line: Weak<Line>, limit: Duration) {
 
 /// A response that is being sent, with its number on the connection.
 struct Answer {
-    line: Arc<Line>,
+    line: Arc<StallMonitor>,
     number: u64,
     _context: Option<RequestContext>,
 }
@@ -183,29 +183,29 @@ impl HttpBody for Carried {
 }
 
 /// The stream of a connection. It fails once the connection was given up.
-pub struct OnLine<S> {
+pub struct MonitoredStream<S> {
     stream: S,
-    line: Arc<Line>,
+    line: Arc<StallMonitor>,
 }
 
-impl<S> OnLine<S> {
+impl<S> MonitoredStream<S> {
     /// Wraps the stream of this connection.
-    pub fn new(stream: S, line: Arc<Line>) -> Self {
+    pub fn new(stream: S, line: Arc<StallMonitor>) -> Self {
         Self { stream, line }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for OnLine<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for MonitoredStream<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.line.reader.register(cx.waker());
-        self.line.still_on()?;
+        self.line.check_alive()?;
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for OnLine<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for MonitoredStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.line.still_on()?;
+        self.line.check_alive()?;
         Pin::new(&mut self.stream).poll_write(cx, buf)
     }
 
@@ -214,7 +214,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for OnLine<S> {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.line.still_on()?;
+        self.line.check_alive()?;
         Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
     }
 
@@ -244,16 +244,16 @@ mod tests {
     }
 
     /// Returns whether the connection still serves after this time.
-    async fn serves_after(line: &Line, time: Duration) -> bool {
+    async fn serves_after(line: &StallMonitor, time: Duration) -> bool {
         // sleep: the clock is paused, no real time passes
         tokio::time::sleep(time).await;
-        line.still_on().is_ok()
+        line.check_alive().is_ok()
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_ends_whose_client_takes_nothing_of_a_small_answer() {
-        let line = Line::new(LIMIT);
-        let mut body = line.clone().carry(Body::from(vec![7; PIECE + 1]), None);
+        let line = StallMonitor::new(LIMIT);
+        let mut body = line.clone().wrap_body(Body::from(vec![7; PIECE + 1]), None);
         assert_eq!(body.size_hint().exact(), Some(PIECE as u64 + 1));
         let first = piece(&mut body).await;
         assert_eq!((first.len(), body.size_hint().exact(), body.is_end_stream()), (PIECE, Some(1), false));
@@ -268,30 +268,30 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_is_not_made_yet_is_waited_for() {
-        let line = Line::new(LIMIT);
+        let line = StallMonitor::new(LIMIT);
         let pieces = futures_util::stream::pending::<Result<Bytes, io::Error>>();
-        let mut body = line.clone().carry(Body::from_stream(pieces), None);
+        let mut body = line.clone().wrap_body(Body::from_stream(pieces), None);
         let waited = tokio::time::timeout(LIMIT * 3, body.frame()).await;
-        assert!(waited.is_err() && line.still_on().is_ok());
+        assert!(waited.is_err() && line.check_alive().is_ok());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_few_answers_may_stand_still_where_others_move() {
-        let line = Line::new(LIMIT);
+        let line = StallMonitor::new(LIMIT);
         let mut paused = Vec::new();
         for _ in 0..PAUSED {
-            let mut body = line.clone().carry(Body::from("paused"), None);
+            let mut body = line.clone().wrap_body(Body::from("paused"), None);
             paused.push(piece(&mut body).await);
         }
         for _ in 0..10 {
-            drop(piece(&mut line.clone().carry(Body::from("taken"), None)).await);
+            drop(piece(&mut line.clone().wrap_body(Body::from("taken"), None)).await);
             assert!(serves_after(&line, LIMIT / 2).await);
         }
-        paused.push(piece(&mut line.clone().carry(Body::from("one too many"), None)).await);
+        paused.push(piece(&mut line.clone().wrap_body(Body::from("one too many"), None)).await);
         for _ in 0..3 {
-            drop(piece(&mut line.clone().carry(Body::from("taken"), None)).await);
+            drop(piece(&mut line.clone().wrap_body(Body::from("taken"), None)).await);
             serves_after(&line, LIMIT / 2).await;
         }
-        assert!(line.still_on().is_err());
+        assert!(line.check_alive().is_err());
     }
 }

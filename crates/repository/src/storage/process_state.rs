@@ -14,9 +14,9 @@ const MOST: usize = 200_000;
 
 /// BLOBs read since the last write, each with its content database.
 #[derive(Default)]
-pub(crate) struct Accesses(pub(super) Mutex<HashSet<(Id, Id)>>);
+pub(crate) struct ReadTracker(pub(super) Mutex<HashSet<(Id, Id)>>);
 
-impl Accesses {
+impl ReadTracker {
     /// Notes that a BLOB was read, if a policy needs to know.
     pub(crate) fn note(&self, registry: &Registry, database: Id, blob: Id) {
         if registry.wants_accesses {
@@ -86,9 +86,9 @@ const BELIEVED: Duration = Duration::from_secs(60 * 60);
 /// Time at which each content database was found to have no references to forgotten stores, with the farm's stores at
 /// that time.
 #[derive(Default)]
-pub(crate) struct Looked(Mutex<HashMap<Id, (Instant, Vec<Id>)>>);
+pub(crate) struct UnknownStoreChecks(Mutex<HashMap<Id, (Instant, Vec<Id>)>>);
 
-impl Looked {
+impl UnknownStoreChecks {
     pub(super) fn is_fresh(&self, database: Id, stores: &[Id]) -> bool {
         let looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         looks.get(&database).is_some_and(|(at, known)| at.elapsed() < BELIEVED && known == stores)

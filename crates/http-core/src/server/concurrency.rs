@@ -22,28 +22,28 @@ const COSTLY: usize = 4;
 
 /// Keyed semaphore: counts the permits in use per key.
 #[derive(Debug)]
-pub struct Crowd<K: Eq + Hash> {
+pub struct KeyedSemaphore<K: Eq + Hash> {
     most: usize,
     inside: Mutex<HashMap<K, usize>>,
 }
 
 /// A permit, released when it is dropped.
 #[derive(Debug)]
-pub struct CrowdPlace<K: Eq + Hash> {
-    crowd: Arc<Crowd<K>>,
+pub struct KeyedPermit<K: Eq + Hash> {
+    crowd: Arc<KeyedSemaphore<K>>,
     key: Option<K>,
 }
 
-impl<K: Eq + Hash + Clone> Crowd<K> {
+impl<K: Eq + Hash + Clone> KeyedSemaphore<K> {
     /// Creates a semaphore with this many permits for each key; 0 means no limit.
     pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Self { most, inside: Mutex::default() })
     }
 
     /// Returns a permit, unless all are taken.
-    pub fn enter(self: &Arc<Self>, key: K) -> Option<CrowdPlace<K>> {
+    pub fn try_acquire(self: &Arc<Self>, key: K) -> Option<KeyedPermit<K>> {
         if self.most == 0 {
-            return Some(CrowdPlace { crowd: self.clone(), key: None });
+            return Some(KeyedPermit { crowd: self.clone(), key: None });
         }
         let mut inside = self.locked();
         let count = inside.entry(key.clone()).or_default();
@@ -51,24 +51,24 @@ impl<K: Eq + Hash + Clone> Crowd<K> {
             return None;
         }
         *count += 1;
-        Some(CrowdPlace { crowd: self.clone(), key: Some(key) })
+        Some(KeyedPermit { crowd: self.clone(), key: Some(key) })
     }
 }
 
-impl<K: Eq + Hash> Crowd<K> {
+impl<K: Eq + Hash> KeyedSemaphore<K> {
     fn locked(&self) -> MutexGuard<'_, HashMap<K, usize>> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<K: Eq + Hash> CrowdPlace<K> {
+impl<K: Eq + Hash> KeyedPermit<K> {
     /// Returns the key of the permit; `None` where nothing is counted.
     pub fn key(&self) -> Option<&K> {
         self.key.as_ref()
     }
 }
 
-impl<K: Eq + Hash> Drop for CrowdPlace<K> {
+impl<K: Eq + Hash> Drop for KeyedPermit<K> {
     fn drop(&mut self) {
         let Some(key) = self.key.take() else { return };
         let mut inside = self.crowd.locked();
@@ -83,41 +83,41 @@ impl<K: Eq + Hash> Drop for CrowdPlace<K> {
 
 /// The concurrency limits of one server.
 #[derive(Clone, Debug)]
-pub struct Crowds {
-    pub(super) connections: Arc<Crowd<()>>,
-    pub(super) connections_by_address: Arc<Crowd<IpAddr>>,
-    by_address: Arc<Crowd<IpAddr>>,
-    by_user: Arc<Crowd<String>>,
-    costly: Arc<Crowd<String>>,
+pub struct ConcurrencyLimits {
+    pub(super) connections: Arc<KeyedSemaphore<()>>,
+    pub(super) connections_by_address: Arc<KeyedSemaphore<IpAddr>>,
+    by_address: Arc<KeyedSemaphore<IpAddr>>,
+    by_user: Arc<KeyedSemaphore<String>>,
+    costly: Arc<KeyedSemaphore<String>>,
 }
 
-impl Crowds {
+impl ConcurrencyLimits {
     /// Creates the semaphores of a server with these limits.
     pub fn new(limits: Limits) -> Self {
         Self {
-            connections: Crowd::new(limits.connections),
-            connections_by_address: Crowd::new(limits.connections_per_address),
-            by_address: Crowd::new(limits.requests_per_address),
-            by_user: Crowd::new(limits.requests_per_user),
-            costly: Crowd::new(COSTLY),
+            connections: KeyedSemaphore::new(limits.connections),
+            connections_by_address: KeyedSemaphore::new(limits.connections_per_address),
+            by_address: KeyedSemaphore::new(limits.requests_per_address),
+            by_user: KeyedSemaphore::new(limits.requests_per_user),
+            costly: KeyedSemaphore::new(COSTLY),
         }
     }
 
     /// Returns a permit for a request from this address; `None` if the address is not counted.
-    pub fn address(&self, address: IpAddr) -> Result<Option<CrowdPlace<IpAddr>>> {
-        let enter = |address| self.by_address.enter(address).ok_or_else(|| too_many("requests_per_address"));
+    pub fn address(&self, address: IpAddr) -> Result<Option<KeyedPermit<IpAddr>>> {
+        let enter = |address| self.by_address.try_acquire(address).ok_or_else(|| too_many("requests_per_address"));
         counted(address).map(enter).transpose()
     }
 
     /// Returns a permit for a request of this user.
-    pub fn user(&self, login: &str) -> Result<CrowdPlace<String>> {
-        self.by_user.enter(login.to_owned()).ok_or_else(|| too_many("requests_per_user"))
+    pub fn user(&self, login: &str) -> Result<KeyedPermit<String>> {
+        self.by_user.try_acquire(login.to_owned()).ok_or_else(|| too_many("requests_per_user"))
     }
 
     /// Returns a permit for a costly request of this user.
-    pub fn costly(&self, login: &str) -> Result<CrowdPlace<String>> {
-        self.costly.enter(login.to_owned()).ok_or_else(|| {
-            turned_away("costly");
+    pub fn costly(&self, login: &str) -> Result<KeyedPermit<String>> {
+        self.costly.try_acquire(login.to_owned()).ok_or_else(|| {
+            count_refusal("costly");
             Error::exhausted(format!(
                 "{COSTLY} archives, exports, comparisons or searches of yours are under way: wait until one has ended"
             ))
@@ -127,12 +127,12 @@ impl Crowds {
 }
 
 /// Counts a refused connection or request in the metrics.
-pub(super) fn turned_away(limit: &'static str) {
+pub(super) fn count_refusal(limit: &'static str) {
     counter!(TURNED_AWAY, "limit" => limit).increment(1);
 }
 
 fn too_many(limit: &'static str) -> Error {
-    turned_away(limit);
+    count_refusal(limit);
     Error::exhausted("too many requests of yours are under way: wait until some have ended, then try again")
         .with_code(Code::TooManyRequests)
 }
@@ -156,16 +156,16 @@ mod tests {
 
     #[test]
     fn places_are_given_until_all_are_taken_and_come_back() {
-        let crowd = Crowd::new(2);
-        let (first, second) = (crowd.enter("a"), crowd.enter("a"));
-        assert!(first.is_some() && second.is_some() && crowd.enter("a").is_none());
-        assert!(crowd.enter("b").is_some());
+        let crowd = KeyedSemaphore::new(2);
+        let (first, second) = (crowd.try_acquire("a"), crowd.try_acquire("a"));
+        assert!(first.is_some() && second.is_some() && crowd.try_acquire("a").is_none());
+        assert!(crowd.try_acquire("b").is_some());
         drop(first);
-        assert!(crowd.enter("a").is_some());
+        assert!(crowd.try_acquire("a").is_some());
         drop(second);
         assert!(crowd.locked().is_empty());
-        let open = Crowd::new(0);
-        assert!((0..1_000).all(|_| open.enter("a").is_some()));
+        let open = KeyedSemaphore::new(0);
+        assert!((0..1_000).all(|_| open.try_acquire("a").is_some()));
     }
 
     #[test]

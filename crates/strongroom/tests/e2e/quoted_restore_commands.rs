@@ -55,8 +55,8 @@ async fn a_damaged_configuration_database_is_named_with_what_brings_it_back() {
     for header in [true, false] {
         garble(&file, header);
         let before = fs::read(&file).unwrap();
-        let served = farm.try_start().err().expect("the server starts on a damaged database").said;
-        let asked = farm.run(&["blobs", "status"]).unwrap_err().said;
+        let served = farm.try_start().err().expect("the server starts on a damaged database").output;
+        let asked = farm.run(&["blobs", "status"]).unwrap_err().output;
         for said in [served, asked.clone()] {
             assert!(said.contains(&format!("the configuration database {}", file.display())), "{said}");
             assert!(said.contains("is damaged") && said.contains(&help), "{said}");
@@ -78,8 +78,8 @@ async fn a_configuration_database_that_lacks_changes_is_not_called_damaged() {
     let older = fs::read(&file).unwrap();
     farm.token_named("later");
     fs::write(&file, &older).unwrap();
-    let served = farm.try_start().err().expect("the server starts on a database that lacks changes").said;
-    let asked = farm.run(&["blobs", "status"]).unwrap_err().said;
+    let served = farm.try_start().err().expect("the server starts on a database that lacks changes").output;
+    let asked = farm.run(&["blobs", "status"]).unwrap_err().output;
     for said in [served, asked] {
         assert!(said.contains("a database lacks ") && said.contains(" acknowledged changes"), "{said}");
         assert!(said.contains("whose name ends with -commits") && said.contains(file.to_str().unwrap()), "{said}");
@@ -103,10 +103,10 @@ async fn a_content_database_that_lacks_changes_may_go_on_without_them() {
     fs::write(&file, &older).unwrap();
     let mut server = farm.spawn();
     server.wait_until_it_listens();
-    let said = server.said();
+    let said = server.output();
     assert!(said.contains("remove the file beside it whose name ends with -commits"), "{said}");
     assert!(server.stop().success());
-    let checked = farm.run(&["blobs", "check"]).unwrap_err().said;
+    let checked = farm.run(&["blobs", "check"]).unwrap_err().output;
     assert!(checked.contains("A database that only lacks changes can go on without them"), "{checked}");
 }
 
@@ -123,10 +123,10 @@ async fn a_damaged_content_database_is_named_with_what_brings_it_back() {
         garble(&file, header);
         let mut server = farm.spawn();
         server.wait_until_it_listens();
-        let said = server.said();
+        let said = server.output();
         assert!(said.contains(file.to_str().unwrap()) && said.contains(&help), "{said}");
         assert!(server.stop().success());
-        let checked = farm.run(&["blobs", "check"]).unwrap_err().said;
+        let checked = farm.run(&["blobs", "check"]).unwrap_err().output;
         assert!(checked.contains(&help) && !checked.contains("jobs resume"), "{checked}");
         assert!(checked.contains("as it was at the backup: later changes to it are lost"), "{checked}");
         // More errors than are shown, and in the second case more than one page of them.
@@ -154,14 +154,14 @@ async fn jobs_name_what_helps_and_going_on_only_where_it_does() {
     damage(&farm.data.join("blobs"), &document("kept", 5));
     let repair = "`strongroom blobs repair --from-backup BACKUP` brings missing and damaged BLOBs back";
     for words in [&["blobs", "check"][..], &["blobs", "faults"]] {
-        let said = farm.run(words).unwrap_err().said;
+        let said = farm.run(words).unwrap_err().output;
         assert!(said.contains(repair) && !said.contains("jobs resume"), "{words:?}: {said}");
     }
     let shown = farm.run(&["jobs", "show", &latest_job(&farm)]).unwrap();
     assert!(shown.contains(repair) && !shown.contains("jobs resume"), "{shown}");
 
     farm.json(&["blobs", "stores", "add", "second", "--kind", "directory", "--path", "second"]);
-    let moved = farm.run(&["blobs", "migrate", "--from", "files", "--to", "second"]).unwrap_err().said;
+    let moved = farm.run(&["blobs", "migrate", "--from", "files", "--to", "second"]).unwrap_err().output;
     let resume = format!("`strongroom jobs resume {}`", latest_job(&farm));
     assert!(moved.contains(repair) && moved.contains(&format!("{resume} then does what was left out")), "{moved}");
     farm.json(&["blobs", "repair", "--from-backup", &destination]);
@@ -173,7 +173,7 @@ async fn jobs_name_what_helps_and_going_on_only_where_it_does() {
 
     // Once an unavailable store is back, its BLOBs are checked again.
     fs::rename(farm.data.join("second"), farm.data.join("away")).unwrap();
-    let away = farm.run(&["blobs", "check"]).unwrap_err().said;
+    let away = farm.run(&["blobs", "check"]).unwrap_err().output;
     assert!(away.contains("jobs resume") && !away.contains("strongroom restore"), "{away}");
     fs::rename(farm.data.join("away"), farm.data.join("second")).unwrap();
 }
@@ -198,7 +198,7 @@ async fn a_repair_of_nothing_says_what_can_be_repaired_and_where_secrets_are_loo
     let scratch = tempfile::tempdir().unwrap();
     // The arguments are refused before the farm is opened, so this works even without a farm.
     let farm = Farm::at(scratch.path().join("data"));
-    let said = farm.run(&["blobs", "repair"]).unwrap_err().said;
+    let said = farm.run(&["blobs", "repair"]).unwrap_err().output;
     for way in
         ["repair --from-backup BACKUP`", "repair BLOB --from-backup BACKUP`", "repair BLOB`: one BLOB, from another"]
     {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use blobs::{ObjectOptions, ObjectSecrets};
 use clap::Args;
-use maintenance::BackupPlace;
+use maintenance::BackupLocation;
 use model::{Error, Id, Result};
 
 /// Key and credentials for a backup destination.
@@ -27,14 +27,14 @@ pub struct Access {
 
 impl Access {
     /// Parses a backup destination: `s3://BUCKET/PREFIX` or a directory.
-    pub fn place(&self, text: &str) -> Result<BackupPlace> {
+    pub fn destination(&self, text: &str) -> Result<BackupLocation> {
         let Some(address) = text.strip_prefix("s3://") else {
             if let Some((scheme, _)) = text.split_once("://") {
                 return Err(Error::invalid(format!(
                     "{scheme} is no kind of place for backups: name a directory or s3://BUCKET/PREFIX"
                 )));
             }
-            return Ok(BackupPlace::Directory(PathBuf::from(text)));
+            return Ok(BackupLocation::Directory(PathBuf::from(text)));
         };
         let (bucket, prefix) = address.split_once('/').unwrap_or((address, ""));
         if bucket.is_empty() {
@@ -65,7 +65,7 @@ impl Access {
             }));
         }
         let secrets = ObjectSecrets { key_id, secret, ..ObjectSecrets::default() };
-        Ok(BackupPlace::Objects(Box::new(options), Box::new(secrets)))
+        Ok(BackupLocation::Objects(Box::new(options), Box::new(secrets)))
     }
 }
 
@@ -99,10 +99,12 @@ mod tests {
 
     #[test]
     fn directories_and_buckets_are_told_apart() {
-        let place = |text: &str| Access::default().place(text);
-        assert!(matches!(place("backups").unwrap(), BackupPlace::Directory(path) if path.as_os_str() == "backups"));
+        let place = |text: &str| Access::default().destination(text);
+        assert!(matches!(place("backups").unwrap(), BackupLocation::Directory(path) if path.as_os_str() == "backups"));
         match place("s3://ours/farm/one/").unwrap() {
-            BackupPlace::Objects(options, _) => assert_eq!((&*options.bucket, &*options.prefix), ("ours", "farm/one")),
+            BackupLocation::Objects(options, _) => {
+                assert_eq!((&*options.bucket, &*options.prefix), ("ours", "farm/one"))
+            }
             other => panic!("{other:?}"),
         }
         assert!(place("s3:///x").is_err() && place("ftp://x/y").is_err());

@@ -2,7 +2,7 @@
 //!
 //! Routes that take documents stream them, so that only quotas and policies bound their size. Everything else is read
 //! into memory, exclusively by [`whole`]. Knows no credentials: a handler that reads a body before it knows the sender
-//! accepts at most [`UNKNOWN`] bytes.
+//! accepts at most [`MAX_ANONYMOUS_BODY`] bytes.
 
 use model::Code;
 mod memory;
@@ -31,7 +31,7 @@ use turns::Turns;
 pub use refusal::FIELDS;
 
 /// Limit on the bytes of a body that is read before the sender is known.
-pub const UNKNOWN: usize = 64 << 10;
+pub const MAX_ANONYMOUS_BODY: usize = 64 << 10;
 /// Routes that take documents, by method and pattern. Any other route takes at most [`FIELDS`] bytes.
 pub const DOCUMENTS: [(&str, &str); 8] = [
     ("PUT", "/api/v1/content/{*path}"),
@@ -45,7 +45,7 @@ pub const DOCUMENTS: [(&str, &str); 8] = [
 ];
 
 /// Longest pause within a body.
-const SILENCE: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time that a client may make the server wait for a body of any size. More time must be earned with bytes.
 const GRACE: Duration = Duration::from_secs(30);
 
@@ -88,10 +88,10 @@ impl Bounded {
         let since = Instant::now();
         let earned =
             self.taken.checked_div(self.rate).map(|seconds| GRACE.saturating_add(Duration::from_secs(seconds)));
-        let earned = earned.map(|earned| earned.saturating_sub(self.waited)).filter(|earned| *earned < SILENCE);
+        let earned = earned.map(|earned| earned.saturating_sub(self.waited)).filter(|earned| *earned < IDLE_TIMEOUT);
         let (limit, reason) = match earned {
             Some(earned) => (earned, Refused::TooSlow(self.rate)),
-            None => (SILENCE, Refused::Silent),
+            None => (IDLE_TIMEOUT, Refused::Silent),
         };
         Wait { since, reason, end: Box::pin(sleep_until(since + limit)) }
     }
@@ -141,12 +141,12 @@ impl HttpBody for Bounded {
 
 /// A body that was read completely, with its memory reservation.
 #[derive(Debug)]
-pub struct Whole {
+pub struct BufferedBody {
     bytes: Bytes,
     _taken: Option<BodyMemory>,
 }
 
-impl std::ops::Deref for Whole {
+impl std::ops::Deref for BufferedBody {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -154,7 +154,7 @@ impl std::ops::Deref for Whole {
     }
 }
 
-impl From<Vec<u8>> for Whole {
+impl From<Vec<u8>> for BufferedBody {
     /// For bytes from another source than a request body.
     fn from(bytes: Vec<u8>) -> Self {
         Self { bytes: bytes.into(), _taken: None }
@@ -166,7 +166,7 @@ impl From<Vec<u8>> for Whole {
 /// # Errors
 /// Exhausted with code `too_large`; Invalid with `body_timeout` or `incomplete_body`; Unavailable with `busy` when the
 /// memory for bodies is used up; Exhausted with `too_many_requests` when the quota of the user or address is.
-pub async fn whole(mut body: Body, most: usize) -> Result<Whole> {
+pub async fn read_to_end(mut body: Body, most: usize) -> Result<BufferedBody> {
     // An announced length is refused without waiting for the bytes.
     if body.size_hint().lower() > most as u64 {
         return Err(Refused::TooLarge(most).error());
@@ -180,7 +180,7 @@ pub async fn whole(mut body: Body, most: usize) -> Result<Whole> {
         taken.grow(bytes.len() + data.len()).map_err(Refused::error)?;
         bytes.extend_from_slice(&data);
     }
-    Ok(Whole { bytes: bytes.freeze(), _taken: Some(taken) })
+    Ok(BufferedBody { bytes: bytes.freeze(), _taken: Some(taken) })
 }
 
 /// Length that is parsed in less than a millisecond, whatever the content.
@@ -189,13 +189,13 @@ const SHORT: usize = 8 << 10;
 /// Parses a body with `read`. A long body is parsed on another thread, so that no other request waits meanwhile. Until
 /// then the body counts against the memory for bodies.
 pub async fn apart<T: Send + 'static>(
-    body: Whole,
+    body: BufferedBody,
     read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
 ) -> Result<T> {
     if body.len() <= SHORT {
         return read(&body);
     }
-    aside(move || read(&body)).await?
+    run_cpu_bound(move || read(&body)).await?
 }
 
 /// Permits for CPU-bound work. One processor is left for everything else.
@@ -207,7 +207,7 @@ fn processors() -> usize {
 
 /// Runs work that can take more than a millisecond on another thread, as soon as there is a permit. The sender of the
 /// current request waits for at most one piece of work of each other sender.
-pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+pub async fn run_cpu_bound<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let turn = TURNS.take(Sender::current()).await;
     let turn = turn.ok_or_else(|| Error::unavailable("the program is being stopped"))?;
     // The permit is released when the work ends, even if no caller waits for the result any more.
@@ -246,13 +246,13 @@ const AHEAD: usize = 1 << 20;
 /// Tracks how far the reader of a multipart form has run ahead of its handler. Such readers search all the bytes that
 /// they have taken in for the end of a field's header, or of the preamble before the first field.
 #[derive(Clone, Default)]
-pub struct Ahead(Arc<std::sync::atomic::AtomicUsize>);
+pub struct ReadAheadLimit(Arc<std::sync::atomic::AtomicUsize>);
 
-impl Ahead {
-    /// Wraps a body. It returns one piece at a time, and ends in an error when [`Ahead::caught_up`] was not called for
+impl ReadAheadLimit {
+    /// Wraps a body. It returns one piece at a time, and ends in an error when [`ReadAheadLimit::caught_up`] was not called for
     /// too many bytes.
     pub fn of(&self, body: Body) -> Body {
-        Body::new(Paced { body, ahead: self.clone(), gave: false })
+        Body::new(PacedBody { body, ahead: self.clone(), gave: false })
     }
 
     /// Records that the reader has returned something.
@@ -261,14 +261,14 @@ impl Ahead {
     }
 }
 
-struct Paced {
+struct PacedBody {
     body: Body,
-    ahead: Ahead,
+    ahead: ReadAheadLimit,
     /// True if the last poll returned a piece; the next poll then yields first.
     gave: bool,
 }
 
-impl HttpBody for Paced {
+impl HttpBody for PacedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

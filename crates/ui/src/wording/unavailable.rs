@@ -1,16 +1,16 @@
 //! Messages about content that is missing from a page because a content database is unavailable or unreadable.
 
-use repository::Missing;
+use repository::UnavailableDatabases;
 
 use crate::frame::page::Page;
 
 /// Returns the message for a page, or an empty string when nothing is missing.
-pub fn on_page(page: &Page, missing: &Missing) -> String {
+pub fn on_page(page: &Page, missing: &UnavailableDatabases) -> String {
     told(page, missing, "away.missing", "away.missing-something")
 }
 
 /// Returns the message for the palette, or an empty string when nothing is missing.
-pub fn in_palette(page: &Page, missing: &Missing) -> String {
+pub fn in_palette(page: &Page, missing: &UnavailableDatabases) -> String {
     told(page, missing, "away.palette", "away.palette-something")
 }
 
@@ -19,7 +19,7 @@ pub fn named(page: &Page, databases: &[String]) -> String {
     if databases.is_empty() { String::new() } else { page.f1("away.missing", databases.join(", ")) }
 }
 
-fn told(page: &Page, missing: &Missing, named: &str, unnamed: &str) -> String {
+fn told(page: &Page, missing: &UnavailableDatabases, named: &str, unnamed: &str) -> String {
     match missing.names() {
         _ if missing.is_empty() => String::new(),
         names if names.is_empty() => page.s(unnamed).to_owned(),

@@ -32,7 +32,7 @@ pub trait Subject {
 }
 
 /// Returns the text in the form used for comparison.
-pub fn form(text: &str, caseless: bool) -> String {
+pub fn comparison_form(text: &str, caseless: bool) -> String {
     if caseless { model::fold(text) } else { text.to_owned() }
 }
 
@@ -48,7 +48,7 @@ impl Condition {
             Self::Like(name, pattern) => match subject.value(name)? {
                 Value::Text(text) => {
                     let caseless = pattern.caseless;
-                    Some(is_like(&form(&text, caseless), &form(&pattern.text, caseless)))
+                    Some(is_like(&comparison_form(&text, caseless), &comparison_form(&pattern.text, caseless)))
                 }
                 Value::Number(_) | Value::Time(_) => None,
             },
@@ -83,7 +83,9 @@ impl Literal {
     /// Compares a value with this literal. `None` when the literal has another type.
     fn compared(&self, value: &Value<'_>) -> Option<Ordering> {
         match value {
-            Value::Text(text) => Some(form(text, self.caseless).cmp(&form(&self.text, self.caseless))),
+            Value::Text(text) => {
+                Some(comparison_form(text, self.caseless).cmp(&comparison_form(&self.text, self.caseless)))
+            }
             Value::Number(number) => Some(i128::from(*number).cmp(&self.text.parse().ok()?)),
             Value::Time(seconds) => {
                 let other = conditional::parse_date(&self.text);

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::testing::is_alone;
 
-use super::{Bounded, FIELDS, UNKNOWN, apart, aside, whole};
+use super::{Bounded, FIELDS, MAX_ANONYMOUS_BODY, apart, read_to_end, run_cpu_bound};
 
 /// Longest wait for a sender's work behind the work of others.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -40,7 +40,7 @@ async fn a_body_that_comes_too_slowly_is_given_up_and_a_bad_line_is_not() {
         (25 * second, 50_000, 20, 500, Ok(1_000_000)),
     ] {
         let started = tokio::time::Instant::now();
-        let read = whole(slow(pause, piece, count, rate), FIELDS).await;
+        let read = read_to_end(slow(pause, piece, count, rate), FIELDS).await;
         let read = read.map(|bytes| bytes.len()).map_err(|error| error.code().as_str());
         assert_eq!(read, expected, "{piece} bytes each {pause:?}");
         if rate > 0 && expected.is_err() {
@@ -62,10 +62,11 @@ async fn a_body_is_taken_up_to_its_bound() {
         (&[16_384, 16_384, 1], FIELDS, Ok(32_769)),
         (&[1 << 20, 1 << 20], FIELDS, Ok(FIELDS)),
     ] {
-        let read = whole(pieces(sizes), most).await.map(|bytes| bytes.len()).map_err(|error| error.code().as_str());
+        let read =
+            read_to_end(pieces(sizes), most).await.map(|bytes| bytes.len()).map_err(|error| error.code().as_str());
         assert_eq!(read, expected, "{sizes:?}");
     }
-    assert_eq!(whole(Body::from(vec![7; 2]), 1).await.unwrap_err().code(), "too_large");
+    assert_eq!(read_to_end(Body::from(vec![7; 2]), 1).await.unwrap_err().code(), "too_large");
 }
 
 /// A body whose first bytes have arrived, and a sender that lets it end.
@@ -83,8 +84,12 @@ fn unfinished(bytes: usize) -> (Body, oneshot::Sender<()>) {
 async fn on_behalf<F: Future>(person: Option<&str>, address: Option<[u8; 4]>, work: F) -> F::Output {
     let context = crate::server::request::RequestContext::of(&Default::default());
     let request = async move {
-        let place = address.and_then(|address| crate::server::crowd::Crowd::new(1_000).enter(address.into()));
-        crate::server::request::note_crowds(crate::server::crowd::Crowds::new(crate::server::Limits::default()), place);
+        let place = address
+            .and_then(|address| crate::server::concurrency::KeyedSemaphore::new(1_000).try_acquire(address.into()));
+        crate::server::request::set_limits(
+            crate::server::concurrency::ConcurrencyLimits::new(crate::server::Limits::default()),
+            place,
+        );
         person.map(crate::server::request::note_principal).transpose().unwrap();
         work.await
     };
@@ -103,7 +108,7 @@ fn begun_at(
 ) -> (tokio::task::JoinHandle<Result<usize, &'static str>>, oneshot::Sender<()>) {
     let ((body, end), person) = (unfinished(bytes), person.to_owned());
     let reading =
-        async move { whole(body, FIELDS).await.map(|bytes| bytes.len()).map_err(|error| error.code().as_str()) };
+        async move { read_to_end(body, FIELDS).await.map(|bytes| bytes.len()).map_err(|error| error.code().as_str()) };
     (tokio::spawn(async move { on_behalf(Some(&person), address, reading).await }), end)
 }
 
@@ -150,9 +155,10 @@ fn accounts_of_one_address_leave_half_of_the_room_to_others() {
 async fn strangers() {
     let (mut held, mut refused) = (Vec::new(), 0);
     for number in 0..1_600u16 {
-        let (body, end) = unfinished(UNKNOWN - 1);
+        let (body, end) = unfinished(MAX_ANONYMOUS_BODY - 1);
         let from = [198, 18, 0, (number % 8) as u8];
-        let reading = on_behalf(None, Some(from), async { whole(body, UNKNOWN).await.map(|body| body.len()) });
+        let reading =
+            on_behalf(None, Some(from), async { read_to_end(body, MAX_ANONYMOUS_BODY).await.map(|body| body.len()) });
         held.push((Box::pin(reading), end));
         let (reading, _) = held.last_mut().unwrap();
         match futures_util::future::poll_immediate(reading).await {
@@ -164,15 +170,17 @@ async fn strangers() {
         held.pop();
     }
     println!("{} bodies of strangers are held, {refused} were refused", held.len());
-    assert!(refused > 0 && held.len() * UNKNOWN <= 16 << 20, "{} are held", held.len());
+    assert!(refused > 0 && held.len() * MAX_ANONYMOUS_BODY <= 16 << 20, "{} are held", held.len());
     // Signed-in users can still send, even from the address of an anonymous sender.
     let body = || Body::from(vec![7; FIELDS]);
     for login in ["anna", "bert", "cora"] {
-        let read = on_behalf(Some(login), Some([198, 18, 0, 1]), async { whole(body(), FIELDS).await });
+        let read = on_behalf(Some(login), Some([198, 18, 0, 1]), async { read_to_end(body(), FIELDS).await });
         assert_eq!(read.await.map(|body| body.len()).map_err(|error| error.code().as_str()), Ok(FIELDS), "{login}");
     }
     // The short body of a sign-in is not counted.
-    let short = on_behalf(None, Some([198, 18, 0, 1]), async { whole(Body::from("login=anna"), UNKNOWN).await });
+    let short = on_behalf(None, Some([198, 18, 0, 1]), async {
+        read_to_end(Body::from("login=anna"), MAX_ANONYMOUS_BODY).await
+    });
     assert_eq!(short.await.map(|body| body.len()).map_err(|error| error.code().as_str()), Ok(10));
 }
 
@@ -191,7 +199,7 @@ async fn bodies_take_their_room_until_they_are_parsed() {
         std::thread::sleep(Duration::from_millis(20));
         Ok(())
     };
-    let send = async || apart(whole(Body::from(vec![7; FIELDS]), FIELDS).await?, slowly).await;
+    let send = async || apart(read_to_end(Body::from(vec![7; FIELDS]), FIELDS).await?, slowly).await;
     let ends = (0..40).map(|_| on_behalf(Some("dora"), None, send()));
     let ends = futures_util::future::join_all(ends).await;
     let codes: Vec<_> = ends.into_iter().map(|end| end.map_err(|error| error.code().as_str())).collect();
@@ -204,7 +212,7 @@ async fn bodies_take_their_room_until_they_are_parsed() {
 #[tokio::test]
 async fn nobody_waits_for_all_that_another_asked_for() {
     let work = || {
-        aside(|| {
+        run_cpu_bound(|| {
             // sleep: work takes a while, so that the next waits for it
             std::thread::sleep(Duration::from_millis(10));
             tokio::time::Instant::now()
@@ -234,7 +242,7 @@ async fn costly_work_leaves_a_processor_to_others() {
     static AT_WORK: AtomicUsize = AtomicUsize::new(0);
     let most = super::processors().saturating_sub(1).max(1);
     let works = (0..4 * super::processors() + 4).map(|_| {
-        super::aside(|| {
+        super::run_cpu_bound(|| {
             let at_work = AT_WORK.fetch_add(1, Ordering::SeqCst) + 1;
             // sleep: work takes a while, so that all permitted work overlaps
             std::thread::sleep(Duration::from_millis(30));

@@ -24,7 +24,7 @@ pub(crate) fn held_by_another(document: &str) -> Error {
 }
 
 /// Returns the error for a checked-out document in a folder that the caller may not know of.
-pub(crate) fn held_within(folder: &str) -> Error {
+pub(crate) fn checked_out_within(folder: &str) -> Error {
     Error::locked(format!("something in \"{folder}\" is checked out by somebody else: wait until it is checked in"))
         .with_code(Code::CheckedOut)
 }
@@ -47,7 +47,7 @@ pub(crate) fn taken(name: &str, kind: NodeKind) -> Error {
 }
 
 /// Returns the error for a name taken by an item that the caller may not know of.
-pub(crate) fn taken_unseen(name: &Name) -> Error {
+pub(crate) fn name_taken_hidden(name: &Name) -> Error {
     Error::conflict(format!("the name \"{name}\" cannot be used here: choose another name"))
         .with_code(Code::NameTaken)
         .naming(&[name.as_str()])
@@ -58,7 +58,7 @@ pub(crate) fn no_folder() -> Error {
 }
 
 /// Turns a unique violation into the error for a name taken by a concurrent request.
-pub(crate) fn explain(error: Error) -> Error {
+pub(crate) fn name_conflict(error: Error) -> Error {
     if error.code() == Code::UniqueViolation {
         return Error::conflict("somebody else used this name at the same moment: look, then try again")
             .with_code(Code::NameTaken)

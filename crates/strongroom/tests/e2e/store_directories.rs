@@ -22,12 +22,12 @@ async fn one_directory_is_one_store_whatever_it_is_called() {
     for path in ["blobs", "./blobs", "blobs/", "blobs/../blobs", "link", &absolute] {
         let words = ["blobs", "stores", "add", "own", "--kind", "directory", "--path", path];
         let refusal = farm.run(&words).unwrap_err();
-        assert!(refusal.said.contains("in that place"), "{path}: {}", refusal.said);
+        assert!(refusal.output.contains("in that place"), "{path}: {}", refusal.output);
     }
     let missing = farm.data.with_file_name("missing");
     let far = missing.join("far").to_str().unwrap().to_owned();
     let words = ["blobs", "stores", "add", "far", "--kind", "directory", "--path", &far];
-    assert!(farm.run(&words).unwrap_err().said.contains("mount its disk"));
+    assert!(farm.run(&words).unwrap_err().output.contains("mount its disk"));
     assert!(!missing.exists());
     assert!(client.get("a.bin").await.unwrap().body == bytes(1, 60_000));
     farm.check_blobs();
@@ -60,7 +60,7 @@ async fn a_store_lies_neither_within_nor_around_anything_else() {
         ("strange/data/inner", "strange/data"),
         ("strange/data/blobs/inner", "strange/data/blobs"),
     ] {
-        let said = add(&place.text(path)).unwrap_err().said;
+        let said = add(&place.text(path)).unwrap_err().output;
         let real = repository::real_path(&place.path(path)).unwrap().display().to_string();
         assert!(said.contains(&real) && said.contains(&place.text(other)), "{path}: {said}");
         assert!(
@@ -71,7 +71,7 @@ async fn a_store_lies_neither_within_nor_around_anything_else() {
         );
         assert!(said.contains("choose "), "{path}: {said}");
     }
-    assert!(add("").unwrap_err().said.contains("needs a directory"));
+    assert!(add("").unwrap_err().output.contains("needs a directory"));
     assert!(!place.path("far/inner").exists() && !place.path("kept/store.toml").exists());
     add("stores/new").unwrap();
     farm.json(&["blobs", "stores", "add", "beside", "--kind", "directory", "--path", &place.text("kept/store")]);
@@ -85,17 +85,17 @@ async fn a_store_lies_neither_within_nor_around_anything_else() {
         ("link/inner", "far", "a BLOB store"),
         ("farm/data/blobs/inner", "farm/data/blobs", "a BLOB store"),
     ] {
-        let refused = Farm::at(place.path(path)).run(&["restore", &place.text("kept/backups")]).unwrap_err().said;
+        let refused = Farm::at(place.path(path)).run(&["restore", &place.text("kept/backups")]).unwrap_err().output;
         let told =
             refused.contains(&place.text(other)) && refused.contains(what) && refused.contains("directory outside");
         assert!(told, "{path}: {refused}");
     }
     std::fs::create_dir(place.path("around")).unwrap();
     std::fs::rename(place.path("far"), place.path("around/far")).unwrap();
-    let refused = Farm::at(place.path("around")).run(&["restore", &place.text("kept/backups")]).unwrap_err().said;
+    let refused = Farm::at(place.path("around")).run(&["restore", &place.text("kept/backups")]).unwrap_err().output;
     assert!(refused.contains(&place.text("around/far")) && refused.contains("a BLOB store"), "{refused}");
     for (path, other) in [("strange/data/inner", "strange/data"), ("around", "around/far")] {
-        let refused = farm.run(&["backup", &place.text(path)]).unwrap_err().said;
+        let refused = farm.run(&["backup", &place.text(path)]).unwrap_err().output;
         assert!(refused.contains(&place.text(other)) && refused.contains("choose a directory"), "{path}: {refused}");
     }
     Farm::at(place.path("restored")).json(&["restore", &place.text("kept/backups")]);
@@ -161,7 +161,7 @@ async fn a_store_whose_disk_is_not_mounted_is_never_made_anew_by_itself() {
             assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{}", refused.text());
             let unreachable = client.get(&format!("{store}.bin")).await.unwrap();
             assert_eq!(unreachable.status, StatusCode::SERVICE_UNAVAILABLE, "{store}");
-            let health = farm.run(&["blobs", "health"]).unwrap_or_else(|refusal| refusal.said);
+            let health = farm.run(&["blobs", "health"]).unwrap_or_else(|refusal| refusal.output);
             assert!(health.contains("does not answer") && !health.contains("missing or damaged"), "{health}");
             assert!(server.stop().success());
             assert_eq!(place.exists(), there, "nothing is made there");
@@ -181,7 +181,7 @@ async fn a_store_whose_disk_is_not_mounted_is_never_made_anew_by_itself() {
     std::fs::remove_dir_all(farm.data.join("share")).unwrap();
     farm.json(&["blobs", "stores", "make-anew", "share"]);
     assert!(answers(&farm, "share"));
-    assert!(farm.run(&["blobs", "stores", "make-anew", "share"]).unwrap_err().said.contains("is there"));
+    assert!(farm.run(&["blobs", "stores", "make-anew", "share"]).unwrap_err().output.contains("is there"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -192,26 +192,26 @@ async fn no_farm_is_made_within_another_one_and_no_backups_where_a_disk_is_away(
     let away = place.text("mount/x/backups");
     let refused = farm.run(&["backup", &away]).unwrap_err();
     assert!(
-        refused.said.contains(&place.text("mount/x")) && refused.said.contains("mount its disk"),
+        refused.output.contains(&place.text("mount/x")) && refused.output.contains("mount its disk"),
         "{}",
-        refused.said
+        refused.output
     );
     assert!(!place.path("mount").exists(), "something was made where a disk is away");
     let backups = place.text("backups");
     farm.json(&["backup", &backups]);
     let inner = farm.data.join("sub");
     let refused = Farm::at(&inner).run(&["restore", &backups]).unwrap_err();
-    assert!(refused.said.contains("the data directory of a farm"), "{}", refused.said);
+    assert!(refused.output.contains("the data directory of a farm"), "{}", refused.output);
     assert!(!inner.exists());
     let refused = Farm::at(&inner).try_start().err().expect("a farm was made within another one");
-    assert!(refused.said.contains("the data directory of a farm"), "{}", refused.said);
+    assert!(refused.output.contains("the data directory of a farm"), "{}", refused.output);
     assert!(!inner.exists());
     // A drill may have its scratch directory within the data directory.
     farm.json(&["backup", "verify", &backups, "--drill"]);
     let taken = farm.run(&["blobs", "stores", "add", "one", "--kind", "directory", "--path", &place.text("one")]);
     taken.unwrap();
     let again = farm.run(&["blobs", "stores", "add", "two", "--kind", "directory", "--path", &place.text("one")]);
-    let said = again.unwrap_err().said;
+    let said = again.unwrap_err().output;
     assert!(said.contains(&format!("({})", place.text("one"))), "{said}");
     assert!(server.stop().success());
 }

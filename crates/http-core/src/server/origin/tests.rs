@@ -7,7 +7,7 @@ use super::*;
 const PROXY: &str = "10.0.0.1";
 const CLIENT: &str = "203.0.113.7";
 
-fn settle(source: AddressSource, peer: &str, fields: &[(&str, &str)]) -> (Arrival, HeaderMap) {
+fn settle(source: AddressSource, peer: &str, fields: &[(&str, &str)]) -> (RequestOrigin, HeaderMap) {
     settle_for(source, peer, fields, None)
 }
 
@@ -16,7 +16,7 @@ fn settle_for(
     peer: &str,
     fields: &[(&str, &str)],
     public: Option<&PublicUrl>,
-) -> (Arrival, HeaderMap) {
+) -> (RequestOrigin, HeaderMap) {
     let trust = Trust::new(["10.0.0.0/24", "2001:db8::1"], source).unwrap();
     let mut request = Request::new(Body::empty());
     let peer: IpAddr = peer.parse().unwrap();
@@ -26,7 +26,7 @@ fn settle_for(
         let name: axum::http::HeaderName = name.parse().unwrap();
         request.headers_mut().append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
     }
-    let arrival = Arrival::settle(&mut request, &trust, public, false);
+    let arrival = RequestOrigin::settle(&mut request, &trust, public, false);
     (arrival, request.headers().clone())
 }
 

@@ -6,30 +6,31 @@ use std::time::Duration;
 
 use model::{Code, Digest, Error, Result};
 
-use crate::asked::Asked;
 use crate::locator::Locator;
-use crate::mark::{self, Marked, Owner};
+use crate::marker::{self, Marked, Owner};
 use crate::outcome::{Outcome, Reporter};
 use crate::provider::{
-    CompactLimits, CompactReport, Consent, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
+    BlobInMemory, BoxFuture, CompactLimits, CompactReport, Consent, Entry, Page, Provider, Source, Stored, Upload,
+    Usage,
 };
+use crate::single_flight::CachedCheck;
 
 /// Lifetime of a successful check of the marker.
 const BELIEVED: Duration = Duration::from_secs(5);
 /// Time after a hand-over by which the previous holder has noticed it and the deletions it had begun are done. A BLOB
 /// found in the store after that time stays.
-pub const HANDED_OVER: Duration = Duration::from_secs(6);
+pub const HAND_OVER_GRACE: Duration = Duration::from_secs(6);
 
 /// A store that accepts writes only while its owner holds it.
-pub struct HeldProvider<P> {
+pub struct ExclusiveProvider<P> {
     inner: P,
     owner: Owner,
-    asked: Asked,
+    asked: CachedCheck,
 }
 
-impl<P: Provider + Marked> HeldProvider<P> {
+impl<P: Provider + Marked> ExclusiveProvider<P> {
     pub fn new(inner: P, owner: &Owner) -> Self {
-        Self { inner, owner: owner.clone(), asked: Asked::new(Some(BELIEVED), Duration::ZERO) }
+        Self { inner, owner: owner.clone(), asked: CachedCheck::new(Some(BELIEVED), Duration::ZERO) }
     }
 
     /// Fails unless the owner holds the store.
@@ -42,8 +43,8 @@ impl<P: Provider + Marked> HeldProvider<P> {
     }
 
     async fn ask(&self) -> Result<()> {
-        let text = self.inner.mark().await?;
-        if mark::holder(&text).as_deref() == self.owner.holder() {
+        let text = self.inner.read_marker().await?;
+        if marker::holder(&text).as_deref() == self.owner.holder() {
             return Ok(());
         }
         Err(Error::unavailable(format!(
@@ -56,13 +57,13 @@ impl<P: Provider + Marked> HeldProvider<P> {
 }
 
 /// Combined consent: that of the caller that deletes, and the check that the owner still holds the store.
-struct Both<'a, P> {
-    store: &'a HeldProvider<P>,
+struct CombinedConsent<'a, P> {
+    store: &'a ExclusiveProvider<P>,
     other: &'a dyn Consent,
 }
 
-impl<P: Provider + Marked> Consent for Both<'_, P> {
-    fn ask(&self) -> Pending<'_, ()> {
+impl<P: Provider + Marked> Consent for CombinedConsent<'_, P> {
+    fn ask(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.store.require().await?;
             self.other.ask().await?;
@@ -72,7 +73,7 @@ impl<P: Provider + Marked> Consent for Both<'_, P> {
     }
 }
 
-impl<P: Provider + Marked> Provider for HeldProvider<P> {
+impl<P: Provider + Marked> Provider for ExclusiveProvider<P> {
     fn kind(&self) -> &'static str {
         self.inner.kind()
     }
@@ -81,7 +82,7 @@ impl<P: Provider + Marked> Provider for HeldProvider<P> {
         self.inner.put_limit()
     }
 
-    fn put(&self, blob: Whole) -> Pending<'_, Stored> {
+    fn put(&self, blob: BlobInMemory) -> BoxFuture<'_, Stored> {
         if self.asked.is_settled() {
             return self.inner.put(blob);
         }
@@ -91,22 +92,22 @@ impl<P: Provider + Marked> Provider for HeldProvider<P> {
         })
     }
 
-    fn upload(&self, announced: Option<u64>) -> Pending<'_, Box<dyn Upload>> {
+    fn upload(&self, announced: Option<u64>) -> BoxFuture<'_, Box<dyn Upload>> {
         Box::pin(async move {
             self.require().await?;
             self.inner.upload(announced).await
         })
     }
 
-    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> Pending<'_, Box<dyn Source>> {
+    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> BoxFuture<'_, Box<dyn Source>> {
         self.inner.open(digest, size, locator)
     }
 
-    fn confirm(&self, digest: Digest, size: u64) -> Pending<'_, ()> {
+    fn confirm(&self, digest: Digest, size: u64) -> BoxFuture<'_, ()> {
         self.inner.confirm(digest, size)
     }
 
-    fn delete(&self, digest: Digest) -> Pending<'_, ()> {
+    fn delete(&self, digest: Digest) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.require().await?;
             self.inner.delete(digest).await
@@ -117,49 +118,49 @@ impl<P: Provider + Marked> Provider for HeldProvider<P> {
         &'a self,
         digests: Vec<Digest>,
         consent: &'a dyn Consent,
-    ) -> Pending<'a, Vec<(Digest, Result<()>)>> {
+    ) -> BoxFuture<'a, Vec<(Digest, Result<()>)>> {
         Box::pin(async move {
-            let both = Both { store: self, other: consent };
+            let both = CombinedConsent { store: self, other: consent };
             self.inner.delete_all(digests, &both).await
         })
     }
 
-    fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
+    fn enumerate(&self, after: Option<Digest>, limit: usize) -> BoxFuture<'_, Page> {
         self.inner.enumerate(after, limit)
     }
 
-    fn reread(&self, entry: Entry) -> Pending<'_, Outcome> {
+    fn reread(&self, entry: Entry) -> BoxFuture<'_, Outcome> {
         self.inner.reread(entry)
     }
 
-    fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
+    fn verify(&self, reporter: Reporter) -> BoxFuture<'_, ()> {
         self.inner.verify(reporter)
     }
 
-    fn look_over(&self) -> Pending<'_, Vec<String>> {
+    fn look_over(&self) -> BoxFuture<'_, Vec<String>> {
         self.inner.look_over()
     }
 
-    fn usage(&self) -> Pending<'_, Usage> {
+    fn usage(&self) -> BoxFuture<'_, Usage> {
         self.inner.usage()
     }
 
-    fn compact(&self, limits: CompactLimits) -> Pending<'_, CompactReport> {
+    fn compact(&self, limits: CompactLimits) -> BoxFuture<'_, CompactReport> {
         Box::pin(async move {
             self.require().await?;
             self.inner.compact(limits).await
         })
     }
 
-    fn held(&self) -> Pending<'_, ()> {
+    fn ensure_holder(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.require())
     }
 
-    fn hand_over(&self, holder: Option<String>) -> Pending<'_, Option<String>> {
+    fn hand_over(&self, holder: Option<String>) -> BoxFuture<'_, Option<String>> {
         self.inner.set_holder(holder)
     }
 
-    fn close(&self) -> Pending<'_, ()> {
+    fn close(&self) -> BoxFuture<'_, ()> {
         self.inner.close()
     }
 }

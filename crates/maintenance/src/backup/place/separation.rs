@@ -6,29 +6,30 @@ use std::path::{Path, PathBuf};
 use blobs::{ObjectOptions, ObjectSecrets};
 use model::{Code, Error, Result};
 use repository::{
-    Marked, Sign, Storage, prefix_within, real_path, sign_of_prefix, sign_within, signs_around, signs_around_prefix,
+    MarkedLocation, MarkerKind, Storage, marker_within, markers_around, prefix_within, real_path, sign_of_prefix,
+    signs_around_prefix,
 };
 
-use super::location::BackupPlace;
-use super::papers::blocking;
+use super::location::BackupLocation;
+use super::small_files::blocking;
 
 /// Returns the location if it is separate. A directory is returned as an absolute path with symbolic links resolved.
 ///
 /// # Errors
 /// `Conflict` when the location is not separate.
-pub(crate) async fn require_own(place: &BackupPlace, storage: &Storage) -> Result<BackupPlace> {
+pub(crate) async fn require_separate(place: &BackupLocation, storage: &Storage) -> Result<BackupLocation> {
     match place {
-        BackupPlace::Directory(path) => {
+        BackupLocation::Directory(path) => {
             let (path, storage, named) = (path.clone(), storage.clone(), place.clone());
             let find = move || {
                 let path = real_path(&path)?;
                 refuse_farm(&storage, &path)?;
-                refuse_marks(&named, &path)?;
+                refuse_nested_markers(&named, &path)?;
                 Ok(path)
             };
-            Ok(BackupPlace::Directory(blocking(find).await?))
+            Ok(BackupLocation::Directory(blocking(find).await?))
         }
-        BackupPlace::Objects(options, secrets) => {
+        BackupLocation::Objects(options, secrets) => {
             refuse_prefix(place, options, secrets, storage).await?;
             Ok(place.clone())
         }
@@ -36,23 +37,25 @@ pub(crate) async fn require_own(place: &BackupPlace, storage: &Storage) -> Resul
 }
 
 /// Refuses a directory that lies within a store, another backup location or a farm, or that contains one. Blocking.
-fn refuse_marks(place: &BackupPlace, path: &Path) -> Result<()> {
-    let around = signs_around(path)?;
+fn refuse_nested_markers(place: &BackupLocation, path: &Path) -> Result<()> {
+    let around = markers_around(path)?;
     let itself = path.display().to_string();
-    let is_place = around.iter().any(|marked| marked.place == itself && marked.sign == Sign::Backups);
+    let is_place = around.iter().any(|marked| marked.place == itself && marked.sign == MarkerKind::Backups);
     for marked in around {
         match marked.sign {
-            Sign::Store => return Err(in_store(place, None, &marked.place)),
-            Sign::Backups if marked.place != itself => return Err(in_backups(place, &marked.place)),
+            MarkerKind::Store => return Err(in_store(place, None, &marked.place)),
+            MarkerKind::Backups if marked.place != itself => return Err(in_backups(place, &marked.place)),
             // An existing backup location within a farm's directory remains usable.
-            Sign::Farm if !is_place => {
+            MarkerKind::Farm if !is_place => {
                 return Err(taken(place, &format!("it lies within the data directory of a farm, {}", marked.place)));
             }
             _ => {}
         }
     }
-    match if is_place { None } else { sign_within(path, |_| false)? } {
-        Some(Marked { sign, place: within, .. }) => Err(taken(place, &format!("{within}, {sign}, lies within it"))),
+    match if is_place { None } else { marker_within(path, |_| false)? } {
+        Some(MarkedLocation { sign, place: within, .. }) => {
+            Err(taken(place, &format!("{within}, {sign}, lies within it")))
+        }
         None => Ok(()),
     }
 }
@@ -60,7 +63,7 @@ fn refuse_marks(place: &BackupPlace, path: &Path) -> Result<()> {
 /// Refuses a prefix that is, or lies within, a store or another backup location, and a prefix that contains one of the
 /// farm's own stores.
 async fn refuse_prefix(
-    place: &BackupPlace,
+    place: &BackupLocation,
     options: &ObjectOptions,
     secrets: &ObjectSecrets,
     storage: &Storage,
@@ -80,33 +83,33 @@ async fn refuse_prefix(
         match marked.sign {
             // The credential cannot read this prefix. The prefix is refused only if the farm has a store with that
             // name.
-            Sign::Closed if named.is_none() => {}
-            Sign::Closed | Sign::Store => return Err(in_store(place, named, &name(&marked.place))),
-            Sign::Backups if marked.place != own => return Err(in_backups(place, &name(&marked.place))),
-            Sign::Backups | Sign::Farm => {}
+            MarkerKind::Closed if named.is_none() => {}
+            MarkerKind::Closed | MarkerKind::Store => return Err(in_store(place, named, &name(&marked.place))),
+            MarkerKind::Backups if marked.place != own => return Err(in_backups(place, &name(&marked.place))),
+            MarkerKind::Backups | MarkerKind::Farm => {}
         }
     }
     for (name, _, prefix) in stores.iter().filter(|(.., prefix)| *prefix != own && prefix_within(prefix, own)) {
-        if matches!(sign_of_prefix(options, secrets, prefix).await?, Some((Sign::Store, _))) {
+        if matches!(sign_of_prefix(options, secrets, prefix).await?, Some((MarkerKind::Store, _))) {
             return Err(taken(place, &format!("the BLOB store \"{name}\" lies within it, at {prefix}")));
         }
     }
     Ok(())
 }
 
-fn in_backups(place: &BackupPlace, around: &str) -> Error {
+fn in_backups(place: &BackupLocation, around: &str) -> Error {
     taken(place, &format!("it lies within {around}, another place of backups"))
 }
 
-fn in_store(place: &BackupPlace, named: Option<&str>, around: &str) -> Error {
+fn in_store(place: &BackupLocation, named: Option<&str>, around: &str) -> Error {
     let store = named.map_or_else(|| "a BLOB store".to_owned(), |name| format!("the BLOB store \"{name}\""));
     taken(place, &format!("{store} is there, in {around}"))
 }
 
-fn taken(place: &BackupPlace, why: &str) -> Error {
+fn taken(place: &BackupLocation, why: &str) -> Error {
     let advice = match place {
-        BackupPlace::Directory(_) => "choose a directory outside of it, best on another disk",
-        BackupPlace::Objects(..) => "choose a prefix outside of it, best in another bucket",
+        BackupLocation::Directory(_) => "choose a directory outside of it, best on another disk",
+        BackupLocation::Objects(..) => "choose a prefix outside of it, best in another bucket",
     };
     Error::conflict(format!("{place} cannot be a place of backups: {why}: {advice}")).with_code(Code::BackupPlaceTaken)
 }

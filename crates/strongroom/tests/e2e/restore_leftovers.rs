@@ -59,9 +59,9 @@ async fn databases_of_a_farm_at_work_are_not_replaced() {
     let (main, settings) = (format!("main={content}"), format!("configuration={configuration}"));
     let words = ["restore", &destination, "--database-url", &main, "--database-url", &settings];
     let refused = copy.run(&words).unwrap_err();
-    assert!(refused.said.contains("new, empty database"), "{}", refused.said);
+    assert!(refused.output.contains("new, empty database"), "{}", refused.output);
     let refused = copy.run(&[&words[..], &["--force"]].concat()).unwrap_err();
-    assert!(refused.said.contains("in use by") && refused.said.contains("stop that server"), "{}", refused.said);
+    assert!(refused.output.contains("in use by") && refused.output.contains("stop that server"), "{}", refused.output);
     assert_eq!(client.get("new.txt").await.unwrap().text(), "new");
     compare(&client, "kept", 6).await;
     assert!(server.stop().success());

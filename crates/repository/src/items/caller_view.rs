@@ -15,13 +15,13 @@ use crate::items::item::Item;
 use crate::session::locate::{Finder, Located, locate_id};
 
 /// A caller's view of one content database. Looked-up parents are remembered for later rows.
-pub(super) struct Eyes {
+pub(super) struct CallerView {
     pub(super) finder: Finder,
     /// Parent items with their paths; `None` for a parent that is in a recycle bin or unknown to the caller.
     parents: HashMap<Id, Option<(Located, String)>>,
 }
 
-impl Eyes {
+impl CallerView {
     pub(super) fn of(session: &Session, registry: &Arc<Registry>, content: &Arc<ContentDatabase>) -> Self {
         let finder = Finder {
             repository: session.repository.clone(),

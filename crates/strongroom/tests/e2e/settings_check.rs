@@ -41,9 +41,9 @@ fn a_data_directory_that_is_a_file_is_named() {
     for data in [file.clone(), file.join("below")] {
         for words in commands {
             let refusal = Farm::at(&data).run(words).unwrap_err();
-            assert_eq!(refusal.status.code(), Some(2), "{words:?}: {}", refusal.said);
-            assert!(refusal.said.contains(&said), "{words:?}: {}", refusal.said);
-            assert!(!refusal.said.contains("os error"), "{words:?}: {}", refusal.said);
+            assert_eq!(refusal.status.code(), Some(2), "{words:?}: {}", refusal.output);
+            assert!(refusal.output.contains(&said), "{words:?}: {}", refusal.output);
+            assert!(!refusal.output.contains("os error"), "{words:?}: {}", refusal.output);
         }
     }
     assert_eq!(std::fs::read(&file).unwrap(), b"kept");
@@ -131,7 +131,7 @@ async fn an_unknown_form_of_the_log_stops_the_server_alone() {
     assert!(server.stop().success());
     std::fs::write(farm.data.join("strongroom.toml"), "log_format = 'xml'").unwrap();
     let refusal = farm.try_start().err().expect("the server starts with a form that is unknown");
-    assert!(refusal.said.contains("log_format is \"xml\""), "{}", refusal.said);
+    assert!(refusal.output.contains("log_format is \"xml\""), "{}", refusal.output);
     let destination = place.text("backups");
     farm.json(&["backup", &destination]);
     farm.json(&["restore", &destination, "--force"]);

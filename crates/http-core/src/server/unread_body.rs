@@ -18,13 +18,13 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// Limits on discarding an unwanted body: total bytes, total time, and time until the next bytes.
-const MOST: usize = 256 << 20;
-const TIME: Duration = Duration::from_secs(30);
-const PAUSE: Duration = Duration::from_secs(5);
+const MAX_DISCARDED: usize = 256 << 20;
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(30);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Body size up to which the rest has probably arrived already. The response waits this long for it, and the connection
 /// stays open.
 const SMALL: u64 = 64 << 10;
-const MOMENT: Duration = Duration::from_millis(50);
+const SMALL_BODY_WAIT: Duration = Duration::from_millis(50);
 
 /// Tracks whether a body was read to its end.
 pub struct Ending {
@@ -47,10 +47,10 @@ pub fn watch(request: Request) -> (Request, Option<Ending>) {
 
 impl Ending {
     /// Announces in the response that the connection closes, unless the body was read to its end.
-    pub async fn tell(&mut self, response: &mut Response) {
+    pub async fn announce_close(&mut self, response: &mut Response) {
         if self.near && !*self.ended.borrow() {
             // The outcome is checked below.
-            let _ = timeout(MOMENT, self.ended.wait_for(|ended| *ended)).await;
+            let _ = timeout(SMALL_BODY_WAIT, self.ended.wait_for(|ended| *ended)).await;
         }
         if !*self.ended.borrow() {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -94,7 +94,7 @@ impl Drop for Watched {
             && self.sends
             && !ended
         {
-            runtime.spawn(timeout(TIME, discard(std::mem::take(&mut self.body), self.end.clone())));
+            runtime.spawn(timeout(DISCARD_TIMEOUT, discard(std::mem::take(&mut self.body), self.end.clone())));
         }
     }
 }
@@ -102,13 +102,13 @@ impl Drop for Watched {
 /// Reads and discards the rest of a body, up to its end or the limits.
 async fn discard(mut body: Body, end: watch::Sender<bool>) {
     let mut taken = 0;
-    while let Ok(frame) = timeout(PAUSE, body.frame()).await {
+    while let Ok(frame) = timeout(IDLE_TIMEOUT, body.frame()).await {
         let Some(frame) = frame else {
             end.send_replace(true);
             return;
         };
-        taken += frame.as_ref().ok().and_then(Frame::data_ref).map_or(MOST, Bytes::len);
-        if taken >= MOST {
+        taken += frame.as_ref().ok().and_then(Frame::data_ref).map_or(MAX_DISCARDED, Bytes::len);
+        if taken >= MAX_DISCARDED {
             return;
         }
     }

@@ -1,4 +1,4 @@
-//! Two results beside each other: what differs, and whether chance may have done it.
+//! Comparison of two results: the differences, and the probability that they are due to chance.
 
 use crate::error::{Error, Result};
 use crate::measure::Window;
@@ -6,14 +6,14 @@ use crate::report::{bytes, date, in_markdown, milliseconds, number, table_of};
 use crate::result::RunResult;
 use crate::stats::{median, ratio, ratio_interval, same_distribution};
 
-/// Differences that chance makes more often than this are not called differences.
+/// Significance level: a difference with a larger p-value is not reported as one.
 const CHANCE: f64 = 0.01;
-/// Fewest seconds of each result.
+/// Minimum number of counted seconds in each result.
 const LEAST: usize = 8;
-/// From this ratio on there was nothing to compare with.
+/// Ratio from which on the first figure was practically zero, so that a ratio is not shown.
 const MOST: f64 = 1e6;
 
-/// One figure of two results.
+/// One figure, compared between two results.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Difference {
     /// Its kind.
@@ -22,20 +22,20 @@ pub struct Difference {
     pub first: f64,
     /// Median over the seconds of the second result.
     pub second: f64,
-    /// Second by first, at most 1e12.
+    /// Second figure divided by the first, at most 1e12.
     pub ratio: f64,
-    /// What holds that ratio with 95 % confidence.
+    /// 95 % confidence interval of the ratio.
     pub interval: (f64, f64),
-    /// The probability that chance did it.
+    /// Probability that the difference is due to chance (p-value).
     pub chance: f64,
-    /// Whether it is a difference.
+    /// True if the difference is statistically significant.
     pub significant: bool,
 }
 
 /// Compares two results second by second.
 ///
 /// # Errors
-/// When they are of different plans, or too short.
+/// If the results have different operations, or too few counted seconds.
 pub fn compare(first: &RunResult, second: &RunResult) -> Result<Vec<Difference>> {
     let labels = |result: &RunResult| result.operations.iter().map(|of| of.label.clone()).collect::<Vec<_>>();
     if labels(first) != labels(second) {
@@ -78,12 +78,12 @@ fn difference(figure: &str, a: &[f64], b: &[f64]) -> Difference {
     let (first, second) = (median(a), median(b));
     let interval = ratio_interval(a, b);
     let chance = same_distribution(a, b);
-    // Seconds of one run are not independent of each other, so the interval has to be clear of 1 as well.
+    // The seconds of one run are not independent of each other, so the interval must also exclude 1.
     let significant = chance < CHANCE && (interval.0 > 1.02 || interval.1 < 0.98);
     Difference { figure: figure.to_owned(), first, second, ratio: ratio(first, second), interval, chance, significant }
 }
 
-/// What the two runs differ in besides what they measured: then the difference may come from there.
+/// Lists the differences between the conditions of two runs. A difference between the figures may be due to them.
 pub fn unlike(first: &RunResult, second: &RunResult) -> Vec<String> {
     let facts = |result: &RunResult| {
         [
@@ -95,12 +95,12 @@ pub fn unlike(first: &RunResult, second: &RunResult) -> Vec<String> {
         ]
     };
     let pairs = facts(first).into_iter().zip(facts(second));
-    // Results of before do not know their load.
+    // Results of older versions do not record their load.
     let told = pairs.filter(|((_, a), (_, b))| a != b && !a.is_empty() && !b.is_empty());
     told.map(|((what, a), (_, b))| format!("{what}: {a} in A, {b} in B")).collect()
 }
 
-/// The comparison of two results, each with the name of its file, as Markdown.
+/// Formats the comparison of two results, each with the name of its file, as Markdown.
 pub fn markdown(first: (&RunResult, &str), second: (&RunResult, &str), found: &[Difference]) -> String {
     let show = |difference: &Difference, value: f64| {
         if difference.figure.ends_with("ms") { milliseconds(value) } else { number(value) }
@@ -151,7 +151,7 @@ mod tests {
     use crate::corpus::Loaded;
     use crate::result::{CorpusResult, sample};
 
-    /// Ten seconds with so many answers, of so many milliseconds.
+    /// Ten seconds with `done` responses each, at a latency of `p50` milliseconds.
     fn run(done: u64, p50: f64) -> RunResult {
         let window = |second| Window { second, counted: true, done, p50, p95: p50, p99: p50, ..Window::default() };
         RunResult {

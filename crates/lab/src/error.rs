@@ -1,16 +1,16 @@
-//! What the lab says when it cannot do what was asked. Not what a target answers: that is measured, as a fault.
+//! Errors of the lab itself. Failures of a target are not errors: they are measured, as faults.
 
 use std::fmt;
 
-/// What every fallible function of the lab returns.
+/// Result of every fallible function of the lab.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why the lab cannot do what was asked: what happened, to what, and what to do.
+/// Error message of the lab: the problem, the object concerned, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(String);
 
 impl Error {
-    /// An error with a message that a person can act on.
+    /// Creates an error with a message that the user can act on.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }

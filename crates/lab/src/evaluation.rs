@@ -1,4 +1,4 @@
-//! Works a result out from what was measured: whether its figures are valid, whether thresholds hold, what stands out.
+//! Computes a result from measurements: whether its figures are valid, whether thresholds hold, and the findings.
 
 use crate::diagnosis;
 use crate::engine::{Mix, Setup, spread};
@@ -10,54 +10,55 @@ use crate::result::{
 };
 use crate::stats::mean;
 
-/// A generator whose threads were busy for more than this share of the time was the limit.
+/// Share of time for which the generator's threads were busy, above which the generator was the bottleneck.
 const BUSY: f64 = 0.9;
-/// Timers that were later than this, in milliseconds, have spoilt the latencies, unless those are far longer.
+/// Lateness of timers, in milliseconds, above which the latencies are distorted, unless these are far longer.
 const LATE: f64 = 25.0;
 
-/// Measurements that a result is made from.
+/// Measurements that a result is computed from.
 pub struct Measurements<'a> {
     /// Plan and targets.
     pub setup: &'a Setup,
-    /// The plan as it was read.
+    /// Text of the plan as it was read.
     pub plan_text: &'a str,
-    /// Addresses of the agents that sent the load; none when this process did.
+    /// Addresses of the agents that sent the load; empty if this process did.
     pub agents: &'a [String],
-    /// What of the plan it offers.
+    /// Part of the plan's mix that the target offers.
     pub mix: &'a Mix,
-    /// When the run began, in seconds since 1970.
+    /// Start of the run, in seconds since 1970.
     pub started_at: u64,
     /// The corpus.
     pub corpus: CorpusResult,
-    /// Second by second.
+    /// Measurements second by second.
     pub windows: Vec<Window>,
-    /// Everything.
+    /// Totals.
     pub totals: Totals,
-    /// What was watched.
+    /// Series of the monitors.
     pub monitors: Vec<Series>,
-    /// Threads of all generators.
+    /// Number of threads of all generators.
     pub threads: u32,
-    /// What the run is called.
+    /// Label of the run.
     pub label: String,
-    /// The version of the target; empty when it does not say.
+    /// Version of the target; empty if it does not report one.
     pub target_version: String,
-    /// Whether the load ended before its last second because it had shown what it was to show.
+    /// True if the load ended before its last second because it had already shown what it was run for.
     pub enough: bool,
 }
 
-/// Returns whether a generator was itself the limit, by how busy its threads were, how late its timers, and how long
-/// answers took (both in milliseconds).
+/// Returns whether the generator was the bottleneck, judged by how busy its threads were, how late its timers were, and
+/// how long responses took (both in milliseconds).
 pub fn is_limit(busy: f64, lag: f64, latency: f64) -> bool {
     busy > BUSY || lag > LATE && lag > latency / 5.0
 }
 
-/// Works the result out.
+/// Computes the result.
 pub fn evaluate(parts: Measurements<'_>) -> RunResult {
     let Measurements { setup, mix, windows, totals, threads, .. } = parts;
     let plan = &*setup.plan;
     let steps = plan.load.course().steps();
     let planned = steps.iter().map(|(from, to, _)| (*to - *from).as_secs()).sum::<u64>();
-    // A run that ended early is divided by what it had; without any second, all rates are 0.
+    // The rates of a run that ended early are averaged over the seconds that it had. Without any second, all rates are
+    // 0.
     let seconds = totals.seconds.max(1) as f64;
     let weights: f64 = mix.parts.iter().map(|(_, share)| share.weight).sum();
     let mut total = OperationResult { label: "all".to_owned(), share: 1.0, ..OperationResult::default() };
@@ -91,7 +92,8 @@ pub fn evaluate(parts: Measurements<'_>) -> RunResult {
     let server_names = setup.servers().map(|server| server.url.as_str()).zip(on_servers);
     let agent_names = parts.agents.iter().map(String::as_str).zip(on_agents);
     let cpu = totals.cpu as f64 / 1e6;
-    // What still ends after the counted time is in the processor time, and not in how busy the threads were within it.
+    // Operations that end after the counted time add to the CPU time, but not to the busy share of the threads within
+    // the counted time.
     let shares: Vec<f64> = windows.iter().filter(|window| window.counted).map(|window| window.generator).collect();
     let generator = Generator {
         threads,
@@ -154,7 +156,7 @@ fn judge(result: &mut RunResult, plan: &Plan) {
         result.invalid_because.push("nothing succeeded".to_owned());
     }
     result.valid = result.invalid_because.is_empty();
-    // Plans are checked when they are read.
+    // Thresholds are validated when the plan is read, so there is no error here.
     for threshold in plan.thresholds().unwrap_or_default() {
         let of = match &threshold.operation {
             None => Some(&result.total),
@@ -166,7 +168,7 @@ fn judge(result: &mut RunResult, plan: &Plan) {
     result.findings = diagnosis::examine(result);
 }
 
-/// Each of several parts; a single one is the whole.
+/// Returns the results of several parts; empty for a single part, which equals the whole.
 fn each<'a>(names: impl Iterator<Item = (&'a str, u32)>, measured: &PartFigures, seconds: f64) -> Vec<PartResult> {
     let all: Vec<PartResult> = names
         .enumerate()

@@ -1,24 +1,24 @@
-//! Events of a run, for whoever follows it while it goes on.
+//! Events of a run, for observers while it is in progress.
 
 use std::time::Duration;
 
 use crate::measure::Window;
 
-/// An event of a run that goes on.
+/// An event of a run in progress.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The corpus is being loaded: documents sent, of how many.
+    /// The corpus is being loaded: documents sent, and the total.
     Loading(u64, u64),
-    /// The load begins; it lasts so long.
+    /// The load begins, with its duration.
     Begins(Duration),
-    /// A second is over.
+    /// A second is complete.
     Second(Box<Window>),
-    /// An agent is lost, and why.
+    /// An agent is lost, with the reason.
     Lost(String),
-    /// Something that the run made on a target is still there, and why.
+    /// Something that the run created on a target could not be removed, with the reason.
     Left(String),
-    /// Something that the plan wants watched is not there, and why.
+    /// Something that the plan wants monitored is unavailable, with the reason.
     Unwatched(String),
-    /// The load is over; operations that are on their way still end.
+    /// The load is over; operations in flight may still end.
     Ending,
 }

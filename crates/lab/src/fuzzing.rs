@@ -6,7 +6,7 @@ use crate::{Corpus, Plan, RunResult};
 
 pub use crate::monitor::figures;
 
-/// A plan. What is taken can be carried out.
+/// Parses a plan. An accepted plan must be executable.
 pub fn plan(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let Ok(plan) = Plan::parse(text) else { return };
@@ -24,7 +24,7 @@ pub fn plan(input: &[u8]) {
     let _ = (corpus.bytes(), corpus.fingerprint());
 }
 
-/// A result that was written to a file, beside itself.
+/// Reads a result, writes it, reads it again, and compares it with itself.
 pub fn result(input: &[u8]) {
     let Ok(result) = serde_json::from_slice::<RunResult>(input) else { return };
     let written = serde_json::to_string(&result).expect("what was read can be written");

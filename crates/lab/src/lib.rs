@@ -1,5 +1,6 @@
-//! The load lab: sends the load of a plan to a document server, measures what comes back and judges it. It knows any target by
-//! HTTP alone and shares no code with the server that it was made for, so that it can judge any build of it and any other.
+//! The load lab: sends the load of a plan to a document server, measures the responses and evaluates them. It knows any
+//! target only through HTTP and shares no code with the Strongroom server. It can therefore test any build of
+//! Strongroom, and any other server.
 
 pub mod agent;
 pub mod compare;

@@ -1,4 +1,5 @@
-//! A page that follows a run while it goes on, on this machine alone: what was measured, second by second, asked for by the page.
+//! Web page that follows a run in progress, served on the loopback interface only. The page polls for the measurements
+//! of each second.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -20,12 +21,12 @@ use crate::event::Event;
 use crate::measure::Window;
 use crate::report::live_page;
 
-/// Longest time of a request's head.
+/// Timeout for receiving a request head.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Most seconds in one answer.
+/// Limit on the seconds in one response.
 const MOST: usize = 2_000;
 
-/// The page of a run.
+/// The live page of a run.
 #[derive(Clone)]
 pub struct Live {
     state: Arc<Mutex<LiveState>>,
@@ -41,10 +42,10 @@ struct LiveState {
 }
 
 impl Live {
-    /// Serves the page of a run of this name.
+    /// Serves the live page of a run under the given title.
     ///
     /// # Errors
-    /// When the address is not one of this machine alone, or cannot be listened on.
+    /// If the address is not a loopback address, or cannot be listened on.
     pub async fn serve(listen: SocketAddr, title: &str) -> Result<Self> {
         if !listen.ip().is_loopback() {
             return Err(Error::new(format!(
@@ -59,7 +60,7 @@ impl Live {
         tokio::spawn(async move {
             loop {
                 let Ok((stream, _)) = listener.accept().await else {
-                    // Out of files, for example: it passes.
+                    // A transient failure, such as running out of file descriptors.
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 };
@@ -70,14 +71,14 @@ impl Live {
                 };
                 let mut http = hyper::server::conn::http1::Builder::new();
                 http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-                // Whoever looked has gone.
+                // An error means that the client has disconnected.
                 tokio::spawn(http.serve_connection(TokioIo::new(stream), service_fn(answer)));
             }
         });
         Ok(live)
     }
 
-    /// Where the page is.
+    /// URL of the page.
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
@@ -97,13 +98,14 @@ impl Live {
         }
     }
 
-    /// The run is over.
+    /// Shows that the run is over.
     pub fn end(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).phase = "over".to_owned();
     }
 
     fn answer(&self, request: &Request<Incoming>, page: &Bytes) -> Response<Full<Bytes>> {
-        // A page of somebody else's that was given the name of this machine is not to read along.
+        // Protects against DNS rebinding: a foreign web page whose host name resolves to this machine must not read the
+        // data.
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let own = [self.address.to_string(), format!("localhost:{}", self.address.port())];
         if !own.iter().any(|own| own == host) {
@@ -120,7 +122,7 @@ impl Live {
         }
     }
 
-    /// What came after so many seconds that the page has already.
+    /// Returns the data after the first `from` seconds, which the page already has.
     fn since(&self, from: usize) -> serde_json::Value {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let seconds = state.windows.iter().skip(from).take(MOST).map(|window| {

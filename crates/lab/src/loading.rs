@@ -1,5 +1,5 @@
-//! Brings a corpus onto a target through the target's own protocol, as fast as it takes it. A corpus that is there already is
-//! known by a note beside it, and left as it is.
+//! Loads a corpus onto a target through the target's own protocol, as fast as the target accepts it. A corpus that is
+//! already present is recognised by its marker file and left unchanged.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use crate::error::{Error, Result};
 use crate::thread::on_own_thread;
 use crate::wire::{Ask, Client, Fault, FaultKind, Kind, Outgoing, Target, address};
 
-/// Longest time of one upload, besides a second for each of so many bytes.
+/// Base timeout of one upload. One second is added for every `BYTES_A_SECOND` bytes.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BYTES_A_SECOND: u64 = 1_000_000;
-/// Longest time until the target says anything at all.
+/// Timeout for the first response of the target, and for the creation of each container.
 const FIRST: Duration = Duration::from_secs(20);
-/// Attempts of one upload: a server that is busy is asked again.
+/// Limit on the attempts for one upload: uploads are retried if the server is busy or the connection breaks.
 const ATTEMPTS: u32 = 4;
 
-/// Brings a corpus onto a target; `sent` counts documents while it goes on.
+/// Loads a corpus onto a target. `sent` counts the documents sent so far.
 ///
 /// # Errors
-/// When the target cannot be reached or refuses, or another corpus with the same seed is there.
+/// If the target cannot be reached or refuses, or if another corpus with the same seed is present.
 pub async fn load(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -> Result<Loaded> {
     on_own_thread(move || async move { LocalSet::new().run_until(bring(target, corpus, sent)).await }).await?
 }
@@ -76,14 +76,14 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
         let task = tokio::task::spawn_local(async move { upload(target, &corpus, &next, &sent).await });
         async { task.await.map_err(|_| Error::new("an upload of the corpus ended early"))?.map_err(wrong) }
     });
-    // The first that fails ends all of them.
+    // The first failure ends all uploads.
     let bytes = try_join_all(tasks).await?.into_iter().sum();
     let body = Outgoing::Bytes(Bytes::from(corpus.fingerprint()));
     put(&mut client, &address::content(&target, &note), body).await.map_err(wrong)?;
     Ok(Loaded { documents: corpus.count(), bytes, seconds: begun.elapsed().as_secs_f64() })
 }
 
-/// Containers that have to be there before documents are.
+/// Containers that must exist before documents can be uploaded.
 #[derive(Clone, Copy)]
 enum CorpusContainer {
     Site,
@@ -91,13 +91,14 @@ enum CorpusContainer {
     Folder,
 }
 
-/// What is asked for answers in time, or that is the fault.
+/// Applies the timeout `FIRST` to a request. A timeout is a fault.
 async fn within<T>(what: &str, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
     let late = |_| Fault::new(FaultKind::Timeout, format!("{what} is not answered within {} s", FIRST.as_secs()));
     tokio::time::timeout(FIRST, work).await.map_err(late)?
 }
 
-/// Sites and libraries, and folders where uploading does not make them, by their paths.
+/// Lists the paths of the sites and libraries to create, and of the folders on targets where an upload does not create
+/// them.
 fn places(kind: Kind, corpus: &Corpus) -> Vec<(CorpusContainer, String)> {
     let mut places: Vec<_> = corpus.sites().into_iter().map(|name| (CorpusContainer::Site, name)).collect();
     for library in (0..corpus.libraries()).map(|library| corpus.library_path(library)) {
@@ -140,7 +141,7 @@ async fn upload(target: Arc<Target>, corpus: &Corpus, next: &AtomicU64, sent: &A
     }
 }
 
-/// Sends one document, and again when that may help.
+/// Uploads one document, with retries for transient faults.
 async fn put(client: &mut Client, path: &str, body: Outgoing) -> Result<(), Fault> {
     let mut attempt = 1;
     while let Err((fault, passes)) = put_once(client, path, body.clone()).await {
@@ -154,7 +155,7 @@ async fn put(client: &mut Client, path: &str, body: Outgoing) -> Result<(), Faul
     Ok(())
 }
 
-/// Sends one document; a fault comes with whether it may pass.
+/// Uploads one document. A fault is returned together with a flag that is true if the fault is transient.
 async fn put_once(client: &mut Client, path: &str, body: Outgoing) -> Result<(), (Fault, bool)> {
     let patience = PATIENCE + Duration::from_secs(body.length() / BYTES_A_SECOND);
     let ask = Ask::new(Method::PUT, path).body(body);

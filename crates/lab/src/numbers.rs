@@ -1,6 +1,6 @@
-//! Numbers, times and sizes as people read them. Knows no report.
+//! Human-readable numbers, times and sizes. Independent of reports.
 
-/// A number with as many digits as say something; a dash for what is none.
+/// Formats a number with its meaningful digits; a dash if it is not a number.
 pub fn number(value: f64) -> String {
     match value.abs() {
         magnitude if magnitude.is_nan() => "-".to_owned(),
@@ -14,12 +14,12 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Milliseconds, or seconds when they are many.
+/// Formats milliseconds; large values as seconds.
 pub fn milliseconds(value: f64) -> String {
     if value >= 10_000.0 { format!("{} s", number(value / 1000.0)) } else { format!("{} ms", number(value)) }
 }
 
-/// Bytes in powers of ten.
+/// Formats bytes in powers of ten.
 pub fn bytes(value: f64) -> String {
     match value.abs() {
         magnitude if magnitude >= 1e9 => format!("{} GB", number(value / 1e9)),

@@ -1,4 +1,5 @@
-//! The papers whose workloads the plans reproduce: their figures beside ours, in ratios, since machines differ and ratios less so.
+//! Papers whose workloads the plans reproduce. Their figures are compared with ours as ratios, because machines differ
+//! and ratios differ less.
 
 use serde::Deserialize;
 
@@ -15,7 +16,7 @@ const PAPERS: &[(&str, &str)] = &[
     ("web-tuning", include_str!("../papers/web-tuning.toml")),
 ];
 
-/// A paper: which plans reproduce it, and what it reports.
+/// A paper: the plans that reproduce it, and the figures that it reports.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
@@ -23,9 +24,9 @@ pub struct Paper {
     pub name: String,
     /// Subject.
     pub title: String,
-    /// Names of the plans that reproduce it, one after the other.
+    /// Names of the plans that reproduce the paper, in order.
     pub phases: Vec<String>,
-    /// What of it is not reproduced here.
+    /// Parts of the paper that are not reproduced here.
     unmeasured: Vec<String>,
     #[serde(default)]
     tables: Vec<Table>,
@@ -36,38 +37,38 @@ pub struct Paper {
 #[serde(deny_unknown_fields)]
 struct Table {
     title: String,
-    /// The plan whose results stand beside it.
+    /// Plan whose results are shown beside the table.
     phase: String,
     rows: Vec<Row>,
 }
 
-/// A row: what it is called, which of our figures it is, and what the paper says.
+/// A row: its label, the corresponding figure of ours, and the paper's values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Row {
-    /// In the database, and external.
+    /// Values with documents in the database, and with external documents.
     Both(String, String, f64, f64),
-    /// In the database alone.
+    /// Value with documents in the database only.
     One(String, String, f64),
-    /// No figure, but what is to be expected.
+    /// No value, but an expectation.
     Expected(String, String, Expectation),
 }
 
-/// What a paper says of a figure without telling it.
+/// Statement of a paper about a figure without a value.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 enum Expectation {
-    /// External is above in the database.
+    /// External is higher than in the database.
     Higher,
-    /// External is below in the database.
+    /// External is lower than in the database.
     Lower,
     /// Both are about the same.
     Equal,
-    /// Each is below this.
+    /// Both are below this value.
     Below(f64),
 }
 
-/// How far two figures lie apart that are about the same.
+/// Relative difference up to which two figures count as about the same.
 const ABOUT: f64 = 0.15;
 
 impl TryFrom<String> for Expectation {
@@ -96,7 +97,7 @@ impl Expectation {
         }
     }
 
-    /// Whether our figures are so; none when there are none.
+    /// Returns whether our figures meet the expectation; `None` if a figure is missing.
     fn holds(&self, internal: Option<f64>, external: Option<f64>) -> Option<bool> {
         let (internal, external) = (internal?, external?);
         Some(match self {
@@ -120,7 +121,7 @@ impl Row {
         figure
     }
 
-    /// What the paper says: in the database, external, and their ratio.
+    /// Returns the paper's values: in the database, external, and their ratio.
     fn paper(&self) -> [String; 3] {
         let none = || "-".to_owned();
         match self {
@@ -132,14 +133,14 @@ impl Row {
     }
 }
 
-/// What a configuration did in a phase, and what its documents take on disk afterwards.
+/// The result of a configuration in a phase, and the disk space that its documents take afterwards.
 #[derive(Clone, Debug)]
 pub struct Phase {
-    /// What was measured.
+    /// Measured result.
     pub result: RunResult,
-    /// Bytes of the content database; with its log, where that is its own.
+    /// Bytes of the content database, including its log if the database has its own.
     pub database: u64,
-    /// Bytes of the store.
+    /// Bytes of the BLOB store.
     pub store: u64,
 }
 
@@ -149,18 +150,18 @@ pub fn names() -> Vec<&'static str> {
 }
 
 impl Paper {
-    /// The paper of a name.
+    /// Returns the paper with the given name.
     ///
     /// # Errors
-    /// The names that there are, when there is none of this name.
+    /// If there is no such paper; the message lists the names.
     pub fn find(name: &str) -> Result<Self> {
         let text = PAPERS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
         let none = || Error::new(format!("there is no paper \"{name}\": there are {}", names().join(", ")));
         toml::from_str(text.ok_or_else(none)?).map_err(|error| Error::new(format!("the paper {name}: {error}")))
     }
 
-    /// The paper's tables with our figures beside, as Markdown: those of the phases with documents in the database, and with
-    /// documents outside.
+    /// Formats the paper's tables with our figures beside them, as Markdown. `internal` holds the phases with documents
+    /// in the database, `external` those with documents outside.
     pub fn tables(&self, scale: f64, engine: &str, internal: &[Phase], external: &[Phase]) -> String {
         let mut text =
             format!("# {}: {}\n\nCorpus at a scale of {scale}, databases on {engine}.\n\n", self.name, self.title);
@@ -241,7 +242,7 @@ fn line(row: &Row, phase: &str, internal: &[Phase], external: &[Phase]) -> Vec<S
     cells
 }
 
-/// External by in the database.
+/// Returns the ratio of the external value to the value in the database.
 fn ratio(internal: Option<f64>, external: Option<f64>) -> String {
     match (internal, external) {
         (Some(internal), Some(external)) if internal > 0.0 => number(external / internal),
@@ -276,14 +277,14 @@ fn measured(phases: &[Phase], phase: &str, figure: &str) -> Option<f64> {
     }
 }
 
-/// The mean of a figure that was watched, while it counted.
+/// Returns the mean of a monitored figure in the counted time.
 fn watched(result: &RunResult, name: &str) -> Option<f64> {
     let series = result.monitors.iter().find(|series| series.name == name)?;
     let values = while_counted(result, series);
     (!values.is_empty()).then(|| mean(&values))
 }
 
-/// Operations each second while the load was highest.
+/// Returns the operations per second while the load was highest.
 fn peak_rate(result: &RunResult) -> f64 {
     let counted = || result.windows.iter().filter(|window| window.counted);
     let highest = counted().map(|window| window.level).fold(0.0, f64::max);

@@ -1,5 +1,5 @@
-//! Accounts of virtual users who open pages. A server keeps a bounded number of sessions for one account, so a crowd needs
-//! several. They are made for one run and taken away after it.
+//! Accounts of virtual users who open pages. A server keeps a limited number of sessions per account, so a crowd needs
+//! several accounts. They are created for one run and removed after it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,25 +15,25 @@ use crate::stop::Stop;
 use crate::thread::on_own_thread;
 use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Kind, Login, Target, address};
 
-/// Users of one account: half of the 100 sessions that Strongroom keeps for one, so that whoever signs in again ends nobody
-/// else's session.
+/// Users per account: half of the 100 sessions that Strongroom keeps per account, so that a user who signs in again
+/// ends no other user's session.
 const USERS_OF_ONE: u32 = 50;
-/// The role that they get where the corpus is.
+/// Role that is granted to the accounts on the corpus.
 const ROLE: &str = "Contribute";
-/// Letters of their passwords.
+/// Length of the passwords.
 const PASSWORD: usize = 24;
-/// Longest time of one request.
+/// Timeout for one request.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The accounts of a run.
 #[derive(Default)]
 pub struct People {
-    /// How they sign in. Empty when the login of the target is enough for all.
+    /// Logins of the accounts; empty if the target's login is enough for all users.
     pub logins: Arc<Vec<Login>>,
     made: Vec<MadeAccounts>,
 }
 
-/// Accounts that were made on one server, by identifiers.
+/// Record of the accounts, group and grant that were created on one server, by identifier.
 struct MadeAccounts {
     target: Arc<Target>,
     run: String,
@@ -44,10 +44,10 @@ struct MadeAccounts {
 }
 
 impl People {
-    /// Makes as many accounts as the users of a plan need on each of the servers.
+    /// Creates as many accounts as the users of a plan need, on each of the servers.
     ///
     /// # Errors
-    /// When a server does not make them, as for somebody who does not administer the farm.
+    /// If a server refuses to create them, for example because the login is not that of a farm administrator.
     pub async fn call(plan: &Plan, servers: Vec<Arc<Target>>, run: &str, stop: &Stop) -> Result<Self> {
         let signs_in = |name: &str| ALL.iter().any(|operation| operation.name == name && operation.signs_in);
         let wanted = plan.load.most_users().div_ceil(USERS_OF_ONE);
@@ -81,7 +81,8 @@ impl People {
         Ok(people)
     }
 
-    /// Takes the accounts away, unless somebody asks a second time to end; says what could not be.
+    /// Removes the accounts, unless the user interrupts a second time. Returns messages about everything that could not
+    /// be removed.
     pub async fn leave(self, stop: &Stop) -> Vec<String> {
         let mut left = Vec::new();
         for made in self.made {
@@ -101,13 +102,13 @@ impl MadeAccounts {
         Self { target, run: run.to_owned(), accounts: Vec::new(), group: None, grant: None }
     }
 
-    /// What is said when it cannot be taken away.
+    /// Returns the message for accounts that could not be removed.
     fn remains(&self) -> String {
         let (url, run, accounts) = (&self.target.url, &self.run, self.accounts.len());
         format!("the group \"Lab {run}\" and {accounts} accounts lab-{run}-0 and so on are still on {url}")
     }
 
-    /// Makes what is needed; what was made is known also when it fails on the way.
+    /// Creates the accounts. Returns the record of what was created, even on failure.
     async fn fill(mut self, logins: Arc<Vec<Login>>, stop: Stop) -> (Self, Result<(), Fault>) {
         let mut client = Client::new(self.target.clone());
         let outcome = self.make(&mut client, &logins, &stop).await;
@@ -119,13 +120,13 @@ impl MadeAccounts {
         let named = json!({ "name": name, "description": "Made by the load lab for the time of a run" });
         let answer = ask(client, Ask::new(Method::POST, "/api/v1/groups").json(&named)).await?;
         if answer.status == 409 {
-            // A twin on the same farm, which has them already.
+            // A twin in the same farm, which already has the accounts.
             return Ok(());
         }
         let group = id(&answer.expect(&[201])?.json()?)?;
         self.group = Some(group.clone());
         for login in logins {
-            // Between two requests, so that whatever was made is known.
+            // Checked only between two requests, so that everything that was created is recorded.
             if stop.asked() {
                 return Err(Fault::new(FaultKind::Closed, "interrupted"));
             }
@@ -139,7 +140,7 @@ impl MadeAccounts {
         let place = ask(client, Ask::get(address::by_path(&self.target, "", ""))).await?.expect(&[200])?.json()?;
         let table = Ask::get(format!("/api/v1/items/{}/permissions", id(&place)?));
         let table = ask(client, table).await?.expect(&[200])?.json()?;
-        // Granting where the permissions come from changes one row, whatever the corpus has.
+        // A grant on the item that the permissions are inherited from changes one row, however large the corpus is.
         let from =
             table["from"].as_str().map(str::to_owned).ok_or_else(|| Fault::content("permissions have no place"))?;
         let roles = ask(client, Ask::get("/api/v1/roles")).await?.expect(&[200])?.json()?;
@@ -175,7 +176,7 @@ impl MadeAccounts {
     }
 }
 
-/// One request, for which nobody waits without end.
+/// Sends one request, with a timeout.
 async fn ask(client: &mut Client, ask: Ask) -> Result<Answer, Fault> {
     let late = |_| Fault::new(FaultKind::Timeout, format!("no answer within {} s", PATIENCE.as_secs()));
     tokio::time::timeout(PATIENCE, client.send(ask)).await.map_err(late)?

@@ -1,4 +1,4 @@
-//! Quantities as people write them in plans: `5s`, `100KB`. Knows nothing of what they are used for.
+//! Quantities as written in plans: `5s`, `100KB`. Independent of their use.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
-/// A length of time: a number with `ms`, `s`, `m` or `h`.
+/// A duration: a number with `ms`, `s`, `m` or `h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Span(pub Duration);
 
@@ -15,15 +15,15 @@ pub struct Span(pub Duration);
 pub struct Size(pub u64);
 
 impl Span {
-    /// So many seconds.
+    /// Creates a span of whole seconds.
     pub const fn seconds(seconds: u64) -> Self {
         Self(Duration::from_secs(seconds))
     }
 
-    /// Reads a text such as `1.5s`.
+    /// Parses a text such as `1.5s`.
     ///
     /// # Errors
-    /// What is expected instead, when the text is no length of time.
+    /// If the text is not a duration; the message states the expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (number, unit) = split(text)?;
         let seconds = match unit {
@@ -39,10 +39,10 @@ impl Span {
 }
 
 impl Size {
-    /// Reads a text such as `100KB`.
+    /// Parses a text such as `100KB`.
     ///
     /// # Errors
-    /// What is expected instead, when the text is no size.
+    /// If the text is not a size; the message states the expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (number, unit) = split(text)?;
         let factor = match unit.to_ascii_uppercase().as_str() {
@@ -56,7 +56,7 @@ impl Size {
         if bytes > 1e12 {
             return Err(format!("\"{text}\" is too large: a document has at most 1000GB"));
         }
-        // Rounded to whole bytes, and within range by the check above.
+        // Rounded to whole bytes. The check above keeps the value within range.
         Ok(Self(bytes.round() as u64))
     }
 }

@@ -1,4 +1,4 @@
-//! One run from a plan to its result: target, corpus, load, monitors, result.
+//! One run, from the plan to the result: target, corpus, load, monitors, result.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -26,14 +26,15 @@ use crate::watch::Watch;
 use crate::wire::Target;
 use crate::wishes::Wishes;
 
-/// Most bytes of a plan.
+/// Limit on the bytes of a plan.
 const MOST_PLAN: u64 = 1 << 20;
 
 /// Runs a plan.
 ///
 /// # Errors
-/// When the target may not be loaded or cannot be reached, the corpus cannot be loaded, or an agent does not answer. Faults
-/// under load are no errors: they are in the result.
+/// If the target must not be put under load or cannot be reached, the corpus or the accounts cannot be created, a
+/// monitor cannot be started, no agent does its part, or the run is interrupted before the load. Faults under load are
+/// not errors: they are part of the result.
 pub fn run<'a>(
     plan_text: &'a str,
     wishes: &'a Wishes,
@@ -58,7 +59,7 @@ fn conduct<'a>(
         let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
         let loaded = stop.unless_asked(bring(&target, &corpus, &mut *tell)).await?;
         for twin in &twins {
-            // Twins on one farm have it already.
+            // Twins in the same farm already have it.
             stop.unless_asked(bring(twin, &corpus, &mut *tell)).await?;
         }
         let documents = corpus.count();
@@ -66,7 +67,7 @@ fn conduct<'a>(
         let run = random_word();
         let servers = std::iter::once(&target).chain(&twins).cloned().collect();
         let people = People::call(&plan, servers, &run, stop).await?;
-        // Last of all, so that its seconds are those of the load.
+        // Started last, so that its seconds coincide with those of the load.
         let watching = Watch::start(&plan, &target, &wishes.agents, &wishes.agent_token, wishes.confirmed);
         let watch = match watching.await {
             Ok((watch, unwatched)) => {
@@ -128,7 +129,7 @@ fn conduct<'a>(
     })
 }
 
-/// Takes what threads measured until they have ended.
+/// Collects the measurements of the threads until they have ended.
 async fn collect(
     mut collector: Collector,
     mut from: mpsc::UnboundedReceiver<Flush>,
@@ -159,7 +160,8 @@ async fn collect(
     }
 }
 
-/// Ends watching. Memory that grew all the time is watched a little longer: what a server lets go when nobody asks is not lost.
+/// Returns the series of the monitors. Memory that grew all the time is monitored a little longer: memory that a server
+/// releases when it is idle is not a leak.
 async fn after(watch: Watch, windows: &[Window], stop: &Stop) -> Vec<Series> {
     let begun = Instant::now();
     while diagnosis::may_grow(&watch.seen(), windows) && begun.elapsed() < diagnosis::PATIENCE && !stop.asked() {
@@ -180,10 +182,10 @@ async fn bring(target: &Arc<Target>, corpus: &Arc<Corpus>, tell: &mut dyn FnMut(
     }
 }
 
-/// Reads a plan from a file, or a shipped one by its name.
+/// Reads a plan from a file, or a shipped plan by its name.
 ///
 /// # Errors
-/// When there is neither, or the file is larger than a plan.
+/// If there is neither, or the file exceeds the limit.
 pub fn read_plan(name: &str) -> Result<String> {
     let path = std::path::Path::new(name);
     if path.extension().is_none() && !path.exists() {

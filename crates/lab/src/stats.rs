@@ -1,11 +1,11 @@
-//! The few statistics that judgements rest on. Knows no run.
+//! Statistics for the evaluation. Independent of runs.
 
-/// The median; 0 when there is nothing.
+/// Returns the median; 0 if empty.
 pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// A quantile, 0 to 1; 0 when there is nothing.
+/// Returns a quantile, 0 to 1; 0 if empty.
 pub fn quantile(values: &[f64], at: f64) -> f64 {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -15,12 +15,12 @@ pub fn quantile(values: &[f64], at: f64) -> f64 {
     below + (above - below) * place.fract()
 }
 
-/// The mean; 0 when there is nothing.
+/// Returns the mean; 0 if empty.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// The standard deviation; 0 when there are fewer than two.
+/// Returns the standard deviation; 0 for fewer than two values.
 pub fn deviation(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
@@ -29,8 +29,8 @@ pub fn deviation(values: &[f64]) -> f64 {
     (values.iter().map(|value| (value - middle).powi(2)).sum::<f64>() / (values.len() - 1) as f64).sqrt()
 }
 
-/// The probability that two samples as unlike as these, or more so, come from the same distribution (Mann-Whitney, two-sided,
-/// by the normal approximation with ties). 1 when there are fewer than four of either.
+/// Returns the p-value: the probability that two samples from the same distribution differ as much as these or more
+/// (Mann-Whitney, two-sided, by the normal approximation with ties). 1 if either has fewer than four values.
 pub fn same_distribution(a: &[f64], b: &[f64]) -> f64 {
     let (n, m) = (a.len() as f64, b.len() as f64);
     if a.len() < 4 || b.len() < 4 {
@@ -56,22 +56,22 @@ pub fn same_distribution(a: &[f64], b: &[f64]) -> f64 {
     2.0 * upper_tail(away)
 }
 
-/// The probability that a standard normal value is above `z`, which is not negative.
+/// Returns the probability that a standard normal value is above `z`, which must not be negative.
 fn upper_tail(z: f64) -> f64 {
-    // Abramowitz and Stegun, 26.2.17: wrong by less than 1e-7.
+    // Abramowitz and Stegun, 26.2.17: the error is below 1e-7.
     let t = 1.0 / (1.0 + 0.231_641_9 * z);
     let series =
         t * (0.319_381_530 + t * (-0.356_563_782 + t * (1.781_477_937 + t * (-1.821_255_978 + t * 1.330_274_429))));
     (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt() * series
 }
 
-/// How many times `a` is contained in `b`: always a number, from 0 to 1e12, and 1 when both are the same.
+/// Returns `b / a` as a finite number from 0 to 1e12; 1 if both are equal.
 pub fn ratio(a: f64, b: f64) -> f64 {
     if a == b { 1.0 } else { (b / a.max(1e-9)).clamp(0.0, 1e12) }
 }
 
-/// An interval that holds the ratio of two medians with 95 % confidence, by drawing from the samples again; the same draws for
-/// the same samples.
+/// Returns the 95 % confidence interval of the ratio of two medians, by bootstrap. The same samples always give the
+/// same draws.
 pub fn ratio_interval(a: &[f64], b: &[f64]) -> (f64, f64) {
     const DRAWS: usize = 2_000;
     let mut random = fastrand::Rng::with_seed(95);
@@ -86,7 +86,8 @@ pub fn ratio_interval(a: &[f64], b: &[f64]) -> (f64, f64) {
     (quantile(&ratios, 0.025), quantile(&ratios, 0.975))
 }
 
-/// How alike a series is to itself so many places later, -1 to 1.
+/// Returns the autocorrelation of a series at a lag. The normalisation for the shorter overlap can take it slightly
+/// beyond -1 to 1.
 pub fn autocorrelation(values: &[f64], lag: usize) -> f64 {
     let middle = mean(values);
     let power: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
@@ -98,7 +99,7 @@ pub fn autocorrelation(values: &[f64], lag: usize) -> f64 {
     together / power * values.len() as f64 / (values.len() - lag) as f64
 }
 
-/// Slope of the line that fits a series best, for each place, and how well it fits (0 to 1).
+/// Returns the slope of the best-fitting line per value, and its goodness of fit (0 to 1).
 pub fn trend(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     if values.len() < 3 {
@@ -131,7 +132,7 @@ mod tests {
             .filter(|seed| same_distribution(&noise(seed * 2, 100.0, 30), &noise(seed * 2 + 1, 100.0, 30)) < 0.01);
         assert!(alarms.count() <= 8);
         assert_eq!(same_distribution(&[1.0; 10], &[1.0; 10]), 1.0);
-        // The exact value for these is 0.0286; the approximation is close.
+        // The exact value is 0.0286; the approximation is close.
         let p = same_distribution(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0]);
         assert!((0.02..0.04).contains(&p), "{p}");
     }
@@ -140,7 +141,7 @@ mod tests {
     fn an_interval_holds_the_true_ratio() {
         let (low, high) = ratio_interval(&noise(1, 100.0, 60), &noise(2, 120.0, 60));
         assert!(low < 1.2 && 1.2 < high && low > 1.1 && high < 1.3, "{low} {high}");
-        // Where there was nothing, the ratio has no bound, and stays a number.
+        // With a median of zero the ratio has no bound, but remains a finite number.
         assert_eq!(ratio_interval(&[0.0; 9], &[5.0; 9]), (5e9, 5e9));
         assert_eq!((ratio(0.0, 0.0), ratio(1e-300, 1e300)), (1.0, 1e12));
     }

@@ -1,4 +1,4 @@
-//! Ends what goes on when somebody asks for it: once, to end early and tidy up; twice, to leave at once.
+//! Stop requests of the user: the first one ends the run early and cleans up, the second one leaves at once.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use tokio::sync::watch;
 
 use crate::error::{Error, Result};
 
-/// Whether somebody asked to end, and how often. Copies hear the same.
+/// Records the stop requests and their number. Clones share the record.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<watch::Sender<StopRequests>>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct StopRequests {
     times: u32,
-    /// What was wanted is known already.
+    /// True once the load has shown what it was run for.
     enough: bool,
 }
 
@@ -26,10 +26,10 @@ impl Default for Stop {
 }
 
 impl Stop {
-    /// One that hears SIGINT and SIGTERM from now on, instead of what these would do otherwise.
+    /// Creates a stop that handles SIGINT and SIGTERM from now on, in place of their default action.
     ///
     /// # Errors
-    /// When the system does not let them be heard.
+    /// If the signal handlers cannot be installed.
     pub fn on_signals() -> Result<Self> {
         let failed = |error: std::io::Error| Error::new(format!("signals cannot be heard: {error}"));
         let mut interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
@@ -47,45 +47,45 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Asks to end.
+    /// Requests a stop.
     pub fn ask(&self) {
         self.0.send_modify(|asked| asked.times = asked.times.saturating_add(1));
     }
 
-    /// Ends a load that has shown what it was to show.
+    /// Ends a load that has shown what it was run for.
     pub fn enough(&self) {
         self.0.send_modify(|asked| asked.enough = true);
     }
 
-    /// Whether somebody asked.
+    /// Returns whether a stop was requested.
     pub fn asked(&self) -> bool {
         self.0.borrow().times > 0
     }
 
-    /// Whether the load has shown what it was to show.
+    /// Returns whether the load has shown what it was run for.
     pub fn is_enough(&self) -> bool {
         self.0.borrow().enough
     }
 
-    /// Waits until somebody asks, or it is enough.
+    /// Waits for a stop request, or until the load has shown what it was run for.
     pub async fn first(&self) {
         self.until(|asked| asked.times > 0 || asked.enough).await;
     }
 
-    /// Waits until somebody asks a second time.
+    /// Waits for a second stop request.
     pub async fn second(&self) {
         self.until(|asked| asked.times > 1).await;
     }
 
     async fn until(&self, reached: impl FnMut(&StopRequests) -> bool) {
-        // The sender is held here, so that it cannot be gone.
+        // `self` holds the sender, so the channel cannot be closed.
         let _ = self.0.subscribe().wait_for(reached).await;
     }
 
-    /// Does something unless somebody asks to end before it is done.
+    /// Performs work unless a stop is requested before it is done.
     ///
     /// # Errors
-    /// Those of the work; that it was interrupted.
+    /// Errors of the work, or that it was interrupted.
     pub async fn unless_asked<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::select! {
             done = work => done,
@@ -93,7 +93,7 @@ impl Stop {
         }
     }
 
-    /// What is said of work that was not done.
+    /// Returns the error of work that was interrupted.
     pub fn interrupted() -> Error {
         Error::new("interrupted before the load began")
     }

@@ -1,4 +1,5 @@
-//! How much a target takes: the same plan at rising levels, and the highest level at which its answers are still good enough.
+//! Capacity of a target: the same plan at rising levels, to find the highest level at which the responses are still
+//! good enough.
 
 use serde::Serialize;
 
@@ -11,17 +12,17 @@ use crate::result::RunResult;
 use crate::stats::{mean, median, quantile};
 use crate::stop::Stop;
 
-/// Most levels of a sweep.
+/// Limit on the levels of a sweep.
 const MOST: usize = 30;
-/// The first seconds of a level still answer what the level before asked.
+/// Seconds at the beginning of a level that are ignored, because they still complete requests of the previous level.
 const SETTLING: usize = 2;
-/// Errors above this share are not good enough.
+/// Largest share of errors that is good enough.
 const ERRORS: f64 = 0.01;
 
-/// Levels from one to another, each so many times the one before.
+/// Returns the levels from one to another, each larger than the previous one by a factor.
 ///
 /// # Errors
-/// When they make no row of levels.
+/// If the bounds or the factor are invalid, or there are too many levels.
 pub fn levels(from: f64, to: f64, factor: f64) -> Result<Vec<f64>> {
     if !(from >= 1.0 && to >= from && factor >= 1.05 && to.is_finite()) {
         return Err(Error::new("a sweep goes from 1 or more to at least as many, by a factor of 1.05 or more"));
@@ -44,28 +45,28 @@ pub fn levels(from: f64, to: f64, factor: f64) -> Result<Vec<f64>> {
     Ok(levels)
 }
 
-/// One level of a sweep.
+/// Figures of one level of a sweep.
 #[derive(Clone, Debug, Serialize)]
 pub struct Level {
-    /// Users, or operations asked for each second.
+    /// Users, or requested operations per second.
     pub level: f64,
-    /// Operations each second: the mean, and what holds it with 95 % confidence.
+    /// Mean number of operations per second.
     pub rate: f64,
-    /// Lower end of that.
+    /// Lower end of the 95 % confidence interval of `rate`.
     pub low: f64,
-    /// Upper end of that.
+    /// Upper end of the 95 % confidence interval of `rate`.
     pub high: f64,
-    /// Median over seconds of the 95th percentile of latency, in milliseconds.
+    /// Median of the 95th percentiles of latency of all seconds, in milliseconds.
     pub p95: f64,
     /// Share of operations that failed.
     pub errors: f64,
-    /// Whether the answers are good enough.
+    /// True if the responses are good enough.
     pub good: bool,
-    /// Whether the generator had time for this level; otherwise it was itself the limit.
+    /// True if the generator kept up with this level; otherwise it was itself the bottleneck.
     pub valid: bool,
 }
 
-/// What each level of a run with steps brought.
+/// Evaluates each level of a run with steps.
 fn evaluate(windows: &[Window], p95: f64) -> Vec<Level> {
     let counted: Vec<_> = windows.iter().filter(|window| window.counted).collect();
     let steps = counted.chunk_by(|a, b| a.level == b.level);
@@ -86,7 +87,7 @@ fn evaluate(windows: &[Window], p95: f64) -> Vec<Level> {
         .collect()
 }
 
-/// Follows a sweep, and ends it when a level is over that was not good enough: higher ones would only load the target.
+/// Observer of a sweep, which ends it after a level that was not good enough: higher levels would only load the target.
 pub struct Judge {
     stop: Stop,
     p95: f64,
@@ -94,7 +95,8 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// One that ends the run with this `stop`; `p95` is the longest 95th percentile that is good enough, in milliseconds.
+    /// Creates a judge that ends the run through `stop`. `p95` is the longest 95th percentile of latency that is good
+    /// enough, in milliseconds.
     pub fn new(stop: Stop, p95: f64) -> Self {
         Self { stop, p95, windows: Vec::new() }
     }
@@ -113,7 +115,7 @@ impl Judge {
         self.windows.push((**window).clone());
     }
 
-    /// The sweep has ended: what each of its levels brought. One that was interrupted in its midst is left out.
+    /// Ends the sweep and evaluates its levels. A level that was interrupted is left out.
     pub fn end(mut self) -> Sweep {
         let ended = match (self.stop.asked(), self.stop.is_enough()) {
             (true, _) => Ended::Interrupted,
@@ -131,34 +133,35 @@ impl Judge {
     }
 }
 
-/// What a sweep found.
+/// Result of a sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// Its levels, rising.
+    /// Levels in rising order.
     pub levels: Vec<Level>,
-    /// The longest 95th percentile that is good enough, in milliseconds.
+    /// Longest 95th percentile of latency that is good enough, in milliseconds.
     pub p95: f64,
     /// Outcome.
     pub ended: Ended,
 }
 
-/// How a sweep ended.
+/// Reason for the end of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With its last level.
+    /// The last level was completed.
     AtLast,
-    /// After a level that was not good enough.
+    /// A level was not good enough, or the generator was the bottleneck.
     AtLimit,
-    /// Because somebody asked for it.
+    /// The user requested a stop.
     Interrupted,
 }
 
-/// What holds the mean with 95 % confidence: by drawing stretches of seconds again, since seconds beside each other are alike; of few
-/// seconds by Student's distribution, since so few hold too little of what could have been.
+/// Returns the 95 % confidence interval of the mean. It is computed by a block bootstrap, because adjacent seconds are
+/// correlated. For few seconds Student's t-distribution is used, because so few values show too little of the possible
+/// variation.
 fn interval(rates: &[f64]) -> (f64, f64) {
     const DRAWS: usize = 2_000;
     const STRETCH: usize = 3;
-    /// Two-sided 95 % quantiles of Student's distribution, for 1 degree of freedom and more.
+    /// Two-sided 95 % quantiles of Student's t-distribution, from 1 degree of freedom upwards.
     const STUDENT: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
     let middle = mean(rates);
     if let Some(quantile) = rates.len().checked_sub(2).and_then(|at| STUDENT.get(at)) {
@@ -184,13 +187,14 @@ fn interval(rates: &[f64]) -> (f64, f64) {
 }
 
 impl Sweep {
-    /// The level with the highest rate among those that are good enough and that no level below spoils; none when the first is not.
+    /// Returns the level with the highest rate before the first level that is not good enough or not valid; `None` if
+    /// that is the first level.
     pub fn capacity(&self) -> Option<&Level> {
         let good = self.levels.iter().take_while(|level| level.good && level.valid);
         good.max_by(|a, b| a.rate.total_cmp(&b.rate))
     }
 
-    /// The sweep as Markdown, with the result of its run.
+    /// Formats the sweep as Markdown, with the result of its run.
     pub fn markdown(&self, result: &RunResult) -> String {
         let rows: Vec<Vec<String>> = self
             .levels

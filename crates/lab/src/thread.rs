@@ -1,4 +1,4 @@
-//! Threads of the lab, each with its own event loop. Knows no plan and no target.
+//! Threads of the lab, each with its own event loop. Independent of plans and targets.
 
 use std::future::Future;
 
@@ -6,10 +6,10 @@ use tokio::sync::oneshot;
 
 use crate::error::{Error, Result};
 
-/// Runs something that must stay on one thread, on a thread of its own.
+/// Runs work that must stay on one thread, on a thread of its own.
 ///
 /// # Errors
-/// When the thread cannot be started or ends early.
+/// If the thread cannot be started or ends early.
 pub async fn on_own_thread<T: Send + 'static, F: Future<Output = T>>(
     make: impl FnOnce() -> F + Send + 'static,
 ) -> Result<T> {
@@ -18,10 +18,10 @@ pub async fn on_own_thread<T: Send + 'static, F: Future<Output = T>>(
     end.await.map_err(|_| Error::new("a thread of the lab ended early"))
 }
 
-/// Starts a thread with an event loop of its own; `done` gets what the work comes to.
+/// Starts a thread with its own event loop. `done` receives the result of the work.
 ///
 /// # Errors
-/// When the thread cannot be started.
+/// If the thread cannot be started.
 pub fn spawn<T: Send + 'static, F: Future<Output = T>>(
     name: &str,
     make: impl FnOnce() -> F + Send + 'static,
@@ -33,7 +33,7 @@ pub fn spawn<T: Send + 'static, F: Future<Output = T>>(
         let value = runtime.block_on(make());
         // Skips work whose caller no longer waits.
         let _ = done.send(value);
-        // A look-up that still waits must not hold the thread.
+        // A pending name lookup must not hold the thread.
         runtime.shutdown_background();
     };
     std::thread::Builder::new().name(name.to_owned()).spawn(work).map(drop).map_err(failed)

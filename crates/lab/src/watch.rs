@@ -1,4 +1,5 @@
-//! Watches what a plan names while a run goes on: here, where agents are, and Prometheus endpoints. Judges nothing.
+//! Runs the monitors of a plan during a run: on this machine, on the machines of agents, and at Prometheus endpoints.
+//! Evaluates nothing.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -11,20 +12,21 @@ use crate::wire::Target;
 
 type KeptSeries = Arc<Mutex<Vec<Series>>>;
 
-/// A watch that goes on until it is dropped.
+/// Running monitors, which end when this is dropped.
 #[derive(Default)]
 pub struct Watch {
-    /// Of each monitor and place.
+    /// Series of each monitor on each machine.
     kept: Vec<KeptSeries>,
     tasks: Vec<tokio::task::JoinHandle<()>>,
 }
 
 impl Watch {
-    /// Begins to watch what the plan names, and the machines of the agents that send the load; `confirmed` is whether
-    /// somebody said that the hosts of the plan are theirs. Also says what of the target is not there to be watched.
+    /// Starts the monitors of the plan, also on the machines of the agents that send the load. `confirmed` is true if
+    /// the user confirmed that the hosts of the plan are their own. Also returns messages about figures of the target
+    /// that are unavailable.
     ///
     /// # Errors
-    /// When a monitor's address is not one that may be asked, or what it watches cannot be seen.
+    /// If a monitor's address must not be contacted, or its object cannot be monitored.
     pub async fn start(
         plan: &Plan,
         target: &Target,
@@ -42,7 +44,7 @@ impl Watch {
                         let task = endpoint.watch(watch.keeper(begin, String::new()));
                         watch.tasks.push(tokio::spawn(task));
                     }
-                    // Plans are for many targets, and not each has figures of its own.
+                    // Plans are made for many targets, and not every target has figures of its own.
                     Err(error) if url.starts_with('/') => unwatched.push(error.to_string()),
                     Err(error) => return Err(error),
                 }
@@ -53,7 +55,7 @@ impl Watch {
                 let looking = monitor::look(monitor, watch.keeper(begin, String::new())).await?;
                 watch.tasks.push(tokio::spawn(looking));
                 if matches!(monitor, Monitor::Machine { .. }) {
-                    // The generators' machines belong to what can spoil a run.
+                    // The machines of the generators can distort a run as well.
                     places = agents.to_vec();
                 }
             }
@@ -65,7 +67,7 @@ impl Watch {
                 };
                 match watching.await {
                     Ok(looking) => watch.tasks.push(tokio::spawn(looking)),
-                    // Whoever leads the run finds out, too, and says what becomes of it.
+                    // The leader of the run will also find that the agent is unreachable, and reports it.
                     Err(_) if agents.contains(&place) => {}
                     Err(error) => return Err(error),
                 }
@@ -74,14 +76,14 @@ impl Watch {
         Ok((watch, unwatched))
     }
 
-    /// Takes what one monitor sees; names of figures begin with `place`.
+    /// Returns a function that stores the readings of one monitor. The names of its figures begin with `place`.
     fn keeper(&mut self, begin: Instant, place: String) -> impl Fn(Vec<Reading>) + Send + Sync + use<> {
         let kept = KeptSeries::default();
         self.kept.push(kept.clone());
         move |readings| keep(&kept, begin, &place, readings)
     }
 
-    /// What was seen so far.
+    /// Returns the series recorded so far.
     pub fn seen(&self) -> Vec<Series> {
         let copy = |kept: &KeptSeries| kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.kept.iter().flat_map(copy).collect()

@@ -1,4 +1,4 @@
-//! Wishes of whoever runs a plan, and what they make of it. Runs nothing.
+//! Options of a run, and their effect on its plan. Runs nothing.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,53 +8,53 @@ use crate::quantity::Span;
 use crate::stop::Stop;
 use crate::wire::{Kind, Login};
 
-/// Wishes for a run besides its plan.
+/// Options of a run, in addition to its plan.
 #[derive(Clone, Debug, Default)]
 pub struct Wishes {
-    /// The target's address, instead of the plan's.
+    /// URL of the target, in place of the plan's.
     pub target: Option<String>,
-    /// Servers that should be equal to it, instead of the plan's.
+    /// Servers that should be equal to the target, in place of the plan's.
     pub twins: Vec<String>,
-    /// What is different from the plan.
+    /// Deviations from the plan.
     pub changes: Changes,
-    /// Who signs in.
+    /// Login name and password.
     pub login: Option<Login>,
-    /// Whether somebody said that the target may be put under load.
+    /// True if the user confirmed that the target may be put under load.
     pub confirmed: bool,
-    /// What the run is called in comparisons.
+    /// Label of the run in comparisons.
     pub label: Option<String>,
-    /// Addresses of agents; this process when there are none.
+    /// Addresses of agents; empty if this process sends the load.
     pub agents: Vec<String>,
-    /// The word that agents ask for.
+    /// Token that the agents require.
     pub agent_token: String,
-    /// End the run when an agent is lost.
+    /// If true, the run ends when an agent is lost.
     pub stop_without_agent: bool,
-    /// Ends the run early when somebody asks for it.
+    /// Stop requests, which end the run early.
     pub stop: Stop,
 }
 
-/// Differences of a run from its plan.
+/// Deviations of a run from its plan.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Changes {
-    /// What the target speaks.
+    /// Kind of the target.
     pub kind: Option<Kind>,
-    /// Below which path the corpus lies.
+    /// Path below which the corpus lies.
     pub root: Option<String>,
-    /// The share of the corpus, above 0.
+    /// Scale factor of the corpus, above 0.
     pub scale: Option<f64>,
-    /// Virtual users; of a load with steps, those of the highest, and the others in proportion.
+    /// Number of virtual users. With steps, the highest step gets this number, and the others change in proportion.
     pub users: Option<u32>,
-    /// Seconds that are counted, all steps together; ramp and warm-up last at most half as long each.
+    /// Counted seconds of all steps together. Ramp and warm-up are each limited to half of them.
     pub seconds: Option<u64>,
-    /// Other steps: level and seconds.
+    /// Steps that replace those of the plan: level and seconds.
     pub steps: Vec<(f64, u64)>,
 }
 
 impl Changes {
-    /// A plan with these changes.
+    /// Returns the plan with these changes.
     ///
     /// # Errors
-    /// What is wrong with the plan or with what becomes of it.
+    /// If the plan is invalid, before or after the changes.
     pub fn apply(&self, text: &str) -> Result<Plan> {
         let mut plan = Plan::parse(text)?;
         plan.target.kind = self.kind.unwrap_or(plan.target.kind);

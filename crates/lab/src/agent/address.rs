@@ -1,13 +1,14 @@
-//! Addresses of agents, and which of them may be asked. Sends nothing.
+//! Addresses of agents, and the check of which agents an order may be sent to. Sends no requests itself.
 
 use crate::error::{Error, Result};
 use crate::wire::{Target, TargetPlan};
 
-/// An agent that watches for a plan. A plan may come from anybody, and with an order goes the agents' word: what the
-/// plan alone names gets it where load might be sent, too.
+/// Resolves the agent that is to monitor a host for a plan. An order carries the agent token, and a plan may come from
+/// an untrusted source. An agent that only the plan names therefore gets the token only if load could be sent to the
+/// same address.
 ///
 /// # Errors
-/// When the agent may not be asked, or its name cannot be looked up.
+/// If the agent must not be contacted, or its name cannot be resolved.
 pub async fn known(address: &str, agents: &[String], plan: &TargetPlan, confirmed: bool) -> Result<Target> {
     if agents.iter().any(|agent| agent == address) {
         return order_to(address).await;
@@ -18,7 +19,7 @@ pub async fn known(address: &str, agents: &[String], plan: &TargetPlan, confirme
     })
 }
 
-/// An agent that was named beside the plan, as a place to send orders to.
+/// Resolves an agent that was named outside the plan and may therefore receive orders.
 pub async fn order_to(address: &str) -> Result<Target> {
     let url = url_of(address);
     let place = TargetPlan { hosts: vec![url.clone()], ..TargetPlan::default() };

@@ -1,4 +1,4 @@
-//! Leads agents: gives them their parts, merges what they measured, and notices when one is gone.
+//! Leads agents: assigns their parts of the load, merges their measurements and notices when an agent is lost.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::thread::on_own_thread;
 use crate::wire::{Ask, Client, Fault, FaultKind, Target};
 use crate::wishes::Wishes;
 
-/// How long an agent may need beside its load and its last operation: it looks at the target before.
+/// Time allowed to an agent beyond its load and its last operation: it probes the target first.
 const GRACE: Duration = Duration::from_secs(60);
 
 enum AgentNews {
@@ -26,10 +26,10 @@ enum AgentNews {
     Gone(usize, String),
 }
 
-/// Runs a plan on agents; each gets an equal part of the users or of the rate.
+/// Runs a plan on agents. Each agent gets an equal part of the users or of the rate.
 ///
 /// # Errors
-/// When no agent does its part.
+/// If no agent does its part.
 pub async fn lead(
     setup: &Setup,
     plan_text: &str,
@@ -75,7 +75,7 @@ pub async fn lead(
             news = from.recv() => news,
             () = tokio::time::sleep_until(deadline) => None,
             () = wishes.stop.first() => {
-                // Agents stop when nobody listens any more.
+                // Agents stop once their connection to the leader is closed.
                 tell(Event::Ending);
                 break;
             }

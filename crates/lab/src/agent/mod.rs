@@ -1,5 +1,5 @@
-//! Generators on other machines: an agent waits for plans and sends what it measured second by second; whoever leads
-//! them merges that as if its own threads had measured it.
+//! Load generators on other machines. An agent waits for plans and sends its measurements back every second. The leader
+//! merges them like those of its own threads.
 
 mod address;
 mod lead;

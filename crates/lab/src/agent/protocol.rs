@@ -1,4 +1,4 @@
-//! Messages between an agent and whoever leads it. Sends none of them.
+//! Messages between an agent and its leader. Only the types; nothing is sent here.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,35 +11,35 @@ use crate::wishes::Changes;
 pub struct AgentOrder {
     /// The plan.
     pub plan: String,
-    /// The target's address.
+    /// The target's URL.
     pub target: String,
-    /// Addresses of the servers that should be equal to it.
+    /// URLs of the servers that should be equal to the target.
     pub twins: Vec<String>,
-    /// What is different from the plan.
+    /// Deviations from the plan.
     pub changes: Changes,
-    /// Login and password.
+    /// Login and password for the target.
     pub login: Option<(String, String)>,
-    /// Logins and passwords of users who open pages.
+    /// Logins and passwords of the users who open pages.
     pub people: Vec<(String, String)>,
-    /// Whether somebody said that the target may be put under load.
+    /// True if the user confirmed that the target may be put under load.
     pub confirmed: bool,
-    /// A word that no other run uses in names.
+    /// Identifier of this run, unique among runs, that is part of the names it creates.
     pub run: String,
-    /// Which of how many agents this is.
+    /// Index of this agent, from 0, and the number of agents.
     pub part: (u32, u32),
 }
 
-/// A line of an agent's answer.
+/// A line of an agent's response.
 #[derive(Serialize, Deserialize)]
 pub enum AgentLine {
-    /// What a thread measured.
+    /// Measurements of one thread.
     Flush(Box<Flush>),
-    /// What is to be seen where it is.
+    /// Monitor readings from the agent's machine.
     Seen(Vec<Reading>),
-    /// It is alive.
+    /// Keep-alive.
     Alive,
-    /// It could not do it, and why.
+    /// The order failed, with the reason.
     Failed(String),
-    /// Everything has ended.
+    /// The order is complete and all threads have ended.
     End,
 }

@@ -1,4 +1,4 @@
-//! The agent: takes one order for load at a time, and looks at its machine for whoever asks.
+//! The agent: carries out one load order at a time, and monitors its machine for any number of callers.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -27,25 +27,26 @@ use crate::error::{Error, Result};
 use crate::monitor::{self, Monitor};
 use crate::wire::{Login, Target};
 
-/// Most connections at once; more are closed.
+/// Limit on concurrent connections; further connections are closed.
 const MOST_CONNECTIONS: usize = 256;
-/// Longest time until the head of a request is there.
+/// Timeout for receiving a request head.
 const HEAD: Duration = Duration::from_secs(10);
-/// Longest time until an order is there.
+/// Timeout for receiving an order.
 const BODY: Duration = Duration::from_secs(20);
-/// Most bytes of an order: the largest plan, written as JSON, and the logins of as many people as a run has.
+/// Limit on the bytes of an order: the largest plan, written as JSON, and the logins of as many users as a run can
+/// have.
 const MOST_ORDER: usize = 8 << 20;
-/// Most agents of a run.
+/// Limit on the agents of a run.
 const MOST_AGENTS: u32 = 1_000;
-/// How often an agent says that it is alive.
+/// Interval between keep-alive lines.
 const ALIVE: Duration = Duration::from_secs(2);
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// Waits for orders until the process ends; `bound` gets the address that it listens on.
+/// Waits for orders until the process ends. `bound` receives the address that the agent listens on.
 ///
 /// # Errors
-/// When the address cannot be listened on.
+/// If the agent cannot listen on the address.
 pub fn serve(
     listen: SocketAddr,
     token: String,
@@ -68,16 +69,16 @@ fn wait(
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         loop {
             let Ok((stream, _)) = listener.accept().await else {
-                // Out of files, for example: it passes.
+                // A transient failure, such as running out of file descriptors.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             };
-            // Whoever comes when all places are taken finds the connection closed.
+            // At the connection limit, a new connection is closed at once.
             let Ok(place) = places.clone().try_acquire_owned() else { continue };
             let (token, busy) = (token.clone(), busy.clone());
             tokio::spawn(async move {
                 let answer = |request| answer(request, token.clone(), busy.clone());
-                // Whoever asked has gone; there is nobody to tell.
+                // An error means that the client has disconnected, so there is nothing to report it to.
                 let _ = hyper::server::conn::http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(HEAD)
@@ -136,11 +137,11 @@ async fn answer(
     Ok(lines(from))
 }
 
-/// Looks at something of this machine until nobody listens any more.
+/// Monitors this machine until the caller disconnects.
 async fn watch(monitor: Monitor, to: UnboundedSender<AgentLine>) {
     let seen = to.clone();
     let keep = move |readings| {
-        // Whoever asked may have gone; the end of that is below.
+        // The caller may have disconnected; the `select!` below ends the monitor then.
         let _ = seen.send(AgentLine::Seen(readings));
     };
     match monitor::look(&monitor, keep).await {
@@ -161,7 +162,7 @@ fn lines(from: UnboundedReceiver<AgentLine>) -> Response<Body> {
     Response::new(StreamBody::new(lines.map(|line| Ok(Frame::data(line)))).boxed_unsync())
 }
 
-/// The next line; one that says that the agent is alive when there is none for a while.
+/// Returns the next line, or a keep-alive line if none arrives in time.
 async fn next_line(mut from: UnboundedReceiver<AgentLine>) -> Option<(Bytes, UnboundedReceiver<AgentLine>)> {
     let line = match tokio::time::timeout(ALIVE, from.recv()).await {
         Ok(None) => return None,
@@ -186,7 +187,7 @@ async fn carry_out(order: AgentOrder, to: &UnboundedSender<AgentLine>) -> Result
     drop(flush);
     while let Some(flush) = flushes.recv().await {
         if to.send(AgentLine::Flush(Box::new(flush))).is_err() {
-            // Nobody listens any more: load without a measurement is of no use.
+            // The leader has disconnected, and load without a measurement is of no use.
             running.stop();
             break;
         }
@@ -195,7 +196,7 @@ async fn carry_out(order: AgentOrder, to: &UnboundedSender<AgentLine>) -> Result
     Ok(())
 }
 
-/// An agent is free again, however its order ended.
+/// Frees the agent for the next order when dropped, however the current order ended.
 struct BusyGuard(Arc<AtomicBool>);
 
 impl Drop for BusyGuard {
@@ -208,7 +209,7 @@ fn refuse_version() -> Response<Body> {
     refuse(StatusCode::BAD_REQUEST, "the order is not of this version of the lab")
 }
 
-/// Refuses and closes the connection, so that nobody without the word keeps a place.
+/// Refuses a request and closes its connection, so that a client without the token does not occupy a connection slot.
 fn refuse(status: StatusCode, why: &'static str) -> Response<Body> {
     let mut response = Response::new(Full::new(Bytes::from(why)).boxed_unsync());
     *response.status_mut() = status;
@@ -216,7 +217,7 @@ fn refuse(status: StatusCode, why: &'static str) -> Response<Body> {
     response
 }
 
-/// Compares without an early exit, so that the time says nothing.
+/// Compares two strings in constant time, so that the timing does not reveal how many characters match.
 fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }

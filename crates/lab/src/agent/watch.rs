@@ -1,4 +1,4 @@
-//! Watches something of the machine that an agent is on.
+//! Monitors the machine that an agent runs on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::monitor::{Monitor, Reading, WatchingTask};
 use crate::thread::on_own_thread;
 use crate::wire::{Ask, Client, Fault, FaultKind, Target};
 
-/// Longest time until an agent has something to show.
+/// Timeout for an agent's first reading.
 const FIRST: Duration = Duration::from_secs(20);
 
-/// Begins to watch where an agent is; `place` is what it is called.
+/// Starts monitoring on an agent's machine. `place` is the agent's address, for messages.
 ///
 /// # Errors
-/// When the agent cannot be reached, refuses, or cannot see what it is asked for.
+/// If the agent cannot be reached, refuses the order, or cannot monitor the requested object.
 pub async fn watch(
     place: &str,
     agent: Target,
@@ -32,7 +32,7 @@ pub async fn watch(
     let (order, token) = (monitor.clone(), token.to_owned());
     let mut following = Box::pin(on_own_thread(move || follow(agent, order, token, to)));
     let first = tokio::select! {
-        // A channel that ended says less than why it did.
+        // The reason why the task ended says more than a closed channel, so a closed channel is not matched.
         Some(first) = from.recv() => first,
         ended = &mut following => return Err(match ended {
             Ok(Err(fault)) => wrong(&fault),

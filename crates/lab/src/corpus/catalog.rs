@@ -1,4 +1,4 @@
-//! A corpus: which document has which number, and where it lies. The same for the same seed.
+//! A corpus: maps document numbers to documents and their paths. Deterministic for a given seed.
 
 use super::content::{Content, Verifier};
 use super::document::{ContentKind, Document};
@@ -7,21 +7,21 @@ use super::names;
 use super::plan::{CorpusPlan, KindShares, SMALLEST};
 use crate::quantity::Size;
 
-/// The beginning of every fingerprint.
+/// Prefix of every fingerprint.
 pub const ANY_FINGERPRINT: &str = "lab corpus ";
-/// Most bytes of an Office-like document: its checksum is worked out before it is sent.
+/// Limit on the bytes of an Office-like document, because its checksum is computed before it is sent.
 const LARGEST_OFFICE: u64 = 16_000_000;
 
-/// A corpus: answers what document has which number.
+/// A corpus, which computes any document from its number.
 #[derive(Clone, Debug)]
 pub struct Corpus {
     plan: CorpusPlan,
-    /// Number of the first document of each class, and of the one after the last.
+    /// Number of the first document of each class, followed by the total number of documents.
     begins: Vec<u64>,
 }
 
 impl Corpus {
-    /// The corpus of a plan that was checked.
+    /// Creates the corpus of a validated plan.
     pub fn new(plan: CorpusPlan) -> Self {
         let mut begins = vec![0];
         for class in &plan.files {
@@ -30,7 +30,7 @@ impl Corpus {
         Self { plan, begins }
     }
 
-    /// Its plan.
+    /// The plan of this corpus.
     pub fn plan(&self) -> &CorpusPlan {
         &self.plan
     }
@@ -40,12 +40,12 @@ impl Corpus {
         self.begins.last().copied().unwrap_or_default()
     }
 
-    /// Bytes of all documents.
+    /// Total bytes of all documents.
     pub fn bytes(&self) -> u64 {
         (0..self.count()).map(|number| self.size(number)).sum()
     }
 
-    /// Any document, or any of a size; none when there is none of that size.
+    /// Picks a random document, optionally one of a size class. Returns `None` if there is no document of that size.
     pub fn any(&self, random: &mut fastrand::Rng, size: Option<Size>) -> Option<Document> {
         let range = match size {
             None => 0..self.count(),
@@ -57,23 +57,24 @@ impl Corpus {
         (!range.is_empty()).then(|| self.document(random.u64(range)))
     }
 
-    /// The document of a number below the count.
+    /// Returns the document with the given number, which must be below the count.
     pub fn document(&self, number: u64) -> Document {
         let per_library = self.count().div_ceil(u64::from(self.libraries())).max(1);
         let hash = mix(self.plan.seed, number);
         let (size, kind) = (self.size(number), self.kind(hash, self.size(number)));
-        // Both are below their counts, which are 32-bit numbers.
+        // Both values are below their counts, which are 32-bit numbers.
         let library = (number / per_library) as u32;
         let folder = (mix(hash, 7) % u64::from(self.plan.folders)) as u32;
         Document { number, library, folder, name: names::document(hash, number, kind), size, kind }
     }
 
-    /// Number of libraries of all sites.
+    /// Number of libraries in all sites together.
     pub fn libraries(&self) -> u32 {
         self.plan.sites * self.plan.libraries
     }
 
-    /// Names of the sites that are made for it; none when its libraries lie in the place that the target names.
+    /// Names of the sites that are created for the corpus; empty if its libraries are created directly at the target's
+    /// root.
     pub fn sites(&self) -> Vec<String> {
         let made = if self.plan.sites > 1 { self.plan.sites } else { 0 };
         (0..made).map(|site| self.site_name(site)).collect()
@@ -83,39 +84,39 @@ impl Corpus {
         format!("Lab {} site {}", self.plan.seed, site + 1)
     }
 
-    /// The path of a library, which may be any number.
+    /// Path of a library. Any number is valid: the site index wraps around.
     pub fn library_path(&self, library: u32) -> String {
         let (site, within) = (library / self.plan.libraries % self.plan.sites, library % self.plan.libraries);
         let name = format!("Lab {}-{}", self.plan.seed, within + 1);
         if self.plan.sites > 1 { format!("{}/{name}", self.site_name(site)) } else { name }
     }
 
-    /// The name of a folder.
+    /// Name of a folder.
     pub fn folder_name(&self, folder: u32) -> String {
         names::folder(folder)
     }
 
-    /// The path of the folder of a document.
+    /// Path of the folder that holds a document.
     pub fn folder_path(&self, document: &Document) -> String {
         format!("{}/{}", self.library_path(document.library), names::folder(document.folder))
     }
 
-    /// The path of a document.
+    /// Path of a document.
     pub fn path(&self, document: &Document) -> String {
         format!("{}/{}", self.folder_path(document), document.name)
     }
 
-    /// The content of a version of a document; the corpus itself has version 0.
+    /// Content of a version of a document. The corpus itself consists of version 0.
     pub fn content(&self, document: &Document, version: u32) -> Content {
         Content::new(self.plan.seed, document.number, version, document.size, document.kind)
     }
 
-    /// Takes the bytes of an answer and says whether they are some version of the document.
+    /// Creates a verifier, which checks that a response body is some version of the document.
     pub fn verifier(&self, document: &Document) -> Verifier {
         Verifier::new(self.plan.seed, document.number, document.size, document.kind)
     }
 
-    /// A text that differs between corpora that differ.
+    /// Text that differs between any two different corpora.
     pub fn fingerprint(&self) -> String {
         let plan = &self.plan;
         let sites = if plan.sites > 1 { format!("{} x ", plan.sites) } else { String::new() };
@@ -132,7 +133,7 @@ impl Corpus {
         if class.spread == 0.0 {
             return class.size.0;
         }
-        // A log-normal distribution whose mean is the size that was asked for.
+        // Log-normal distribution whose mean is the configured size.
         let hash = mix(mix(self.plan.seed, number), 3);
         let (u, v) = (unit(hash).max(1e-12), unit(mix(hash, 1)));
         let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();

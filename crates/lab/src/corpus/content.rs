@@ -1,5 +1,6 @@
-//! The bytes of documents: made from their number and version on the way out, compared on the way in. Nothing of a document is
-//! kept; all share two pools of bytes, and each block carries a stamp of its own, so that no two documents share a block.
+//! The bytes of documents: generated from number and version when sent, and compared when received. No document is
+//! stored. All documents share two pools of bytes. Each block begins with a unique stamp, so that no two documents have
+//! a block in common.
 
 use std::sync::LazyLock;
 
@@ -8,13 +9,13 @@ use bytes::{Bytes, BytesMut};
 use super::document::ContentKind;
 use super::hash::mix;
 
-/// Bytes of a block: a stamp, then bytes of a pool.
+/// Bytes of a block: a stamp, followed by bytes from a pool.
 const BLOCK: usize = 64 * 1024;
 /// Bytes of a stamp.
 const STAMP: usize = 32;
-/// Bytes at the beginning that say which document and version this is.
+/// Bytes of the head, which identifies the document and version.
 const HEAD: usize = 64;
-/// Where in an Office-like document they are: behind the header of the first entry.
+/// Offset of the head in an Office-like document: after the local header of the first zip entry.
 const HEAD_IN_ZIP: usize = 30 + "docProps/lab.txt".len();
 
 const MEDIA_POOL: usize = 4 << 20;
@@ -38,7 +39,7 @@ static TEXT: LazyLock<Bytes> = LazyLock::new(|| {
         .collect();
     let mut pool = String::with_capacity(TEXT_POOL + 16);
     while pool.len() < TEXT_POOL {
-        // Some words are far more frequent than others, as in any language.
+        // Word frequencies are skewed, as in any natural language.
         let at = (random.f64().powi(3) * words.len() as f64) as usize;
         pool.push_str(&words[at.min(words.len() - 1)]);
         pool.push(if random.u8(0..14) == 0 { '\n' } else { ' ' });
@@ -47,7 +48,7 @@ static TEXT: LazyLock<Bytes> = LazyLock::new(|| {
     Bytes::from(pool)
 });
 
-/// The bytes of one version of a document, as pieces that are made when they are asked for.
+/// The bytes of one version of a document, as an iterator of chunks that are generated on demand.
 #[derive(Clone, Debug)]
 pub struct Content {
     before: Bytes,
@@ -61,13 +62,13 @@ struct Blocks {
     identity: u64,
     kind: ContentKind,
     block: u64,
-    /// Bytes that are still to come.
+    /// Bytes still to be generated.
     left: u64,
     stamp_next: bool,
 }
 
 impl Content {
-    /// The content of a version of a document.
+    /// Creates the content of a version of a document.
     pub fn new(seed: u64, number: u64, version: u32, length: u64, kind: ContentKind) -> Self {
         let identity = mix(mix(seed, number), u64::from(version));
         let head = head(seed, number, version);
@@ -124,7 +125,7 @@ impl Iterator for Blocks {
         self.stamp_next = !self.stamp_next;
         let length = (piece.len() as u64).min(self.left);
         self.left -= length;
-        // Not more than the piece has.
+        // `length` does not exceed the length of the piece.
         Some(piece.slice(..length as usize))
     }
 }
@@ -133,7 +134,7 @@ fn head(seed: u64, number: u64, version: u32) -> String {
     format!("lab1 {seed:016x} {number:016x} {version:08x}{:>width$}\n", "", width = HEAD - 4 - 17 - 17 - 9 - 1)
 }
 
-/// Compares the bytes of an answer with what some version of a document must be.
+/// Compares a response body with the expected content of whichever version its head names.
 pub struct Verifier {
     seed: u64,
     number: u64,
@@ -151,16 +152,16 @@ impl Verifier {
         Self { seed, number, length, kind, begun, expected: None, piece, seen: 0 }
     }
 
-    /// Takes the next bytes.
+    /// Checks the next bytes of the response body.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// The first difference from the expected content.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), String> {
         if self.expected.is_some() {
             return self.compare(bytes);
         }
         let begins = if self.kind == ContentKind::Office { HEAD_IN_ZIP } else { 0 };
-        // The head is nearly always in the first bytes that come.
+        // The head is nearly always complete in the first chunk.
         if self.begun.is_empty() && bytes.len() >= begins + HEAD {
             self.expect(bytes, begins)?;
             return self.compare(bytes);
@@ -174,7 +175,7 @@ impl Verifier {
         self.compare(&begun)
     }
 
-    /// Learns from the head, which is at `begins` of what came, which version it is.
+    /// Reads the version from the head, which starts at offset `begins`, and sets the expected content.
     fn expect(&mut self, came: &[u8], begins: usize) -> Result<(), String> {
         let head = &came[begins..begins + HEAD];
         let version = std::str::from_utf8(head).ok().filter(|head| head.starts_with("lab1 ")).and_then(|head| {
@@ -191,10 +192,10 @@ impl Verifier {
         Ok(())
     }
 
-    /// Says whether the whole document has come.
+    /// Checks that the whole document has been received.
     ///
     /// # Errors
-    /// How much is missing.
+    /// The number of bytes received and the number expected.
     pub fn end(&self) -> Result<(), String> {
         let seen = self.seen + self.begun.len() as u64;
         if seen == self.length {
@@ -225,13 +226,14 @@ impl Verifier {
     }
 }
 
-/// The smallest zip container that office programs know: a note that names the document, and its text, both stored.
+/// Minimal zip container that office programs accept. It has two stored entries: a note that identifies the document,
+/// and the body.
 mod zip {
     use bytes::Bytes;
 
     const NOTE: &str = "docProps/lab.txt";
     const BODY: &str = "word/media/body1.bin";
-    /// Size of the fixed parts: local header, entry of the directory, end of the directory.
+    /// Sizes of the fixed parts of a zip file: local header, central directory entry, end of central directory.
     const LOCAL: usize = 30;
     const ENTRY: usize = 46;
     const END: usize = 22;
@@ -245,14 +247,14 @@ mod zip {
             Self { note }
         }
 
-        /// Bytes of everything but the body.
+        /// Bytes of the container without the body.
         pub fn overhead(&self) -> u64 {
             (self.note.len() + 2 * (LOCAL + ENTRY) + 2 * (NOTE.len() + BODY.len()) + END) as u64
         }
 
-        /// What stands before and after a body.
+        /// Returns the bytes before and after a body of the given length and checksum.
         pub fn close(&self, length: u64, sum: u32) -> (Bytes, Bytes) {
-            // Bodies are far below 4 GB.
+            // Bodies are far smaller than 4 GB.
             let length = length as u32;
             let note = (self.note.len() as u32, crc32fast::hash(self.note.as_bytes()));
             let mut before = Vec::with_capacity(256);
@@ -274,7 +276,7 @@ mod zip {
     }
 
     fn fields(out: &mut Vec<u8>, name: &str, (length, sum): (u32, u32)) {
-        // Version 1.0, stored, 1 January 2020.
+        // Version 1.0 needed, stored, dated 1 January 2020.
         out.extend_from_slice(&[10, 0, 0, 0, 0, 0, 0, 0, 0x21, 0x50]);
         for number in [sum, length, length] {
             out.extend_from_slice(&number.to_le_bytes());

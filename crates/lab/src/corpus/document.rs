@@ -1,6 +1,6 @@
-//! A document of a corpus, and what it consists of. Knows no bytes.
+//! A document of a corpus and the kind of its content. Generates no bytes.
 
-/// Kinds of content that documents consist of.
+/// Kinds of document content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentKind {
     /// Text that compresses well.
@@ -14,16 +14,16 @@ pub enum ContentKind {
 /// One document of a corpus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// Its number, from 0.
+    /// Document number, from 0.
     pub number: u64,
-    /// Its library, from 0, counted over all sites.
+    /// Index of the library, from 0, counted over all sites.
     pub library: u32,
-    /// Its folder in the library, from 0.
+    /// Index of the folder in the library, from 0.
     pub folder: u32,
     /// Name.
     pub name: String,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// What it consists of.
+    /// Kind of its content.
     pub kind: ContentKind,
 }

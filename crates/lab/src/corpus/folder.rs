@@ -1,5 +1,5 @@
-//! Writes a corpus to a folder tree instead of a server, for `strongroom import` or any other way in. What is there already is
-//! left as it is, so that one that was interrupted goes on.
+//! Writes a corpus to a directory tree instead of a server, for `strongroom import` or any other importer. Existing
+//! documents are kept, so an interrupted run can be resumed.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -15,21 +15,21 @@ use super::loaded::Loaded;
 use crate::error::{Error, Result};
 use crate::numbers::bytes;
 
-/// Threads that write.
+/// Number of writer threads.
 const THREADS: usize = 4;
-/// How often is told how far it is.
+/// Interval between progress reports.
 const EVERY: Duration = Duration::from_millis(250);
-/// What a file system needs besides the bytes of the documents, as a share of them.
+/// File-system overhead as a share of the bytes of the documents.
 const BESIDES: f64 = 0.02;
 
-/// Name of the note that says which corpus this is, in its first library.
+/// Name of the marker file in the first library, which holds the fingerprint of the corpus.
 pub const NOTE: &str = "lab-corpus.txt";
 
-/// Writes a corpus below a directory: a directory for each site, if there are several, and library, in it one for each folder. `tell` hears how many documents are
-/// there, of how many.
+/// Writes a corpus below a directory. The tree has a directory for each site, if there are several, then one for each
+/// library, then one for each folder. `tell` receives the number of documents present and the total.
 ///
 /// # Errors
-/// When the directory holds another corpus, has too little room, or cannot be written to.
+/// If the directory holds another corpus, has too little free space, or cannot be written to.
 pub fn write_folder(corpus: &Corpus, directory: &Path, mut tell: impl FnMut(u64, u64)) -> Result<Loaded> {
     let note = directory.join(corpus.library_path(0)).join(NOTE);
     match std::fs::read_to_string(&note) {
@@ -74,11 +74,11 @@ pub fn write_folder(corpus: &Corpus, directory: &Path, mut tell: impl FnMut(u64,
     Ok(loaded)
 }
 
-/// A disk that would be full is said before anything is written to it.
+/// Checks the free space, so that a disk that is too small is reported before any document is written.
 fn room_for(corpus: &Corpus, directory: &Path) -> Result<()> {
     let Ok(disk) = rustix::fs::statvfs(directory) else { return Ok(()) };
     let free = disk.f_bavail as f64 * disk.f_frsize as f64;
-    // What an interrupted one left may be in place already: its room is counted as free.
+    // An interrupted run may have left documents here. Their space counts as free.
     let there = |number: u64| {
         let document = corpus.document(number);
         std::fs::metadata(directory.join(corpus.path(&document))).map_or(0, |found| found.len())
@@ -104,7 +104,7 @@ fn write_some(corpus: &Corpus, directory: &Path, next: &AtomicU64, done: &Mutex<
         let document = corpus.document(number);
         let path = directory.join(corpus.path(&document));
         let written = write_one(corpus, &document, &path).inspect_err(|_| {
-            // The others need not go on.
+            // Makes the other threads stop.
             next.store(corpus.count(), Ordering::Relaxed);
         })?;
         let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,7 +116,7 @@ fn write_some(corpus: &Corpus, directory: &Path, next: &AtomicU64, done: &Mutex<
     }
 }
 
-/// Writes a document whole or not at all; false when it is there.
+/// Writes a document atomically. Returns false if the document already exists.
 fn write_one(corpus: &Corpus, document: &Document, path: &Path) -> Result<bool> {
     if std::fs::metadata(path).is_ok_and(|found| found.len() == document.size) {
         return Ok(false);
@@ -131,7 +131,7 @@ fn write_one(corpus: &Corpus, document: &Document, path: &Path) -> Result<bool> 
         std::fs::rename(&beside, path)
     };
     write().map(|()| true).map_err(|error| {
-        // What is left is of no use to anybody.
+        // A partial file is of no use.
         let _ = std::fs::remove_file(&beside);
         unwritable(path, &error)
     })
@@ -160,7 +160,7 @@ mod tests {
             let content: Vec<u8> = corpus.content(&document, 0).flat_map(|piece| piece.to_vec()).collect();
             assert_eq!(std::fs::read(directory.path().join(corpus.path(&document))).unwrap(), content);
         }
-        // As if it had been interrupted in the midst of a document.
+        // Simulates an interruption in the middle of a document.
         let note = directory.path().join(corpus.library_path(0)).join(NOTE);
         std::fs::remove_file(&note).unwrap();
         let cut = directory.path().join(corpus.path(&corpus.document(7)));

@@ -1,11 +1,11 @@
-//! The cost of bringing a corpus to where it is wanted, whichever way it went.
+//! The cost of loading a corpus, whether onto a server or into a directory.
 
 use serde::{Deserialize, Serialize};
 
 /// The cost of loading a corpus.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct Loaded {
-    /// Documents that were sent; 0 when all were there.
+    /// Number of documents sent; 0 if the corpus was already present.
     pub documents: u64,
     /// Their size in bytes.
     pub bytes: u64,

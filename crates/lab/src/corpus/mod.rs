@@ -1,5 +1,5 @@
-//! The corpus that lies on a target before a run: libraries, folders and documents with names, sizes and kinds, the
-//! same for the same seed. Knows no server.
+//! The corpus that a target holds before a run: libraries, folders and documents with names, sizes and kinds.
+//! Deterministic for a given seed. Independent of any server.
 
 mod catalog;
 mod content;

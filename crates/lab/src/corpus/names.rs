@@ -1,4 +1,4 @@
-//! Names of documents, folders and libraries as offices give them.
+//! Names of documents, folders and libraries that resemble those in real offices.
 
 use super::document::ContentKind;
 use super::hash::mix;
@@ -55,7 +55,7 @@ const FOLDERS: &[&str] = &[
     "IT",
 ];
 
-/// The name of a document; different for different numbers.
+/// Name of a document, unique for each number.
 pub fn document(hash: u64, number: u64, kind: ContentKind) -> String {
     let subject = SUBJECTS[(mix(hash, 11) % SUBJECTS.len() as u64) as usize];
     let place = PLACES[(mix(hash, 12) % PLACES.len() as u64) as usize];
@@ -68,7 +68,7 @@ pub fn document(hash: u64, number: u64, kind: ContentKind) -> String {
     format!("{subject} {place} {year}-{number:06}.{ending}")
 }
 
-/// The name of a folder of a library.
+/// Name of a folder in a library.
 pub fn folder(number: u32) -> String {
     let name = FOLDERS[number as usize % FOLDERS.len()];
     match number as usize / FOLDERS.len() {
@@ -77,7 +77,7 @@ pub fn folder(number: u32) -> String {
     }
 }
 
-/// A word that is in the names of some documents.
+/// A random word that occurs in the names of some documents.
 pub fn word(random: &mut fastrand::Rng) -> &'static str {
     let at = random.usize(0..SUBJECTS.len());
     SUBJECTS[at]

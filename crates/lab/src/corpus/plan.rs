@@ -1,65 +1,65 @@
-//! The part `[corpus]` of a plan. Knows no document.
+//! The `[corpus]` section of a plan. Generates no documents.
 
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
 use crate::quantity::Size;
 
-/// Smallest document: it must have room for what tells it from others.
+/// Minimum bytes of a document: it must have room for the head that identifies it.
 pub const SMALLEST: u64 = 1_000;
-/// Most documents of a corpus.
+/// Limit on the documents of a corpus.
 const MOST_FILES: u64 = 20_000_000;
-/// Most libraries of all sites together, and most folders of one.
+/// Limit on the libraries of all sites together, and on the folders of one library.
 const MOST_PLACES: u32 = 10_000;
 
-/// The part `[corpus]` of a plan.
+/// The `[corpus]` section of a plan.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CorpusPlan {
-    /// The same seed gives the same corpus, byte for byte.
+    /// Seed. The same seed gives the same corpus, byte for byte.
     #[serde(default = "one")]
     pub seed: u64,
-    /// Sites below the place that the target names; with 1 the libraries lie in that place itself.
+    /// Number of sites below the target's root. With 1, the libraries are created directly at the root.
     #[serde(default = "single")]
     pub sites: u32,
-    /// Libraries of each site; the documents are spread evenly over all libraries.
+    /// Number of libraries in each site. The documents are spread evenly over all libraries.
     #[serde(default = "single")]
     pub libraries: u32,
-    /// Folders of each library.
+    /// Number of folders in each library.
     #[serde(default = "ten")]
     pub folders: u32,
-    /// Sizes and how many of each.
+    /// Size classes and the number of documents in each.
     pub files: Vec<FileClass>,
-    /// Shares of kinds of content.
+    /// Shares of the kinds of content.
     #[serde(default)]
     pub kinds: KindShares,
-    /// Uploads at the same time while it is loaded.
+    /// Number of concurrent uploads while the corpus is loaded.
     #[serde(default = "sixteen")]
     pub connections: u32,
 }
 
-/// Documents of about one size.
+/// Documents of about the same size.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileClass {
-    /// Their mean size.
+    /// Mean size.
     pub size: Size,
     /// Number of stored bytes.
     pub count: u64,
-    /// How far sizes lie apart: the standard deviation of their logarithms; 0 for all the same.
+    /// Spread of the sizes: the standard deviation of their logarithms; 0 if all are equal.
     #[serde(default)]
     pub spread: f64,
 }
 
-/// Shares of kinds of content.
+/// Shares of the kinds of content.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct KindShares {
     /// Text that compresses well.
     pub text: f64,
-    /// Zip containers with text and pictures, as Office writes them.
+    /// Zip containers, like those that Office writes.
     pub office: f64,
-    /// Films and pictures, which do not compress.
+    /// Videos and pictures, which do not compress.
     pub media: f64,
 }
 
@@ -86,7 +86,7 @@ const fn sixteen() -> u32 {
 }
 
 impl CorpusPlan {
-    /// Refuses what makes no sense.
+    /// Validates the section.
     pub fn check(&self) -> Result<()> {
         let count: u64 = self.files.iter().fold(0, |sum, class| sum.saturating_add(class.count));
         if count == 0 || count > MOST_FILES {
@@ -117,7 +117,7 @@ impl CorpusPlan {
         Ok(())
     }
 
-    /// The same corpus with a share of its files, at least one of each size.
+    /// Scales the number of documents by a factor. At least one document of each size remains.
     #[must_use]
     pub fn scaled(mut self, scale: f64) -> Self {
         for class in &mut self.files {

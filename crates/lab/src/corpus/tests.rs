@@ -1,4 +1,4 @@
-//! Tests of the corpus: the same for the same seed, real containers, and no damage that is not noticed.
+//! Tests of the corpus: it is deterministic for a seed, its containers are real zip files, and any damage is detected.
 
 use super::document::ContentKind;
 use super::*;

@@ -1,13 +1,13 @@
-//! Which operation a trouble concerns most: the one that became slower by the largest factor.
+//! Finds the operation that a problem affects most: the one whose latency rose by the largest factor.
 
 use crate::measure::Window;
 use crate::result::RunResult;
 use crate::stats::median;
 
-/// How much more one operation must have suffered than the mix as a whole to be named.
+/// Factor by which an operation must have slowed down more than the others to be named.
 const CLEARLY: f64 = 1.5;
 
-/// The operation whose latency rose most from `before` to `after`, when it stands out.
+/// Returns the operation whose latency rose most from `before` to `after`, if it stands out.
 pub fn between(result: &RunResult, before: &[Window], after: &[Window]) -> Option<String> {
     let latency = |windows: &[Window], operation: usize| {
         let of =

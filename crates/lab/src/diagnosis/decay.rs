@@ -1,20 +1,22 @@
-//! A slow decay: under the same load, the last part of the run is slower than the first, and it went that way all the time.
+//! Gradual slowdown: under constant load, the last part of the run is slower than the first, and performance declined
+//! steadily in between.
 
 use super::culprit;
 use super::stretch::{LEAST, medians, rates, stretches};
 use crate::result::{Finding, RunResult, Trouble};
 use crate::stats::{median, same_distribution};
 
-/// The rate must have fallen to this share, or
+/// Share of the earlier rate below which the later rate must have fallen. Either this criterion or that of latency
+/// suffices.
 const FALLEN: f64 = 0.6;
-/// the median latency risen by this factor: in 19 runs of a minute with nothing wrong, on a machine that others share, it rose up to 1.48
-/// times from the first quarter to the last,
+/// Factor by which the median latency must have risen. In 19 healthy one-minute runs on a shared machine it rose by a
+/// factor of up to 1.48 from the first quarter to the last.
 const RISEN: f64 = 1.75;
-/// and by so many milliseconds.
+/// Milliseconds by which the median latency must have risen as well.
 const RISEN_BY: f64 = 1.0;
-/// Of what users took longer, at least this share must have been waiting for answers.
+/// Share of the longer user cycle that must be explained by longer waiting for responses.
 const EXPLAINED: f64 = 0.3;
-/// How unlikely it must be that chance did it.
+/// Significance level: the p-value must be below this.
 const CHANCE: f64 = 0.001;
 
 pub fn examine(result: &RunResult) -> Vec<Finding> {
@@ -22,17 +24,18 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
     for windows in stretches(result).into_iter().filter(|windows| windows.len() >= LEAST) {
         let quarter = windows.len() / 4;
         let quarters: Vec<_> = (0..4).map(|at| &windows[at * quarter..(at + 1) * quarter]).collect();
-        // Thirds, since quarters of a short run are too few to be sure of anything.
+        // The test compares thirds, because the quarters of a short run have too few seconds for significance.
         let third = windows.len() / 3;
         let (first, last) = (&windows[..third], &windows[windows.len() - third..]);
         let rate: Vec<f64> = quarters.iter().map(|part| median(&rates(part))).collect();
         let latency: Vec<f64> = quarters.iter().map(|part| median(&medians(part))).collect();
         let sure = |a: &[f64], b: &[f64]| {
-            // Few seconds cannot be surer than their number allows.
+            // A few seconds cannot reach a smaller p-value.
             let bound = if a.len().min(b.len()) < 8 { 0.05 } else { CHANCE };
             same_distribution(a, b) < bound
         };
-        // Users who wait have a cycle of thinking and waiting. When it became longer but waiting did not, it was the generator.
+        // In the closed model, a user's cycle consists of thinking and waiting. If the cycle became longer but the
+        // waiting did not, the generator was the cause.
         let cycle = |rate: f64| windows[0].level / rate.max(f64::MIN_POSITIVE) * 1000.0;
         let waited = latency[3] - latency[0] >= (cycle(rate[3]) - cycle(rate[0])) * EXPLAINED;
         let slower = waited

@@ -1,4 +1,5 @@
-//! Memory of a watched process that grows evenly, does not stop, and does not come back when the load has ended.
+//! Memory growth: the memory of a monitored process grows evenly, does not level off, and is not released after the
+//! load.
 
 use std::time::Duration;
 
@@ -7,20 +8,20 @@ use crate::monitor::Series;
 use crate::result::{Finding, RunResult, Trouble};
 use crate::stats::trend;
 
-/// Fewest seconds: a server that has just begun fills its caches evenly, too, and for longer than that.
+/// Minimum number of readings: a freshly started server also fills its caches evenly, and may do so for half a minute.
 const LEAST: usize = 40;
-/// The line must fit this well.
+/// Minimum goodness of fit of the trend line.
 const FIT: f64 = 0.9;
-/// Growth over the run: at least this share of the beginning,
+/// Minimum growth over the run, as a share of the initial value.
 const SHARE: f64 = 0.15;
-/// and so many bytes.
+/// Minimum growth over the run in bytes, required as well.
 const BYTES: f64 = 24e6;
-/// The second half must grow at least this much as fast as the first: a cache that fills up slows down.
+/// Minimum slope of the second half, relative to that of the first: a cache that fills up slows down.
 const STILL: f64 = 0.5;
-/// After the load, less than this share of the growth comes back: more is what requests on their way took, or what an allocator keeps
-/// for a while.
+/// Share of the growth that may be released after the load. A larger share was in use by in-flight requests, or
+/// retained by the allocator for a while.
 const BACK: f64 = 0.25;
-/// How long memory that grew is watched after the load.
+/// Time for which growing memory is still monitored after the load.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 pub fn examine(result: &RunResult) -> Vec<Finding> {
@@ -41,18 +42,18 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether a process may be growing, so that it is worth to look on after the load.
+/// Returns whether a process may be leaking memory, so that it should be monitored after the load as well.
 pub fn may_grow(seen: &[Series], windows: &[Window]) -> bool {
     growing(seen, windows).next().is_some()
 }
 
-/// Series that grow, and by how many bytes.
+/// Returns the series that grow, each with its growth in bytes.
 fn growing<'a>(seen: &'a [Series], windows: &'a [Window]) -> impl Iterator<Item = (&'a Series, f64)> {
     let memory = seen.iter().filter(|series| series.name.ends_with(crate::monitor::MEMORY));
     memory.filter_map(|series| Some((series, grows(series, windows)?)))
 }
 
-/// What a series had in the counted time: before, the server is still warming up.
+/// Values of a series in the counted time. Before that, the server is still warming up.
 fn counted(series: &Series, windows: &[Window]) -> Vec<f64> {
     let seconds = || windows.iter().filter(|window| window.counted).map(|window| window.second as f64);
     let (Some(first), Some(last)) = (seconds().next(), seconds().next_back()) else { return Vec::new() };
@@ -71,7 +72,7 @@ fn grows(series: &Series, windows: &[Window]) -> Option<f64> {
     let (early, late) = (trend(&points[..middle]).0, trend(&points[middle..]).0);
     let steady = fit > FIT && early > 0.0 && late > early * STILL;
     let much = grown > BYTES && grown > points[0] * SHARE;
-    // A process that has ended has no memory, and let nothing go.
+    // A process that has ended reports no memory, which does not count as a release.
     let (end, now) = (points.last()?, series.points.iter().rev().find(|(_, value)| *value > 0.0)?.1);
     (steady && much && end - now < grown * BACK).then_some(grown)
 }

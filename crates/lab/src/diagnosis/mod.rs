@@ -1,4 +1,4 @@
-//! What stands out in a result, found without being asked: one file for each kind of trouble. Looks at figures only.
+//! Automatic diagnosis of a result, with one file for each kind of problem. Works on the figures alone.
 
 mod culprit;
 mod decay;
@@ -15,18 +15,18 @@ pub use growth::{PATIENCE, may_grow};
 
 use crate::result::{Finding, RunResult, Trouble};
 
-/// Looks for all kinds of trouble.
+/// Looks for all kinds of problems.
 pub fn examine(result: &RunResult) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(stall::examine(result));
     let unequal = unequal::examine(result);
-    // The way that is slow is the server that is: it is named once.
+    // If the servers or agents are unequal, the slow path is the slow one of them, which is already reported.
     if unequal.is_empty() {
         found.extend(slow_path::examine(result));
     }
     found.extend(scaling::examine(result));
     found.extend(outlives::examine(result));
-    // A stall spoils the figures that the others compare.
+    // A stall distorts the figures that these two checks compare.
     if found.iter().all(|finding| finding.trouble != Trouble::Stall) {
         found.extend(decay::examine(result));
         found.extend(oscillation::examine(result));

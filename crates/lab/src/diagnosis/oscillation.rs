@@ -1,17 +1,17 @@
-//! An oscillation: under the same load, throughput rises and falls in a rhythm, and answers are waited for in the same measure.
+//! Oscillation: under constant load, throughput rises and falls periodically, and response times swing accordingly.
 
 use super::stretch::{LEAST, rates, stretches};
 use crate::measure::Window;
 use crate::result::{Finding, RunResult, Trouble};
 use crate::stats::{autocorrelation, deviation, mean};
 
-/// How far throughput must swing: its standard deviation as a share of its mean.
+/// Minimum swing of the throughput: its standard deviation as a share of its mean.
 const SWING: f64 = 0.25;
-/// How alike the series must be to itself a period later.
+/// Minimum autocorrelation of the throughput at a lag of one period.
 const ALIKE: f64 = 0.5;
-/// Fewest periods that make a rhythm.
+/// Minimum number of periods.
 const PERIODS: usize = 3;
-/// How much of what waiting must swing by, if the server is what swings, is to be seen at least.
+/// Minimum swing of the response times, as a share of the swing expected if the server causes the oscillation.
 const WAITING: f64 = 0.25;
 
 pub fn examine(result: &RunResult) -> Vec<Finding> {
@@ -23,7 +23,7 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
             continue;
         }
         let alike: Vec<f64> = (0..=windows.len() / PERIODS).map(|lag| autocorrelation(&rates, lag)).collect();
-        // The first crest behind the first trough is the period.
+        // The period is the lag of the highest autocorrelation after the first negative value.
         let trough = alike.iter().position(|value| *value < 0.0);
         let crest = trough.and_then(|trough| {
             (trough.max(3)..alike.len())
@@ -46,13 +46,14 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
     found
 }
 
-/// Whether the time of answers swings as it must when the server brings the rhythm. What swings without it is the load: users
-/// who pause for about as long as each other come in waves.
+/// Returns whether response times swing as they must if the server causes the oscillation. If they do not, the load
+/// itself oscillates: users with similar pauses arrive in waves.
 ///
-/// A server whose throughput swings by a share `s` of its mean with a period `P` lets `s * P / (2 * pi)` seconds of arrivals
-/// pile up and go, so that answers take up to that much longer. When nobody arrives but those who were answered (`N` users
-/// at a rate `X`), the time of an answer swings by no more than the same share of the time of a round, `s * N / X`
-/// (Little's law). In the open model the level is the rate, which makes that bound the share of a second.
+/// A server whose throughput swings by a share `s` of its mean with a period `P` lets `s * P / (2 * pi)` seconds of
+/// arrivals queue up and drain, so response times rise by up to that much. In the closed model (`N` users at a rate
+/// `X`), users return only after their response, so response times swing by no more than the same share of the cycle
+/// time, `s * N / X` (Little's law). In the open model the level is the rate, so this bound is the same share of one
+/// second.
 fn waits(windows: &[Window], rates: &[f64], period: f64) -> bool {
     let (middle, longest) = (mean(rates), windows.iter().map(|window| window.max));
     let share = deviation(rates) / middle;

@@ -1,4 +1,4 @@
-//! A degradation that outlives the load: a step as high as one before a higher load is slower than that one was.
+//! Degradation that outlives the load: after a higher load, a step is slower than an earlier step at the same level.
 
 use super::culprit;
 use super::stretch::{medians, rates, stretches};
@@ -6,11 +6,12 @@ use crate::measure::Window;
 use crate::result::{Finding, RunResult, Trouble};
 use crate::stats::{median, same_distribution};
 
-/// The rate must have fallen to this share, or
+/// Share of the earlier rate below which the later rate must have fallen. Either this criterion or that of latency
+/// suffices.
 const FALLEN: f64 = 0.8;
-/// the median latency risen by this factor.
+/// Factor by which the median latency must have risen.
 const RISEN: f64 = 1.5;
-/// How unlikely it must be that chance did it.
+/// Significance level: the p-value must be below this.
 const CHANCE: f64 = 0.05;
 
 pub fn examine(result: &RunResult) -> Option<Finding> {
@@ -23,7 +24,7 @@ pub fn examine(result: &RunResult) -> Option<Finding> {
             .enumerate()
             .find(|(place, windows)| windows[0].level == level && steps[*place..at].iter().any(peaks));
         let Some((_, before)) = before else { continue };
-        // The first seconds of a step still answer what the step before asked.
+        // In its first second, a step still completes requests of the previous step.
         let settled = &after[1..];
         let slower = median(&rates(settled)) < median(&rates(before)) * FALLEN
             && same_distribution(&rates(before), &rates(settled)) < CHANCE;

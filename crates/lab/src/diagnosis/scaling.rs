@@ -1,4 +1,5 @@
-//! Throughput that stops scaling while nothing is busy: a lock, a pool that is too small, a queue with one server.
+//! Throughput that stops scaling although no resource is saturated: a lock, a pool that is too small, or a queue with a
+//! single server.
 
 use super::culprit;
 use super::stretch::{medians, rates, stretches};
@@ -6,13 +7,13 @@ use crate::measure::Window;
 use crate::result::{Finding, RunResult, Trouble};
 use crate::stats::median;
 
-/// The load must have risen by this factor;
+/// Factor by which the load must have risen.
 const MORE_LOAD: f64 = 1.5;
-/// of that growth, throughput has less than this share,
+/// Throughput must have grown by less than this share of the load's growth.
 const SAME: f64 = 0.15;
-/// and latency at least this share.
+/// Latency must have grown by more than this share of the load's growth.
 const LONGER: f64 = 0.5;
-/// Processors that are busier than this, in percent, explain it.
+/// CPU usage, in percent, above which the CPU explains the limit.
 const BUSY: f64 = 80.0;
 
 pub fn examine(result: &RunResult) -> Option<Finding> {
@@ -46,12 +47,13 @@ pub fn examine(result: &RunResult) -> Option<Finding> {
     })
 }
 
-/// By what share of the first the second is more.
+/// Returns the growth from the first value to the second, as a share of the first.
 fn growth(first: f64, second: f64) -> f64 {
     second / first.max(f64::MIN_POSITIVE) - 1.0
 }
 
-/// How busy the machine's processors were in this time, in percent; none when nobody watched.
+/// CPU usage of the machine in this time, in percent; `None` if the machine was not monitored. With several machines,
+/// the busiest counts.
 fn busiest(result: &RunResult, windows: &[Window]) -> Option<f64> {
     let (from, to) = (windows.first()?.second as f64, windows.last()?.second as f64 + 1.0);
     let machines = result.monitors.iter().filter(|series| series.name.ends_with(crate::monitor::CPU));

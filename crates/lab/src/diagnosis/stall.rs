@@ -1,16 +1,17 @@
-//! A stall: for a second or more nothing, or nearly nothing, was answered.
+//! Stall: for a second or more, nothing or almost nothing was answered.
 
 use super::stretch::{rates, stretches};
 use crate::result::{Finding, RunResult, Trouble};
 use crate::stats::median;
 
-/// At fewer answers each second, a second without any says nothing.
+/// Minimum usual responses per second. At a lower rate, a second without responses is no evidence.
 const LEAST_RATE: f64 = 5.0;
-/// A second with less than this share of the usual answers belongs to a stall.
+/// Share of the usual responses below which a second belongs to a stall.
 const NEARLY_NOTHING: f64 = 0.05;
-/// Somebody was kept waiting when an operation took this many milliseconds,
+/// Milliseconds that an operation must take before its user counts as kept waiting.
 const KEPT: f64 = 900.0;
-/// and so many times what it usually takes: while all users fetch something large, few answers come, and nothing stands still.
+/// Multiple of its usual latency that the operation must take as well. While all users fetch something large, few
+/// responses arrive although nothing is stalled.
 const FAR: f64 = 3.0;
 
 pub fn examine(result: &RunResult) -> Vec<Finding> {
@@ -23,7 +24,7 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
         let still = |window: &crate::measure::Window| (window.done as f64) < usual * NEARLY_NOTHING;
         for run in windows.chunk_by(|a, b| still(a) == still(b)).filter(|run| still(&run[0])) {
             let (from, to) = (run[0].second, run[0].second + run.len() as u64);
-            // Answers that were kept back come late, in that second or in the first one after it.
+            // Delayed responses arrive late, within the stall or in the first second after it.
             let around = windows.iter().filter(|window| (from..=to + 1).contains(&window.second));
             let waits = around.flat_map(|window| &window.operations).filter(|part| part.max >= KEPT);
             let longest = waits
@@ -34,7 +35,8 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
             if longest < KEPT && failed == 0 {
                 continue;
             }
-            // Its whole seconds are those without answers: it began and ended within others.
+            // The whole seconds without responses are a lower bound: the stall began and ended within the seconds
+            // around them.
             let lasted = (run.len() as f64).max(longest / 1000.0);
             let waited = if longest >= KEPT {
                 format!("the longest wait was {longest:.0} ms")

@@ -1,12 +1,12 @@
-//! Stretches of seconds, as they are compared with each other. Judges nothing.
+//! Stretches of seconds that can be compared with each other. Draws no conclusions.
 
 use crate::measure::Window;
 use crate::result::RunResult;
 
-/// Fewest seconds that say anything about a course over time.
+/// Minimum number of seconds for conclusions about a trend over time.
 pub const LEAST: usize = 12;
 
-/// Stretches of counted seconds with the same level, in their order.
+/// Returns the stretches of counted seconds with the same load level, in order.
 pub fn stretches(result: &RunResult) -> Vec<&[Window]> {
     let counted = result.windows.split(|window| !window.counted);
     counted
@@ -15,12 +15,12 @@ pub fn stretches(result: &RunResult) -> Vec<&[Window]> {
         .collect()
 }
 
-/// Operations that were done in each second.
+/// Returns the number of completed operations in each second.
 pub fn rates(windows: &[Window]) -> Vec<f64> {
     windows.iter().map(|window| window.done as f64).collect()
 }
 
-/// The median latency of each second in which something was done.
+/// Returns the median latency of each second in which an operation was completed.
 pub fn medians(windows: &[Window]) -> Vec<f64> {
     windows.iter().filter(|window| window.done > 0).map(|window| window.p50).collect()
 }

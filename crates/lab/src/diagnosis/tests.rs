@@ -1,11 +1,11 @@
-//! Tests of the diagnosis on courses that are made up: each trouble is found and named, and noise is not.
+//! Tests of the diagnosis on synthetic runs: each problem is found and named, and noise is not reported.
 
 use super::*;
 use crate::measure::{Distribution, Window, WindowOperation, WindowPart};
 use crate::monitor::{MEMORY, Series};
 use crate::result::{OperationResult, PartResult, sample};
 
-/// A run of one operation: rate and median latency at each second, from a level and noise.
+/// A run with one operation. `of` gives the rate and median latency at each second; noise is added to both.
 fn run(levels: &[f64], of: impl Fn(usize) -> (f64, f64), seed: u64) -> RunResult {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut all = Distribution::default();
@@ -13,7 +13,7 @@ fn run(levels: &[f64], of: impl Fn(usize) -> (f64, f64), seed: u64) -> RunResult
     let windows = levels.iter().enumerate().map(|(second, level)| {
         let (rate, latency) = of(second);
         let (done, p50) = ((rate * noise()).round(), latency * noise());
-        // A tail such as servers have.
+        // A latency tail like that of real servers.
         for place in (0..done as u32).step_by(4) {
             let share = f64::from(place) / done;
             all.record(std::time::Duration::from_secs_f64(p50 / 1000.0 * (0.5 + share + 0.15 / (1.02 - share))));
@@ -53,14 +53,14 @@ fn clean_runs_raise_no_alarm() {
         let steps: Vec<f64> = [10.0, 20.0, 40.0, 10.0].into_iter().flat_map(|level| [level; 10]).collect();
         let scales = run(&steps, |second| (steps[second] * 30.0, 12.0), seed);
         assert_eq!(examine(&scales), [], "seed {seed}");
-        // Large documents that take a minute: seconds without an answer, and nobody waits for longer than usual.
+        // Large documents that take a minute: some seconds have no response, but no user waits longer than usual.
         let mut large = run(&[300.0; 60], |second| if second % 9 == 4 { (0.0, 0.0) } else { (12.0, 60_000.0) }, seed);
         large.windows.iter_mut().flat_map(|window| &mut window.operations).for_each(|of| of.max = of.p50 * 1.5);
         assert!(!found(&large).contains(&Trouble::Stall), "seed {seed}");
-        // A hundred users who pause for 15 s and come in waves; answers take no longer in any of them.
+        // A hundred users with pauses of 15 s arrive in waves. Responses take no longer in any wave.
         let waves = run(&[100.0; 120], |at| (7.0 + 5.0 * (at as f64 * std::f64::consts::TAU / 15.0).sin(), 3.0), seed);
         assert_eq!(examine(&waves), [], "seed {seed}");
-        // A machine that others share: answers of a millisecond take six tenths of one longer at the end.
+        // A shared machine: a latency of about one millisecond rises by 0.6 ms towards the end.
         let drifts = run(&[20.0; 50], |at| (98.0, 1.1 + at as f64 * 0.016), seed);
         assert_eq!(examine(&drifts), [], "seed {seed}");
     }
@@ -76,7 +76,7 @@ fn troubles_are_found_and_named() {
         let decay = run(&[50.0; 60], |at| (400.0 - at as f64 * 3.0, 12.0 + at as f64 * 0.5), seed);
         assert_eq!(found(&decay), [Trouble::Decay]);
         let wave = |at: usize| 400.0 + 250.0 * (at as f64 * std::f64::consts::TAU / 8.0).sin();
-        // Fifty users who do not pause: while less is answered, they wait.
+        // Fifty users without pauses: while fewer responses arrive, they wait longer.
         let swings = run(&[50.0; 60], |at| (wave(at), 50_000.0 / wave(at)), seed);
         assert_eq!(found(&swings), [Trouble::Oscillation]);
         let steps: Vec<f64> = [10.0, 20.0, 40.0].into_iter().flat_map(|level| [level; 10]).collect();
@@ -115,7 +115,7 @@ fn memory_that_grows_without_end_is_found_and_a_cache_that_fills_is_not() {
     assert_eq!(with(&|_| 100e6), []);
 }
 
-/// Rate, median latency and failed of each of some agents that have the same number of users.
+/// Rate, median latency and failures of one agent. All agents have the same number of users.
 type AgentSecond = (f64, f64, u64);
 
 fn with_agents(parts: &[AgentSecond], seed: u64) -> RunResult {

@@ -5,17 +5,17 @@ use crate::measure::{Window, WindowPart};
 use crate::result::{Finding, PartResult, RunResult, Trouble};
 use crate::stats::{median, same_distribution};
 
-/// The median latency is longer than the best one's by this factor,
+/// Slower: factor by which the median latency exceeds that of the best one.
 const LONGER: f64 = 1.5;
-/// and by so many milliseconds; or
+/// Milliseconds by which it must exceed the best one as well.
 const LONGER_BY: f64 = 1.0;
-/// for each of its users, it carries less than this share of what the best one carries; or
+/// Carries less: limit on the rate per user, as a share of that of the best one.
 const LESS: f64 = 0.75;
-/// this share of its operations fails,
+/// Fails more: minimum share of failed operations.
 const FAILS: f64 = 0.02;
-/// and so many times the share of the one that fails least.
+/// Factor by which this share must exceed that of the one that fails least as well.
 const MORE: f64 = 5.0;
-/// How unlikely it must be that chance did it.
+/// Significance level: the p-value must be below this.
 const CHANCE: f64 = 0.001;
 
 pub fn examine(result: &RunResult) -> Vec<Finding> {
@@ -24,7 +24,7 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
     servers.into_iter().chain(agents).collect()
 }
 
-/// A part second by second; rates are those of one user.
+/// Measurements of one server or agent, second by second. Rates are per user.
 struct PartCourse {
     latency: Vec<f64>,
     rate: Vec<f64>,
@@ -37,7 +37,7 @@ fn of(
     parts: &[PartResult],
     pick: impl Fn(&Window) -> &Vec<Option<WindowPart>>,
 ) -> Vec<Finding> {
-    // Seconds in which each did its part: an agent that is lost has been reported as such.
+    // Only seconds in which every part was measured: a lost agent has already been reported.
     let whole = |window: &&Window| window.counted && pick(window).iter().flatten().count() == parts.len();
     let seconds: Vec<&Window> = result.windows.iter().filter(whole).collect();
     if parts.len() < 2 || seconds.len() < LEAST {
@@ -47,7 +47,7 @@ fn of(
     let course = |place: usize| {
         let own = || seconds.iter().filter_map(|window| pick(window)[place].as_ref());
         let all: u64 = own().map(|part| part.done + part.failed).sum();
-        // At lower levels one user more or less makes a difference.
+        // At lower levels, a difference of one user would matter.
         let full = seconds.iter().filter(|window| window.level >= highest);
         let rates = full.filter_map(|window| pick(window)[place].as_ref()).map(|part| part.done as f64);
         PartCourse {
@@ -60,7 +60,7 @@ fn of(
     let least = |figure: &dyn Fn(&PartCourse) -> f64| {
         (0..courses.len()).min_by(|a, b| figure(&courses[*a]).total_cmp(&figure(&courses[*b]))).unwrap_or(0)
     };
-    // One that answers nothing is not the quickest.
+    // A part without responses is not the fastest.
     let quickest = least(&|course| if course.latency.is_empty() { f64::INFINITY } else { median(&course.latency) });
     let strongest = least(&|course| -median(&course.rate));
     let soundest = least(&|course| course.failed);

@@ -1,4 +1,4 @@
-//! The mix of a run: as much of a plan's mix as a target offers. Sends no load.
+//! The mix of a run: the part of a plan's mix that a target offers. Sends no load.
 
 use std::sync::Arc;
 
@@ -10,31 +10,31 @@ use crate::operations::{self, Operation, Share};
 use crate::plan::Plan;
 use crate::wire::Target;
 
-/// The work that users of a run can do: parts of the mix that the target offers.
+/// The operations that users of a run can perform: the shares of the mix that the target offers.
 #[derive(Clone)]
 pub struct Mix {
-    /// Operation and its part of the plan, in the order of results.
+    /// Operations with their shares from the plan, in the order of the results.
     pub parts: Vec<(&'static Operation, Share)>,
-    /// Parts of the plan that the target does not offer.
+    /// Shares of the mix that the target does not offer.
     pub missing: Vec<MissingShare>,
 }
 
-/// A part of a plan that a target does not offer.
+/// A share of a plan's mix that a target does not offer.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct MissingShare {
-    /// What it is called in reports.
+    /// Label in reports.
     pub label: String,
     /// Its share of the whole mix, 0 to 1.
     pub share: f64,
-    /// What the target lacks.
+    /// Capability that the target lacks.
     pub needs: String,
 }
 
 impl Mix {
-    /// Asks what of a plan a target offers.
+    /// Determines the part of a plan's mix that a target offers.
     ///
     /// # Errors
-    /// When that is nothing.
+    /// If the target does not respond, or offers nothing of the mix.
     pub async fn new(plan: &Plan, target: &Arc<Target>) -> Result<Self> {
         let describes = describes(target).await?;
         let all: f64 = plan.mix.iter().map(|share| share.weight).sum();

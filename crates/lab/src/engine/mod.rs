@@ -1,4 +1,4 @@
-//! Sends the load: threads with their own event loops, each with its share of the users. Knows no report.
+//! Sends the load from threads with their own event loops, each with its share of the users. Independent of reports.
 
 mod mix;
 mod pace;
@@ -21,31 +21,31 @@ pub use mix::{MissingShare, Mix};
 pub use probe::version;
 pub use setup::{Setup, spread};
 
-/// A run that goes on.
+/// A run in progress.
 pub struct Running {
     stop: Arc<AtomicBool>,
     threads: Vec<oneshot::Receiver<()>>,
 }
 
 impl Running {
-    /// Lets no operation begin any more.
+    /// Prevents further operations from starting.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until everything has ended, at most as long as one operation may take.
+    /// Waits until all threads have ended. After the end of the load, this takes at most the timeout of one operation.
     pub async fn ended(self) {
         for thread in self.threads {
-            // A thread that ended without a word has ended, too.
+            // A thread that ended without reporting has ended as well.
             let _ = thread.await;
         }
     }
 }
 
-/// Starts a run; what is measured goes to `to`.
+/// Starts a run. Its measurements are sent to `to`.
 ///
 /// # Errors
-/// When threads cannot be started.
+/// If the threads cannot be started.
 pub fn start(setup: &Setup, mix: &Mix, to: &UnboundedSender<Flush>) -> Result<Running> {
     raise_limit();
     let stop = Arc::new(AtomicBool::new(false));
@@ -63,11 +63,11 @@ pub fn start(setup: &Setup, mix: &Mix, to: &UnboundedSender<Flush>) -> Result<Ru
     Ok(Running { stop, threads: ends })
 }
 
-/// Each user has a connection: as many open files as the system allows.
+/// Raises the limit on open files to the maximum, because each user has a connection.
 fn raise_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Where it may not be raised, connections fail later and say so.
+    // If the limit cannot be raised, connections fail later and report that.
     let _ = setrlimit(Resource::Nofile, limit);
 }

@@ -1,35 +1,35 @@
-//! When users begin: arrivals at a rate that follows a course, and pauses.
+//! Timing of operations: arrivals at a rate that follows a course, and pauses.
 
 use std::cell::Cell;
 use std::time::Duration;
 
 use crate::plan::Course;
 
-/// While the rate is nothing, the course is looked at in steps of this.
+/// Step by which time advances while the rate is zero.
 const STEP: Duration = Duration::from_millis(10);
-/// Rates below this are nothing.
+/// Rates below this count as zero.
 const NOTHING: f64 = 1e-6;
 
-/// Arrivals of an open load, for all users of one thread.
+/// Arrivals of the open model, for all users of one thread.
 pub struct Arrivals {
     course: Course,
     next: Cell<Duration>,
 }
 
 impl Arrivals {
-    /// Arrivals at the rate of a course.
+    /// Creates arrivals at the rate of a course.
     pub fn new(course: Course) -> Self {
         Self { course, next: Cell::new(Duration::ZERO) }
     }
 
-    /// The next arrival; none after the end.
+    /// Returns the time of the next arrival; `None` after the end of the course.
     pub fn next(&self) -> Option<Duration> {
         let mut at = self.next.get();
         loop {
             let rate = self.course.level(at)?;
             if rate > NOTHING {
                 let gap = Duration::try_from_secs_f64(1.0 / rate).unwrap_or(self.course.lasts());
-                // A rate that rises from nothing would begin with an endless gap.
+                // In a ramp that starts at zero, the first gap would be almost endless.
                 self.next.set(at + gap.min(self.gap_in_ramp(at, gap)));
                 return Some(at);
             }
@@ -37,14 +37,14 @@ impl Arrivals {
         }
     }
 
-    /// The gap at the rate that there is half a gap later.
+    /// Returns the gap for the rate that applies half a gap later.
     fn gap_in_ramp(&self, at: Duration, gap: Duration) -> Duration {
         let middle = self.course.level(at + gap.min(Duration::from_secs(1)) / 2).filter(|rate| *rate > NOTHING);
         middle.and_then(|rate| Duration::try_from_secs_f64(1.0 / rate).ok()).unwrap_or(gap)
     }
 }
 
-/// A pause of half to one and a half times a mean.
+/// Returns a random pause of 0.5 to 1.5 times the mean.
 pub fn pause(mean: Duration, random: &mut fastrand::Rng) -> Duration {
     mean.mul_f64(0.5 + random.f64())
 }

@@ -1,4 +1,4 @@
-//! Questions about a target itself, which are asked before the load. Measures nothing.
+//! Requests about a target itself, sent before the load. Measures nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 use crate::thread::on_own_thread;
 use crate::wire::{Ask, Client, Kind, Target, address};
 
-/// Longest time of an answer to a question about the target itself.
+/// Timeout for a response about the target itself.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Asks a target for its version; nothing comes when it does not say, or not at once.
+/// Returns the version of a target; empty if the target does not report one in time.
 pub async fn version(target: &Arc<Target>) -> String {
     const PATIENCE: Duration = Duration::from_secs(5);
     let target = target.clone();
@@ -32,9 +32,9 @@ pub async fn version(target: &Arc<Target>) -> String {
     asking.await.ok().flatten().unwrap_or_default()
 }
 
-/// Asks whether a target says what its documents are: some take files by WebDAV and answer no PROPFIND.
+/// Returns whether a target describes its documents: some targets accept files over WebDAV but do not support PROPFIND.
 pub async fn describes(target: &Arc<Target>) -> Result<bool> {
-    /// A status that says that there is no such method.
+    /// Statuses that show that the method is not supported.
     const NO_SUCH_METHOD: [u16; 3] = [400, 405, 501];
     if target.kind != Kind::Webdav {
         return Ok(true);

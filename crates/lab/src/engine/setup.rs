@@ -1,4 +1,4 @@
-//! The setup of a run, and how its users are spread over servers and agents. Sends nothing.
+//! The setup of a run, and the distribution of its users over servers and agents. Sends nothing.
 
 use std::sync::Arc;
 
@@ -11,28 +11,28 @@ use crate::wire::{Login, Target};
 pub struct Setup {
     /// The plan.
     pub plan: Arc<Plan>,
-    /// Where the load goes.
+    /// Target of the load.
     pub target: Arc<Target>,
-    /// Servers that should be equal to it, which take their parts of the users.
+    /// Servers that should be equal to the target. They take their share of the users.
     pub twins: Vec<Arc<Target>>,
-    /// What lies there.
+    /// Corpus on the target.
     pub corpus: Arc<Corpus>,
-    /// A word that no other run uses in names.
+    /// Identifier of this run, unique among runs, that is part of the names it creates.
     pub run: String,
-    /// How users sign in who open pages; empty when all do with the login of the target.
+    /// Logins of the users who open pages; empty if all use the target's login.
     pub people: Arc<Vec<Login>>,
-    /// Which of how many generators this is, from 0: each has its share of the users or of the rate.
+    /// Index of this generator, from 0, and the number of generators. Each has its share of the users or of the rate.
     pub part: (u32, u32),
 }
 
 impl Setup {
-    /// All servers that load goes to.
+    /// All servers that receive load.
     pub fn servers(&self) -> impl Iterator<Item = &Arc<Target>> {
         std::iter::once(&self.target).chain(&self.twins)
     }
 }
 
-/// Counts the users of each of so many servers, and of each of so many agents, when all are there.
+/// Counts the users on each server and on each agent, when all users are active.
 pub fn spread(load: &Load, threads: u32, servers: usize, agents: usize) -> (Vec<u32>, Vec<u32>) {
     let (mut of_servers, mut of_agents) = (vec![0; servers], vec![0; agents]);
     let each = (threads as usize / agents.max(1)).max(1);
@@ -43,7 +43,8 @@ pub fn spread(load: &Load, threads: u32, servers: usize, agents: usize) -> (Vec<
         }
     }
     if load.model == Model::Open {
-        // Arrivals are dealt out evenly, whoever takes them.
+        // In the open model, arrivals are spread evenly over the agents, whichever user takes them, so all agents have
+        // the same weight.
         of_agents.fill(1);
     }
     (of_servers, of_agents)

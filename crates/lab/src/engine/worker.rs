@@ -18,23 +18,23 @@ use crate::operations::{Crowd, Share, User, Work};
 use crate::plan::{Course, Model};
 use crate::wire::{Fault, FaultKind, Target, WireCounts};
 
-/// How often a thread looks whether its timers are late.
+/// Interval at which a thread checks how late its timers are.
 const TICK: Duration = Duration::from_millis(10);
-/// A user who got no connection waits this long, so that an unreachable target is not asked without end.
+/// Pause of a user after a failed connection attempt, so that an unreachable target is not retried in a tight loop.
 const NO_CONNECTION: Duration = Duration::from_millis(100);
 
-/// What a thread gets.
+/// Input of a generator thread.
 pub struct Worker {
     pub setup: Setup,
     pub mix: Mix,
-    /// Which of how many threads on all machines.
+    /// Index of this thread, and the number of threads on all machines.
     pub part: (u32, u32),
     pub begin: Instant,
     pub stop: Arc<AtomicBool>,
     pub to: UnboundedSender<Flush>,
 }
 
-/// The state that the users of a thread share.
+/// State shared by the users of a thread.
 struct WorkerState {
     mix: Mix,
     sum: f64,
@@ -83,14 +83,14 @@ impl Worker {
         local
             .run_until(async {
                 for task in tasks {
-                    // A user whose task is gone has ended.
+                    // A user whose task failed has ended as well.
                     let _ = task.await;
                 }
                 let _ = clock.await;
             })
             .await;
         let last = floor.recorder.borrow_mut().flush(None, 0);
-        // Whoever listened may have gone.
+        // The receiver may be gone.
         let _ = to.send(last);
     }
 }
@@ -115,7 +115,7 @@ impl WorkerState {
         self.mix.parts.len() - 1
     }
 
-    /// Waits until a time of the course; false when the run is over before.
+    /// Waits until a time of the course. Returns false if the run ends first.
     async fn wait(&self, until: Duration) -> bool {
         const SLICE: Duration = Duration::from_millis(500);
         while !self.is_over() {
@@ -126,7 +126,7 @@ impl WorkerState {
             if left <= SLICE {
                 sleep_until((self.begin + until).into()).await;
             } else {
-                // In slices, since a run may be stopped.
+                // Sleeps in slices, because the run may be stopped meanwhile.
                 sleep(SLICE).await;
             }
         }
@@ -134,7 +134,7 @@ impl WorkerState {
     }
 }
 
-/// Once a second hands over what was counted; in between looks whether timers are late.
+/// Hands over the counts once a second. In between, measures how late the timers are.
 async fn tick(floor: Rc<WorkerState>, to: UnboundedSender<Flush>) {
     sleep_until(floor.begin.into()).await;
     let last = floor.course.lasts().as_secs_f64().ceil() as u64;
@@ -158,11 +158,11 @@ async fn tick(floor: Rc<WorkerState>, to: UnboundedSender<Flush>) {
     }
 }
 
-/// The life of one user on one of the servers.
+/// Simulates one user on one of the servers.
 async fn visit(mut user: User, server: usize, floor: Rc<WorkerState>) {
     let load = floor.setup.plan.load.clone();
     let number = f64::from(user.number);
-    // Not all at once.
+    // Random delay, so that the users do not all start at once.
     let spread = load.pace.unwrap_or(load.think).0;
     let mut next = spread.mul_f64(user.random.f64());
     sleep_until(floor.begin.into()).await;
@@ -179,7 +179,7 @@ async fn visit(mut user: User, server: usize, floor: Rc<WorkerState>) {
         let at = floor.pick(&mut user.random);
         let (operation, share) = &floor.mix.parts[at];
         let begun = Instant::now();
-        // What has to be there before is made in the pause, or before an arrival is due.
+        // The operation is prepared during the pause, or shortly before its arrival is due.
         if intended.saturating_sub(floor.now()) > Duration::from_secs(2)
             && !floor.wait(intended - Duration::from_secs(1)).await
         {
@@ -191,8 +191,8 @@ async fn visit(mut user: User, server: usize, floor: Rc<WorkerState>) {
             return;
         }
         let now = floor.now();
-        // A user who was waiting begins when the timer wakes it; one who comes late has kept somebody waiting since the
-        // intended time, and that time counts.
+        // A user who is ready in time starts when the timer fires. With arrivals or a pace, the time of a late user
+        // counts from the intended start, because a real user would have been kept waiting since then.
         let paced = floor.arrivals.is_some() || load.pace.is_some();
         let start = if early || !paced { now } else { intended };
         let (outcome, wire) = match prepared {

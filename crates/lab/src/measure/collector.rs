@@ -1,4 +1,4 @@
-//! Merges what threads and machines measured, second by second.
+//! Merges the measurements of threads and machines, second by second.
 
 use std::collections::BTreeMap;
 
@@ -8,89 +8,89 @@ use super::flush::{Distribution, FaultCount, Flush, FlushOperation};
 use super::parts::{PartFigures, WindowPart, whole};
 use crate::plan::Course;
 
-/// Most kinds of faults that are told apart.
+/// Limit on the kinds of faults that are recorded; faults of further kinds are dropped.
 const MOST_FAULTS: usize = 200;
 
-/// One second of a run.
+/// Measurements of one second of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct Window {
-    /// The second after the start.
+    /// Second since the start, from 0.
     pub second: u64,
-    /// Whether it counts: it is neither ramp nor warm-up.
+    /// True if the second counts: it belongs to neither the ramp nor the warm-up.
     pub counted: bool,
-    /// Users, or the rate that was asked for in the open model.
+    /// Number of users, or the requested rate in the open model.
     pub level: f64,
     /// Operations that succeeded.
     pub done: u64,
     /// Operations that failed.
     pub failed: u64,
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Bytes of bodies that were sent.
+    /// Bytes of request bodies sent.
     pub sent: u64,
-    /// Bytes of bodies that came.
+    /// Bytes of response bodies received.
     pub received: u64,
-    /// Percentiles and maximum of latency in milliseconds.
+    /// Median latency in milliseconds; the following percentiles and the maximum are also in milliseconds.
     pub p50: f64,
-    /// 95th percentile.
+    /// 95th percentile of latency.
     pub p95: f64,
-    /// 99th percentile.
+    /// 99th percentile of latency.
     pub p99: f64,
-    /// Longest.
+    /// Longest latency.
     pub max: f64,
-    /// Processor time of the generator as a share of its threads.
+    /// CPU time of the generator as a share of the time of its threads.
     pub generator: f64,
-    /// How late its timers were: 99th percentile in milliseconds; 0 in results of before 2026-11-23.
+    /// Lateness of the generator's timers: 99th percentile in milliseconds; 0 in results from before 2026-11-23.
     #[serde(default)]
     pub lag: f64,
-    /// Of each operation that ended.
+    /// Measurements of each operation that ended.
     pub operations: Vec<WindowOperation>,
-    /// Of each server, when there are several that should be equal.
+    /// Measurements of each server, if several should be equal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<Option<WindowPart>>,
-    /// Of each agent, when there are several; nothing of one that is lost.
+    /// Measurements of each agent, if there are several; `None` for a lost agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<Option<WindowPart>>,
 }
 
-/// One operation in one second.
+/// Measurements of one operation in one second.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct WindowOperation {
-    /// Its place in the mix.
+    /// Index in the mix.
     pub operation: usize,
-    /// Those that succeeded.
+    /// Number of successful operations.
     pub done: u64,
-    /// Those that failed.
+    /// Number of failed operations.
     pub failed: u64,
     /// Median latency in milliseconds.
     pub p50: f64,
     /// 95th percentile of latency in milliseconds.
     pub p95: f64,
-    /// Longest in milliseconds; 0 in results of before 2026-11-23.
+    /// Longest latency in milliseconds; 0 in results from before 2026-11-23.
     #[serde(default)]
     pub max: f64,
 }
 
-/// Everything together, without ramp and warm-up.
+/// Totals of a run, without ramp and warm-up.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// Of each operation of the mix.
+    /// Totals of each operation of the mix.
     pub operations: Vec<FlushOperation>,
-    /// Operations of each that ended within the counted time, for rates.
+    /// Number of operations of each kind that ended within the counted time, for rates.
     pub in_time: Vec<u64>,
-    /// Faults, of the ramp too.
+    /// Faults, including those during ramp and warm-up.
     pub faults: Vec<FaultCount>,
-    /// Processor time of the generator in microseconds.
+    /// CPU time of the generator in microseconds.
     pub cpu: u64,
-    /// How late its timers were.
+    /// Lateness of the generator's timers.
     pub lag: Distribution,
-    /// Seconds that counted.
+    /// Number of counted seconds.
     pub seconds: u64,
-    /// Agents that were lost, and why.
+    /// Agents that were lost, with the reasons.
     pub lost: Vec<String>,
-    /// Of each server, when there are several, what ended within the counted time.
+    /// Figures of each server, if there are several, for operations that ended within the counted time.
     pub servers: PartFigures,
-    /// The same of each agent.
+    /// Figures of each agent, for operations that ended within the counted time.
     pub agents: PartFigures,
 }
 
@@ -109,14 +109,14 @@ pub struct Collector {
     course: Course,
     threads: u32,
     open: BTreeMap<u64, OpenSecond>,
-    /// Whether a second that counts was measured already.
+    /// True once a counted second has been measured.
     counts: bool,
     windows: Vec<Window>,
     totals: Totals,
 }
 
 impl Collector {
-    /// A collector for a mix of so many operations, from so many threads on all machines together.
+    /// Creates a collector for a mix of `operations` operations, fed by `threads` threads on all machines together.
     pub fn new(operations: usize, course: Course, threads: u32) -> Self {
         let operation = |operation| FlushOperation { operation, ..FlushOperation::default() };
         let totals = Totals {
@@ -127,11 +127,12 @@ impl Collector {
         Self { course, threads: threads.max(1), open: BTreeMap::new(), counts: false, windows: Vec::new(), totals }
     }
 
-    /// Takes a flush of this machine, or of an agent by its place; returns windows that are complete with it.
+    /// Adds a flush from this machine, or from the agent with the given index. Returns the windows that are complete
+    /// with it.
     pub fn take(&mut self, agent: Option<usize>, flush: Flush) -> Vec<Window> {
         let (of_agent, servers) = (agent.map(|place| (place, whole(&flush))), flush.servers);
         self.take_faults(flush.faults);
-        // What ends after the load counts when the load did.
+        // Operations that end after the load count if a second of the load counted.
         let counted = flush.second.map_or(self.counts, |second| self.is_counted(second));
         self.counts |= counted;
         if counted {
@@ -182,13 +183,13 @@ impl Collector {
         complete
     }
 
-    /// A generator is gone, and why: windows are complete without it from now on.
+    /// Records that a generator is lost, and why. From now on, windows are complete without it.
     pub fn lost(&mut self, threads: u32, why: String) {
         self.threads = self.threads.saturating_sub(threads).max(1);
         self.totals.lost.push(why);
     }
 
-    /// Ends: all windows and the totals.
+    /// Ends the collection; returns all windows and the totals.
     pub fn end(mut self) -> (Vec<Window>, Totals) {
         while let Some(entry) = self.open.pop_first() {
             self.close(entry);
@@ -282,7 +283,7 @@ mod tests {
         let (mut one, mut merged) = (Collector::new(1, course(), 1), Collector::new(1, course(), 3));
         assert_eq!(one.take(None, all.flush(Some(0), 1)).len(), 1);
         for part in &mut parts {
-            // As it goes over the wire.
+            // Serialised, as it is sent over the network.
             let text = serde_json::to_string(&part.flush(Some(0), 1)).unwrap();
             merged.take(None, serde_json::from_str(&text).unwrap());
         }

@@ -1,4 +1,5 @@
-//! What one thread of a generator measured in one second, as it goes to whoever merges it, on this machine or another.
+//! Measurements of one thread of a generator in one second, in the form in which they are sent to the collector, on
+//! this machine or another.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,17 +10,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::wire::FaultKind;
 
-/// Longest latency that is told apart, in microseconds: an hour.
+/// Longest latency that can be distinguished, in microseconds: one hour.
 const LONGEST: u64 = 3_600_000_000;
-/// Digits that are told apart.
+/// Significant decimal digits of a latency.
 const DIGITS: u8 = 3;
-/// Where the length of the counts, and the digits with the least and the longest latency, stand in what the library
-/// writes; and where the counts begin.
+/// Layout of the histogram as the library serialises it: the length of the counts; the digits with the least and the
+/// longest latency; and the offset of the counts.
 const LENGTH: std::ops::Range<usize> = 4..8;
 const BOUNDS: std::ops::Range<usize> = 12..32;
 const COUNTS: usize = 40;
 
-/// Latencies in microseconds, to three digits. Merging two gives exactly what one that had seen all would hold.
+/// Histogram of latencies in microseconds, to three significant digits. Merging two histograms gives exactly the
+/// histogram of all their latencies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution(Histogram<u64>);
 
@@ -32,15 +34,15 @@ impl Default for Distribution {
 }
 
 impl Distribution {
-    /// Takes a latency.
+    /// Records a latency.
     pub fn record(&mut self, latency: std::time::Duration) {
         let micros = u64::try_from(latency.as_micros()).unwrap_or(LONGEST);
         self.0.saturating_record(micros.clamp(1, LONGEST));
     }
 
-    /// Takes all that another has.
+    /// Adds all latencies of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        // Both have the bounds above, so nothing can be out of range.
+        // Both have the same bounds, so no value can be out of range.
         let _ = self.0.add(&other.0);
     }
 
@@ -49,22 +51,22 @@ impl Distribution {
         self.0.len()
     }
 
-    /// A percentile, 0 to 100, in milliseconds; 0 when there is nothing.
+    /// Returns a percentile, 0 to 100, in milliseconds; 0 if empty.
     pub fn percentile(&self, percent: f64) -> f64 {
         if self.0.is_empty() { 0.0 } else { self.0.value_at_percentile(percent) as f64 / 1000.0 }
     }
 
-    /// The mean in milliseconds; 0 when there is nothing.
+    /// Returns the mean in milliseconds; 0 if empty.
     pub fn mean(&self) -> f64 {
         if self.0.is_empty() { 0.0 } else { self.0.mean() / 1000.0 }
     }
 
-    /// The longest in milliseconds; 0 when there is nothing.
+    /// Returns the longest latency in milliseconds; 0 if empty.
     pub fn max(&self) -> f64 {
         if self.0.is_empty() { 0.0 } else { self.0.max() as f64 / 1000.0 }
     }
 
-    /// Share of latencies up to so many milliseconds, 0 to 1.
+    /// Returns the share of latencies up to `milliseconds`, 0 to 1; 1 if empty.
     pub fn share_up_to(&self, milliseconds: f64) -> f64 {
         if self.0.is_empty() { 1.0 } else { self.0.percentile_below((milliseconds * 1000.0) as u64) / 100.0 }
     }
@@ -82,7 +84,7 @@ impl<'de> Deserialize<'de> for Distribution {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         let bytes = STANDARD.decode(text).map_err(D::Error::custom)?;
-        // The library takes as much memory as these say.
+        // The library allocates as much memory as these fields demand, so they are checked first.
         let counts = u32::try_from(bytes.len().saturating_sub(COUNTS)).unwrap_or(u32::MAX);
         if bytes.get(BOUNDS) != Some(&bounds()[..]) || bytes.get(LENGTH) != Some(&counts.to_be_bytes()[..]) {
             return Err(D::Error::custom("a distribution has other bounds than this version of the lab"));
@@ -96,71 +98,71 @@ impl<'de> Deserialize<'de> for Distribution {
     }
 }
 
-/// The bounds of all distributions, as the library writes them.
+/// Returns the bounds of all histograms, as the library serialises them.
 fn bounds() -> Vec<u8> {
     [&u32::from(DIGITS).to_be_bytes()[..], &1_u64.to_be_bytes(), &LONGEST.to_be_bytes()].concat()
 }
 
-/// What was measured of one operation.
+/// Measurements of one operation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FlushOperation {
-    /// Its place in the mix.
+    /// Index in the mix.
     pub operation: usize,
-    /// Those that succeeded.
+    /// Number of successful operations.
     pub done: u64,
-    /// Those that failed.
+    /// Number of failed operations.
     pub failed: u64,
-    /// Requests that all of them sent.
+    /// Number of requests sent by all of these operations.
     pub requests: u64,
-    /// Bytes of bodies that were sent.
+    /// Bytes of request bodies sent.
     pub sent: u64,
-    /// Bytes of bodies that came.
+    /// Bytes of response bodies received.
     pub received: u64,
-    /// Latencies of those that succeeded.
+    /// Latencies of the successful operations.
     pub latency: Distribution,
 }
 
-/// What was measured of one of several servers that should be equal.
+/// Measurements of one of several servers that should be equal.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FlushPart {
     /// Operations that succeeded.
     pub done: u64,
     /// Operations that failed.
     pub failed: u64,
-    /// Latencies of those that succeeded.
+    /// Latencies of the successful operations.
     pub latency: Distribution,
 }
 
 /// Faults of one kind in one operation.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct FaultCount {
-    /// The operation's place in the mix.
+    /// Index of the operation in the mix.
     pub operation: usize,
-    /// What kind.
+    /// Kind of fault.
     pub kind: FaultKind,
     /// Number of stored bytes.
     pub count: u64,
-    /// What the first one said.
+    /// Message of the first fault.
     pub first: String,
 }
 
-/// What one thread measured in one second.
+/// Measurements of one thread in one second.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Flush {
-    /// The second after the start; what ended after the load did has none.
+    /// Second since the start, from 0; `None` for operations that ended after the load.
     pub second: Option<u64>,
-    /// Users who may be busy.
+    /// Number of users with an operation in progress at the time of the flush.
     pub users: u32,
-    /// What was measured of each operation that ended.
+    /// Measurements of each operation that ended.
     pub operations: Vec<FlushOperation>,
-    /// What was measured of each server, when there are several that should be equal.
+    /// Measurements of each server, if several should be equal.
     #[serde(default)]
     pub servers: Vec<FlushPart>,
     /// Faults.
     pub faults: Vec<FaultCount>,
-    /// Processor time of the thread in this second, in microseconds.
+    /// CPU time of the thread in this second, in microseconds.
     pub cpu: u64,
-    /// How late the thread's timers were.
+    /// Lateness of the thread's timers.
     pub lag: Distribution,
 }
 

@@ -1,4 +1,4 @@
-//! What is measured while a run goes on: counted by each thread, merged from threads and machines without loss.
+//! Measurements during a run: counted by each thread, and merged from threads and machines without loss.
 
 mod collector;
 mod flush;

@@ -1,10 +1,10 @@
-//! Figures of servers or agents that should be equal, beside those of all together.
+//! Figures of each server or agent, where several should be equal, in addition to the overall figures.
 
 use serde::{Deserialize, Serialize};
 
 use super::flush::{Flush, FlushPart};
 
-/// A part of the load in one second: that of a server or of an agent.
+/// Figures of one server or agent in one second.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct WindowPart {
     /// Operations that succeeded.
@@ -15,12 +15,12 @@ pub struct WindowPart {
     pub p50: f64,
 }
 
-/// Parts by their place; one that nothing came from has none.
+/// Figures of parts by index; `None` for a part without measurements.
 #[derive(Clone, Debug, Default)]
 pub struct PartFigures(pub Vec<Option<FlushPart>>);
 
 impl PartFigures {
-    /// Takes what was measured of a part.
+    /// Adds measurements to a part.
     pub fn add(&mut self, place: usize, part: &FlushPart) {
         if self.0.len() <= place {
             self.0.resize(place + 1, None);
@@ -31,7 +31,7 @@ impl PartFigures {
         known.latency.merge(&part.latency);
     }
 
-    /// What a report keeps of each.
+    /// Returns the figures of each part that a window keeps.
     pub fn window(&self) -> Vec<Option<WindowPart>> {
         let keep =
             |part: &FlushPart| WindowPart { done: part.done, failed: part.failed, p50: part.latency.percentile(50.0) };
@@ -39,7 +39,7 @@ impl PartFigures {
     }
 }
 
-/// All operations of a flush together.
+/// Sums all operations of a flush.
 pub fn whole(flush: &Flush) -> FlushPart {
     let mut whole = FlushPart::default();
     for measured in &flush.operations {

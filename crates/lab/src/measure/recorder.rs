@@ -1,4 +1,4 @@
-//! Counts what ends on one thread.
+//! Counts the operations that end on one thread.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -6,13 +6,13 @@ use std::time::Duration;
 use super::flush::{Distribution, FaultCount, Flush, FlushOperation, FlushPart};
 use crate::wire::{Fault, FaultKind, WireCounts};
 
-/// Longest text of a fault that is kept.
+/// Limit on the characters of a fault message that are kept.
 const LONGEST_TEXT: usize = 300;
 
-/// Counts what ends on one thread until it is handed over.
+/// Counters of the operations that end on one thread, until they are handed over.
 pub struct Recorder {
     operations: Vec<FlushOperation>,
-    /// Of each server, when there are several.
+    /// Figures of each server, if there are several.
     servers: Vec<FlushPart>,
     faults: HashMap<(usize, FaultKind), (u64, String)>,
     lag: Distribution,
@@ -20,7 +20,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder for a mix of so many operations on so many servers, on the thread that it belongs to.
+    /// Creates a recorder for a mix of `operations` operations on `servers` servers. Must be called on the thread that
+    /// it belongs to, because it measures that thread's CPU time.
     pub fn new(operations: usize, servers: usize) -> Self {
         let operation = |operation| FlushOperation { operation, ..FlushOperation::default() };
         Self {
@@ -32,7 +33,7 @@ impl Recorder {
         }
     }
 
-    /// Takes an operation that ended, on one of the servers.
+    /// Records an operation that ended on one of the servers.
     pub fn ended(
         &mut self,
         operation: usize,
@@ -65,12 +66,12 @@ impl Recorder {
         }
     }
 
-    /// Takes how late a timer was.
+    /// Records the lateness of a timer.
     pub fn late(&mut self, by: Duration) {
         self.lag.record(by);
     }
 
-    /// Hands over what was counted, and begins anew.
+    /// Hands over the counts and starts again from zero.
     pub fn flush(&mut self, second: Option<u64>, users: u32) -> Flush {
         let now = cpu();
         let spent = now.saturating_sub(self.cpu_before);
@@ -98,12 +99,12 @@ impl Recorder {
     }
 }
 
-/// A single server needs no figures beside those of all.
+/// Returns empty figures for each server. A single server needs none beside the overall figures.
 fn parts(servers: usize) -> Vec<FlushPart> {
     if servers < 2 { Vec::new() } else { vec![FlushPart::default(); servers] }
 }
 
-/// Processor time of this thread so far.
+/// Returns the CPU time used by this thread so far.
 fn cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())

@@ -1,13 +1,14 @@
-//! Sizes of files, by which the databases of a server without views of its own are watched: the content and the log of SQLite.
+//! Sizes of files. They serve to monitor databases without statistics views: the database file and the write-ahead log
+//! of SQLite.
 
 use std::path::{Path, PathBuf};
 
 use super::series::Reading;
 
-/// Most files that are told apart.
+/// Limit on the files that are reported.
 const MOST: usize = 40;
 
-/// Sizes of files, and of those directly in directories.
+/// Reads the sizes of files, and of the files directly in directories.
 pub fn read(paths: &[PathBuf]) -> Vec<Reading> {
     let mut readings = Vec::new();
     for path in paths {

@@ -1,17 +1,17 @@
-//! This machine as /proc shows it: processors, memory, disks, network, retransmitted segments, and processes by name. Where
-//! there is no /proc, nothing is seen.
+//! Figures of this machine from /proc: processors, memory, disks, network, retransmitted segments, and processes by
+//! name. A system without /proc has no readings.
 
 use std::collections::HashMap;
 use std::time::Instant;
 
 use super::series::{CPU, MEMORY, Reading};
 
-/// Bytes of a sector in /proc/diskstats.
+/// Bytes per sector in /proc/diskstats.
 const SECTOR: f64 = 512.0;
-/// Ticks of /proc each second: the same on every Linux of today.
+/// Clock ticks per second in /proc; the same on every current Linux.
 const TICKS: f64 = 100.0;
 
-/// A figure that is one counter's growth by another's.
+/// Figure that is the growth of one counter divided by the growth of another.
 struct CounterShare {
     name: &'static str,
     part: &'static str,
@@ -19,7 +19,7 @@ struct CounterShare {
     by: f64,
 }
 
-/// How names of counters begin that are only there for shares.
+/// Name prefix of counters that are used only to compute shares.
 const HIDDEN: char = '+';
 const AGAIN: &str = "network: TCP segments sent again, each second";
 
@@ -29,7 +29,7 @@ const SHARES: &[CounterShare] = &[
     CounterShare { name: "network: TCP segments sent again, %", part: AGAIN, of: "+segments", by: 100.0 },
 ];
 
-/// Counters of the last look.
+/// Monitor of this machine, with the counters of the previous reading.
 pub struct Machine {
     processes: Vec<String>,
     last: HashMap<String, f64>,
@@ -38,16 +38,16 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A look at the machine and at processes of these names.
+    /// Creates a monitor of the machine and of the processes with the given names.
     pub fn new(processes: Vec<String>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
         let mut new = Self { processes, last: HashMap::new(), looked: Instant::now(), cores };
-        // Rates need a look before.
+        // Rates need a previous reading.
         new.read();
         new
     }
 
-    /// What is to be seen now; rates are since the last look.
+    /// Takes the current readings. Rates cover the time since the previous reading.
     pub fn read(&mut self) -> Vec<Reading> {
         let seconds = self.looked.elapsed().as_secs_f64();
         self.looked = Instant::now();
@@ -61,7 +61,7 @@ impl Machine {
         let mut steps: HashMap<String, f64> = HashMap::new();
         for (name, value) in counters {
             let before = self.last.insert(name.clone(), value);
-            // A process that is new counts from the next look on.
+            // A new process counts from the next reading on.
             if let Some(before) = before.filter(|before| *before <= value && seconds > 0.2) {
                 steps.insert(name.clone(), value - before);
                 if !name.starts_with(HIDDEN) {
@@ -96,7 +96,7 @@ impl Machine {
                 continue;
             }
             let fields: Vec<f64> = rest.split_whitespace().map(|field| field.parse().unwrap_or_default()).collect();
-            // Behind the name: state is field 3, user and system time are 14 and 15, resident pages 24.
+            // After the name: state is field 3, user and system time are fields 14 and 15, resident pages field 24.
             let (Some(user), Some(system), Some(pages)) = (fields.get(11), fields.get(12), fields.get(21)) else {
                 continue;
             };
@@ -145,7 +145,7 @@ fn disks(counters: &mut Vec<Reading>) {
     for line in lines("/proc/diskstats").lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(name) = words.get(2) else { continue };
-        // Parts of disks and mappings would count twice.
+        // Partitions and device mappings would count twice.
         if !std::path::Path::new("/sys/block").join(name).exists()
             || name.starts_with("loop")
             || name.starts_with("dm-")

@@ -1,5 +1,5 @@
-//! Looks at what is to be seen besides answers: machines, databases and files of this machine, and Prometheus
-//! endpoints. Changes nothing.
+//! Monitors of machines, databases and files on this machine, and of Prometheus endpoints, as a supplement to the
+//! measured responses. Read-only.
 
 mod files;
 mod machine;
@@ -19,13 +19,13 @@ pub use prometheus::fuzzing::figures;
 pub use series::{CPU, EVERY, LONGEST_NAME, MEMORY, MOST_SERIES, Reading, Series};
 pub use spec::Monitor;
 
-/// Work that goes on until it is dropped.
+/// Task that runs until it is dropped.
 pub type WatchingTask = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Looks at something of this machine once a second, from now on.
+/// Takes readings of an object on this machine once a second, from now on.
 ///
 /// # Errors
-/// When it cannot be seen.
+/// If the object cannot be monitored.
 pub async fn look(monitor: &Monitor, keep: impl Fn(Vec<Reading>) + Send + 'static) -> Result<WatchingTask> {
     let mut clock = tokio::time::interval(EVERY);
     Ok(match monitor.clone() {
@@ -51,7 +51,7 @@ pub async fn look(monitor: &Monitor, keep: impl Fn(Vec<Reading>) + Send + 'stati
                     clock.tick().await;
                     match session.read().await {
                         Some(readings) => keep(readings),
-                        // The database has gone, as it may while it is put under load: it is asked again.
+                        // The session has ended, as it may while the database is under load. It is opened again.
                         None => {
                             if let Ok(again) = postgresql::Postgresql::open(&connection).await {
                                 session = again;
@@ -61,7 +61,7 @@ pub async fn look(monitor: &Monitor, keep: impl Fn(Vec<Reading>) + Send + 'stati
                 }
             })
         }
-        // An endpoint is asked by whoever leads the run, since the plan says what may be asked.
+        // Endpoints are read by the leader of the run, because the plan determines which hosts may be contacted.
         Monitor::Prometheus { .. } => Box::pin(std::future::pending()),
     })
 }

@@ -1,4 +1,5 @@
-//! A PostgreSQL database as its own views show it, read once a second through `psql`, so that the lab needs no library for it.
+//! A PostgreSQL database as its statistics views show it, read once a second through `psql`, so that the lab needs no
+//! client library.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -10,12 +11,12 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use super::series::Reading;
 use crate::error::{Error, Result};
 
-/// Longest time of one look.
+/// Timeout for one reading.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What ends the answer of one look.
+/// Last line of the output of one reading.
 const END: &str = "lab-end";
 
-/// Gauges as they are; what begins with `+` counts up and becomes a rate.
+/// Queries of one reading. Values are gauges; a name that begins with `+` is a counter and becomes a rate.
 const LOOK: &str = "\
 SELECT 'size, bytes' || chr(9) || pg_database_size(current_database());\n\
 SELECT unnest(ARRAY['+commits each second', '+rollbacks each second', '+deadlocks each second', \
@@ -30,9 +31,9 @@ SELECT unnest(ARRAY['sessions that wait for locks', 'longest statement that wait
 unnest(ARRAY[count(*), coalesce(max(extract(epoch FROM clock_timestamp() - state_change) * 1000), 0)]) \
 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock';\n";
 
-/// A session of `psql`.
+/// A `psql` session.
 pub struct Postgresql {
-    /// Ends with this.
+    /// Child process, killed on drop.
     _session: Child,
     asks: ChildStdin,
     answers: Lines<BufReader<ChildStdout>>,
@@ -41,10 +42,10 @@ pub struct Postgresql {
 }
 
 impl Postgresql {
-    /// Connects, and looks for the first time.
+    /// Connects and takes a first reading.
     ///
     /// # Errors
-    /// When `psql` is not installed or cannot connect.
+    /// If `psql` is not installed or cannot connect.
     pub async fn open(connection: &str) -> Result<Self> {
         let missing = |error: std::io::Error| {
             Error::new(format!(
@@ -76,7 +77,7 @@ impl Postgresql {
         Ok(new)
     }
 
-    /// What is to be seen now; none when the session has ended.
+    /// Takes the current readings; `None` if the session has ended or does not respond in time.
     pub async fn read(&mut self) -> Option<Vec<Reading>> {
         let text = tokio::time::timeout(PATIENCE, self.ask()).await.ok()??;
         let seconds = self.looked.elapsed().as_secs_f64().max(0.001);
@@ -129,7 +130,7 @@ mod tests {
 
     #[tokio::test]
     async fn counters_become_rates_and_hits_a_share() {
-        // Any program that waits for its input will do: nothing is asked.
+        // Any program that waits for its input will do, because no query is sent.
         let mut session = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (asks, answers) = (session.stdin.take().unwrap(), BufReader::new(session.stdout.take().unwrap()).lines());
         let (last, looked) = (HashMap::new(), Instant::now());

@@ -1,4 +1,4 @@
-//! A Prometheus endpoint, read once a second: gauges as they are, counters as rates.
+//! A Prometheus endpoint, read once a second: gauges unchanged, counters as rates.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,16 +9,17 @@ use crate::error::{Error, Result};
 use crate::thread::on_own_thread;
 use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Target, TargetPlan};
 
-/// Longest time of one look.
+/// Timeout for one reading.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Limit on the bytes of an answer.
 const MOST_ANSWER: usize = 4 << 20;
-/// Most figures of an answer that are taken: some series are made of two.
+/// Limit on the figures taken from a response. It is twice the limit on series, because some series are computed from
+/// two figures.
 const MOST_FIGURES: usize = 2 * MOST_SERIES;
-/// Names that are told when none is what was asked for.
+/// Limit on the names listed as examples if no figure matches.
 const MOST_TOLD: usize = 5;
 
-/// An endpoint.
+/// A Prometheus endpoint.
 pub struct Endpoint {
     target: Arc<Target>,
     path: String,
@@ -26,7 +27,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint on a host that the plan names, or on the target.
+    /// Creates an endpoint on a host that the plan names, or on the target.
     pub async fn new(plan: &TargetPlan, target: &Target, url: &str, figures: Vec<String>) -> Result<Self> {
         let url = if url.starts_with('/') { format!("{}{url}", target.url) } else { url.to_owned() };
         let begins = url.find("://").map_or(0, |at| at + 3);
@@ -36,7 +37,7 @@ impl Endpoint {
         hosts.extend(plan.url.clone());
         hosts.push(target.url.clone());
         let asked = TargetPlan { hosts, ..TargetPlan::default() };
-        // Reading figures is no load: nobody has to confirm it.
+        // Reading figures is no load, so no confirmation is required.
         let target = Target::new(&asked, Some(address), None, true).await;
         let target = target.map_err(|error| Error::new(format!("the monitor {url}: {error}")))?;
         Ok(Self {
@@ -46,10 +47,10 @@ impl Endpoint {
         })
     }
 
-    /// Looks once, so that what cannot be watched is known before the load.
+    /// Takes one reading, so that an unusable endpoint is reported before the load.
     ///
     /// # Errors
-    /// Why nothing is to be seen.
+    /// The reason why nothing can be read.
     pub async fn look(&self) -> Result<()> {
         let (target, path) = (self.target.clone(), self.path.clone());
         let answer = on_own_thread(move || async move { ask(&mut Client::new(target), &path).await }).await?;
@@ -61,9 +62,9 @@ impl Endpoint {
         why.map_or(Ok(()), |why| Err(Error::new(format!("the monitor {place} sees nothing: {why}"))))
     }
 
-    /// Looks once a second.
+    /// Takes a reading once a second.
     pub async fn watch(self, keep: impl Fn(Vec<Reading>) + Send + 'static) {
-        // A connection stays on its thread; the thread ends when nobody asks any more.
+        // A connection stays on its thread. The thread ends when the receiver is dropped.
         let (to, mut from) = tokio::sync::mpsc::channel::<Vec<Reading>>(4);
         let looking = on_own_thread(move || async move {
             let mut client = Client::new(self.target.clone());
@@ -105,7 +106,7 @@ async fn ask(client: &mut Client, path: &str) -> Result<Answer, Fault> {
     Ok(answer)
 }
 
-/// Why an answer shows nothing of what is wanted; none when it does.
+/// Returns the reason why a response has no wanted figure; `None` if it has one.
 fn lacks(text: &str, wanted: &[String]) -> Option<String> {
     if figures(text, wanted).next().is_some() {
         return None;
@@ -123,18 +124,18 @@ fn lacks(text: &str, wanted: &[String]) -> Option<String> {
     })
 }
 
-/// One line of the text format.
+/// One sample line of the text format.
 struct EndpointFigure<'a> {
-    /// Its name with its labels.
+    /// Name with labels.
     name: &'a str,
-    /// Its name without.
+    /// Name without labels.
     plain: &'a str,
     labels: &'a str,
     kind: &'a str,
     value: f64,
 }
 
-/// Figures whose names begin as is wanted; all of them when nothing is.
+/// Returns the figures whose names begin with one of the wanted prefixes; all figures if no prefix is given.
 fn figures<'a>(text: &'a str, wanted: &'a [String]) -> impl Iterator<Item = EndpointFigure<'a>> {
     let mut kinds: HashMap<&str, &str> = HashMap::new();
     text.lines().filter_map(move |line| {
@@ -146,7 +147,7 @@ fn figures<'a>(text: &'a str, wanted: &'a [String]) -> impl Iterator<Item = Endp
         let (plain, labels) = name.split_at(name.find('{').unwrap_or(name.len()));
         let base = plain.strip_suffix("_sum").or_else(|| plain.strip_suffix("_count")).unwrap_or(plain);
         let kind = kinds.get(plain).or_else(|| kinds.get(base)).copied()?;
-        // Quantiles and buckets are of the whole time since the endpoint's start.
+        // Quantiles and buckets cover the whole time since the endpoint's start.
         let since_ever = matches!(kind, "summary" | "histogram") && base == plain;
         let fits = wanted.is_empty() || wanted.iter().any(|begin| plain.starts_with(begin.as_str()));
         let value = value.parse().ok()?;
@@ -154,13 +155,13 @@ fn figures<'a>(text: &'a str, wanted: &'a [String]) -> impl Iterator<Item = Endp
     })
 }
 
-/// Two counters that say more together.
+/// Two counters that are combined into one figure.
 struct CounterPair {
-    /// How their names end.
+    /// Suffixes of their names.
     ends: (&'static str, &'static str),
-    /// What their steps since the last look make.
+    /// Combines their increments since the previous reading.
     together: fn(f64, f64) -> f64,
-    /// What that is called.
+    /// Label of the combined figure.
     called: &'static str,
 }
 
@@ -173,8 +174,8 @@ const PAIRS: &[CounterPair] = &[
     CounterPair { ends: ("_sum", "_count"), together: |sum, count| sum / count, called: "mean" },
 ];
 
-/// Figures of the text format: gauges as they are, counters as rates, histograms and summaries as the mean since the last
-/// look, counters of hits and misses also as the share of hits.
+/// Computes readings from the text format: gauges unchanged, counters as rates, histograms and summaries as the mean
+/// since the previous reading, and counters of hits and misses also as the share of hits.
 fn readings(text: &str, wanted: &[String], before: &mut HashMap<String, f64>, seconds: f64) -> Vec<Reading> {
     let mut found = Vec::new();
     let mut steps: Vec<(&str, &str, f64)> = Vec::new();
@@ -195,7 +196,7 @@ fn readings(text: &str, wanted: &[String], before: &mut HashMap<String, f64>, se
             }
         }
     }
-    // What is not there any more is forgotten, so that names that are always new do not add up.
+    // Counters that are no longer present are forgotten, so that ever-changing names do not accumulate.
     *before = now;
     for CounterPair { ends: (one, other), together, called } in PAIRS {
         for (plain, labels, step) in &steps {
@@ -210,11 +211,11 @@ fn readings(text: &str, wanted: &[String], before: &mut HashMap<String, f64>, se
 
 #[cfg(fuzzing)]
 pub mod fuzzing {
-    //! What fuzz targets call of monitors.
+    //! Entry points of fuzz targets for the monitors.
 
     use std::collections::HashMap;
 
-    /// What an endpoint answers, one look after the other, with a zero byte between them.
+    /// Computes readings from successive responses of an endpoint, which are separated by zero bytes.
     pub fn figures(input: &[u8]) {
         let Ok(text) = std::str::from_utf8(input) else { return };
         let mut before = HashMap::new();
@@ -272,7 +273,7 @@ mod tests {
         let told: HashMap<&str, f64> = second.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         assert_eq!(told["cache{of=\"a\"}: found, %"], 75.0);
         assert_eq!(told["lock_seconds: mean"], 0.25);
-        // Nothing was waited for since the last look, and one half of a pair says nothing.
+        // No lock or wait was timed since the previous reading, and half of a pair gives no figure.
         assert_eq!(told.len(), 5, "{told:?}");
     }
 }

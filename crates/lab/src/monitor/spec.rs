@@ -1,4 +1,4 @@
-//! The part `[[monitors]]` of a plan: one thing that is to be watched. Looks at nothing.
+//! The `[[monitors]]` section of a plan: one object to be monitored. Takes no readings itself.
 
 use std::path::PathBuf;
 
@@ -6,48 +6,47 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Something that is watched during a run.
+/// An object that is monitored during a run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, tag = "kind", rename_all = "lowercase")]
 pub enum Monitor {
-    /// A machine, from /proc, with the processes whose names are given.
+    /// A machine, through /proc, with the processes of the given names.
     Machine {
-        /// Names of programs.
+        /// Names of the processes.
         #[serde(default)]
         processes: Vec<String>,
-        /// Agents on the machines that are watched; this machine, and those of the agents that send the load, when
-        /// absent.
+        /// Agents on the machines to monitor. By default, this machine and those of the agents that send the load.
         #[serde(default)]
         on: Vec<String>,
     },
     /// A PostgreSQL database, through `psql`.
     Postgresql {
-        /// As `psql` takes it, without a password: PGPASSWORD or ~/.pgpass says it.
+        /// Connection string for `psql`, without a password. The password comes from PGPASSWORD or ~/.pgpass.
         connection: String,
-        /// Agents that ask instead of this process.
+        /// Agents that connect to the database instead of this process.
         #[serde(default)]
         on: Vec<String>,
     },
-    /// Sizes of files and of those directly in directories.
+    /// Sizes of files, and of the files directly in directories.
     Files {
-        /// Their paths.
+        /// Paths of the files and directories.
         paths: Vec<PathBuf>,
-        /// Agents on the machines that they are on, instead of this one.
+        /// Agents on the machines with the files, instead of this one.
         #[serde(default)]
         on: Vec<String>,
     },
     /// A Prometheus endpoint.
     Prometheus {
-        /// Its address. The host must be one that the plan names.
+        /// URL, or a path on the target. The host must be the target or one that the plan names.
         url: String,
-        /// Which figures, by the beginnings of their names; all counters and gauges when absent.
+        /// Prefixes of the names of the wanted figures; by default, all figures.
         #[serde(default)]
         figures: Vec<String>,
     },
 }
 
 impl Monitor {
-    /// Agents on the machines that it watches.
+    /// Agents on the machines to monitor.
     pub fn on(&self) -> &[String] {
         match self {
             Self::Machine { on, .. } | Self::Postgresql { on, .. } | Self::Files { on, .. } => on,
@@ -55,10 +54,10 @@ impl Monitor {
         }
     }
 
-    /// Refuses what must not stand in a plan.
+    /// Validates the monitor.
     ///
     /// # Errors
-    /// What that is.
+    /// If a connection string contains a password: plans are printed in reports.
     pub fn check(&self) -> Result<()> {
         let Self::Postgresql { connection, .. } = self else { return Ok(()) };
         let authority = connection.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or(rest));

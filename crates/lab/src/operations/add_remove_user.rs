@@ -1,4 +1,4 @@
-//! Adding a person to a group, and taking them out.
+//! Adding a user to a group and removing the user again.
 
 use hyper::Method;
 
@@ -6,7 +6,7 @@ use super::operation::{Operation, STRONGROOM};
 use super::user::User;
 use crate::wire::{Ask, Fault};
 
-/// Adding a person to a group, and taking them out.
+/// Adding a user to a group and removing the user again.
 pub const OPERATION: Operation = Operation {
     name: "add-remove-user",
     what: "Adding a person to a group, and taking them out",
@@ -21,7 +21,8 @@ pub const OPERATION: Operation = Operation {
 const GROUP: &str = "add-remove-user: group";
 const PERSON: &str = "add-remove-user: person";
 
-/// A group of this user's own: two who do it at the same time would each find what the other did.
+/// Creates a group for this virtual user alone, because virtual users that share a group would see each other's
+/// changes.
 async fn prepare(user: &mut User) -> Result<(), Fault> {
     if user.notes.contains_key(GROUP) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Checking a document out, and in again.
+//! Checking out a document and checking it in again.
 
 use hyper::Method;
 
@@ -8,7 +8,7 @@ use super::upload::has_own;
 use super::user::User;
 use crate::wire::{Ask, Fault};
 
-/// Checking a document out, and in again.
+/// Checking out a document and checking it in again.
 pub const OPERATION: Operation = Operation {
     name: "check-out-in",
     what: "Checking a document out, and in again",

@@ -1,4 +1,4 @@
-//! A copy of a document of the corpus in the user's folder.
+//! Copying a document of the corpus into the user's folder.
 
 use super::moving;
 use super::operation::{EVERYWHERE, Operation};
@@ -7,7 +7,7 @@ use super::upload::has_own;
 use super::user::User;
 use crate::wire::{Ask, Fault, Kind};
 
-/// A copy of a document of the corpus in the user's folder.
+/// Copying a document of the corpus into the user's folder.
 pub const OPERATION: Operation = Operation {
     name: "copy",
     what: "A copy of a document of the corpus in the user's folder",

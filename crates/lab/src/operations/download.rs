@@ -1,11 +1,11 @@
-//! A document, compared byte for byte.
+//! Downloading a document and comparing it byte for byte.
 
 use super::operation::{EVERYWHERE, Operation, nothing};
 use super::share::Share;
 use super::user::User;
 use crate::wire::{Ask, Fault, address};
 
-/// A document, compared byte for byte.
+/// Downloading a document and comparing it byte for byte.
 pub const OPERATION: Operation = Operation {
     name: "download",
     what: "A document, compared byte for byte",

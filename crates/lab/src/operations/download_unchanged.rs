@@ -1,4 +1,4 @@
-//! A document that the user has already, asked for by its entity tag.
+//! Conditional download of a document that the user already has, by its ETag.
 
 use hyper::header::{ETAG, IF_NONE_MATCH};
 
@@ -7,11 +7,11 @@ use super::share::Share;
 use super::user::User;
 use crate::wire::{Ask, Fault, address};
 
-/// Most entity tags that a user remembers, and the longest of them in bytes.
+/// Limits on the ETags that a user remembers, and on the bytes of each.
 const MOST_TAGS: usize = 1_000;
 const LONGEST_TAG: usize = 256;
 
-/// A document that the user has already, asked for by its entity tag.
+/// Conditional download of a document that the user already has, by its ETag.
 pub const OPERATION: Operation = Operation {
     name: "download-unchanged",
     what: "A document that the user has already, asked for by its entity tag",

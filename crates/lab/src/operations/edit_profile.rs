@@ -1,4 +1,4 @@
-//! Opening the own page and saving settings.
+//! Opening the user's own page and saving the settings.
 
 use super::operation::{Operation, STRONGROOM};
 use super::page;
@@ -7,7 +7,7 @@ use super::sign_in::signed_in;
 use super::user::User;
 use crate::wire::{Ask, Fault};
 
-/// Opening the own page and saving settings.
+/// Opening the user's own page and saving the settings.
 pub const OPERATION: Operation = Operation {
     name: "edit-profile",
     what: "Opening the own page and saving settings",

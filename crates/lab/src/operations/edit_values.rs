@@ -1,4 +1,4 @@
-//! What a document has in a column of its library, changed; its bytes stay.
+//! Changing the value of a document in a column of its library. The document's bytes stay the same.
 
 use hyper::Method;
 
@@ -8,7 +8,7 @@ use super::upload::has_own;
 use super::user::User;
 use crate::wire::{Ask, Fault};
 
-/// What a document has in a column of its library, changed; its bytes stay.
+/// Changing the value of a document in a column of its library. The document's bytes stay the same.
 pub const OPERATION: Operation = Operation {
     name: "edit-values",
     what: "What a document has in a column of its library, changed; its bytes stay",
@@ -23,7 +23,7 @@ pub const OPERATION: Operation = Operation {
 const COLUMN: &str = "edit-values: column";
 const NAME: &str = "Lab note";
 
-/// The library has the column, and the user a document.
+/// Makes sure that the library has the column, and that the user has a document.
 async fn prepare(user: &mut User, share: &Share) -> Result<(), Fault> {
     has_own(user, share).await?;
     if user.notes.contains_key(COLUMN) {
@@ -32,7 +32,7 @@ async fn prepare(user: &mut User, share: &Share) -> Result<(), Fault> {
     let library = user.id_at(&user.own_library()).await?;
     let path = format!("/api/v1/items/{library}/columns");
     let said = serde_json::json!({ "name": NAME, "kind": "text" });
-    // 409: somebody else has made it.
+    // 409: another user has created it.
     user.client.send(Ask::new(Method::POST, path.as_str()).json(&said)).await?.expect(&[201, 409])?;
     let columns = user.client.send(Ask::get(path)).await?.expect(&[200])?.json()?;
     let column = columns["items"].as_array().into_iter().flatten().find(|column| column["name"] == NAME);

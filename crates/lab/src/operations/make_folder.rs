@@ -1,4 +1,4 @@
-//! A new folder, by REST or MKCOL.
+//! Creating a folder, by REST or MKCOL.
 
 use super::operation::{EVERYWHERE, Operation, Work};
 use super::share::Share;
@@ -6,7 +6,7 @@ use super::upload::has_own;
 use super::user::User;
 use crate::wire::{Ask, Fault, Kind, address};
 
-/// A new folder, by REST or MKCOL.
+/// Creating a folder, by REST or MKCOL.
 pub const OPERATION: Operation = Operation {
     name: "make-folder",
     what: "A new folder, by REST or MKCOL",
@@ -18,7 +18,7 @@ pub const OPERATION: Operation = Operation {
     run: |user, share| Box::pin(run(user, share)),
 };
 
-/// The folder above has to be there, which an upload makes.
+/// Makes sure that the parent folder exists, which an upload creates.
 fn prepare<'a>(user: &'a mut User, share: &'a Share) -> Work<'a> {
     has_own(user, share)
 }

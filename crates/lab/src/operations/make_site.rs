@@ -1,11 +1,11 @@
-//! A new site below the site of the corpus.
+//! Creating a site below the site of the corpus.
 
 use super::operation::{Operation, STRONGROOM, nothing};
 use super::share::Share;
 use super::user::User;
 use crate::wire::{Ask, Fault};
 
-/// A new site below the site of the corpus.
+/// Creating a site below the site of the corpus.
 pub const OPERATION: Operation = Operation {
     name: "make-site",
     what: "A new site below the site of the corpus",

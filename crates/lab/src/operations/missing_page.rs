@@ -1,11 +1,11 @@
-//! An address that does not exist, answered as such.
+//! Request for an address that does not exist; the expected status is 404.
 
 use super::operation::{EVERYWHERE, Operation, nothing};
 use super::share::Share;
 use super::user::User;
 use crate::wire::{Ask, Fault, address};
 
-/// An address that does not exist, answered as such.
+/// Request for an address that does not exist; the expected status is 404.
 pub const OPERATION: Operation = Operation {
     name: "missing-page",
     what: "An address that does not exist, answered as such",

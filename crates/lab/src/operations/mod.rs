@@ -1,5 +1,6 @@
-//! What virtual users do: one file for each operation, listed in [`ALL`]. An operation speaks HTTP through its user's client and
-//! looks at what comes back: the right status with the wrong content is a fault. It measures nothing.
+//! Operations of virtual users: one file for each operation, listed in [`ALL`]. An operation sends HTTP requests
+//! through its user's client and checks the responses: the right status with the wrong content is a fault. It measures
+//! nothing.
 
 mod add_remove_user;
 mod check_out_in;
@@ -68,12 +69,12 @@ pub const ALL: &[Operation] = &[
     add_remove_user::OPERATION,
 ];
 
-/// The operation of a name.
+/// Returns the operation with the given name.
 pub fn find(name: &str) -> Option<&'static Operation> {
     ALL.iter().find(|operation| operation.name == name)
 }
 
-/// Names of all operations that plans may ask for.
+/// Names of all operations that plans may use.
 pub fn names() -> Vec<&'static str> {
     ALL.iter().map(|operation| operation.name).collect()
 }

@@ -1,4 +1,4 @@
-//! Giving a document that the user uploaded another name.
+//! Renaming a document that the user uploaded.
 
 use hyper::header::HeaderName;
 
@@ -8,7 +8,7 @@ use super::upload::has_own;
 use super::user::User;
 use crate::wire::{Ask, Fault, Kind, address};
 
-/// Giving a document that the user uploaded another name.
+/// Renaming a document that the user uploaded.
 pub const OPERATION: Operation = Operation {
     name: "move",
     what: "Giving a document that the user uploaded another name",
@@ -39,7 +39,7 @@ async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
     Ok(())
 }
 
-/// MOVE or COPY.
+/// Sends a MOVE or COPY request.
 pub async fn place(user: &mut User, verb: &'static str, from: &str, to: &str) -> Result<(), Fault> {
     let target = user.crowd.target.clone();
     let destination = format!("{}{}", target.url, address::content(&target, to));

@@ -1,4 +1,4 @@
-//! The shape that all operations have. Knows none of them.
+//! The structure of an operation. Independent of the individual operations.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,9 +7,9 @@ use super::share::Share;
 use super::user::User;
 use crate::wire::{Fault, Kind};
 
-/// The kinds of targets that offer what only Strongroom has.
+/// Kinds of targets for operations that only Strongroom offers.
 pub const STRONGROOM: &[Kind] = &[Kind::Strongroom];
-/// The kinds of targets that offer what every one has.
+/// Kinds of targets for operations that every target offers.
 pub const EVERYWHERE: &[Kind] = &[Kind::Strongroom, Kind::Webdav];
 
 /// The work of an operation.
@@ -17,25 +17,25 @@ pub type Work<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + 'a>>;
 
 /// An operation.
 pub struct Operation {
-    /// Its name in plans.
+    /// Name in plans.
     pub name: &'static str,
-    /// What it does, for people.
+    /// Description for people.
     pub what: &'static str,
-    /// The kinds of targets that offer it.
+    /// Kinds of targets that offer the operation.
     pub offered_by: &'static [Kind],
-    /// Whether it changes anything on the target.
+    /// True if the operation changes anything on the target.
     pub changes: bool,
-    /// Whether it asks a WebDAV server for descriptions.
+    /// True if the operation requires PROPFIND of a WebDAV server.
     pub describes: bool,
-    /// Whether it is done in a session of a browser.
+    /// True if the operation runs in a browser session.
     pub signs_in: bool,
-    /// What has to be there before, outside the measured time.
+    /// Establishes the preconditions, outside the measured time.
     pub prepare: for<'a> fn(&'a mut User, &'a Share) -> Work<'a>,
     /// The operation itself.
     pub run: for<'a> fn(&'a mut User, &'a Share) -> Work<'a>,
 }
 
-/// For operations that need nothing before.
+/// Preparation of operations without preconditions.
 pub fn nothing<'a>(_: &'a mut User, _: &'a Share) -> Work<'a> {
     Box::pin(std::future::ready(Ok(())))
 }

@@ -1,30 +1,33 @@
-//! Pages as a browser gets them: redirects on the same server, then the resources that the page names and that are new.
+//! Pages as a browser loads them. Redirects on the same server are followed; then the resources of the page are fetched
+//! that the user does not have yet.
 
 use hyper::header;
 
 use super::user::User;
 use crate::wire::{Answer, Ask, Fault, FaultKind, excerpt};
 
-/// Most redirects in a row.
+/// Limit on consecutive redirects.
 const MOST_REDIRECTS: usize = 5;
-/// Most resources of a page.
+/// Limit on the resources of a page.
 const MOST_RESOURCES: usize = 100;
-/// Longest address of a resource that is asked for, in bytes: longer ones no server takes.
+/// Limit on the bytes of a resource's address; no server accepts longer ones.
 const LONGEST_RESOURCE: usize = 8 * 1024;
-/// Most resources that a user remembers, and most bytes of the address of one: what is beyond is asked for each time.
+/// Limits on the resources that a user remembers, and on the bytes of the address of each. Resources beyond the limits
+/// are fetched every time.
 const MOST_SEEN: usize = 1_000;
 const LONGEST_SEEN: usize = 1_024;
-/// Most characters of a page that a fault repeats.
+/// Limit on the characters of a page that a fault quotes.
 const MOST_SAID: usize = 100;
 
-/// Gets a page with its resources. The page must contain `expected`, so that an error page is noticed whatever its status is.
+/// Gets a page with its resources. The page must contain `expected`, so that an error page is detected whatever its
+/// status.
 pub async fn get(user: &mut User, path: &str, expected: &str) -> Result<Answer, Fault> {
     let answer = follow(user, Ask::get(path).like_browser()).await?;
     complete(user, &answer, expected).await?;
     Ok(answer)
 }
 
-/// Sends a request as a browser and follows redirects.
+/// Sends a request like a browser, and follows redirects.
 pub async fn follow(user: &mut User, ask: Ask) -> Result<Answer, Fault> {
     let mut answer = user.client.send(ask).await?;
     for _ in 0..MOST_REDIRECTS {
@@ -42,7 +45,7 @@ pub async fn follow(user: &mut User, ask: Ask) -> Result<Answer, Fault> {
     Err(Fault::new(FaultKind::Status, "the redirects do not end"))
 }
 
-/// Checks a page and gets the resources that are new to the user.
+/// Checks a page and fetches the resources that are new to the user.
 pub async fn complete(user: &mut User, page: &Answer, expected: &str) -> Result<(), Fault> {
     let text = page.text();
     if page.status != 200 {
@@ -68,13 +71,13 @@ pub async fn complete(user: &mut User, page: &Answer, expected: &str) -> Result<
     Ok(())
 }
 
-/// The word of a page's forms that shows that they come from it; empty when it has none.
+/// Returns the form token of a page, which proves that a submitted form comes from it; empty if the page has none.
 pub fn form_token(page: &str) -> String {
     let value = page.split("name=\"form_token\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
     value.unwrap_or_default().to_owned()
 }
 
-/// Scripts, style sheets and pictures of the same server that a page names.
+/// Returns the scripts, style sheets and images of the same server that a page references.
 pub fn resources(page: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for tag in page.split('<').skip(1) {

@@ -1,4 +1,4 @@
-//! What a document is, by REST or PROPFIND.
+//! Properties of a document, by REST or PROPFIND.
 
 use hyper::header::{CONTENT_TYPE, HeaderName};
 
@@ -7,7 +7,7 @@ use super::share::Share;
 use super::user::User;
 use crate::wire::{Ask, Fault, Kind, Outgoing, address};
 
-/// What a document is, by REST or PROPFIND.
+/// Properties of a document, by REST or PROPFIND.
 pub const OPERATION: Operation = Operation {
     name: "properties",
     what: "What a document is, by REST or PROPFIND",
@@ -37,7 +37,7 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     }
 }
 
-/// PROPFIND of an address; the answer must describe at least so many resources.
+/// Sends a PROPFIND request to an address. The response must describe at least `least` resources.
 pub async fn find(user: &mut User, address: &str, depth: &str, least: usize) -> Result<(), Fault> {
     const ASKED: &str = "<?xml version=\"1.0\"?><propfind xmlns=\"DAV:\"><prop><getcontentlength/><getlastmodified/>\
         <getetag/><resourcetype/></prop></propfind>";

@@ -1,4 +1,4 @@
-//! A text is checked out, written, checked in as a draft, and published.
+//! Checking out a text, writing it, checking it in as a draft, and publishing it.
 
 use hyper::Method;
 
@@ -6,7 +6,7 @@ use super::operation::{Operation, STRONGROOM};
 use super::user::User;
 use crate::wire::{Ask, Fault, Outgoing, address};
 
-/// A text is checked out, written, checked in as a draft, and published.
+/// Checking out a text, writing it, checking it in as a draft, and publishing it.
 pub const OPERATION: Operation = Operation {
     name: "publish-draft",
     what: "A text is checked out, written, checked in as a draft, and published",
@@ -20,7 +20,7 @@ pub const OPERATION: Operation = Operation {
 
 const DOCUMENT: &str = "publish-draft: document";
 
-/// A library with drafts, which the users of the run share, and in it a document of this user.
+/// Creates a library with drafts, which the users of the run share, and a document of this user in it.
 async fn prepare(user: &mut User) -> Result<(), Fault> {
     if user.notes.contains_key(DOCUMENT) {
         return Ok(());
@@ -29,7 +29,7 @@ async fn prepare(user: &mut User) -> Result<(), Fault> {
     let library = format!("Lab {} drafts", user.crowd.run);
     let said = serde_json::json!({ "name": library, "settings": { "versioning": "major-minor" } });
     let ask = Ask::new(Method::POST, format!("/api/v1/items/{site}/libraries"));
-    // 409: another user has made it.
+    // 409: another user has created it.
     user.client.send(ask.json(&said)).await?.expect(&[201, 409])?;
     let path = format!("{library}/Page {}.md", user.number);
     let text = Outgoing::Bytes(text(user));
@@ -57,7 +57,7 @@ async fn run(user: &mut User) -> Result<(), Fault> {
     }
 }
 
-/// A text that the user has not written before.
+/// Returns a text that the user has not written before.
 fn text(user: &mut User) -> bytes::Bytes {
     let (number, serial) = (user.number, user.next_serial());
     format!("# Page {number}\n\nWritten for the {serial}th time.\n").into()

@@ -1,4 +1,4 @@
-//! A new version of a document.
+//! Uploading a new version of a document.
 
 use super::operation::{EVERYWHERE, Operation, nothing};
 use super::share::Share;
@@ -6,7 +6,7 @@ use super::upload;
 use super::user::User;
 use crate::wire::Fault;
 
-/// A new version of a document.
+/// Uploading a new version of a document.
 pub const OPERATION: Operation = Operation {
     name: "replace",
     what: "A new version of a document",

@@ -1,4 +1,4 @@
-//! A search by a part of a name.
+//! Search by part of a name.
 
 use super::operation::{Operation, STRONGROOM, nothing};
 use super::share::Share;
@@ -6,7 +6,7 @@ use super::user::User;
 use crate::corpus;
 use crate::wire::{Ask, Fault};
 
-/// A search by a part of a name.
+/// Search by part of a name.
 pub const OPERATION: Operation = Operation {
     name: "search-name",
     what: "A search by a part of a name",

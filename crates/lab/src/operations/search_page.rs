@@ -1,4 +1,4 @@
-//! A search by name, as a page.
+//! Search by name, on the search page.
 
 use super::operation::{Operation, STRONGROOM};
 use super::page;
@@ -8,7 +8,7 @@ use super::user::User;
 use crate::corpus;
 use crate::wire::Fault;
 
-/// A search by name, as a page.
+/// Search by name, on the search page.
 pub const OPERATION: Operation = Operation {
     name: "search-page",
     what: "A search by name, as a page",

@@ -1,27 +1,27 @@
-//! The part `[[mix]]` of a plan: an operation, and how often it is done. Does nothing itself.
+//! The `[[mix]]` section of a plan: an operation and its frequency. Performs nothing itself.
 
 use serde::Deserialize;
 
 use crate::quantity::Size;
 
-/// One kind of operation and how often it is done.
+/// An operation and its frequency in the mix.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// Its name, one of `strongroom lab operations`.
+    /// Name of the operation, one of `strongroom lab operations`.
     pub operation: String,
-    /// How often, in proportion to the others.
+    /// Frequency relative to the other shares.
     pub weight: f64,
-    /// Only with documents of the corpus of this size.
+    /// Restricts the operation to documents of this size in the corpus.
     #[serde(default)]
     pub size: Option<Size>,
-    /// What it is called in reports; the operation's name, with the size, when absent.
+    /// Label in reports; by default the name of the operation, with the size.
     #[serde(default)]
     pub label: Option<String>,
 }
 
 impl Share {
-    /// What it is called in reports.
+    /// Label in reports.
     pub fn label(&self) -> String {
         match (&self.label, self.size) {
             (Some(label), _) => label.clone(),

@@ -1,4 +1,4 @@
-//! Signing in by the form, and the start page.
+//! Signing in through the form, followed by the start page.
 
 use super::operation::{Operation, STRONGROOM, Work};
 use super::page;
@@ -6,7 +6,7 @@ use super::share::Share;
 use super::user::User;
 use crate::wire::{Ask, Fault, FaultKind};
 
-/// Signing in by the form, and the start page.
+/// Signing in through the form, followed by the start page.
 pub const OPERATION: Operation = Operation {
     name: "sign-in",
     what: "Signing in by the form, and the start page",
@@ -20,7 +20,7 @@ pub const OPERATION: Operation = Operation {
 
 const FORM_TOKEN: &str = "sign-in: form token";
 
-/// Signs the user out, so that sessions do not pile up until those of others end.
+/// Signs the user out, so that sessions do not accumulate until the server ends those of other users.
 async fn leave(user: &mut User) -> Result<(), Fault> {
     if !user.signed_in {
         return Ok(());
@@ -52,7 +52,7 @@ pub async fn enter(user: &mut User) -> Result<(), Fault> {
     Ok(())
 }
 
-/// For operations on pages: the user has signed in.
+/// Preparation of operations on pages: signs the user in if necessary.
 pub fn signed_in<'a>(user: &'a mut User, _: &'a Share) -> Work<'a> {
     Box::pin(async { if user.signed_in { Ok(()) } else { enter(user).await } })
 }

@@ -1,4 +1,4 @@
-//! A style sheet, script or picture of the pages.
+//! A style sheet, script or image of the pages.
 
 use super::operation::{Operation, STRONGROOM, nothing};
 use super::page;
@@ -6,7 +6,7 @@ use super::share::Share;
 use super::user::User;
 use crate::wire::{Ask, Fault};
 
-/// A style sheet, script or picture of the pages.
+/// A style sheet, script or image of the pages.
 pub const OPERATION: Operation = Operation {
     name: "static-file",
     what: "A style sheet, script or picture of the pages",
@@ -20,7 +20,7 @@ pub const OPERATION: Operation = Operation {
 
 async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
     if user.statics.is_empty() {
-        // Whoever is signed in is led on to the start page.
+        // A signed-in user is redirected to the start page.
         let form = page::follow(user, Ask::get("/sign-in").like_browser()).await?.expect(&[200])?;
         user.statics = page::resources(&form.text());
     }

@@ -1,7 +1,7 @@
-//! Operations of the papers that no target offers to the lab yet. A plan may name them; reports say what share of its mix they
-//! are, and the rest is scaled up.
+//! Operations in the papers that no target offers to the lab yet. A plan may name them. Reports show their share of the
+//! mix, and the other operations are scaled up.
 
-/// Names, and why the lab cannot do them.
+/// Names of the operations, each with the missing feature.
 const UNBUILT: &[(&str, &str)] = &[
     ("read-list", "lists"),
     ("read-list-grid", "lists"),
@@ -20,7 +20,8 @@ const UNBUILT: &[(&str, &str)] = &[
     ("search-content", "search in contents"),
 ];
 
-/// Why an operation cannot be done on any target; none when it can, or is none at all.
+/// Returns the feature that is missing for an operation on every target; `None` if the operation is available or
+/// unknown.
 pub fn not_built(name: &str) -> Option<&'static str> {
     UNBUILT.iter().find(|(known, _)| *known == name).map(|(_, needs)| *needs)
 }

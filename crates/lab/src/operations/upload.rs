@@ -1,4 +1,4 @@
-//! A new document.
+//! Uploading a new document.
 
 use super::operation::{EVERYWHERE, Operation, Work};
 use super::share::Share;
@@ -6,7 +6,7 @@ use super::user::User;
 use crate::corpus::Document;
 use crate::wire::{Ask, Fault, Kind, Outgoing, address};
 
-/// A new document.
+/// Uploading a new document.
 pub const OPERATION: Operation = Operation {
     name: "upload",
     what: "A new document",
@@ -26,7 +26,7 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     add(user, share).await
 }
 
-/// Uploads a new document, and remembers it.
+/// Uploads a new document and remembers it.
 pub async fn add(user: &mut User, share: &Share) -> Result<(), Fault> {
     user.make_place().await?;
     let (path, document) = user.new_document(share)?;
@@ -47,7 +47,7 @@ pub async fn put(user: &mut User, path: &str, document: &Document, version: u32)
     Ok(())
 }
 
-/// For operations on what the user uploaded before: there is something.
+/// Preparation of operations on the user's uploads: makes sure that there is one.
 pub fn has_own<'a>(user: &'a mut User, share: &'a Share) -> Work<'a> {
     Box::pin(async { if user.own.is_empty() { add(user, share).await } else { Ok(()) } })
 }

@@ -1,4 +1,4 @@
-//! A virtual user: a client, what it remembers, and the addresses that operations need.
+//! A virtual user: its client, its memory, and the addresses that operations need.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -11,51 +11,51 @@ use crate::wire::{Ask, Client, Fault, Kind, Login, Target};
 
 use super::share::Share;
 
-/// Most documents that a user remembers to have uploaded.
+/// Limit on the uploaded documents that a user remembers.
 const MOST_OWN: usize = 500;
-/// Most identifiers that users remember together.
+/// Limit on the identifiers that the users of a crowd remember together.
 const MOST_IDS: usize = 200_000;
 
-/// What the users of one thread share.
+/// State shared by the users of one thread on one server.
 pub struct Crowd {
-    /// Where they go.
+    /// Server that the users send requests to.
     pub target: Arc<Target>,
-    /// What lies there.
+    /// Corpus on the target.
     pub corpus: Arc<Corpus>,
-    /// A word that no other run uses in names.
+    /// Identifier of this run, unique among runs, that is part of the names it creates.
     pub run: String,
-    /// How those sign in who open pages; empty when all do with the login of the target.
+    /// Logins of the users who open pages; empty if all use the target's login.
     pub people: Arc<Vec<Login>>,
-    /// Identifiers of documents of the corpus that were looked up already.
+    /// Identifiers of corpus documents that have been looked up.
     ids: RefCell<HashMap<u64, Rc<str>>>,
 }
 
 impl Crowd {
-    /// A crowd.
+    /// Creates a crowd.
     pub fn new(target: Arc<Target>, corpus: Arc<Corpus>, run: String, people: Arc<Vec<Login>>) -> Rc<Self> {
         Rc::new(Self { target, corpus, run, people, ids: RefCell::default() })
     }
 }
 
-/// One virtual user.
+/// A virtual user.
 pub struct User {
-    /// What it shares with others.
+    /// State shared with other users.
     pub crowd: Rc<Crowd>,
-    /// Its connection.
+    /// HTTP client, with the user's connection.
     pub client: Client,
-    /// Its choices.
+    /// Source of the user's random choices.
     pub random: fastrand::Rng,
-    /// Documents that it uploaded: path and content.
+    /// Documents that the user uploaded: path and document.
     pub own: VecDeque<(String, Document)>,
-    /// Resources of pages that it has already.
+    /// Page resources that the user already has.
     pub seen: HashSet<String>,
-    /// Whether it has a session.
+    /// True if the user has a session.
     pub signed_in: bool,
-    /// Resources of pages, for whoever asks for them alone.
+    /// Page resources, for the operation that requests only resources.
     pub statics: Vec<String>,
-    /// Entity tags of documents that it has.
+    /// ETags of documents that the user has, by document number.
     pub tags: HashMap<u64, String>,
-    /// What operations remember for their next time, by a name of theirs.
+    /// Notes of operations for their next execution, each under a key of its own.
     pub notes: HashMap<&'static str, String>,
     /// Its number.
     pub number: u32,
@@ -64,7 +64,7 @@ pub struct User {
 }
 
 impl User {
-    /// The user of a number.
+    /// Creates the user with the given number.
     pub fn new(crowd: Rc<Crowd>, number: u32) -> Self {
         let client = Client::new(crowd.target.clone());
         let random = fastrand::Rng::with_seed(crowd.corpus.plan().seed ^ (u64::from(number) << 20) ^ fastrand::u64(..));
@@ -75,7 +75,7 @@ impl User {
         Self { crowd, client, random, own, seen, signed_in, statics, tags, notes, number, serial, place_made }
     }
 
-    /// Becomes a new person: no connection, no session, nothing seen.
+    /// Turns the user into a new person: no connection, no session, no cached resources.
     pub fn renew(&mut self) {
         self.client.forget();
         self.seen.clear();
@@ -83,20 +83,20 @@ impl User {
         self.signed_in = false;
     }
 
-    /// How this user signs in.
+    /// Returns the login of this user.
     pub fn login(&self) -> Option<Login> {
         let people = &self.crowd.people;
         let own = (!people.is_empty()).then(|| people[self.number as usize % people.len()].clone());
         own.or_else(|| self.crowd.target.login.clone())
     }
 
-    /// Any document of the corpus that a part of the mix may take.
+    /// Picks a random document of the corpus that fits a share of the mix.
     pub fn any_document(&mut self, share: &Share) -> Result<Document, Fault> {
         let found = self.crowd.corpus.any(&mut self.random, share.size);
         found.ok_or_else(|| Fault::content("the corpus has no document of this size"))
     }
 
-    /// A new document for an upload: its path and content.
+    /// Creates a new document for an upload; returns its path and the document.
     pub fn new_document(&mut self, share: &Share) -> Result<(String, Document), Fault> {
         let like = self.any_document(share)?;
         self.serial += 1;
@@ -106,29 +106,29 @@ impl User {
         Ok((path, Document { number, name, ..like }))
     }
 
-    /// What an operation noted under a name; nothing when it did not.
+    /// Returns the note under a key; empty if there is none.
     pub fn note(&self, name: &str) -> &str {
         self.notes.get(name).map_or("", String::as_str)
     }
 
-    /// A number that this user has not used for anything before.
+    /// Returns a number that this user has not used before.
     pub fn next_serial(&mut self) -> u32 {
         self.serial += 1;
         self.serial
     }
 
-    /// The library of the user's own documents: users are spread over all.
+    /// Library of the user's own documents. The users are spread over all libraries.
     pub fn own_library(&self) -> String {
         let corpus = &self.crowd.corpus;
         corpus.library_path(self.number % corpus.libraries())
     }
 
-    /// The folder of the user's own documents.
+    /// Folder of the user's own documents.
     pub fn own_folder(&self) -> String {
         format!("{}/Incoming {} {}", self.own_library(), self.crowd.run, self.number)
     }
 
-    /// Makes the folder of the user's own documents where uploading does not make it.
+    /// Creates the folder of the user's own documents on targets where an upload does not create it.
     pub async fn make_place(&mut self) -> Result<(), Fault> {
         if self.place_made {
             return Ok(());
@@ -149,7 +149,7 @@ impl User {
         self.own.push_back((path, document));
     }
 
-    /// The identifier of a document of the corpus.
+    /// Returns the identifier of a document of the corpus.
     pub async fn id_of(&mut self, document: &Document) -> Result<Rc<str>, Fault> {
         if let Some(id) = self.crowd.ids.borrow().get(&document.number) {
             return Ok(id.clone());
@@ -163,7 +163,7 @@ impl User {
         Ok(id)
     }
 
-    /// The identifier of what lies at a path.
+    /// Returns the identifier of the item at a path.
     pub async fn id_at(&mut self, path: &str) -> Result<String, Fault> {
         let answer = self.client.send(Ask::get(by_path(&self.crowd.target, "", path))).await?.expect(&[200])?;
         let id = answer.json()?["id"].as_str().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! How much load, and when: models, ramps, steps and sweeps as one list of stages. Sends nothing.
+//! Amount and timing of the load: models, ramps, steps and sweeps as one list of stages. Sends nothing.
 
 use std::time::Duration;
 
@@ -7,59 +7,60 @@ use serde::Deserialize;
 use crate::error::{Error, Result};
 use crate::quantity::Span;
 
-/// Most seconds that are counted: 30 days.
+/// Limit on the counted seconds: 30 days.
 const MOST_SECONDS: u64 = 30 * 86_400;
 
-/// Most levels that are named one by one.
+/// Limit on the levels that are listed one by one.
 const MOST_NAMED: usize = 32;
 
-/// The part `[load]` of a plan.
+/// The `[load]` section of a plan.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
-    /// `closed` (users who wait for their answers) or `open` (arrivals that do not wait for anybody).
+    /// `closed` (users wait for their responses) or `open` (arrivals do not wait).
     #[serde(default)]
     pub model: Model,
-    /// Virtual users. In the open model, the most that may be busy at once.
+    /// Number of virtual users. In the open model, the limit on users that are busy at once.
     #[serde(default = "ten")]
     pub users: u32,
-    /// Operations each second, in the open model.
+    /// Operations per second, in the open model.
     #[serde(default)]
     pub rate: Option<f64>,
-    /// Pause of a user between an answer and the next operation; drawn from half to one and a half times of it.
+    /// Pause of a user between a response and the next operation; drawn from 0.5 to 1.5 times this value.
     #[serde(default)]
     pub think: Span,
-    /// Instead of `think`: each user begins an operation once in this time, whenever the one before ended.
+    /// Alternative to `think`: each user begins an operation once in this time on average, regardless of when the
+    /// previous one ended.
     #[serde(default)]
     pub pace: Option<Span>,
-    /// Time in which the load rises from nothing.
+    /// Time in which the load rises from zero.
     #[serde(default)]
     pub ramp: Span,
-    /// Time that is not counted, after the ramp.
+    /// Uncounted time after the ramp.
     #[serde(default)]
     pub warmup: Span,
-    /// Time that is counted.
+    /// Counted time.
     #[serde(default = "minute")]
     pub duration: Span,
-    /// Instead of one level: levels one after the other.
+    /// Alternative to a single level: several levels in succession.
     #[serde(default)]
     pub steps: Vec<Step>,
-    /// Longest time of one operation; what takes longer is a fault.
+    /// Timeout of one operation; exceeding it is a fault.
     #[serde(default = "minute")]
     pub timeout: Span,
-    /// Each operation is a new person's: a new connection, nothing remembered.
+    /// If true, each operation is that of a new person: with a new connection, and nothing remembered.
     #[serde(default)]
     pub fresh: bool,
-    /// Threads of the generator.
+    /// Number of generator threads.
     #[serde(default = "one")]
     pub threads: usize,
 }
 
-/// Who decides when the next operation begins.
+/// Load model, which determines when the next operation begins.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Model {
-    /// Users who wait.
+    /// Users who wait for each response.
     #[default]
     Closed,
     /// A rate of arrivals.
@@ -70,14 +71,14 @@ pub enum Model {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Users, or operations each second in the open model.
+    /// Users, or operations per second in the open model.
     pub level: f64,
-    /// How long.
+    /// Duration of the step.
     #[serde(rename = "for")]
     pub hold: Span,
 }
 
-/// A length of time as it is read in a sentence.
+/// Formats a duration for use in a sentence.
 fn spoken(time: Duration) -> String {
     match time.as_secs_f64() {
         seconds if seconds < 1.0 => format!("{} ms", seconds * 1000.0),
@@ -98,7 +99,7 @@ const fn minute() -> Span {
     Span::seconds(60)
 }
 
-/// One stretch of time with a level that rises evenly from its beginning to its end.
+/// A stretch of time in which the level changes linearly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stage {
     from: f64,
@@ -114,7 +115,7 @@ pub struct Course {
 }
 
 impl Load {
-    /// The load in words, for reports.
+    /// Describes the load in words, for reports.
     pub fn words(&self) -> String {
         let (model, what) = match self.model {
             Model::Closed => ("closed", if self.most_users() == 1 { "user" } else { "users" }),
@@ -147,7 +148,7 @@ impl Load {
         format!("{model} model, {levels} {what}{manner}{holds}; {}{fresh}", times.join(", "))
     }
 
-    /// Users of the whole run: in the closed model the highest step may be above their number.
+    /// Number of users of the whole run. In the closed model, the highest step may exceed `users`.
     pub fn most_users(&self) -> u32 {
         match self.model {
             Model::Closed => self.course().peak().ceil() as u32,
@@ -155,7 +156,8 @@ impl Load {
         }
     }
 
-    /// Changes the number of users; of steps of users the highest has so many, and the others in proportion.
+    /// Changes the number of users. With steps of users, the highest step gets this number, and the others change in
+    /// proportion.
     pub fn set_users(&mut self, users: u32) {
         self.users = users;
         let highest = self.steps.iter().map(|step| step.level).fold(0.0, f64::max);
@@ -166,10 +168,10 @@ impl Load {
         }
     }
 
-    /// Changes the seconds that are counted; steps share them in proportion. Ramp and warm-up last at most half as long each.
+    /// Changes the counted seconds; steps share them in proportion. Ramp and warm-up are each limited to half of them.
     ///
     /// # Errors
-    /// When they are too few or too many.
+    /// If there are too few or too many seconds.
     pub fn set_seconds(&mut self, seconds: u64) -> Result<()> {
         let least = self.steps.len().max(1) as u64;
         if !(least..=MOST_SECONDS).contains(&seconds) {
@@ -183,17 +185,17 @@ impl Load {
             let share = step.hold.0.as_secs_f64() / all;
             step.hold = Span::seconds(((seconds as f64 * share).round() as u64).max(1));
         }
-        // A short look has no use for a long ramp.
+        // A short run has no use for a long ramp.
         let most = Span::seconds(seconds / 2);
         self.ramp = if self.ramp > most { most } else { self.ramp };
         self.warmup = if self.warmup > most { most } else { self.warmup };
         Ok(())
     }
 
-    /// Refuses times of which figures for each second cannot be kept.
+    /// Refuses times that are not whole seconds, because figures are kept for each second.
     ///
     /// # Errors
-    /// Which of them is not made of whole seconds.
+    /// If a time is not made of whole seconds; the message names it.
     pub fn check_seconds(&self) -> Result<()> {
         let steps = self.steps.iter().map(|step| ("for of a step", step.hold));
         let times = [("ramp", self.ramp), ("warmup", self.warmup), ("duration", self.duration)];
@@ -205,7 +207,7 @@ impl Load {
         }
     }
 
-    /// The course that this asks for.
+    /// Returns the course of this load.
     pub fn course(&self) -> Course {
         let full = match self.model {
             Model::Closed => f64::from(self.users),
@@ -228,14 +230,14 @@ impl Load {
 }
 
 impl Course {
-    /// The level at a time after the start; none after the end.
+    /// Returns the level at a time after the start; `None` after the end.
     pub fn level(&self, at: Duration) -> Option<f64> {
         let (stage, begun) = self.stage(at)?;
         let share = (at - begun).as_secs_f64() / stage.lasts.as_secs_f64();
         Some(stage.from + (stage.to - stage.from) * share)
     }
 
-    /// The first time from `after` on at which the level is above `bound`; none when it never is again.
+    /// Returns the first time, from `after` on, at which the level is above `bound`; `None` if there is none.
     pub fn rises_above(&self, bound: f64, after: Duration) -> Option<Duration> {
         let mut begun = Duration::ZERO;
         for stage in &self.stages {
@@ -250,7 +252,7 @@ impl Course {
                 }
                 if stage.to > bound {
                     let share = (bound - stage.from) / (stage.to - stage.from);
-                    // A moment later, since the level must be above and not at the bound.
+                    // One millisecond later, because the level must be above the bound, not at it.
                     let time = begun + stage.lasts.mul_f64(share.clamp(0.0, 1.0)) + Duration::from_millis(1);
                     return Some(time.clamp(from, ends));
                 }
@@ -260,12 +262,12 @@ impl Course {
         None
     }
 
-    /// Whether what ends at this time is counted: it is neither ramp nor warm-up.
+    /// Returns whether operations that end at this time are counted: the time is in neither the ramp nor the warm-up.
     pub fn is_counted(&self, at: Duration) -> bool {
         self.stage(at).is_some_and(|(stage, _)| stage.counted)
     }
 
-    /// The whole time.
+    /// Total duration.
     pub fn lasts(&self) -> Duration {
         self.stages.iter().map(|stage| stage.lasts).sum()
     }
@@ -288,7 +290,7 @@ impl Course {
         found
     }
 
-    /// The same course at a share of its level.
+    /// Scales the levels of the course by a factor.
     #[must_use]
     pub fn scaled(mut self, share: f64) -> Self {
         for stage in &mut self.stages {

@@ -1,11 +1,11 @@
-//! Messages about what is wrong with a plan: short lines, and the name that may have been meant. Judges no plan.
+//! Messages about problems in a plan: short lines, with a suggestion for a mistyped name. Validates no plan.
 
-/// Most characters of a line of a message.
+/// Limit on the characters of a message line.
 pub const LONGEST_LINE: usize = 200;
-/// A known name that is less alike than this (1 is the same) is not what was meant.
+/// Minimum similarity (1 is equal) of a known name that is suggested.
 const ALIKE: f64 = 0.75;
 
-/// Says that there is no such thing, and which one may have been meant, or else which there are.
+/// Returns the message for an unknown name, with the most similar known name, or else a list of the known names.
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     let name = &name.chars().take(LONGEST_LINE / 2).collect::<String>();
     let alike = known.iter().map(|known| (strsim::jaro_winkler(known, name), known));
@@ -18,7 +18,7 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     }
 }
 
-/// As many names as fit the line, and how many are left.
+/// Lists as many names as fit on the line, and the number of the others.
 fn listed(head: &str, names: &[&str]) -> String {
     let mut room = LONGEST_LINE.saturating_sub(head.chars().count() + " and 1000 more".len());
     let fits = |name: &&&str| {
@@ -35,7 +35,7 @@ fn listed(head: &str, names: &[&str]) -> String {
     format!("{head}{}{end}", shown.join(", "))
 }
 
-/// The message of a reader's error, with the nearest key when it is about an unknown one.
+/// Returns the message for a parser error. For an unknown key, it includes the most similar known key.
 pub fn explain(error: &toml::de::Error) -> String {
     let message = error.to_string();
     let told = error.message();
@@ -49,7 +49,7 @@ pub fn explain(error: &toml::de::Error) -> String {
     }
 }
 
-/// A text whose lines are short enough to be read: a plan may be one long line, which messages repeat.
+/// Truncates the lines of a text to a readable length: a plan may be one long line, which messages quote.
 pub fn cut(text: &str) -> String {
     text.lines().map(|line| line.chars().take(LONGEST_LINE).collect::<String>()).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! Plans: what load to send where, as a TOML file that a person can read. Reads and checks them; sends nothing.
+//! Plans: the load and its target, as a human-readable TOML file. Parses and validates plans; sends nothing.
 
 mod load;
 mod message;
@@ -19,47 +19,47 @@ pub use load::{Course, Load, Model, Step};
 pub use shipped::{SHIPPED, shipped};
 pub use threshold::{Figure, Threshold, Verdict};
 
-/// Most virtual users of one generator: each has a connection of its own.
+/// Limit on the virtual users of a plan: each has its own connection.
 const MOST_USERS: u32 = 60_000;
-/// Most operations each second that a plan may ask for.
+/// Limit on the operations per second of a plan.
 const MOST_RATE: f64 = 1_000_000.0;
 
-/// Most parts of a mix: more are no longer read by anybody, and each is measured second by second.
+/// Limit on the shares of a mix. More would be unreadable, and each is measured every second.
 const MOST_PARTS: usize = 200;
-/// Most characters of a name or a label: both stand in tables, labels also in names of files.
+/// Limit on the characters of a name or label: both appear in tables, and labels also in file names.
 const LONGEST_NAME: usize = 100;
 
-/// A whole plan.
+/// A complete plan.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Its name, for reports.
+    /// Name, for reports.
     pub name: String,
-    /// What it shows, for people.
+    /// Purpose of the plan, for people.
     #[serde(default)]
     pub description: String,
-    /// Where the load goes.
+    /// Target of the load.
     #[serde(default)]
     pub target: TargetPlan,
-    /// What lies on the target before.
+    /// Corpus on the target before the load.
     pub corpus: CorpusPlan,
-    /// How much load, and when.
+    /// Amount and timing of the load.
     pub load: Load,
-    /// What users do.
+    /// Operations of the users.
     pub mix: Vec<Share>,
-    /// What must hold; a run whose thresholds do not all hold ends with exit status 1.
+    /// Conditions on the result. If one of them does not hold, the run ends with exit status 1.
     #[serde(default)]
     pub thresholds: Vec<String>,
-    /// What is watched besides.
+    /// Objects that are monitored during the run.
     #[serde(default)]
     pub monitors: Vec<Monitor>,
 }
 
 impl Plan {
-    /// Reads a plan.
+    /// Parses and validates a plan.
     ///
     /// # Errors
-    /// What is wrong with it and where; an unknown key with the nearest known one.
+    /// The problem and its position; for an unknown key, the most similar known one.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |why: &str| Error::new(cut(why));
         let plan: Self = toml::from_str(text).map_err(|error| wrong(&explain(&error)))?;
@@ -67,18 +67,18 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Its thresholds, read.
+    /// Parses the thresholds.
     ///
     /// # Errors
-    /// What is wrong with one.
+    /// If a threshold is invalid.
     pub fn thresholds(&self) -> Result<Vec<Threshold>> {
         self.thresholds.iter().map(|text| Threshold::parse(text).map_err(Error::new)).collect()
     }
 
-    /// Refuses what makes no sense.
+    /// Validates the plan.
     ///
     /// # Errors
-    /// What makes none.
+    /// The first problem found.
     pub fn check(&self) -> Result<()> {
         check_name("name of the plan", &self.name)?;
         self.corpus.check()?;
@@ -155,10 +155,10 @@ impl Plan {
     }
 }
 
-/// Refuses a name that cannot stand in tables, in a terminal and in names of files.
+/// Refuses a name that is unsuitable for tables, terminals and file names.
 ///
 /// # Errors
-/// What is wrong with it.
+/// If the name is empty, too long, or contains control characters.
 pub fn check_name(what: &str, name: &str) -> Result<()> {
     let length = name.chars().count();
     if name.trim().is_empty() {

@@ -1,13 +1,13 @@
-//! The plans that come with the program.
+//! The plans that are shipped with the program.
 
 use super::message::unknown;
 use crate::error::{Error, Result};
 
-/// A plan that comes with the program.
+/// A plan that is shipped with the program.
 pub struct Shipped {
     /// Name.
     pub name: &'static str,
-    /// Its file.
+    /// Content of its file.
     pub text: &'static str,
 }
 
@@ -26,10 +26,10 @@ pub const SHIPPED: &[Shipped] = &[
     Shipped { name: "web-tuning", text: include_str!("../../plans/web-tuning.toml") },
 ];
 
-/// The text of a shipped plan.
+/// Returns the text of a shipped plan.
 ///
 /// # Errors
-/// The name that may have been meant, or else all names, when there is none of this name.
+/// If there is no such plan; the message suggests the most similar name, or else lists all names.
 pub fn shipped(name: &str) -> Result<&'static str> {
     let found = SHIPPED.iter().find(|plan| plan.name == name).map(|plan| plan.text);
     let names: Vec<&str> = SHIPPED.iter().map(|plan| plan.name).collect();

@@ -1,4 +1,4 @@
-//! Tests of reading plans.
+//! Tests of parsing plans.
 
 use super::message::LONGEST_LINE;
 use super::*;

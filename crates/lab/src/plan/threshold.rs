@@ -1,26 +1,26 @@
-//! Thresholds of a plan: `p95 < 500ms`, `download p99 < 2s`, `errors < 0.1%`, `rate > 100`. Reads and compares; what they are
-//! compared with comes from the result.
+//! Thresholds of a plan: `p95 < 500ms`, `download p99 < 2s`, `errors < 0.1%`, `rate > 100`. Parses and compares them;
+//! the measured values come from the result.
 
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::Span;
 
-/// A figure that must stay on one side of a bound.
+/// A figure that must stay below or above a bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
-    /// As it was written.
+    /// Text as written in the plan.
     pub text: String,
-    /// The operation by its label; all together when absent.
+    /// Label of the operation; `None` for all operations together.
     pub operation: Option<String>,
-    /// What is compared.
+    /// Figure to compare.
     pub figure: Figure,
-    /// Whether the figure must be below the bound; otherwise above it.
+    /// True if the figure must be below the bound; otherwise it must be above.
     pub below: bool,
     /// The bound: milliseconds, a share from 0 to 1, or a rate per second.
     pub bound: f64,
 }
 
-/// What a threshold compares.
+/// Figure that a threshold compares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Figure {
     /// A percentile of latency, 0 to 100.
@@ -31,26 +31,26 @@ pub enum Figure {
     Maximum,
     /// Share of operations that failed.
     Errors,
-    /// Operations each second.
+    /// Operations per second.
     Rate,
 }
 
-/// How a threshold came out.
+/// Outcome of a threshold.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Verdict {
-    /// The threshold as it was written.
+    /// Text of the threshold as written in the plan.
     pub threshold: String,
-    /// What was measured, in the unit of the bound; none when nothing was measured, which fails.
+    /// Measured value, in the unit of the bound; `None` if nothing was measured, which counts as failed.
     pub measured: Option<f64>,
-    /// Whether it holds.
+    /// True if the threshold holds.
     pub passed: bool,
 }
 
 impl Threshold {
-    /// Reads a threshold.
+    /// Parses a threshold.
     ///
     /// # Errors
-    /// What is expected instead, when the text is no threshold.
+    /// If the text is not a threshold; the message states the expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |what: &str| format!("the threshold \"{text}\" {what}: write for example \"download p95 < 500ms\"");
         let (left, below, right) = match (text.split_once('<'), text.split_once('>')) {
@@ -85,7 +85,7 @@ impl Threshold {
         Ok(Self { text: text.trim().to_owned(), operation, figure, below, bound })
     }
 
-    /// Compares with what was measured.
+    /// Compares the bound with a measured value.
     pub fn judge(&self, measured: Option<f64>) -> Verdict {
         let passed = measured.is_some_and(|figure| if self.below { figure < self.bound } else { figure > self.bound });
         Verdict { threshold: self.text.clone(), measured, passed }

@@ -1,4 +1,4 @@
-//! The report as one file that needs nothing else: tables, and curves drawn by uPlot, which is in it.
+//! The report as one self-contained HTML file: tables, and charts drawn by uPlot, which is embedded.
 
 use serde_json::json;
 
@@ -15,14 +15,14 @@ const CHART: &str = include_str!("chart.js");
 const SCRIPT: &str = include_str!("page.js");
 const LIVE: &str = include_str!("live.js");
 
-/// Where the curves over time are drawn, and what their shade says when there is one.
+/// Container of the charts over time, with the legend of the shading, which is shown if there is any.
 const TIME: &str = "<h2>Over time</h2><p id=\"shaded\" class=\"soft\" hidden><span class=\"shade\"></span> \
                     Shaded: ramp and warm-up, which are not counted.</p><div id=\"time\"></div>";
 
-/// Percentiles of the curves.
+/// Percentiles on the latency curves.
 const CURVE: &[f64] = &[0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 98.0, 99.0, 99.5, 99.9, 99.95, 99.99, 100.0];
 
-/// The report.
+/// Formats the report.
 pub fn html(result: &RunResult) -> String {
     let mut body = format!("<h1>{}</h1><p>{}</p>", escape(&result.label), escape(&result.description));
     let version = if result.target_version.is_empty() { "" } else { ", version " };
@@ -69,7 +69,7 @@ pub fn html(result: &RunResult) -> String {
     page(&result.label, &body, &data, SCRIPT)
 }
 
-/// The page that follows a run while it goes on.
+/// Builds the page that follows a run in progress.
 pub fn live_page(title: &str) -> String {
     let body = format!("<h1>{}</h1><p id=\"state\" role=\"status\"></p><ul id=\"said\"></ul>{TIME}", escape(title));
     page(title, &body, "", LIVE)
@@ -123,7 +123,7 @@ fn missing(result: &RunResult) -> String {
     )
 }
 
-/// What the curves are drawn from.
+/// Returns the data of the charts.
 fn data(result: &RunResult) -> serde_json::Value {
     let column = |of: &dyn Fn(&crate::measure::Window) -> f64| result.windows.iter().map(of).collect::<Vec<f64>>();
     let operations = result.operations.iter().enumerate().filter(|(_, operation)| operation.done > 0);
@@ -176,7 +176,7 @@ mod tests {
     use crate::monitor::Series;
     use crate::result::{OperationResult, sample};
 
-    /// What the page's script reads.
+    /// Returns the data that the page's script reads.
     fn data_of(page: &str) -> serde_json::Value {
         let from = page.split_once("<script id=\"data\" type=\"application/json\">").unwrap().1;
         serde_json::from_str(from.split_once("</script>").unwrap().0).unwrap()

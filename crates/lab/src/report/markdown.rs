@@ -1,4 +1,4 @@
-//! The report as Markdown: what people paste.
+//! The report as Markdown, for pasting into other texts.
 
 use super::table;
 use super::text::markdown as line;
@@ -7,14 +7,14 @@ use crate::numbers::{bytes, milliseconds, number};
 use crate::plan::{Figure, Threshold, Verdict};
 use crate::result::{OperationResult, PartResult, RunResult};
 
-/// From this share on, operations that ended after the counted time make a difference that is seen.
+/// Share of operations that ended after the counted time, above which their effect is visible.
 const MANY_LATE: f64 = 0.005;
 
 /// Headings of the table of operations.
 pub const OPERATIONS: &[&str] =
     &["operation", "share", "done", "failed", "each second", "mean", "p50", "p95", "p99", "p99.9", "longest"];
 
-/// Rows of the table of operations, all together last.
+/// Rows of the table of operations, with the total last.
 pub fn operations(result: &RunResult) -> Vec<Vec<String>> {
     let all = result.operations.iter().chain([&result.total]);
     all.map(row).collect()
@@ -52,7 +52,8 @@ pub fn parts(parts: &[PartResult]) -> Vec<Vec<String>> {
     parts.iter().map(row).collect()
 }
 
-/// What is to be known of "done" and "each second" when they do not go together: operations that ended too late are a good part.
+/// Explains why "done" and "each second" do not agree, if a considerable share of the operations ended after the
+/// counted time.
 pub fn late(result: &RunResult) -> Option<String> {
     let in_time: u64 = result.windows.iter().filter(|window| window.counted).map(|window| window.done).sum();
     let late = result.total.done.saturating_sub(in_time);
@@ -64,7 +65,7 @@ pub fn late(result: &RunResult) -> Option<String> {
     })
 }
 
-/// What was measured for a threshold, with its unit.
+/// Formats the measured value of a threshold, with its unit.
 pub fn measured(verdict: &Verdict) -> String {
     let Some(value) = verdict.measured else { return "nothing measured".to_owned() };
     let value = match Threshold::parse(&verdict.threshold).map(|threshold| threshold.figure) {
@@ -76,7 +77,7 @@ pub fn measured(verdict: &Verdict) -> String {
     format!("measured: {value}")
 }
 
-/// Lines that say where and how it was measured.
+/// Returns facts about the run: where and how it was measured.
 pub fn facts(result: &RunResult) -> Vec<(String, String)> {
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let generator = &result.generator;
@@ -114,7 +115,7 @@ pub fn facts(result: &RunResult) -> Vec<(String, String)> {
             ),
         ),
     ];
-    // Results of before do not know the load, and not every target says its version.
+    // Results of older versions lack the load, and not every target reports its version.
     facts.retain(|(_, value)| !value.is_empty());
     facts
 }
@@ -134,7 +135,7 @@ fn loaded(result: &RunResult) -> String {
     )
 }
 
-/// The report.
+/// Formats the report.
 pub fn markdown(result: &RunResult) -> String {
     let mut text = format!("# {}\n\n{}\n\n", line(&result.label), line(&result.description));
     for reason in &result.invalid_because {
@@ -194,14 +195,14 @@ pub fn markdown(result: &RunResult) -> String {
     text
 }
 
-/// The kind of a fault as a word.
+/// Returns the kind of a fault as a word.
 pub fn kind(fault: &crate::result::FaultResult) -> String {
     format!("{:?}", fault.kind).to_lowercase()
 }
 
-/// A time in UTC.
+/// Formats a time in UTC.
 pub fn date(seconds: u64) -> String {
-    // Days to a date, after Howard Hinnant's description of the civil calendar.
+    // Converts days to a civil date, after Howard Hinnant's description of the civil calendar.
     let days = seconds / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

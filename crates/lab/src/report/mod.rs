@@ -1,4 +1,4 @@
-//! Reports of a result: a page of one file, and Markdown. Measures nothing.
+//! Reports of a result: a self-contained HTML page, and Markdown. Measures nothing.
 
 mod html;
 mod markdown;
@@ -20,10 +20,10 @@ pub(crate) use text::markdown as in_markdown;
 pub use text::plain;
 pub(crate) use watched::while_counted;
 
-/// Writes `NAME.json`, `NAME.md` and `NAME.html` into a directory, which is made when it is missing.
+/// Writes `NAME.json`, `NAME.md` and `NAME.html` into a directory, which is created if it is missing.
 ///
 /// # Errors
-/// When a file cannot be written; no half file is left under its name.
+/// If a file cannot be written. No partial file is left under its name.
 pub fn save(result: &RunResult, directory: &Path, name: &str) -> Result<Vec<PathBuf>> {
     std::fs::create_dir_all(directory).map_err(|error| unwritable(directory, &error))?;
     let json =
@@ -38,36 +38,36 @@ pub fn save(result: &RunResult, directory: &Path, name: &str) -> Result<Vec<Path
         .collect()
 }
 
-/// Makes a directory for results and sees that it can be written to.
+/// Creates a directory for results and checks that it is writable.
 ///
 /// # Errors
-/// When it cannot.
+/// If it cannot be created or written to.
 pub fn prepare(directory: &Path) -> Result<()> {
     std::fs::create_dir_all(directory).map_err(|error| unwritable(directory, &error))?;
     let probe = directory.join(".lab-probe");
     let written = std::fs::write(&probe, b"probe");
-    // On a full disk there is a file, and nothing in it.
+    // On a full disk, the probe file exists but is empty.
     let removed = std::fs::remove_file(&probe);
     written.and(removed).map_err(|error| unwritable(directory, &error))
 }
 
-/// Refuses what a run cannot be called: its name stands in reports and in names of files.
+/// Refuses an unsuitable label of a run: the label appears in reports and in file names.
 ///
 /// # Errors
-/// What is wrong with it.
+/// If the label is empty, too long, or contains control characters.
 pub fn check_label(label: &str) -> Result<()> {
     crate::plan::check_name("label", label)
 }
 
-/// Writes a text file whole or not at all.
+/// Writes a text file atomically.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If the file cannot be written.
 pub fn write(path: &Path, text: &str) -> Result<()> {
     let beside = path.with_extension("part");
     let done = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
     done.map_err(|error| {
-        // What is left is of no use to anybody.
+        // A partial file is of no use.
         let _ = std::fs::remove_file(&beside);
         unwritable(path, &error)
     })
@@ -76,7 +76,7 @@ pub fn write(path: &Path, text: &str) -> Result<()> {
 /// Reads a result.
 ///
 /// # Errors
-/// When the file cannot be read, is no result of this version, or is damaged.
+/// If the file cannot be read, is not a result of this version, or is damaged.
 pub fn read(path: &Path) -> Result<RunResult> {
     let wrong = |why: String| Error::new(format!("{} is no result of a run: {why}", path.display()));
     let unreadable = |error| Error::new(format!("{} cannot be read: {error}", path.display()));
@@ -95,7 +95,7 @@ pub fn read(path: &Path) -> Result<RunResult> {
     })
 }
 
-/// What all versions of a result have.
+/// The part of a result that all versions have.
 #[derive(serde::Deserialize)]
 struct Version {
     version: u32,
@@ -115,7 +115,7 @@ mod tests {
         prepare(directory.path()).unwrap();
         let probe = directory.path().join(".lab-probe");
         assert!(!probe.exists());
-        // Writes to it fail as on a full disk.
+        // Writes to the probe file fail, as on a full disk.
         std::os::unix::fs::symlink("/dev/full", &probe).unwrap();
         assert!(prepare(directory.path()).unwrap_err().to_string().contains("cannot be written"));
         assert!(probe.symlink_metadata().is_err(), "the probe is gone");

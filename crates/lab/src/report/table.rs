@@ -1,8 +1,8 @@
-//! Tables as reports show them.
+//! Tables for reports.
 
 use super::text;
 
-/// Rows of cells, as Markdown.
+/// Formats rows of cells as Markdown.
 pub fn markdown(heading: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = format!("| {} |\n|{}\n", heading.join(" | "), " --- |".repeat(heading.len()));
     for row in rows {
@@ -12,7 +12,7 @@ pub fn markdown(heading: &[&str], rows: &[Vec<String>]) -> String {
     table
 }
 
-/// Rows of cells, as HTML.
+/// Formats rows of cells as HTML.
 pub fn html(heading: &[&str], rows: &[Vec<String>]) -> String {
     let cells = |cells: &mut dyn Iterator<Item = String>, tag: &str| -> String {
         cells.map(|cell| format!("<{tag}>{cell}</{tag}>")).collect()
@@ -23,7 +23,7 @@ pub fn html(heading: &[&str], rows: &[Vec<String>]) -> String {
     format!("<div class=\"wide\"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
 }
 
-/// Text in HTML.
+/// Escapes text for HTML.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

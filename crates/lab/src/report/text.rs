@@ -1,6 +1,7 @@
-//! Text of others in reports and in terminals: labels, messages of targets, what somebody wrote into a file of results.
+//! Untrusted text in reports and terminals: labels, messages of targets, and the content of result files.
 
-/// Text without control characters, escape codes and marks that turn the direction of reading: safe in a terminal, and one line.
+/// Returns the text as one line without control characters, escape sequences and bidirectional formatting characters,
+/// so that it is safe in a terminal.
 pub fn plain(text: &str) -> String {
     let replace = |c: char| match c {
         '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
@@ -11,14 +12,14 @@ pub fn plain(text: &str) -> String {
     text.chars().map(replace).collect()
 }
 
-/// Plain text that says in Markdown what it says, also in a cell of a table.
+/// Returns plain text, escaped so that Markdown shows it literally, even in a table cell.
 pub fn markdown(text: &str) -> String {
     let text = plain(text);
     let mut escaped = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
         let begins_tag = |next: &char| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?');
-        // What compares, as in "p95 < 500ms", is left as it is read.
+        // A comparison such as "p95 < 500ms" is left readable: `<` is escaped only if it could begin a tag.
         if matches!(c, '\\' | '`' | '|' | '*' | '[' | ']') || c == '<' && characters.peek().is_some_and(begins_tag) {
             escaped.push('\\');
         }
@@ -27,8 +28,8 @@ pub fn markdown(text: &str) -> String {
     escaped
 }
 
-/// JSON that can stand in a script of a page: these characters are in texts only, and nothing there ends the script or begins
-/// a comment.
+/// Escapes JSON for a script element of a page. The escaped characters occur only inside strings, and nothing in the
+/// result can end the script or begin a comment.
 pub fn in_script(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {

@@ -1,4 +1,4 @@
-//! What was watched besides answers, as reports show it: units, and figures of the time that counted.
+//! Monitored figures in reports: their units, and their values in the counted time.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,10 @@ use crate::numbers::{bytes, milliseconds, number};
 use crate::result::RunResult;
 use crate::stats::mean;
 
-/// Headings of the table of what was watched.
+/// Headings of the table of monitored figures.
 pub const WATCHED: &[&str] = &["figure", "mean", "least", "most"];
 
-/// Rows of that table: each figure that was seen while it counted.
+/// Rows of the table of monitored figures: each figure with readings in the counted time.
 pub fn watched(result: &RunResult) -> Vec<Vec<String>> {
     let row = |series: &Series| {
         let values = while_counted(result, series);
@@ -23,7 +23,7 @@ pub fn watched(result: &RunResult) -> Vec<Vec<String>> {
     result.monitors.iter().filter_map(row).collect()
 }
 
-/// What a figure was in the seconds that counted.
+/// Returns the values of a figure in the counted seconds.
 pub fn while_counted(result: &RunResult, series: &Series) -> Vec<f64> {
     let counted: HashSet<u64> =
         result.windows.iter().filter(|window| window.counted).map(|window| window.second).collect();
@@ -31,8 +31,8 @@ pub fn while_counted(result: &RunResult, series: &Series) -> Vec<f64> {
     points.map(|(_, value)| *value).collect()
 }
 
-/// The unit of a figure by its name: `B`, `s`, `ms` or `%`, with `/s` behind what is counted each second; nothing for a number.
-/// Ours end with it, and those of Prometheus have it at the end of their base.
+/// Returns the unit of a figure from its name: `B`, `s`, `ms` or `%`, with `/s` for rates; empty for a plain number.
+/// Names of the lab end with the unit; names of Prometheus have it at the end of their base.
 pub fn unit(name: &str) -> &'static str {
     let (figure, rate) = match name.strip_suffix(" each second") {
         Some(figure) => (figure.trim_end_matches(','), true),
@@ -53,7 +53,7 @@ pub fn unit(name: &str) -> &'static str {
     }
 }
 
-/// A value with its unit, as people read it.
+/// Formats a value with its unit for people.
 pub fn with_unit(value: f64, unit: &str) -> String {
     match unit {
         "B" => bytes(value),

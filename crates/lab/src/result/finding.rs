@@ -1,37 +1,37 @@
-//! Findings: what stands out in a result. Looks for nothing.
+//! Findings: anomalies in a result. Searches for nothing itself.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that stands out.
+/// An anomaly in a result.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Finding {
-    /// What kind of trouble.
+    /// Kind of problem.
     pub trouble: Trouble,
-    /// What was seen, in words.
+    /// Description.
     pub text: String,
-    /// The operation that it concerns most, when one does.
+    /// Operation that is affected most, if one stands out.
     pub operation: Option<String>,
-    /// Seconds after the start, from and to.
+    /// Start and end, in seconds after the start of the run.
     pub seconds: Option<(u64, u64)>,
 }
 
-/// Kinds of trouble.
+/// Kinds of problems.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trouble {
-    /// Nothing was answered for a while.
+    /// Nothing was answered for some time.
     Stall,
-    /// A small part takes another, slow way.
+    /// A small share of the operations takes a slow path.
     SlowPath,
-    /// It becomes slower all the time.
+    /// Performance declines steadily.
     Decay,
-    /// More load brings no more throughput while nothing is busy.
+    /// More load brings no more throughput although no resource is saturated.
     Scaling,
-    /// Throughput rises and falls in a rhythm.
+    /// Throughput rises and falls periodically.
     Oscillation,
-    /// What a high load spoilt stays spoilt after it.
+    /// The degradation caused by a high load persists after it.
     Outlives,
-    /// Memory grows and does not stop.
+    /// Memory grows without levelling off.
     Growth,
     /// One of several servers or agents that should be equal is slower, carries less or fails more.
     Unequal,

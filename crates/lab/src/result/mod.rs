@@ -1,4 +1,4 @@
-//! The result of a run: one value that is kept as JSON and that every report is drawn from. Judges nothing.
+//! The result of a run: one value that is stored as JSON, and from which every report is made. Evaluates nothing.
 
 mod finding;
 mod run_result;

@@ -10,7 +10,7 @@ use crate::monitor::Series;
 use crate::plan::{Figure, Verdict};
 use crate::wire::{FaultKind, Kind};
 
-/// Version of the file.
+/// Version of the file format.
 pub const VERSION: u32 = 1;
 
 /// The result of a run.
@@ -20,143 +20,144 @@ pub struct RunResult {
     pub version: u32,
     /// Name of the plan.
     pub plan: String,
-    /// What the plan shows.
+    /// Purpose of the plan.
     pub description: String,
-    /// The plan as it was read.
+    /// Text of the plan as it was read.
     pub plan_text: String,
-    /// The target's address.
+    /// The target's URL.
     pub target: String,
-    /// What it speaks.
+    /// Kind of the target.
     pub kind: Kind,
-    /// What the run is called in comparisons.
+    /// Label of the run in comparisons.
     pub label: String,
-    /// The load that was applied, in words; empty in results made before 2026-11-23.
+    /// Description of the load; empty in results from before 2026-11-23.
     #[serde(default)]
     pub load: String,
-    /// The version of the target, as it said itself; empty when it did not, and in results made before 2026-11-23.
+    /// Version that the target reported; empty if it reported none, and in results from before 2026-11-23.
     #[serde(default)]
     pub target_version: String,
-    /// When it began, in seconds since 1970 (UTC).
+    /// Start of the run, in seconds since 1970 (UTC).
     pub started_at: u64,
-    /// Seconds that counted.
+    /// Number of counted seconds.
     pub seconds: u64,
-    /// Where it ran.
+    /// Machine of the generator.
     pub environment: Environment,
     /// The corpus.
     pub corpus: CorpusResult,
-    /// All operations together.
+    /// Figures of all operations together.
     pub total: OperationResult,
-    /// Each operation.
+    /// Figures of each operation.
     pub operations: Vec<OperationResult>,
-    /// Parts of the mix that the target does not offer; the rest was scaled up.
+    /// Shares of the mix that the target does not offer; the others were scaled up.
     pub missing: Vec<MissingShare>,
     /// Faults by operation and kind.
     pub faults: Vec<FaultResult>,
-    /// The generator itself.
+    /// Figures of the generator itself.
     pub generator: Generator,
-    /// Whether the figures say something about the target.
+    /// True if the figures say something about the target.
     pub valid: bool,
-    /// Why not.
+    /// Reasons why the figures are not valid.
     pub invalid_because: Vec<String>,
-    /// Thresholds of the plan.
+    /// Outcomes of the plan's thresholds.
     pub thresholds: Vec<Verdict>,
-    /// Servers that should be equal, when there are several.
+    /// Figures of servers that should be equal, if there are several.
     #[serde(default)]
     pub servers: Vec<PartResult>,
-    /// Agents that sent equal parts of the load, when there are several.
+    /// Figures of agents that sent equal parts of the load, if there are several.
     #[serde(default)]
     pub agents: Vec<PartResult>,
-    /// What stands out.
+    /// Findings of the diagnosis.
     pub findings: Vec<Finding>,
-    /// Second by second.
+    /// Measurements second by second.
     pub windows: Vec<Window>,
-    /// What was watched besides.
+    /// Series of the monitors.
     pub monitors: Vec<Series>,
 }
 
-/// One operation, or all together.
+/// Figures of one operation, or of all together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OperationResult {
     /// Title.
     pub label: String,
-    /// Its share of the mix that was run, 0 to 1.
+    /// Share of the mix that was run, 0 to 1.
     pub share: f64,
-    /// Those that succeeded.
+    /// Number of successful operations.
     pub done: u64,
-    /// Those that failed.
+    /// Number of failed operations.
     pub failed: u64,
-    /// Those that succeeded, each second.
+    /// Successful operations per second.
     pub rate: f64,
-    /// Requests that were sent.
+    /// Number of requests sent.
     pub requests: u64,
-    /// Bytes of bodies that were sent.
+    /// Bytes of request bodies sent.
     pub sent: u64,
-    /// Bytes of bodies that came.
+    /// Bytes of response bodies received.
     pub received: u64,
     /// Mean latency in milliseconds.
     pub mean: f64,
-    /// Percentiles of latency in milliseconds.
+    /// Median latency in milliseconds; the following percentiles are also in milliseconds.
     pub p50: f64,
-    /// 90th percentile.
+    /// 90th percentile of latency.
     pub p90: f64,
-    /// 95th percentile.
+    /// 95th percentile of latency.
     pub p95: f64,
-    /// 99th percentile.
+    /// 99th percentile of latency.
     pub p99: f64,
-    /// 99.9th percentile.
+    /// 99.9th percentile of latency.
     pub p999: f64,
-    /// Longest.
+    /// Longest latency.
     pub max: f64,
-    /// All latencies.
+    /// Histogram of all latencies.
     pub latency: Distribution,
 }
 
-/// One of several servers or agents that should be equal.
+/// Figures of one of several servers or agents that should be equal.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct PartResult {
-    /// Its address.
+    /// Address.
     pub name: String,
-    /// Its part of the load: users, or 1 where arrivals are dealt out evenly.
+    /// Part of the load: number of users, or 1 if arrivals are spread evenly.
     pub users: u32,
     /// Operations that succeeded within the counted time.
     pub done: u64,
-    /// Operations that failed within it.
+    /// Operations that failed within the counted time.
     pub failed: u64,
-    /// Those that succeeded, each second.
+    /// Successful operations per second.
     pub rate: f64,
-    /// Percentiles of latency in milliseconds.
+    /// Median latency in milliseconds; the following percentiles are also in milliseconds.
     pub p50: f64,
-    /// 95th percentile.
+    /// 95th percentile of latency.
     pub p95: f64,
-    /// 99th percentile.
+    /// 99th percentile of latency.
     pub p99: f64,
 }
 
 /// Faults of one kind in one operation.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct FaultResult {
-    /// The operation.
+    /// Label of the operation.
     pub operation: String,
-    /// What kind.
+    /// Kind of fault.
     pub kind: FaultKind,
     /// Number of stored bytes.
     pub count: u64,
-    /// What the first one said.
+    /// Message of the first fault.
     pub first: String,
 }
 
-/// How the generator itself did.
+/// Figures of the generator itself.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct Generator {
-    /// Its threads, on all machines.
+    /// Number of threads, on all machines.
     pub threads: u32,
-    /// Processor time in seconds.
+    /// CPU time in seconds.
     pub cpu: f64,
-    /// Its share of its threads' time, 0 to 1, without ramp, warm-up and what ends after the counted time.
+    /// Share of the threads' time that was busy, 0 to 1, without ramp, warm-up and operations that ended after the
+    /// counted time.
     pub busy: f64,
-    /// Requests for each second of processor time.
+    /// Requests per second of CPU time.
     pub requests_per_cpu_second: f64,
-    /// How late timers were: 99th percentile in milliseconds.
+    /// Lateness of timers: 99th percentile in milliseconds.
     pub lag: f64,
 }
 
@@ -176,23 +177,23 @@ pub struct Environment {
 /// The corpus of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct CorpusResult {
-    /// Documents.
+    /// Number of documents.
     pub documents: u64,
     /// Their size in bytes.
     pub bytes: u64,
-    /// What loading took; nothing when it was there.
+    /// Cost of loading; zero if the corpus was already present.
     pub loaded: Loaded,
 }
 
 impl RunResult {
-    /// Whether all thresholds hold and the figures say something about the target.
+    /// Returns whether all thresholds hold and the figures are valid.
     pub fn passed(&self) -> bool {
         self.valid && self.thresholds.iter().all(|verdict| verdict.passed)
     }
 }
 
 impl OperationResult {
-    /// Adds what another operation did; what follows from it is worked out afterwards.
+    /// Adds the figures of another operation. Derived figures are computed afterwards.
     pub(crate) fn add(&mut self, other: &Self) {
         self.done += other.done;
         self.failed += other.failed;
@@ -203,7 +204,7 @@ impl OperationResult {
         self.latency.merge(&other.latency);
     }
 
-    /// Works out what follows from the latencies.
+    /// Computes the figures that are derived from the latencies.
     pub(crate) fn work_out(&mut self) {
         let latency = &self.latency;
         let percentile = |percent| latency.percentile(percent);
@@ -218,7 +219,7 @@ impl OperationResult {
         if all == 0 { 0.0 } else { self.failed as f64 / all as f64 }
     }
 
-    /// The figure that a threshold asks for; none when nothing was measured.
+    /// Returns the figure that a threshold compares; `None` if nothing was measured.
     pub(crate) fn figure(&self, figure: Figure) -> Option<f64> {
         match figure {
             Figure::Errors => Some(self.errors()),
@@ -232,7 +233,7 @@ impl OperationResult {
 }
 
 impl Environment {
-    /// This machine.
+    /// Describes this machine.
     pub fn here() -> Self {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let cpu = read("/proc/cpuinfo");
@@ -250,7 +251,7 @@ impl Environment {
     }
 }
 
-/// A result without anything in it.
+/// Returns an empty result.
 #[cfg(test)]
 pub fn sample() -> RunResult {
     RunResult {

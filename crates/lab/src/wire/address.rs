@@ -1,10 +1,10 @@
-//! Where things of the corpus are on a target, by REST or by WebDAV.
+//! Addresses of corpus items on a target, by REST or by WebDAV.
 
 use hyper::{Method, header};
 
 use super::{Ask, Client, Fault, Kind, Target, encode};
 
-/// The address of the bytes at a path of the corpus.
+/// Address of the content at a path of the corpus.
 pub fn content(target: &Target, path: &str) -> String {
     match target.kind {
         Kind::Strongroom => format!("/api/v1/content/{}", encode(&below(target, path))),
@@ -12,13 +12,13 @@ pub fn content(target: &Target, path: &str) -> String {
     }
 }
 
-/// The address of the description of what lies at a path of the corpus, or of something about it.
+/// Address of the description of the item at a path of the corpus, or of a subresource of it.
 pub fn by_path(target: &Target, about: &str, path: &str) -> String {
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("path", &below(target, path)).finish();
     format!("/api/v1/items/by-path{about}?{query}")
 }
 
-/// A path of the corpus as the target knows it.
+/// Converts a path of the corpus to a path on the target.
 pub fn below(target: &Target, path: &str) -> String {
     if target.root.is_empty() {
         path.to_owned()
@@ -27,12 +27,12 @@ pub fn below(target: &Target, path: &str) -> String {
     }
 }
 
-/// The WebDAV method of a name.
+/// Returns the WebDAV method with the given name.
 pub fn method(name: &'static str) -> Method {
     Method::from_bytes(name.as_bytes()).unwrap_or(Method::OPTIONS)
 }
 
-/// Makes a collection by WebDAV; one that is there already is no fault.
+/// Creates a collection by WebDAV. An existing collection is not a fault.
 pub async fn make_collection(client: &mut Client, path: &str) -> Result<(), Fault> {
     let address = format!("{}/", content(client.target(), path));
     client

@@ -1,4 +1,4 @@
-//! What requests carry: nothing, a text, or a document that is made while it is sent.
+//! Request bodies: nothing, a text, or a document that is generated while it is sent.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -15,20 +15,20 @@ pub enum Outgoing {
     /// None.
     #[default]
     Empty,
-    /// Bytes that are there.
+    /// Bytes in memory.
     Bytes(Bytes),
-    /// A document.
+    /// A document, and the number of bytes still to be sent.
     Document(Box<Content>, u64),
 }
 
 impl Outgoing {
-    /// A document as a body.
+    /// Creates a body from a document.
     pub fn document(content: Content) -> Self {
         let length = content.length();
         Self::Document(Box::new(content), length)
     }
 
-    /// Bytes that are still to be sent.
+    /// Bytes still to be sent.
     pub fn length(&self) -> u64 {
         match self {
             Self::Empty => 0,

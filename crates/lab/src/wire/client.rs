@@ -1,4 +1,4 @@
-//! The client of one virtual user: sends requests over one connection, keeps cookies, counts what went over the wire.
+//! The HTTP client of one virtual user: sends requests over one connection, keeps cookies and counts the traffic.
 
 use std::sync::Arc;
 
@@ -12,17 +12,16 @@ use super::link::Link;
 use super::{Fault, FaultKind, Outgoing, Target, excerpt};
 use crate::corpus::Verifier;
 
-/// Most bytes of an answer that is read into memory.
+/// Limit on the bytes of a response that is read into memory.
 const MOST_TEXT: usize = 8 << 20;
-/// Longest silence between lines.
+/// Timeout for the next data of a line-by-line response.
 const SILENCE: std::time::Duration = std::time::Duration::from_secs(15);
-/// A connection that nothing was asked of for so long may be closed by its server at any moment. One in steady use may not, and that is a
-/// fault.
+/// Idle time after which a server may close a connection at any moment. Closing a connection in steady use is a fault.
 const UNUSED: std::time::Duration = std::time::Duration::from_secs(1);
-/// Most cookies that a user keeps, and most bytes of one, as in browsers.
+/// Limits on the cookies that a user keeps, and on the bytes of each, as in browsers.
 const MOST_COOKIES: usize = 50;
 const MOST_COOKIE: usize = 4096;
-/// Most characters of an answer, and of where it leads, that a fault repeats.
+/// Limits on the characters of a response, and of a redirect's target, that a fault quotes.
 const MOST_SAID: usize = 160;
 const MOST_LOCATION: usize = 200;
 
@@ -37,24 +36,24 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// A request for a path that is encoded already.
+    /// Creates a request for a path that is already encoded.
     pub fn new(method: Method, path: impl Into<String>) -> Self {
         Self { method, path: path.into(), headers: Vec::new(), body: Outgoing::Empty, credentials: true }
     }
 
-    /// GET.
+    /// Creates a GET request.
     pub fn get(path: impl Into<String>) -> Self {
         Self::new(Method::GET, path)
     }
 
-    /// As a browser asks: with cookies instead of credentials.
+    /// Makes the request like that of a browser: with cookies instead of credentials.
     #[must_use]
     pub fn like_browser(mut self) -> Self {
         self.credentials = false;
         self.with(header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8")
     }
 
-    /// With a header; one that cannot stand in a request is left out.
+    /// Adds a header. A value that is not allowed in a request is left out.
     #[must_use]
     pub fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
@@ -63,21 +62,21 @@ impl Ask {
         self
     }
 
-    /// With a body.
+    /// Sets the body.
     #[must_use]
     pub fn body(mut self, body: Outgoing) -> Self {
         self.body = body;
         self
     }
 
-    /// With JSON.
+    /// Sets a JSON body.
     #[must_use]
     pub fn json(self, value: &serde_json::Value) -> Self {
         let body = Outgoing::Bytes(value.to_string().into());
         self.body(body).with(header::CONTENT_TYPE, "application/json")
     }
 
-    /// With the fields of a form.
+    /// Sets a body with form fields.
     #[must_use]
     pub fn form(self, fields: &[(&str, &str)]) -> Self {
         let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
@@ -86,7 +85,7 @@ impl Ask {
     }
 }
 
-/// An answer that was read.
+/// A response that has been read completely.
 #[derive(Debug)]
 pub struct Answer {
     /// Its status.
@@ -99,10 +98,10 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer, when it has one of these statuses.
+    /// Returns the response if it has one of these statuses.
     ///
     /// # Errors
-    /// What came instead.
+    /// A fault with the actual status, the redirect's target if any, and the beginning of the body.
     pub fn expect(self, statuses: &[u16]) -> Result<Self, Fault> {
         if statuses.contains(&self.status.as_u16()) {
             return Ok(self);
@@ -115,10 +114,10 @@ impl Answer {
         Err(Fault::new(FaultKind::Status, format!("{} answered {}{leads}: {said}", self.what, self.status)))
     }
 
-    /// The body as JSON.
+    /// Parses the body as JSON.
     ///
     /// # Errors
-    /// When it is something else.
+    /// If the body is not JSON.
     pub fn json(&self) -> Result<serde_json::Value, Fault> {
         serde_json::from_slice(&self.body).map_err(|_| Fault::content(format!("{} answered no JSON", self.what)))
     }
@@ -128,34 +127,34 @@ impl Answer {
         String::from_utf8_lossy(&self.body)
     }
 
-    /// A header as text; empty when there is none.
+    /// Returns a header as text; empty if there is none.
     pub fn header(&self, name: HeaderName) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 }
 
-/// Counts of what went over the wire.
+/// Counters of the traffic.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WireCounts {
-    /// Requests that were sent.
+    /// Number of requests sent.
     pub requests: u64,
-    /// Bytes of bodies that were sent.
+    /// Bytes of request bodies sent.
     pub sent: u64,
-    /// Bytes of bodies that came.
+    /// Bytes of response bodies received.
     pub received: u64,
 }
 
-/// The client of one virtual user.
+/// The HTTP client of one virtual user.
 pub struct Client {
     target: Arc<Target>,
     link: Option<Link>,
     cookies: Vec<(String, String)>,
-    /// What went over the wire so far.
+    /// Traffic so far.
     pub counted: WireCounts,
 }
 
 impl Client {
-    /// A client that is not connected yet.
+    /// Creates a client that is not connected yet.
     pub fn new(target: Arc<Target>) -> Self {
         Self { target, link: None, cookies: Vec::new(), counted: WireCounts::default() }
     }
@@ -165,18 +164,18 @@ impl Client {
         &self.target
     }
 
-    /// Drops the connection, and an answer that is on its way with it.
+    /// Drops the connection, together with a response that is in flight.
     pub fn hang_up(&mut self) {
         self.link = None;
     }
 
-    /// Forgets everything, as a new person's browser.
+    /// Forgets everything, like the browser of a new person.
     pub fn forget(&mut self) {
         self.link = None;
         self.cookies.clear();
     }
 
-    /// Sends a request and reads the answer into memory.
+    /// Sends a request and reads the response into memory.
     pub async fn send(&mut self, ask: Ask) -> Result<Answer, Fault> {
         let what = format!("{} {}", ask.method, ask.path);
         let (status, headers, mut incoming) = self.begin(ask, &what).await?;
@@ -191,7 +190,7 @@ impl Client {
         Ok(Answer { status, headers, body: body.freeze(), what })
     }
 
-    /// Sends a request and compares the bytes of the answer with a document, while they come.
+    /// Sends a request and compares the response body with a document while it arrives.
     pub async fn verify(&mut self, ask: Ask, mut verifier: Verifier) -> Result<(), Fault> {
         let what = format!("{} {}", ask.method, ask.path);
         let (status, headers, mut incoming) = self.begin(ask, &what).await?;
@@ -212,7 +211,7 @@ impl Client {
         verifier.end().map_err(|why| Fault::content(format!("{what}: {why}")))
     }
 
-    /// Sends a request and hands the lines of the answer over while they come.
+    /// Sends a request and passes on the lines of the response as they arrive.
     pub async fn lines(&mut self, ask: Ask, mut take: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(), Fault> {
         let what = format!("{} {}", ask.method, ask.path);
         let silent = |_| Fault::new(FaultKind::Timeout, format!("{what}: nothing came for {} s", SILENCE.as_secs()));
@@ -250,8 +249,9 @@ impl Client {
         let safe = ask.method.is_safe();
         let first = self.attempt(ask.clone(), what).await;
         let first = match (first, idle) {
-            // The server had closed the connection before it got anything of the request, or did so while the request was on its way
-            // on a connection that nobody had used for a while: RFC 9112, section 9.3.1, lets clients ask again, as browsers do.
+            // The server closed the connection before it received anything of the request; or a safe request was in
+            // flight when the server closed a connection that had been idle. RFC 9112, section 9.3.1, allows clients to
+            // retry in these cases, as browsers do.
             (Err((fault, not_taken)), Some(idle))
                 if fault.kind == FaultKind::Closed && (not_taken || safe && idle >= UNUSED) =>
             {
@@ -262,7 +262,7 @@ impl Client {
         first.map_err(|(fault, _)| fault)
     }
 
-    /// One attempt; a fault comes with whether the request was never taken.
+    /// Makes one attempt. A fault is returned together with a flag that is true if the server never took the request.
     async fn attempt(&mut self, ask: Ask, what: &str) -> Result<(StatusCode, HeaderMap, Incoming), (Fault, bool)> {
         let sent = ask.body.length();
         let request = self.request(ask).map_err(|fault| (fault, false))?;

@@ -1,11 +1,11 @@
-//! Faults: why an operation failed, with the beginning of what a target said. Knows no connection.
+//! Faults: the reason why an operation failed, with the beginning of the target's response. Independent of connections.
 
 use std::fmt;
 
-/// The fault of an operation, for counting and for people.
+/// The fault of an operation, for statistics and for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// For counting.
+    /// Kind, for statistics.
     pub kind: FaultKind,
     /// Description of what happened.
     pub message: String,
@@ -15,35 +15,35 @@ pub struct Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
-    /// No connection.
+    /// No connection could be made.
     Connect,
-    /// The connection ended before the answer did.
+    /// The connection ended before the response did.
     Closed,
-    /// It took too long.
+    /// Timeout.
     Timeout,
-    /// What came is no HTTP.
+    /// The response is not HTTP.
     Protocol,
-    /// A status that was not expected.
+    /// Unexpected status.
     Status,
-    /// The right status with the wrong content: an error page, other bytes.
+    /// The right status with the wrong content, such as an error page or other bytes.
     Content,
 }
 
-/// Most characters of a fault's text.
+/// Limit on the characters of a fault message.
 const LONGEST_TEXT: usize = 300;
 
-/// The beginning of what a target sent, on one line and without anything that would steer a terminal.
+/// Returns the beginning of a target's text, on one line and without characters that would control a terminal.
 pub fn excerpt(text: &str, most: usize) -> String {
     text.chars().take(most).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 impl Fault {
-    /// A fault of a kind; of a long text, which may be what a target sent, the beginning.
+    /// Creates a fault. A long message, which may quote a target, is truncated.
     pub fn new(kind: FaultKind, message: impl AsRef<str>) -> Self {
         Self { kind, message: excerpt(message.as_ref(), LONGEST_TEXT) }
     }
 
-    /// The right status with the wrong content.
+    /// Creates a fault for the right status with the wrong content.
     pub fn content(message: impl AsRef<str>) -> Self {
         Self::new(FaultKind::Content, message)
     }

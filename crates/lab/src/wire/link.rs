@@ -1,4 +1,5 @@
-//! One connection. It is driven by whoever waits for it instead of by a task of its own, which saves a hop for each message.
+//! One connection. It is driven by the task that waits for it instead of by a task of its own, which saves a task
+//! switch for each message.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -13,7 +14,8 @@ use tokio_rustls::TlsConnector;
 
 use super::{Fault, FaultKind, Outgoing, Target};
 
-/// Room for what arrives at once: small at first, so that ten thousand connections do not need much.
+/// Limit on the buffer of a connection. The buffer is small at first, so that ten thousand connections do not need much
+/// memory.
 const MOST_BUFFER: usize = 256 * 1024;
 
 trait Wire: Read + Write + Unpin {}
@@ -37,13 +39,13 @@ impl Driven {
             Self::Plain(connection) => Pin::new(connection.as_mut()).poll(context),
             Self::Secure(connection) => Pin::new(connection.as_mut()).poll(context),
         };
-        // Whoever waits for the answer is told what happened.
+        // The task that waits for the response gets the error.
         ended.map(|_| ())
     }
 }
 
 impl Link {
-    /// Connects.
+    /// Connects to a target.
     pub async fn open(target: &Target) -> Result<Self, Fault> {
         let failed = |error: &dyn std::fmt::Display| {
             Fault::new(FaultKind::Connect, format!("no connection to {}: {error}", target.url))
@@ -69,7 +71,7 @@ impl Link {
         Ok(Self { sender, connection: Some(connection), free_since: Instant::now() })
     }
 
-    /// Whether another request can be sent; notices that the server has closed it meanwhile.
+    /// Returns whether another request can be sent. Notices that the server has closed the connection in the meantime.
     pub async fn is_usable(&mut self) -> bool {
         let mut asked = false;
         let sender = &mut self.sender;
@@ -80,7 +82,7 @@ impl Link {
             }
             match sender.poll_ready(context) {
                 Poll::Ready(ready) => Poll::Ready(ready.is_ok()),
-                // The end of the answer before may still have to be taken note of.
+                // The end of the previous response may not have been processed yet.
                 Poll::Pending if asked => Poll::Ready(false),
                 Poll::Pending => {
                     asked = true;
@@ -92,22 +94,22 @@ impl Link {
         .await
     }
 
-    /// An answer has come as a whole.
+    /// Records that a response is complete.
     pub fn mark_free(&mut self) {
         self.free_since = Instant::now();
     }
 
-    /// How long nothing was asked of it.
+    /// Returns the time since the last response was complete.
     pub fn idle(&self) -> Duration {
         self.free_since.elapsed()
     }
 
-    /// Waits for something that needs the connection to go on.
+    /// Waits for a future that makes progress only if the connection is driven.
     pub async fn wait<T>(&mut self, future: impl Future<Output = T>) -> T {
         wait(&mut self.connection, future).await
     }
 
-    /// Sends a request and waits for the head of the answer.
+    /// Sends a request and waits for the response head.
     pub async fn send(
         &mut self,
         request: hyper::Request<Outgoing>,
@@ -117,7 +119,7 @@ impl Link {
     }
 }
 
-/// What to do about an error of TLS: whoever answers with something else, or with nothing, may not speak it.
+/// Returns the remedy for a TLS error: a server that sends something else, or nothing, may not speak TLS.
 fn hint(error: &std::io::Error) -> &'static str {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     let other = matches!(inner, Some(rustls::Error::InvalidMessage(_)));
@@ -128,7 +130,7 @@ fn hint(error: &std::io::Error) -> &'static str {
     }
 }
 
-/// Lets the connection do its part; true when it has ended.
+/// Drives the connection. Returns true if it has ended.
 fn drive(connection: &mut Option<Driven>, context: &mut Context<'_>) -> bool {
     let ended = connection.as_mut().is_none_or(|driven| driven.poll(context).is_ready());
     if ended {

@@ -1,5 +1,5 @@
-//! HTTP as virtual users speak it: a target's address, one connection each, cookies, bodies that stream. Knows no
-//! operation.
+//! HTTP as virtual users speak it: a target's address, one connection for each user, cookies, and streamed bodies.
+//! Independent of operations.
 
 pub mod address;
 mod body;

@@ -1,4 +1,4 @@
-//! A target: where it is, what it speaks, and whether load may be sent to it at all.
+//! A target: its address, its protocol, and the check that load may be sent to it.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -14,43 +14,43 @@ use rustls::ClientConfig;
 use super::target_plan::{Kind, TargetPlan};
 use crate::error::{Error, Result};
 
-/// Longest time of looking up a host's name.
+/// Timeout for resolving a host name.
 const LOOK_UP: Duration = Duration::from_secs(10);
 
-/// Who signs in.
+/// Login name and password.
 #[derive(Clone, Debug, Default)]
 pub struct Login {
-    /// The login.
+    /// Login name.
     pub user: String,
     /// The password.
     pub password: String,
 }
 
-/// Where load goes.
+/// A target of load.
 pub struct Target {
-    /// Its address as it was given, without credentials.
+    /// URL as given, without credentials.
     pub url: String,
-    /// What it speaks.
+    /// Kind of the target.
     pub kind: Kind,
-    /// Path below which the corpus lies, without slashes at its ends.
+    /// Path below which the corpus lies, without leading or trailing slashes.
     pub root: String,
-    /// Who signs in.
+    /// Login name and password.
     pub login: Option<Login>,
-    /// `host:port`, as it stands in requests.
+    /// Value of the Host header: `host:port`, or `host` with the standard port.
     pub authority: HeaderValue,
-    /// Basic credentials.
+    /// Value of the Authorization header, with Basic credentials.
     pub authorization: Option<HeaderValue>,
-    /// How to speak TLS, and the name that the certificate must have.
+    /// TLS configuration, and the name that the certificate must have; `None` without TLS.
     pub(super) tls: Option<(Arc<ClientConfig>, rustls::pki_types::ServerName<'static>)>,
-    /// Where to connect to.
+    /// Addresses to connect to.
     pub(super) addresses: Vec<SocketAddr>,
 }
 
 impl Target {
-    /// The target and those that should be equal to it: those that are given, or else those of the plan.
+    /// Resolves the target and its twins. Twins that are given replace those of the plan.
     ///
     /// # Errors
-    /// As for one of them.
+    /// If [`Self::new`] fails for one of them.
     pub async fn all(
         plan: &TargetPlan,
         given: Option<&str>,
@@ -66,11 +66,11 @@ impl Target {
         Ok((Arc::new(first), others))
     }
 
-    /// The target of a plan, or of `--target`, when load may be sent there.
+    /// Resolves the target of a plan, or of `--target`, if load may be sent there.
     ///
     /// # Errors
-    /// When the address is none, the plan does not name it, it is not this machine and nobody confirmed that it may be loaded
-    /// (`confirmed`), or its name cannot be looked up.
+    /// If the address is invalid or its name cannot be resolved; or if it is another machine, and the plan does not
+    /// name it or the user has not confirmed that it may be put under load (`confirmed`).
     pub async fn new(plan: &TargetPlan, given: Option<&str>, login: Option<Login>, confirmed: bool) -> Result<Self> {
         let url = given.or(plan.url.as_deref());
         let url = url.ok_or_else(|| Error::new("the plan names no target: give --target URL, or url in [target]"))?;
@@ -110,7 +110,7 @@ impl Target {
     }
 }
 
-/// The address of a target, read.
+/// The parsed address of a target.
 struct TargetAddress {
     host: String,
     port: u16,
@@ -135,7 +135,7 @@ impl TargetAddress {
         let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?;
         let port = match authority.as_str().strip_prefix(authority.host()) {
             None | Some("") => Some(if secure { 443 } else { 80 }),
-            // A port that is too large is none to whoever reads addresses.
+            // `port_u16` returns `None` for a port that is too large.
             Some(_) => authority.port_u16().filter(|port| *port > 0),
         };
         let port = port.ok_or_else(|| wrong("its port is no number from 1 to 65535"))?;
@@ -168,10 +168,11 @@ fn tls(host: &str) -> Result<(Arc<ClientConfig>, rustls::pki_types::ServerName<'
     Ok((Arc::new(config), name))
 }
 
-/// What is encoded in a path: all but what may stand in a segment, and what is between segments.
+/// Characters that are percent-encoded in a path: all except those allowed in a segment, and the separator between
+/// segments.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
-/// A path with its segments encoded.
+/// Percent-encodes the segments of a path.
 pub fn encode(path: &str) -> String {
     utf8_percent_encode(path, PATH).collect()
 }

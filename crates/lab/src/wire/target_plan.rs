@@ -1,24 +1,25 @@
-//! The part `[target]` of a plan. Asks nobody.
+//! The `[target]` section of a plan. Contacts no host.
 
 use serde::{Deserialize, Serialize};
 
-/// The part `[target]` of a plan.
+/// The `[target]` section of a plan.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetPlan {
-    /// Where the server is; `--target` wins over it.
+    /// URL of the server; `--target` takes precedence.
     #[serde(default)]
     pub url: Option<String>,
-    /// Servers that should be equal to it: users are spread over all of them, and those that differ are named.
+    /// Servers that should be equal to the target. Users are spread over all of them, and servers that differ are
+    /// reported.
     #[serde(default)]
     pub twins: Vec<String>,
-    /// What it speaks.
+    /// Kind of the target.
     #[serde(default)]
     pub kind: Kind,
-    /// Hosts besides that of `url` that load may be sent to. This machine needs no naming.
+    /// Hosts besides that of `url` that load may be sent to. This machine need not be listed.
     #[serde(default)]
     pub hosts: Vec<String>,
-    /// Below which path the corpus is made: a site for Strongroom, a collection such as `/dav/Documents` for WebDAV.
+    /// Path below which the corpus is created: a site for Strongroom, a collection such as `/dav/Documents` for WebDAV.
     #[serde(default)]
     pub root: String,
 }
@@ -27,9 +28,9 @@ pub struct TargetPlan {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Everything that Strongroom offers.
+    /// Strongroom, with everything that it offers.
     #[default]
     Strongroom,
-    /// Documents and folders by WebDAV.
+    /// Documents and folders over WebDAV.
     Webdav,
 }

@@ -1,4 +1,4 @@
-//! What agents take from whom, and who gets the word that they ask for.
+//! Tests of agents: the orders that they accept, and the hosts that get their token.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::server::{Server, Trouble};
 use crate::{plan, webdav};
 
 const TOKEN: &str = "a word of agents";
-/// Most connections that an agent has.
+/// Limit on the connections of an agent.
 const PLACES: usize = 256;
 
 async fn agent() -> String {
@@ -21,11 +21,11 @@ async fn agent() -> String {
     from.await.unwrap()
 }
 
-/// Sends something, and takes what comes until the connection is closed.
+/// Sends a text, and reads until the connection is closed.
 async fn exchange(agent: &str, sent: &str) -> String {
     let mut stream = TcpStream::connect(agent).await.unwrap();
     let mut came = Vec::new();
-    // A connection that is closed meanwhile is closed.
+    // The agent may already have closed the connection.
     let _ = stream.write_all(sent.as_bytes()).await;
     let _ = stream.read_to_end(&mut came).await;
     String::from_utf8_lossy(&came).into_owned()
@@ -71,7 +71,7 @@ async fn a_part_that_is_none_is_refused() {
 async fn the_largest_plan_reaches_its_agents() {
     let (server, agent) = (Server::start(Trouble::None).await, agent().await);
     let text = plan("users = 1\nduration = '1s'") + "\n# ";
-    // Written as JSON it is twice as long.
+    // As JSON, the text is twice as long.
     let text = format!("{text}{}\n", "\"".repeat((1 << 20) - text.len() - 1));
     let (target, agents, agent_token) = (Some(server.url()), vec![agent], TOKEN.to_owned());
     let wishes = Wishes { target, agents, agent_token, changes: webdav(), ..Wishes::default() };
@@ -79,7 +79,7 @@ async fn the_largest_plan_reaches_its_agents() {
     assert!(result.total.done > 0 && result.total.failed == 0, "{:?}", result.faults);
 }
 
-/// 0.0.0.0 leads to this machine, and nothing in the address says so.
+/// 0.0.0.0 leads to this machine, but is not a loopback address.
 #[tokio::test]
 async fn the_word_of_agents_goes_where_the_plan_and_somebody_say_so() {
     let (server, agent) = (Server::start(Trouble::None).await, agent().await);

@@ -1,4 +1,4 @@
-//! Memory of a server that is a process of its own: this program, started once more.
+//! Memory of a server in a process of its own: this test program, started a second time.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -8,13 +8,13 @@ use lab::{RunResult, Trouble as Found, Wishes};
 use crate::server::{Server, Trouble};
 use crate::{plan, troubles, webdav};
 
-/// What the server is to do; its presence makes the test below a server.
+/// Behaviour of the server. If this variable is set, the test below acts as a server.
 const TROUBLE: &str = "LAB_TEST_TROUBLE";
 
 struct Process {
     child: Child,
     url: String,
-    /// Held, since a test that cannot say that it runs for long ends.
+    /// Kept open: the test harness of the child reports a long-running test on its output, and ends if it cannot.
     _lines: Lines<BufReader<ChildStdout>>,
 }
 
@@ -28,7 +28,7 @@ impl Process {
         Self { child, url, _lines: lines }
     }
 
-    /// What the kernel calls it.
+    /// Returns the name of the process in the kernel.
     fn name(&self) -> String {
         let name = std::fs::read_to_string(format!("/proc/{}/comm", self.child.id())).unwrap();
         name.trim_end().to_owned()
@@ -49,7 +49,7 @@ async fn a_process_of_its_own() {
     let server = Server::start(if trouble == "grows" { Trouble::Grows } else { Trouble::None }).await;
     server.begin();
     println!("\nserving {}", server.url());
-    // Until whoever started it ends it, or has ended.
+    // Waits until the parent process kills this one, or has ended itself.
     tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await.unwrap().unwrap();
 }
 
@@ -62,7 +62,7 @@ async fn watched(trouble: &str) -> (String, RunResult) {
     (process.child.id().to_string(), result)
 }
 
-/// Both are watched by their name, which is the same: what grows is named by its number.
+/// Both processes are monitored by name, and have the same name. The finding names the growing one by its process ID.
 #[tokio::test]
 async fn a_process_that_keeps_what_it_should_let_go_is_named() {
     let ((growing, result), (steady, _)) = tokio::join!(watched("grows"), watched("nothing"));

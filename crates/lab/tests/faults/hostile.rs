@@ -1,5 +1,5 @@
-//! Targets and endpoints that are not what they should be: said before the load where that is possible, and never waited for
-//! without end.
+//! Misbehaving targets and endpoints: they are reported before the load where that is possible, and never waited for
+//! without a timeout.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::server::{ELSEWHERE, Server, Trouble};
 use crate::{plan, run, webdav};
 
 const SHORT: &str = "users = 2\nthink = '5ms'\nduration = '2s'";
-/// Uploads of a corpus at the same time.
+/// Number of concurrent uploads of a corpus.
 const CONNECTIONS: u64 = 16;
 
-/// A server that answers everything with status 200 and what `body` makes.
+/// Starts a server that answers every request with status 200 and the body that `body` makes.
 async fn answering(body: impl Fn() -> String + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -28,7 +28,7 @@ async fn answering(body: impl Fn() -> String + Send + Sync + 'static) -> SocketA
             let body = body.clone();
             tokio::spawn(async move {
                 let mut request = [0; 8192];
-                // What is read at once is one request: they are small.
+                // One read returns one request, because requests are small.
                 while stream.read(&mut request).await.is_ok_and(|read| read > 0) {
                     let body = body();
                     let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());

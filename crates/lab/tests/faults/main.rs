@@ -1,5 +1,5 @@
-//! Runs of the lab against a server that behaves badly in known ways: each trouble must be found and named, and a server that
-//! behaves well must not be blamed.
+//! Runs of the lab against a server that misbehaves in known ways. Each problem must be found and named, and a healthy
+//! server must not be blamed.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
 
@@ -35,8 +35,8 @@ fn plan(load: &str) -> String {
     PLAN.replace("LOAD", load)
 }
 
-/// Runs of one test, and how late the generator's timers may be in milliseconds: beyond that this machine had no time for the
-/// run, and it is done again.
+/// Limits on the runs of one test, and on the lateness of the generator's timers in milliseconds. If the timers were
+/// later, this machine had no time for the run, and the run is repeated.
 const RUNS: u32 = 5;
 const LATE: f64 = 10.0;
 
@@ -44,7 +44,7 @@ async fn run(trouble: Trouble, load: &str) -> RunResult {
     run_on(&[trouble], load).await
 }
 
-/// A run on several servers that should be equal.
+/// Runs the plan on several servers that should be equal.
 async fn run_on(troubles: &[Trouble], load: &str) -> RunResult {
     let mut runs = 0;
     loop {
@@ -94,7 +94,8 @@ async fn a_stall_is_found_with_its_time() {
 #[tokio::test]
 async fn an_open_load_does_not_forgive_a_stall() {
     let result = run(Trouble::Stops, "model = 'open'\nrate = 200.0\nusers = 4\nwarmup = '1s'\nduration = '14s'").await;
-    // Two of fourteen seconds: a seventh of all that should have begun had to wait, on average half of the stall.
+    // The stall takes two of fourteen seconds: a seventh of the intended operations had to wait, on average for half of
+    // the stall.
     assert!(result.total.p90 > 100.0, "{}", result.total.p90);
     assert!(result.total.p50 < 100.0, "{}", result.total.p50);
 }
@@ -123,7 +124,7 @@ async fn a_lock_is_found_by_raising_the_load() {
 #[tokio::test]
 async fn a_twin_that_is_slower_is_found_and_equal_ones_are_not_blamed() {
     let result = run_on(&[Trouble::None, Trouble::Slow, Trouble::None], STEADY).await;
-    // What else a busy machine does to a run is not looked at here.
+    // Other effects of a busy machine on the run are ignored here.
     let unequal: Vec<_> = result.findings.iter().filter(|finding| finding.trouble == Found::Unequal).collect();
     assert_eq!(unequal.len(), 1, "{:?}", result.findings);
     assert!(!troubles(&result).contains(&Found::SlowPath), "{:?}", result.findings);
@@ -204,7 +205,7 @@ fn a_full_disk_is_said_and_leaves_no_half_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("small.json");
     std::fs::write(&path, "the result before").unwrap();
-    // What is written goes to a device that is always full.
+    // The file is written to a device that is always full.
     std::os::unix::fs::symlink("/dev/full", directory.path().join("small.part")).unwrap();
     let said = lab::report::write(&path, "another result").unwrap_err().to_string();
     assert!(said.contains("small.json") && said.contains("No space left"), "{said}");
@@ -212,7 +213,8 @@ fn a_full_disk_is_said_and_leaves_no_half_file() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left");
 }
 
-/// A clock that jumps changes the date of a report and nothing else: durations come from clocks that only go on.
+/// A jump of the wall clock changes the date of a report and nothing else: durations are measured with monotonic
+/// clocks.
 #[test]
 fn nothing_is_measured_by_the_clock_on_the_wall() {
     fn sources(directory: &std::path::Path, found: &mut Vec<String>) {
@@ -231,7 +233,7 @@ fn nothing_is_measured_by_the_clock_on_the_wall() {
 
 #[tokio::test]
 async fn a_target_that_is_not_there_is_said_at_once() {
-    // Nobody listens on a port that was just given back.
+    // Nothing listens on a port that was just released.
     let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let wishes = Wishes { target: Some(format!("http://127.0.0.1:{port}")), ..Wishes::default() };
     let error = lab::run(&plan(STEADY), &wishes, |_| {}).await.unwrap_err().to_string();

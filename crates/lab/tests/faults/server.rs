@@ -1,4 +1,4 @@
-//! A small WebDAV server in memory that can be told to behave badly.
+//! A small in-memory WebDAV server that can be made to misbehave.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -15,35 +15,35 @@ use hyper_util::rt::TokioIo;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 
-/// How a server behaves badly, from the moment on when the load begins.
+/// Kinds of misbehaviour. Those of downloads begin with the load; those of uploads and collections act at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trouble {
     None,
-    /// Answers nothing for 2 s, 6 s after the load began.
+    /// Answers nothing for 2 s, starting 6 s after the load begins.
     Stops,
-    /// One of a hundred downloads takes another way.
+    /// One in a hundred downloads takes a slow path.
     SlowPath,
-    /// Each second, downloads take longer.
+    /// Downloads take longer every second.
     Leak,
-    /// Each download takes memory that is never given back.
+    /// Each download allocates memory that is never released.
     Grows,
     /// Downloads wait for one lock.
     Lock,
     /// Every tenth download is an error page with status 200.
     ErrorPage,
-    /// Every tenth download has one wrong bit.
+    /// Every tenth download has one flipped bit.
     Flips,
-    /// Every tenth connection is closed within the answer.
+    /// For every tenth download, the connection is closed without a response.
     Closes,
     /// Downloads begin and never end.
     Drips,
-    /// Heads of answers come byte by byte and never end.
+    /// Response heads arrive byte by byte and never end.
     DripsHeads,
-    /// Collections are never made.
+    /// Requests to create a collection are never answered.
     Hangs,
     /// Each download takes 15 ms longer.
     Slow,
-    /// The first upload to each path is refused for now.
+    /// The first upload to each path is refused temporarily.
     Busy,
     /// Uploads are refused.
     Refuses,
@@ -53,7 +53,7 @@ pub enum Trouble {
     Redirects,
 }
 
-/// Where downloads are redirected to.
+/// Address that downloads are redirected to.
 pub const ELSEWHERE: &str = "https://elsewhere.example/sign-in";
 
 struct State {
@@ -67,7 +67,7 @@ struct State {
     lock: tokio::sync::Mutex<()>,
 }
 
-/// A server that runs as long as the process does.
+/// A server that runs until the process ends.
 #[derive(Clone)]
 pub struct Server {
     pub address: SocketAddr,
@@ -102,12 +102,12 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// Uploads that were asked for.
+    /// Returns the number of upload requests.
     pub fn uploads(&self) -> u64 {
         self.state.uploads.load(Ordering::Relaxed)
     }
 
-    /// The load begins: from now on the server behaves badly.
+    /// Records that the load begins; from now on the server misbehaves.
     pub fn begin(&self) {
         let _ = self.state.begun.set(Instant::now());
     }
@@ -128,7 +128,7 @@ async fn serve(stream: TcpStream, state: Arc<State>) {
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
-/// An answer that is announced and comes byte by byte.
+/// Sends the beginning of a response, then single bytes without end.
 async fn drip(mut stream: TcpStream, beginning: &str) {
     let _ = stream.write_all(beginning.as_bytes()).await;
     while stream.write_all(b"l").await.is_ok() {
@@ -137,7 +137,7 @@ async fn drip(mut stream: TcpStream, beginning: &str) {
     }
 }
 
-/// What cannot be served ends the connection.
+/// Response to a request; an error closes the connection.
 type Served = Result<Response<Full<Bytes>>, std::io::Error>;
 
 async fn answer(request: Request<Incoming>, state: Arc<State>) -> Served {

@@ -32,7 +32,7 @@ test('what a dialog refuses it says itself, and the way back leads to the listin
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('a/b');
   await page.keyboard.press('Enter');
-  await dialog.getByRole('alert').getByText('it has a slash').waitFor();
+  await dialog.getByRole('alert').getByText('it contains a slash').waitFor();
   assert.equal(await dialog.getByLabel('Name').inputValue(), 'a/b');
   await dialog.getByLabel('Name').fill('inner');
   await page.keyboard.press('Enter');

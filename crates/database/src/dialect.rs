@@ -180,7 +180,7 @@ impl Sql {
 }
 
 fn unknown_token(source: &str) -> Error {
-    Error::invalid(format!("the statement contains a mark that dialect.rs does not know: {source}"))
+    Error::invalid(format!("the statement contains a placeholder that dialect.rs does not know: {source}"))
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub(crate) struct Taken {
 /// an upgrade.
 pub(crate) fn tell(database: &str, step: &Migration, fresh: bool) {
     if fresh {
-        tracing::debug!(database, version = step.version, name = step.name, "schema made");
+        tracing::debug!(database, version = step.version, name = step.name, "schema created");
     } else {
         tracing::info!(database, version = step.version, name = step.name, "schema upgraded");
     }
@@ -96,7 +96,7 @@ impl Plan {
     pub(crate) fn next(&self, applied: &[Applied], database: &str) -> Result<Option<&'static Migration>> {
         if let Some(other) = applied.iter().find(|step| step.schema != self.schema.as_str()) {
             return Err(Error::invalid(format!(
-                "{database} is a {} database, where a {} database is expected; check the configuration",
+                "{database} is a {} database, but a {} database is expected; check the configuration",
                 other.schema,
                 self.schema.as_str()
             ))
@@ -119,7 +119,7 @@ impl Plan {
 /// The error for a database with tables but without the table of steps.
 pub(crate) fn foreign(database: &str) -> Error {
     Error::invalid(format!(
-        "{database} holds tables of another program; give Strongroom a database of its own. Nothing was changed"
+        "{database} contains tables of another program; give Strongroom a database of its own. Nothing was changed"
     ))
     .with_code(Code::SchemaForeign)
 }
@@ -127,8 +127,8 @@ pub(crate) fn foreign(database: &str) -> Error {
 /// The error for an empty database where one with content is expected.
 pub(crate) fn empty(database: &str) -> Error {
     Error::unavailable(format!(
-        "the database {database} is empty, where one with content is expected: look whether its disk is mounted, or restore it from \
-         a backup. Nothing was changed"
+        "the database {database} is empty, but one with content is expected: check whether its disk is mounted, or \
+         restore it from a backup. Nothing was changed"
     ))
     .with_code(Code::DatabaseEmpty)
 }

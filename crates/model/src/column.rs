@@ -61,7 +61,7 @@ impl ColumnKind {
             "person" => Ok(Self::Person),
             "yes-no" => Ok(Self::YesNo),
             "link" => Ok(Self::Link),
-            _ => Err(Error::invalid("a column is one of text, number, date, choice, person, yes-no, link")),
+            _ => Err(Error::invalid("the kind of a column is one of text, number, date, choice, person, yes-no, link")),
         }
     }
 
@@ -94,7 +94,7 @@ fn check_link(text: &str) -> Result<()> {
     let lower = text.to_ascii_lowercase();
     let known = ["http://", "https://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme));
     if !known || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Err(Error::invalid("a link begins with http://, https:// or mailto: and has no spaces"));
+        return Err(Error::invalid("a link must begin with http://, https:// or mailto: and contain no spaces"));
     }
     Ok(())
 }

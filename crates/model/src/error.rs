@@ -64,7 +64,7 @@ impl Error {
     /// Creates the error for a caller that knows of an item and lacks a right on it.
     pub fn lacking(right: Right, name: &str) -> Self {
         let message = format!(
-            "you do not have the right \"{}\" on \"{name}\": ask somebody who manages its permissions",
+            "you do not have the right \"{}\" on \"{name}\": ask a person who manages its permissions",
             right.as_str()
         );
         let lack = Lack { right, name: name.to_owned(), inside: false };
@@ -73,7 +73,7 @@ impl Error {
 
     /// Creates the error for a caller that lacks a right on something inside an item.
     pub fn lacking_inside(right: Right, name: &str) -> Self {
-        let message = format!("\"{name}\" holds items for which you do not have the right \"{}\"", right.as_str());
+        let message = format!("\"{name}\" contains items on which you do not have the right \"{}\"", right.as_str());
         let lack = Lack { right, name: name.to_owned(), inside: true };
         Self { known: Some(Box::new(Known::Lack(lack))), ..Self::forbidden(message) }
     }

@@ -32,15 +32,15 @@ impl Name {
         if text.is_empty() {
             Some("it is empty")
         } else if text == "." || text == ".." {
-            Some("it has a meaning of its own in paths")
+            Some("it has a special meaning in paths")
         } else if text.chars().count() > MAX_NAME_CHARS {
             Some("it is longer than 255 characters")
         } else if text.chars().any(char::is_control) {
-            Some("it has a control character")
+            Some("it contains a control character")
         } else if text.chars().all(is_invisible) {
-            Some("nobody could see it")
+            Some("it has no visible character")
         } else if text.contains(['/', '\\']) {
-            Some("it has a slash or backslash")
+            Some("it contains a slash or backslash")
         } else if text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) {
             Some("it begins or ends with a space")
         } else if text.ends_with('.') {

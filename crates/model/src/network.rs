@@ -63,7 +63,7 @@ impl FromStr for Network {
         };
         read().ok_or_else(|| {
             Error::invalid(format!(
-                "\"{}\" is no address or network: write such as 10.0.0.5, 10.0.0.0/24 or 2001:db8::/64",
+                "\"{}\" is not an IP address or network: use a form such as 10.0.0.5, 10.0.0.0/24 or 2001:db8::/64",
                 text.escape_debug()
             ))
             .with_code(Code::InvalidNetwork)

@@ -42,7 +42,7 @@ impl TokenScope {
     /// Parses the word.
     pub fn parse(text: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| {
-            Error::invalid(format!("\"{}\" is no scope: read, write, manage and farm are", text.escape_debug()))
+            Error::invalid(format!("\"{}\" is not a scope: use read, write, manage or farm", text.escape_debug()))
                 .with_code(Code::InvalidScope)
         })
     }

@@ -69,7 +69,9 @@ impl StorageRules {
                 *kind = kind.trim_start_matches('.').to_lowercase();
                 let fits = (1..=32).contains(&kind.chars().count());
                 if !fits || kind.chars().any(|c| c.is_control() || c.is_whitespace() || c == '/' || c == '.') {
-                    return Err(Error::invalid(format!("\"{kind}\" is no file type: give an extension such as pdf")));
+                    return Err(Error::invalid(format!(
+                        "\"{kind}\" is not a file type: give an extension such as pdf"
+                    )));
                 }
             }
             types.sort();
@@ -157,7 +159,7 @@ impl StorageRules {
 }
 
 fn garbled(line: &str) -> Error {
-    Error::invalid(format!("a storage policy has a line that means nothing: \"{line}\""))
+    Error::invalid(format!("a stored storage policy has a line that cannot be read: \"{line}\""))
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ pub fn return_identifiers(transaction: &mut Transaction<'_>, mine: &IdRange, unu
 
 fn granted_identifiers(reader: &mut Reader<'_>) -> Result<i64> {
     let Some(text) = setting(reader, IDENTIFIERS)? else { return Ok(0) };
-    text.parse().map_err(|_| Error::corrupt(format!("the farm's setting {IDENTIFIERS} is no number: {text}")))
+    text.parse().map_err(|_| Error::corrupt(format!("the farm's setting {IDENTIFIERS} is not a number: {text}")))
 }
 
 /// Setting: the farm's record of its clock.

@@ -42,7 +42,7 @@ pub fn find(reader: &mut Reader, subject: &str) -> Result<Option<Attempts>> {
 /// before the attempt: zero failures for a new subject.
 pub fn count(tx: &mut Transaction, subject: &str, now: Timestamp) -> Result<Attempts> {
     let counted = tx.query(COUNT_ATTEMPT, &params![subject, now], attempts)?;
-    let counted = counted.first().ok_or_else(|| Error::corrupt("the counter of sign-ins was not stored"))?;
+    let counted = counted.first().ok_or_else(|| Error::corrupt("the counter of sign-in attempts was not stored"))?;
     Ok(Attempts { failures: counted.failures - 1, ..*counted })
 }
 

@@ -150,7 +150,9 @@ fn token(row: &Row) -> Result<Token> {
 /// An unreadable list is an error: it must not make the token valid from all networks.
 fn networks(row: &Row, column: usize) -> Result<Vec<Network>> {
     let text: String = row.get(column)?;
-    let read = |word: &str| word.parse().map_err(|e: Error| Error::corrupt("a network of a token").with_source(e));
+    let read = |word: &str| {
+        word.parse().map_err(|e: Error| Error::corrupt("a stored network of a token cannot be read").with_source(e))
+    };
     text.split_whitespace().map(read).collect()
 }
 

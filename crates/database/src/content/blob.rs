@@ -98,7 +98,7 @@ pub fn pin(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp, unt
 }
 
 fn removed_meanwhile() -> model::Error {
-    model::Error::unavailable("the BLOB's row was removed while it was being used; try again")
+    model::Error::unavailable("the BLOB's row was removed while it was in use; try again")
 }
 
 /// Records that the bytes have moved to another store or locator. Returns false if they were no longer in `from`.

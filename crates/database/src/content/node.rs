@@ -142,7 +142,7 @@ pub(crate) fn read_from(row: &Row<'_>, at: usize) -> Result<NodeRow> {
 
 pub(crate) fn number(row: &Row<'_>, index: usize) -> Result<u32> {
     let value: i64 = row.get(index)?;
-    u32::try_from(value).map_err(|_| Error::corrupt(format!("a stored version has the number {value}")))
+    u32::try_from(value).map_err(|_| Error::corrupt(format!("a stored version number is out of range: {value}")))
 }
 
 /// The item with this identifier, wherever it is, including the recycle bin.

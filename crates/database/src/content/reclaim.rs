@@ -180,13 +180,13 @@ pub fn add_reference(
 
 fn deleted_lately(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<DeletionState> {
     if transaction.find(IS_REMOVED, &params![store], |_| Ok(()))?.is_some() {
-        return Err(Error::unavailable("the BLOB store of these bytes was removed meanwhile: try again")
+        return Err(Error::unavailable("the BLOB store that held these bytes was removed in the meantime: try again")
             .with_code(Code::StoreRemoved));
     }
     match transaction.find(IS_DELETING, &params![store, *digest], |_| Ok(()))? {
         None => Ok(DeletionState::DeletedLately),
         Some(()) => {
-            Err(Error::unavailable("an unused copy of the same bytes is being deleted at this moment: try again")
+            Err(Error::unavailable("an unused copy of the same bytes is being deleted: try again")
                 .with_code(Code::BlobBeingDeleted))
         }
     }

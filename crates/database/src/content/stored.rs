@@ -39,7 +39,7 @@ pub fn insert(
 /// `Conflict` if the digest exists already; `Unavailable` if the BLOB was removed as abandoned.
 pub fn complete(transaction: &mut Transaction<'_>, id: Id, digest: &Digest, size: i64, now: Timestamp) -> Result<()> {
     match transaction.execute(COMPLETE, &params![id, *digest, size, now])? {
-        0 => Err(Error::unavailable("an upload was given up before it was complete: upload it again")),
+        0 => Err(Error::unavailable("an upload was abandoned before it was complete: upload the document again")),
         _ => Ok(()),
     }
 }

@@ -55,8 +55,10 @@ impl Database {
                 })
             })
         };
-        let server =
-            self.read(ask).await?.ok_or_else(|| Error::unavailable("the database server says nothing of itself"))?;
+        let server = self
+            .read(ask)
+            .await?
+            .ok_or_else(|| Error::unavailable("the database server returned no information about its settings"))?;
         let said = Command::new(program).arg("--version").output().await;
         let said =
             said.map_err(|e| Error::unavailable(format!("pg_basebackup cannot be started: {e}")).with_source(e))?;
@@ -80,7 +82,7 @@ fn major(said: &str) -> Option<i64> {
 impl Server {
     fn judge(&self, program: Option<i64>) -> Result<()> {
         let refuse = |why: String| {
-            let rest = "use --postgres dump, which needs none of this";
+            let rest = "use --postgres dump, which does not need this";
             Err(Error::invalid(format!("the database server cannot be copied as a whole: {why}; or {rest}"))
                 .with_code(Code::NoBaseBackup))
         };
@@ -92,22 +94,24 @@ impl Server {
         }
         if !self.may_replicate {
             return refuse(format!(
-                "the user \"{0}\" may not replicate: let an administrator of the server run ALTER ROLE \"{0}\" REPLICATION, and \
-                 allow replication for it in pg_hba.conf",
+                "the user \"{0}\" is not allowed to replicate: have an administrator of the server run ALTER ROLE \
+                 \"{0}\" REPLICATION, and allow replication for it in pg_hba.conf",
                 self.user
             ));
         }
         if self.senders == 0 {
-            return refuse("its setting max_wal_senders is 0: set it to 2 or more and restart it".to_owned());
+            return refuse("its setting max_wal_senders is 0: set it to 2 or more and restart the server".to_owned());
         }
         if self.slots == 0 {
-            return refuse("its setting max_replication_slots is 0: set it to 1 or more and restart it".to_owned());
+            return refuse(
+                "its setting max_replication_slots is 0: set it to 1 or more and restart the server".to_owned(),
+            );
         }
         if self.log == "minimal" {
-            return refuse("its setting wal_level is minimal: set it to replica and restart it".to_owned());
+            return refuse("its setting wal_level is minimal: set it to replica and restart the server".to_owned());
         }
         if self.table_spaces > OWN_TABLE_SPACES {
-            return refuse("it has table spaces outside of its own directory".to_owned());
+            return refuse("it has tablespaces outside its data directory".to_owned());
         }
         Ok(())
     }
@@ -144,7 +148,7 @@ mod tests {
             (Server { senders: 0, ..server() }, "max_wal_senders"),
             (Server { slots: 0, ..server() }, "max_replication_slots"),
             (Server { log: "minimal".to_owned(), ..server() }, "wal_level"),
-            (Server { table_spaces: 3, ..server() }, "table spaces"),
+            (Server { table_spaces: 3, ..server() }, "tablespaces"),
             (Server { version: 180_001, ..server() }, "postgresql-client-18"),
         ] {
             let refused = wrong.judge(Some(15)).unwrap_err();

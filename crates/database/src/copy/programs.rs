@@ -174,7 +174,7 @@ pub(super) fn find(name: &str) -> Result<PathBuf> {
     let elsewhere = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|place| Path::exists(place));
     elsewhere.ok_or_else(|| {
         Error::unavailable(format!(
-            "the program {name} is missing: install the package postgresql-client, of at least the server's version"
+            "the program {name} is missing: install the package postgresql-client in the server's version or newer"
         ))
         .with_code(Code::ProgramMissing)
     })
@@ -211,9 +211,9 @@ pub(super) fn not_started(name: &str, error: std::io::Error) -> Error {
 }
 
 fn broken(name: &str, error: std::io::Error) -> Error {
-    Error::unavailable(format!("the exchange with {name} broke off: {error}")).with_source(error)
+    Error::unavailable(format!("the connection to the program {name} failed: {error}")).with_source(error)
 }
 
 fn no_pipe(name: &str) -> Error {
-    Error::unavailable(format!("{name} has no pipe to talk through"))
+    Error::unavailable(format!("{name} was started without a pipe for its input or output"))
 }

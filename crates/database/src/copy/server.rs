@@ -118,8 +118,8 @@ fn program(version: &str) -> Result<PathBuf> {
     let elsewhere = std::env::split_paths(&path).map(|folder| folder.join("postgres")).find(|place| is(place, version));
     elsewhere.ok_or_else(|| {
         Error::unavailable(format!(
-            "the copy is of PostgreSQL {version}, and the server program of that version is not on this machine: install the package \
-             postgresql-{version}, or verify on a machine that has it"
+            "the copy was made by PostgreSQL {version}, but the server program of that version is not installed on \
+             this machine: install the package postgresql-{version}, or verify on a machine that has it"
         ))
         .with_code(Code::ProgramMissing)
     })
@@ -136,8 +136,11 @@ fn is(place: &Path, version: &str) -> bool {
 
 fn spawn(program: &Path, directory: &Path) -> Result<Child> {
     let failed = |error: std::io::Error| {
-        Error::unavailable(format!("{} cannot be prepared for a server: {error}", directory.display()))
-            .with_source(error)
+        Error::unavailable(format!(
+            "the directory {} cannot be prepared for a database server: {error}",
+            directory.display()
+        ))
+        .with_source(error)
     };
     let owner = fs::metadata(directory).map_err(failed)?;
     // Trust is safe, because only the owner of the directory can reach the socket.
@@ -171,7 +174,10 @@ fn wait_until_ready(child: &mut Child, directory: &Path) -> Result<()> {
         if let Some(status) = child.try_wait().map_err(|error| not_started("postgres", error))? {
             let said = fs::read(directory.join("strongroom.log")).unwrap_or_default();
             let said = String::from_utf8_lossy(&said[said.len().saturating_sub(SAID)..]).into_owned();
-            return Err(Error::unavailable(format!("the copied server does not start ({status}): {}", said.trim())));
+            return Err(Error::unavailable(format!(
+                "the database server does not start from the copy ({status}): {}",
+                said.trim()
+            )));
         }
         let state = fs::read_to_string(directory.join(STATE)).unwrap_or_default();
         let mut lines = state.lines();

@@ -22,7 +22,7 @@ const COUNT_CLIENTS: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname
 /// is not PostgreSQL's.
 pub async fn require_unused(location: &Location) -> Result<()> {
     let Location::Postgres(address) = location else {
-        return Err(Error::invalid("only databases of PostgreSQL are used by several programs at once"));
+        return Err(Error::invalid("only PostgreSQL databases can be checked for other connections"));
     };
     let silent = |error| Error::unavailable(format!("{location} does not answer; try again later")).with_source(error);
     let client = connect(&parse_config(address)?).await.map_err(silent)?;
@@ -34,8 +34,8 @@ pub async fn require_unused(location: &Location) -> Result<()> {
         }
         if begun.elapsed() > DISCONNECT_TIME {
             let text = format!(
-                "{location} is in use by {others} other connections, most likely those of a server that works with it: stop that server, or \
-                 name a new, empty database"
+                "{location} is in use by {others} other connections, most likely those of a running server: stop that \
+                 server, or name a new, empty database"
             );
             return Err(Error::conflict(text).with_code(Code::DatabaseInUse));
         }

@@ -102,7 +102,7 @@ impl Database {
             self.1.damage.get_or_init(|| {
                 let (report, of_disk) = (error.report(), error.code() == Code::DatabaseUnreadable);
                 match of_disk {
-                    true => tracing::error!(error = report, "the disk does not give all of a database"),
+                    true => tracing::error!(error = report, "a database cannot be read completely from its disk"),
                     false => tracing::error!(error = report, "a database is damaged"),
                 }
                 Damage { report, of_disk }

@@ -11,29 +11,27 @@ pub(super) fn closed() -> Error {
 
 /// The error of a transaction that found no room in the queue in time.
 pub(super) fn overloaded() -> Error {
-    Error::exhausted("the database has more to do than it can; try again later").with_code(Code::Overloaded)
+    Error::exhausted("the database is overloaded; try again later").with_code(Code::Overloaded)
 }
 
 pub(super) fn unique_violation() -> Error {
-    Error::conflict("something with this key exists already").with_code(Code::UniqueViolation)
+    Error::conflict("an entry with this key already exists").with_code(Code::UniqueViolation)
 }
 
 pub(super) fn foreign_key_violation() -> Error {
-    Error::conflict(
-        "the change refers to something that does not exist, or removes something that is still referred to",
-    )
-    .with_code(Code::ForeignKeyViolation)
+    Error::conflict("the change refers to something that does not exist, or removes something that is still referenced")
+        .with_code(Code::ForeignKeyViolation)
 }
 
 pub(super) fn not_null_violation() -> Error {
-    Error::invalid("a value that is required is missing").with_code(Code::NotNullViolation)
+    Error::invalid("a required value is missing").with_code(Code::NotNullViolation)
 }
 
 pub(super) fn check_violation() -> Error {
-    Error::invalid("a value is outside of what its column may hold").with_code(Code::CheckViolation)
+    Error::invalid("a value is outside the range that its column allows").with_code(Code::CheckViolation)
 }
 
 pub(super) fn wrong_count(given: usize) -> Error {
-    Error::invalid(format!("a statement was given {given} parameters, which is not what its text asks for"))
+    Error::invalid(format!("a statement was given {given} parameters, but its text needs another number of them"))
         .with_code(Code::ParameterCount)
 }

@@ -38,12 +38,12 @@ impl Location {
     /// Parses `postgres://...` (or `postgresql://...`) as PostgreSQL and anything else as a path.
     pub fn parse(text: &str) -> Result<Self> {
         if text.is_empty() {
-            return Err(Error::invalid("a database is given by a path or by postgres://user@host/database"));
+            return Err(Error::invalid("no database is named; use a path or postgres://user@host/database"));
         }
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             if text.contains("://") {
                 return Err(Error::invalid(format!(
-                    "{} is not a kind of database that is known here; use a path or postgres://user@host/database",
+                    "databases of the kind {} are not supported; use a path or postgres://user@host/database",
                     text.split("://").next().unwrap_or_default()
                 )));
             }

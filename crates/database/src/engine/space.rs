@@ -25,7 +25,7 @@ impl Database {
     pub async fn size_bytes(&self) -> Result<u64> {
         let size = self.read(|reader| reader.find(dialect::SIZE_BYTES, &[], |row| row.get::<i64>(0))).await?;
         u64::try_from(size.unwrap_or_default())
-            .map_err(|e| Error::corrupt("a database cannot have this size").with_source(e))
+            .map_err(|e| Error::corrupt("the size of a database is out of range").with_source(e))
     }
 
     /// Rebuilds the indexes of a content database, table by table. With SQLite, writers wait while the indexes of one

@@ -20,7 +20,7 @@ bin=$1 version=$2 temp=$3
 export LC_ALL=C.UTF-8
 home=$temp/strongroom-postgres-$(id -un)
 mkdir -p -m 700 "$home"
-if [ -L "$home" ] || [ ! -O "$home" ]; then echo "$home belongs to somebody else; remove it" >&2; exit 1; fi
+if [ -L "$home" ] || [ ! -O "$home" ]; then echo "$home belongs to another user; remove it" >&2; exit 1; fi
 template=$home/template-$version-1
 exec 9>"$home/lock"
 flock 9

@@ -162,7 +162,14 @@ async fn fail_each_of(
         let context = format!("{line:?} with {error} at {nth}:\n{}\n{said}", failed.join("\n"));
         println!("done: {done}, {context}");
         assert!(done || names_something(&said, &copy.place.path("")), "{context}");
-        for wrong in ["no farm", "is not there", "is missing from", "a database is damaged", "is not a database"] {
+        for wrong in [
+            "no farm",
+            "is not there",
+            "is missing: check",
+            "is missing from",
+            "a database is damaged",
+            "is not a database",
+        ] {
             assert!(!said.contains(wrong), "a failed read is taken for absence or damage: {context}");
         }
         after(&copy, done, &context).await;

@@ -284,7 +284,7 @@ async fn policies_decide_where_the_next_upload_goes() {
     for (words, said) in [
         (&["--database", "main", "--active", "nowhere"][..], "there are: database, files, scans"),
         (&["--library", "Nothing", "--active", "files"], "nothing at"),
-        (&["--database", "main", "--types", "a/b"], "no file type"),
+        (&["--database", "main", "--types", "a/b"], "not a file type"),
         (&["--database", "main", "--tier", "age:0:files"], "1 to 36500 days"),
         (&["--database", "main", "--tier", "age:30:files", "--tier", "age:30:scans"], "two tiers begin after 30 days"),
     ] {

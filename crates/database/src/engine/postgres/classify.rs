@@ -53,7 +53,7 @@ pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
         return unreachable(server).with_source(ErrorLocation::new(server, error));
     }
     let Some(state) = error.code() else {
-        return Error::invalid("a statement or one of its values does not fit the database")
+        return Error::invalid("a statement or one of its values is not valid in this database")
             .with_code(Code::InvalidStatement)
             .with_source(error);
     };
@@ -63,17 +63,19 @@ pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
         "23502" => not_null_violation(),
         "23514" => check_violation(),
         "40001" | "40P01" => {
-            Error::unavailable("the change met others at the same place too often; nothing was changed, try again")
+            Error::unavailable("the change conflicted with other changes too often; nothing was changed, try again")
                 .with_code(Code::SerializationFailure)
         }
-        "55P03" => Error::unavailable("another transaction holds what this one needs; nothing was changed, try again")
-            .with_code(Code::LockTimeout),
+        "55P03" => {
+            Error::unavailable("another transaction holds a lock that this one needs; nothing was changed, try again")
+                .with_code(Code::LockTimeout)
+        }
         "25006" => read_only(),
-        "53100" => Error::exhausted("the disk of a database server is full; nothing was changed. Reading goes on")
+        "53100" => Error::exhausted("the disk of a database server is full; nothing was changed. Reading still works")
             .with_code(Code::DiskFull),
         "57014" => Error::unavailable(
-            "a database server cancelled the operation, because it took too long or somebody ended it; nothing was changed. Try again \
-             later",
+            "a database server cancelled the operation, because it took too long or an administrator ended it; nothing \
+             was changed. Try again later",
         )
         .with_code(Code::Cancelled),
         code => by_class(code),
@@ -84,11 +86,13 @@ pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
 fn by_class(code: &str) -> Error {
     match code.get(..2).unwrap_or_default() {
         "22" => Error::invalid("a value does not fit its column").with_code(Code::TypeMismatch),
-        "23" => Error::conflict("the change contradicts a rule of the database").with_code(Code::ConstraintViolation),
+        "23" => {
+            Error::conflict("the change violates a constraint of the database").with_code(Code::ConstraintViolation)
+        }
         "28" => Error::unavailable("a database server refused the user or password").with_code(Code::LoginRefused),
         "3D" => Error::unavailable("a database does not exist; create it first").with_code(Code::NoSuchDatabase),
         "42" if code == "42501" => {
-            Error::unavailable("the user of a database server lacks a right in the database; grant it")
+            Error::unavailable("the user of the database server lacks a privilege in the database; grant it")
                 .with_code(Code::NoDatabaseRight)
         }
         "53" => Error::exhausted("a database server has no resources left; try again later")
@@ -99,7 +103,7 @@ fn by_class(code: &str) -> Error {
             Error::unavailable("the database server ended the operation; nothing was changed, try again")
                 .with_code(Code::Aborted)
         }
-        _ => Error::invalid("a statement does not fit the database").with_code(Code::InvalidStatement),
+        _ => Error::invalid("a statement is not valid in this database").with_code(Code::InvalidStatement),
     }
 }
 
@@ -113,8 +117,8 @@ pub(super) fn unreachable(server: &str) -> Error {
 /// The connection was cut while COMMIT was in flight.
 pub(super) fn outcome_unknown(server: &str) -> Error {
     Error::unavailable(
-        "the connection to a database server was cut while it made the change durable; look whether the \
-         change is there before trying again",
+        "the connection to a database server was lost during the commit; check whether the change was made before you \
+         try again",
     )
     .with_code(Code::OutcomeUnknown)
     .with_source(ErrorLocation::silent(server))

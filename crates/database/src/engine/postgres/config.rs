@@ -24,7 +24,7 @@ pub(crate) fn parse_config(text: &str) -> Result<Config> {
     })?;
     if config.get_ssl_mode() == SslMode::Require {
         return Err(Error::invalid(
-            "the address of the database server asks for sslmode=require, but this program cannot encrypt the \
+            "the address of the database server contains sslmode=require, but this program cannot encrypt the \
              connection to it; use a private network or a tunnel and leave sslmode out",
         )
         .with_code(Code::TlsUnsupported));
@@ -75,7 +75,7 @@ pub(crate) async fn connect(config: &Config) -> std::result::Result<Client, toki
         // The user of the connection gets the error as well. This log entry covers a connection that was cut while
         // idle.
         if let Err(error) = connection.await {
-            tracing::warn!(%error, "a connection to the database server was cut");
+            tracing::warn!(%error, "a connection to the database server was lost");
         }
     });
     client.batch_execute(SETTINGS).await?;

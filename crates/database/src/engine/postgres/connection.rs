@@ -204,7 +204,9 @@ impl Connection {
 
     pub(crate) fn scan(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut Visit<'_>) -> Result<()> {
         if self.begun && self.mode == Mode::Single {
-            return Err(Error::corrupt("a read of one statement was given a second one").with_code(Code::InternalError));
+            return Err(
+                Error::corrupt("a read of a single statement was given a second one").with_code(Code::InternalError)
+            );
         }
         let is_first_read = !self.begun && self.mode != Mode::Write;
         let mut seen = false;

@@ -58,7 +58,7 @@ impl<'r> FromSql<'r> for Raw<'r> {
             Type::BOOL => Column::Bool(bool::from_sql(kind, raw)?),
             Type::TEXT | Type::VARCHAR | Type::NAME | Type::BPCHAR => Column::Text(<&str>::from_sql(kind, raw)?),
             Type::BYTEA => Column::Bytes(raw),
-            _ => return Err(format!("columns of type {kind} are not read; cast it in the statement").into()),
+            _ => return Err(format!("columns of type {kind} cannot be read; cast the column in the statement").into()),
         }))
     }
 

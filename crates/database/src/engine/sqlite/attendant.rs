@@ -69,7 +69,9 @@ impl ReadWatchdog {
         let counts = Arc::clone(&self.counts);
         let started = thread::Builder::new().name("sqlite-attend".into()).spawn(move || look_after(&counts, &runtime));
         started
-            .inspect_err(|error| tracing::warn!(%error, "slow reads of a database can hold up what does not need it"))
+            .inspect_err(|error| {
+                tracing::warn!(%error, "slow reads of a database can delay requests that do not need the database")
+            })
             .ok()
             .map(|handle| handle.thread().clone())
     }

@@ -89,7 +89,7 @@ fn run(connection: &Connection, woken: &Receiver<()>, copying: &Mutex<()>) {
 pub(super) fn empty_log(connection: &Connection, patience: Duration) {
     let waiting = |time| {
         if let Err(error) = connection.raw().busy_timeout(time) {
-            tracing::warn!(%error, "the patience of a connection could not be set");
+            tracing::warn!(%error, "the lock timeout of a connection could not be set");
         }
     };
     waiting(Duration::ZERO);

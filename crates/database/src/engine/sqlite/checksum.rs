@@ -327,7 +327,7 @@ fn reserved(raw: &rusqlite::Connection, wanted: c_int) -> Option<c_int> {
 /// Enables checksums for a file that this connection creates or rewrites.
 pub(super) fn enable_for_new_file(raw: &rusqlite::Connection) {
     if reserved(raw, SUM as c_int).is_none() {
-        tracing::warn!("the pages of a new database cannot have checksums");
+        tracing::warn!("checksums could not be enabled for the pages of a database");
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
             rusqlite::Error::SqlInputError { error: failure, .. } if is_damage(failure.extended_code) => {
                 damaged(path).with_source(ErrorLocation::new(path.display(), error))
             }
-            _ => Error::invalid("a statement does not fit the database")
+            _ => Error::invalid("a statement is not valid in this database")
                 .with_code(Code::InvalidStatement)
                 .with_source(error),
         };
@@ -40,7 +40,7 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
         ffi::SQLITE_TOOBIG => Error::exhausted("a value is too large for the database").with_code(Code::ValueTooLarge),
         ffi::SQLITE_NOMEM => Error::exhausted("the server is out of memory").with_code(Code::OutOfMemory),
         ffi::SQLITE_INTERRUPT => Error::unavailable("the operation was interrupted").with_code(Code::Interrupted),
-        _ => Error::invalid("a statement does not fit the database").with_code(Code::InvalidStatement),
+        _ => Error::invalid("a statement is not valid in this database").with_code(Code::InvalidStatement),
     };
     translated.with_source(ErrorLocation::new(path.display(), error))
 }
@@ -61,8 +61,8 @@ pub(super) fn classify_commit(error: rusqlite::Error, path: &Path) -> Error {
             if matches!(failure.extended_code, ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC) =>
         {
             Error::unavailable(
-                "the disk failed while a database made a change durable; look whether the change is there before \
-                 trying again, and check the disk and the server's log",
+                "the disk failed during a commit; check whether the change was made before you try again, and check \
+                 the disk and the server's log",
             )
             .with_code(Code::OutcomeUnknown)
             .with_source(ErrorLocation::new(path.display(), error))
@@ -108,33 +108,34 @@ fn constraint(extended: i32) -> Error {
         ffi::SQLITE_CONSTRAINT_DATATYPE => {
             Error::invalid("a value has the wrong type for its column").with_code(Code::TypeMismatch)
         }
-        _ => Error::conflict("the change contradicts a rule of the database").with_code(Code::ConstraintViolation),
+        _ => Error::conflict("the change violates a constraint of the database").with_code(Code::ConstraintViolation),
     }
 }
 
 pub(super) fn full(path: &Path) -> Error {
     Error::exhausted(
-        "the disk that holds a database is full; nothing was changed. Reading goes on; free space on that disk",
+        "the disk that holds a database is full; nothing was changed. Reading still works; free space on that disk",
     )
     .with_code(Code::DiskFull)
     .with_source(ErrorLocation::silent(path.display()))
 }
 
 fn busy(path: &Path) -> Error {
-    Error::unavailable("a database is being written by another process for too long; try again when it has finished")
+    Error::unavailable("another process has been writing to a database for too long; try again when it has finished")
         .with_code(Code::Busy)
         .with_source(ErrorLocation::silent(path.display()))
 }
 
 pub(super) fn damaged(path: &Path) -> Error {
-    Error::corrupt("a file is damaged or is not a database; restore it from a backup. It was not changed")
+    Error::corrupt("a file is damaged or is not a database; restore it from a backup. The file was not changed")
         .with_code(Code::DatabaseCorrupt)
         .with_source(ErrorLocation::silent(path.display()))
 }
 
 pub(super) fn unreadable(path: &Path) -> Error {
     Error::unavailable(
-        "the disk does not give what a database holds; nothing was changed. An administrator must look at the disk and the server's log",
+        "a part of a database cannot be read from its disk; nothing was changed. An administrator must look at the \
+         disk and the server's log",
     )
     .with_code(Code::DatabaseUnreadable)
     .with_source(ErrorLocation::silent(path.display()))

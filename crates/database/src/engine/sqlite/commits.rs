@@ -38,7 +38,12 @@ impl Commits {
     pub(super) fn open(path: &Path) -> Self {
         let opened =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(place(path)).inspect_err(
-                |error| tracing::warn!(database = %path.display(), %error, "commits cannot be counted beside the database"),
+                |error| {
+                    tracing::warn!(
+                        database = %path.display(), %error,
+                        "the commit counter beside the database cannot be opened"
+                    )
+                },
             );
         Self { file: opened.ok(), path: path.to_owned() }
     }
@@ -57,7 +62,10 @@ impl Commits {
         }
         // The rest of the WAL is preserved for investigation.
         if let Err(error) = raw.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) {
-            tracing::warn!(database = %self.path.display(), %error, "the log will be copied into the database");
+            tracing::warn!(
+                database = %self.path.display(), %error,
+                "the log cannot be kept for investigation: it will be copied into the database"
+            );
         }
         Err(lost(&self.path, lacking))
     }
@@ -75,7 +83,7 @@ impl Commits {
         if let Some(file) = &self.file
             && let Err(error) = file.write_all_at(line(count).as_bytes(), 0)
         {
-            tracing::warn!(%error, "a commit could not be counted beside the database");
+            tracing::warn!(%error, "the commit counter beside the database could not be written");
         }
     }
 
@@ -95,7 +103,10 @@ impl Commits {
             && !has_checksums(&self.path)
             && let Err(error) = write(file)
         {
-            tracing::warn!(database = %self.path.display(), %error, "checksums could not be noted beside the database");
+            tracing::warn!(
+                database = %self.path.display(), %error,
+                "the commit counter beside the database could not record that its pages have checksums"
+            );
         }
     }
 
@@ -106,13 +117,19 @@ impl Commits {
             // The file has just been created.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return None,
             Err(error) => {
-                tracing::warn!(database = %self.path.display(), %error, "the count of commits beside the database cannot be read");
+                tracing::warn!(
+                    database = %self.path.display(), %error,
+                    "the commit counter beside the database cannot be read"
+                );
                 return None;
             }
         }
         let noted = parse(&bytes);
         if noted.is_none() {
-            tracing::warn!(database = %self.path.display(), "the count of commits beside the database is damaged, and begins again");
+            tracing::warn!(
+                database = %self.path.display(),
+                "the commit counter beside the database is damaged and starts again"
+            );
         }
         noted
     }
@@ -160,9 +177,9 @@ fn parse(line: &[u8]) -> Option<u32> {
 
 fn lost(path: &Path, commits: u32) -> Error {
     let text = format!(
-        "a database lacks {commits} acknowledged changes: the end of its log was lost, or an older copy or another \
-         database took its place. Restore it from a backup; to go on without these changes, remove the file beside it whose name ends with \
-         -commits. Nothing was changed"
+        "a database lacks {commits} acknowledged changes: the end of its log was lost, or the file was replaced by an \
+         older copy or by another database. Restore it from a backup; to go on without these changes, remove the file \
+         beside it whose name ends with -commits. Nothing was changed"
     );
     Error::corrupt(text).with_code(Code::ChangesLost).with_source(ErrorLocation::silent(path.display()))
 }

@@ -89,7 +89,8 @@ impl Connection {
             raw.pragma_query_value(None, "journal_mode", |row| row.get(0)).map_err(|e| classify(e, path))?;
         if mode != "wal" {
             return Err(Error::invalid(format!(
-                "the file system of {} cannot hold a database that several connections use; choose a local one",
+                "the file system of {} does not support a database with several connections; choose a local file \
+                 system",
                 path.display()
             ))
             .with_code(Code::NoSharedMemory));
@@ -219,7 +220,7 @@ fn without_statistics() {
         // refused, not undefined.
         let answer = unsafe { ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0) };
         if answer != ffi::SQLITE_OK {
-            tracing::debug!(answer, "SQLite goes on counting its memory");
+            tracing::debug!(answer, "SQLite's memory statistics could not be turned off");
         }
     });
 }

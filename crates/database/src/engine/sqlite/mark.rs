@@ -41,7 +41,10 @@ impl Header {
         let connection = Connection::open(path, Role::Reader, patience)?;
         let words = words(connection.raw());
         if words.is_none() {
-            tracing::warn!(database = %path.display(), "changes cannot be told cheaply; what could be kept is read each time");
+            tracing::warn!(
+                database = %path.display(),
+                "changes of the database cannot be detected cheaply; data that could be cached is read each time"
+            );
         }
         Ok(Self { words, _connection: connection })
     }

@@ -88,7 +88,7 @@ fn require_there(path: &Path, makes: bool) -> Result<bool> {
         Ok(data) => Ok(Some(data.len())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
-            let text = format!("the database {} cannot be looked at: {error}", path.display());
+            let text = format!("the database file {} cannot be accessed: {error}", path.display());
             Err(Error::unavailable(text).with_code(Code::CannotOpen).with_source(error))
         }
     };
@@ -97,14 +97,15 @@ fn require_there(path: &Path, makes: bool) -> Result<bool> {
     match length(path)? {
         Some(1..) => Ok(true),
         found if length(Path::new(&log))?.is_some_and(|length| length > 0) => missing(format!(
-            "the database {shown} is {}, and its log {} is all that is left of it: restore it from a backup. Nothing was changed",
-            if found.is_some() { "empty" } else { "not there" },
+            "the database {shown} is {}, and only its log {} is left: restore it from a backup. Nothing was changed",
+            if found.is_some() { "empty" } else { "missing" },
             Path::new(&log).display()
         )),
         _ if makes => Ok(false),
         Some(_) => Err(steps::empty(&shown.to_string())),
         None => missing(format!(
-            "the database {shown} is not there: look whether its disk is mounted, or restore it from a backup. Nothing was made in its place"
+            "the database {shown} is missing: check whether its disk is mounted, or restore it from a backup. Nothing \
+             was created in its place"
         )),
     }
 }

@@ -108,7 +108,10 @@ impl Reserve {
         let taken = self.allocate(wanted);
         self.tried = (!taken).then(Instant::now);
         if taken && self.given_up.swap(false, Ordering::Relaxed) {
-            tracing::info!(database = %self.database.display(), "the disk has room again; all writes go on");
+            tracing::info!(
+                database = %self.database.display(),
+                "the disk has free space again; all writes are accepted"
+            );
         }
         taken
     }
@@ -117,7 +120,7 @@ impl Reserve {
         self.given_up.store(true, Ordering::Relaxed);
         tracing::warn!(
             database = %self.database.display(),
-            "the disk is full; deleting and signing in go on in the room kept back for that, other writes are refused"
+            "the disk is full; deletion and sign-in still work in the reserved space, other writes are refused"
         );
     }
 
@@ -152,7 +155,7 @@ impl Reserve {
 }
 
 fn tell_missing(database: &Path, error: &io::Error) {
-    tracing::warn!(database = %database.display(), %error, "no room can be kept back for when the disk is full");
+    tracing::warn!(database = %database.display(), %error, "no space can be reserved for when the disk is full");
 }
 
 /// Fallback for file systems without preallocation.

@@ -71,16 +71,18 @@ pub(super) fn add_checksums(connection: &mut Connection, turn: &WriteTurn, patie
                 "the pages of the database have no checksums yet: `strongroom site database compact` adds them";
             return tracing::warn!(database, "{advice}");
         }
-        Err(error) => return tracing::warn!(database, %error, "whether the database has checksums cannot be told"),
+        Err(error) => {
+            return tracing::warn!(database, %error, "cannot determine whether the database has checksums");
+        }
     }
     // Checked first, because a rewrite would give damaged content valid checksums.
     match is_consistent(connection) {
         Ok(true) => {}
         Ok(false) => {
-            return tracing::error!(database, "the database is damaged and is not given checksums: restore it");
+            return tracing::error!(database, "the database is damaged, so its pages get no checksums: restore it");
         }
         Err(error) => {
-            return tracing::error!(database, %error, "the database cannot be read and is not given checksums");
+            return tracing::error!(database, %error, "the database cannot be read, so its pages get no checksums");
         }
     }
     match vacuum(connection, turn) {
@@ -118,7 +120,7 @@ pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result
     let mut target = open_copy(to).map_err(of_copy)?;
     let has_checksums = checksum::has(source.raw());
     if has_checksums && !checksum::force(&target) {
-        return Err(copy_failed(to, "its pages cannot be given checksums"));
+        return Err(copy_failed(to, "checksums cannot be enabled for its pages"));
     }
     if let Err(error) = transfer(&source, &mut target) {
         let is_of_copy = checksum::has_failed(&target) || is_full(&error) || is_truncation(&error);
@@ -127,7 +129,7 @@ pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result
     drop(target);
     let wrong = wrong_pages(to).map_err(|error| copy_failed(to, &error.to_string()).with_source(error))?;
     if wrong.count > 0 || wrong.has_checksums != has_checksums {
-        return Err(copy_failed(to, &format!("{} not what was written", counted(wrong.count.max(1), "page"))));
+        return Err(copy_failed(to, &format!("{} did not read back as written", counted(wrong.count.max(1), "page"))));
     }
     Ok(())
 }
@@ -158,8 +160,7 @@ fn is_truncation(error: &rusqlite::Error) -> bool {
 
 fn copy_failed(to: &Path, why: &str) -> Error {
     let text = format!(
-        "the copy of a database in {} cannot be made: {why}. Look at the disk of the copy; the database itself is not \
-         concerned",
+        "the database cannot be copied to {}: {why}. Check the disk of the copy; the database itself is not affected",
         to.display()
     );
     Error::unavailable(text).with_code(Code::CopyFailed)
@@ -172,9 +173,9 @@ pub(in crate::engine) fn require_intact_pages(path: &Path) -> Result<()> {
     match wrong.first {
         None => Ok(()),
         Some(first) => Err(Error::corrupt(format!(
-            "{} of a database {} not what the checksums say; the first one is page {first}",
+            "{} of a database {} not match the checksums; the first one is page {first}",
             counted(wrong.count, "page"),
-            if wrong.count == 1 { "is" } else { "are" }
+            if wrong.count == 1 { "does" } else { "do" }
         ))
         .with_code(Code::PageChecksum)
         .with_source(ErrorLocation::silent(path.display()))),
@@ -196,14 +197,14 @@ pub(in crate::engine) fn rebuild_checksums(path: &Path) -> Result<u64> {
         return Err(damaged(path));
     }
     write_sums(path).map_err(|error| {
-        let text = format!("the checksums of {} cannot be written anew ({error}): look at its disk", path.display());
+        let text = format!("the checksums of {} cannot be rewritten ({error}): check its disk", path.display());
         Error::unavailable(text).with_source(error)
     })
 }
 
 fn unread(path: &Path, error: std::io::Error) -> Error {
     let text = format!(
-        "{}, the copy of a database, cannot be read ({error}): look whether its disk is mounted",
+        "{}, the copy of a database, cannot be read ({error}): check whether its disk is mounted",
         path.display()
     );
     Error::unavailable(text).with_source(error)

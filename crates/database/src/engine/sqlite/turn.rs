@@ -31,8 +31,11 @@ impl WriteTurn {
         place.push("-turn");
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&place);
         let opened = opened.inspect_err(|error| {
-            tracing::warn!(database = %path.display(), %error, "the file for taking turns could not be opened; \
-                one process that writes much can keep others from writing");
+            tracing::warn!(
+                database = %path.display(), %error,
+                "the turn file beside the database could not be opened; a process that writes a lot can keep others \
+                 from writing"
+            );
         });
         Self { file: opened.ok(), patience }
     }
@@ -59,7 +62,7 @@ impl WriteTurn {
         if let Some(file) = held
             && let Err(error) = file.unlock()
         {
-            tracing::warn!(%error, "a turn at a database could not be given on");
+            tracing::warn!(%error, "the turn file of a database could not be unlocked");
         }
         begun
     }

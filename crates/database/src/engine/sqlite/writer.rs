@@ -348,6 +348,5 @@ fn copy_of(error: &rusqlite::Error) -> rusqlite::Error {
 }
 
 fn ended_early() -> Error {
-    Error::unavailable("the transaction was ended by the database; nothing was changed, try again")
-        .with_code(Code::Aborted)
+    Error::unavailable("the database ended the transaction; nothing was changed, try again").with_code(Code::Aborted)
 }

@@ -49,7 +49,7 @@ async fn what_a_form_of_storage_is_refused_for_is_said_in_it() {
         ("/farm/stores/files/remove", &[], "belongs to every farm"),
         ("/farm/policies/new", &[("place", "/nowhere")], "no library"),
         ("/farm/policies/database/main", &[("store", "files"), ("minimum", "big")], "is no size"),
-        ("/farm/policies/database/main", &[("store", "files"), ("types", "a/b")], "is no file type"),
+        ("/farm/policies/database/main", &[("store", "files"), ("types", "a/b")], "is not a file type"),
         (
             "/farm/policies/database/main",
             &[("store", "files"), ("tier-basis", "age"), ("tier-days", "9"), ("tier-store", "")],

@@ -179,7 +179,8 @@ pub(crate) async fn attribute_copy_error(path: &Path, name: Option<&str>, locati
         return name_source_error(name, location, error);
     }
     let text = format!(
-        "the copy of a database in {} is not what was written: look at that disk; the database itself is not concerned",
+        "the copy of a database in {} does not match what was written: check that disk; the database itself is not \
+         affected",
         path.display()
     );
     Error::unavailable(text).with_code(Code::CopyFailed).with_source(error)

@@ -10,5 +10,5 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T>
 
 /// The error for work that panicked or was cancelled.
 pub(crate) fn interrupted(error: JoinError) -> Error {
-    Error::unavailable("the BLOB store was interrupted").with_source(error)
+    Error::unavailable("an operation of the BLOB store was interrupted").with_source(error)
 }

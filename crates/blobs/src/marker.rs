@@ -109,10 +109,11 @@ pub fn with(text: &str, key: &str, value: Option<&str>) -> String {
 pub fn check(text: &str, marker: &str, store: &str, owner: &Owner, newest: u32) -> Result<()> {
     let format = value(text, "format").and_then(|format| format.parse::<u32>().ok());
     let (Some(format), Some(found)) = (format, value(text, "owner")) else {
-        return Err(Error::corrupt(format!("{marker} names no format and owner: restore it from a backup")));
+        return Err(Error::corrupt(format!("{marker} does not name a format and an owner: restore it from a backup")));
     };
     if !(FORMAT..=newest).contains(&format) {
-        let message = format!("{marker} has format {format}, this program reads up to {newest}: use a newer one");
+        let message =
+            format!("{marker} has format {format}, but this program reads formats up to {newest}: use a newer version");
         return Err(Error::new(ErrorKind::Invalid, message).with_code(Code::NewerBlobStore));
     }
     if found != owner.farm {

@@ -53,5 +53,5 @@ impl Reporter {
 }
 
 fn gone() -> Error {
-    Error::unavailable("the verification was given up")
+    Error::unavailable("the verification was cancelled")
 }

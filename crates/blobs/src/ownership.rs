@@ -48,8 +48,9 @@ impl<P: Provider + Marked> ExclusiveProvider<P> {
             return Ok(());
         }
         Err(Error::unavailable(format!(
-            "{} was taken over by another restoration of this farm and takes nothing from here any more: each of the two would delete what \
-             only the other needs. If that one is gone for good, see `strongroom blobs stores take-over`",
+            "{} was taken over by another restoration of this farm and no longer accepts anything from this one: each \
+             of the two would delete BLOBs that only the other needs. If the other one is gone for good, see \
+             `strongroom blobs stores take-over`",
             self.inner.label()
         ))
         .with_code(Code::StoreTakenOver))

@@ -161,7 +161,7 @@ async fn leads_to(store: &BlobStore, other: &BlobStore) -> Result<Option<bool>> 
 fn random(length: usize) -> Result<Bytes> {
     let mut bytes = vec![0; length];
     let done = ring::rand::SystemRandom::new().fill(&mut bytes);
-    done.map_err(|_| Error::unavailable("the system has no random numbers"))?;
+    done.map_err(|_| Error::unavailable("the system's random number generator failed"))?;
     Ok(Bytes::from(bytes))
 }
 
@@ -180,13 +180,13 @@ async fn read(store: &BlobStore, stored: &Stored, offset: u64, expected: &Bytes)
     let mut at = 0;
     while let Some(chunk) = reader.next_chunk().await? {
         if expected.get(at..at + chunk.len()) != Some(&chunk[..]) {
-            return Err(Error::corrupt("the store delivered other bytes than were stored: do not use it"));
+            return Err(Error::corrupt("the store returned other bytes than were stored: do not use it"));
         }
         at += chunk.len();
     }
     match at == expected.len() {
         true => Ok(()),
-        false => Err(Error::corrupt(format!("the store delivered {at} bytes instead of {}", expected.len()))),
+        false => Err(Error::corrupt(format!("the store returned {at} bytes instead of {}", expected.len()))),
     }
 }
 
@@ -203,7 +203,9 @@ async fn list(store: &BlobStore, digest: Digest, size: u64) -> Result<()> {
     let page = store.enumerate(Some(Digest::new(before)), 1).await?;
     match page.entries.first() {
         Some(entry) if entry.digest == digest && entry.size == size => Ok(()),
-        _ => Err(Error::unavailable("the store does not list what was stored: orphans in it would never be found")),
+        _ => Err(Error::unavailable(
+            "the store does not list a BLOB that was stored: orphans in it would never be found",
+        )),
     }
 }
 
@@ -211,6 +213,8 @@ async fn is_gone(store: &BlobStore, digest: Digest, size: u64) -> Result<()> {
     match store.open(digest, size, None).await {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
-        Ok(_) => Err(Error::unavailable("the store still delivers what was deleted: nothing in it can be reclaimed")),
+        Ok(_) => {
+            Err(Error::unavailable("the store still returns a BLOB that was deleted: no space in it can be reclaimed"))
+        }
     }
 }

@@ -292,5 +292,5 @@ pub(crate) async fn reread(opened: Result<Box<dyn Source>>, entry: Entry) -> Res
     if hasher.finish() == entry.digest {
         return Ok(Outcome::Intact);
     }
-    Ok(damaged(Error::corrupt("the bytes do not have the BLOB's digest")))
+    Ok(damaged(Error::corrupt("the bytes do not match the BLOB's digest")))
 }

@@ -87,7 +87,7 @@ impl BlobReader {
 
     fn accept(&self, bytes: &Bytes, limit: usize) -> Result<u64> {
         if bytes.is_empty() || bytes.len() > limit {
-            return Err(Error::corrupt(format!("the store delivered a wrong number of bytes of BLOB {}", self.digest)));
+            return Err(Error::corrupt(format!("the store returned a wrong number of bytes of BLOB {}", self.digest)));
         }
         Ok(bytes.len() as u64)
     }

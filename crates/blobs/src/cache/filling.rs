@@ -157,7 +157,7 @@ fn finish(
 ) -> std::io::Result<()> {
     let Written { mut file, sums, hasher } = written;
     if hasher.finish() != digest {
-        return Err(std::io::Error::other(format!("what was read of BLOB {digest} does not have its digest")));
+        return Err(std::io::Error::other(format!("the bytes read of BLOB {digest} do not match its digest")));
     }
     let table = sums.into_table(&digest);
     file.file.write_all(&table)?;

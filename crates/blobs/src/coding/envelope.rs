@@ -126,7 +126,7 @@ pub(super) fn authenticate(key: &StoreKey, sealing: &EncryptionParameters, bytes
 fn key_of<'a>(sealing: &EncryptionParameters, keys: &'a [StoreKey]) -> Result<&'a StoreKey> {
     keys.iter().find(|key| key.id() == sealing.key).ok_or_else(|| {
         let id = super::keys::hex(&sealing.key);
-        let text = format!("a BLOB is encrypted with the key {id}, which its store was not given: add that key");
+        let text = format!("a BLOB is encrypted with the key {id}, which its store does not have: add that key");
         Error::unavailable(text).with_code(Code::StoreKeyMissing)
     })
 }
@@ -150,18 +150,18 @@ impl Envelope {
     /// when they are damaged or belong to another BLOB.
     pub fn decode(bytes: &Bytes, digest: &Digest, size: u64, keys: &[StoreKey]) -> Result<(Self, Bytes)> {
         let wrong = |what: &str| Error::corrupt(format!("BLOB {digest} is damaged in its store ({what}): restore it"));
-        let Some((found, content, data)) = peek(bytes) else { return Err(wrong("its header")) };
+        let Some((found, content, data)) = peek(bytes) else { return Err(wrong("its header is invalid")) };
         let flags = u32_at(bytes, 16);
         if flags & !(FRAMED | ENCRYPTED | IN_DATA_OBJECT) != 0 {
             let text = format!("BLOB {digest} is stored in a newer format than this program reads: use a newer one");
             return Err(Error::unavailable(text).with_code(Code::NewerBlobStore));
         }
         if found != *digest || content != size || content >= 1 << 48 {
-            return Err(wrong("it is that of another BLOB"));
+            return Err(wrong("it belongs to another BLOB"));
         }
         let (chunk, framed) = (u64::from(u32_at(bytes, 12)), flags & FRAMED != 0);
         if !chunk.is_power_of_two() || !(CHUNK..=LARGEST_CHUNK).contains(&chunk) {
-            return Err(wrong("the length of its chunks"));
+            return Err(wrong("its chunk length is invalid"));
         }
         let entry = if framed { 8 } else { 4 };
         let end = HEADER_LENGTH as u64 + content.div_ceil(chunk) * entry;
@@ -170,14 +170,15 @@ impl Envelope {
         }
         let (table, rest) = (bytes.slice(HEADER_LENGTH..end as usize), bytes.slice(end as usize..));
         if crc32fast::hash(&table) != u32_at(bytes, 20) {
-            return Err(wrong("its table"));
+            return Err(wrong("its table is damaged"));
         }
         let stored = u64_at(bytes, 120);
         let cipher = match flags & ENCRYPTED != 0 {
             true => {
                 let sealing = sealing_at(bytes);
                 let key = key_of(&sealing, keys)?;
-                let told = blake3::Hash::from_bytes(bytes[136..168].try_into().map_err(|_| wrong("its header"))?);
+                let told =
+                    blake3::Hash::from_bytes(bytes[136..168].try_into().map_err(|_| wrong("its header is invalid"))?);
                 // `blake3::Hash` compares in constant time.
                 if blake3::Hash::from_bytes(authenticate(key, &sealing, &bytes[..end as usize])) != told {
                     return Err(wrong("its header is not authentic"));
@@ -197,7 +198,7 @@ impl Envelope {
             starts: Vec::new(),
             cipher,
         };
-        envelope.compute_frame_starts().ok_or_else(|| wrong("its lengths"))?;
+        envelope.compute_frame_starts().ok_or_else(|| wrong("its lengths are inconsistent"))?;
         Ok((envelope, rest))
     }
 

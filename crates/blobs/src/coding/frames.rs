@@ -132,7 +132,7 @@ impl Encoder {
         };
         let compressor = level.map(zstd::bulk::Compressor::new).transpose();
         let compressor =
-            compressor.map_err(|e| Error::invalid("this level of compression does not exist").with_source(e))?;
+            compressor.map_err(|e| Error::invalid("this compression level is not supported").with_source(e))?;
         Ok(Self {
             chunk,
             level,

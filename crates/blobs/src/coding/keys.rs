@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for StoreKey {
 pub fn fill_random(bytes: &mut [u8]) -> Result<()> {
     use ring::rand::SecureRandom;
     let done = ring::rand::SystemRandom::new().fill(bytes);
-    done.map_err(|_| Error::unavailable("the system has no random numbers"))
+    done.map_err(|_| Error::unavailable("the system's random number generator failed"))
 }
 
 /// Formats bytes as hexadecimal digits.

@@ -208,7 +208,7 @@ impl Catalog {
         if error.kind() != ErrorKind::Corrupt {
             return Err(error);
         }
-        tracing::error!(error = error.report(), "the index of a segment cannot be read, nor built again whole");
+        tracing::error!(error = error.report(), "the index of a segment can neither be read nor completely rebuilt");
         segment.drop_index();
         self.catch_up(segment)
     }
@@ -280,7 +280,7 @@ impl Catalog {
     fn directory_changed(&self) -> Result<bool> {
         let path = self.layout.segments();
         let modified =
-            std::fs::metadata(&path).and_then(|meta| meta.modified()).map_err(|e| io_error("look at", &path, e))?;
+            std::fs::metadata(&path).and_then(|meta| meta.modified()).map_err(|e| io_error("read the metadata of", &path, e))?;
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         if *listed == Some(modified) {
             return Ok(false);

@@ -79,7 +79,7 @@ impl Coding {
     pub fn open_record(&self, payload: &Bytes, digest: &Digest, size: u64) -> Result<Framed> {
         let (envelope, frames) = self.decode(payload, digest, size)?;
         if frames.len() as u64 != envelope.stored_length {
-            return Err(damaged(digest, "it does not have the length of its frames"));
+            return Err(damaged(digest, "its length does not match its frames"));
         }
         Ok(Framed { envelope, frames })
     }
@@ -97,13 +97,13 @@ impl Coding {
         }
         let frames = u64_at(&bytes, 120);
         let table = head.checked_sub(frames).filter(|table| *table <= size.div_ceil(CHUNK) * 8);
-        let table = table.ok_or_else(|| damaged(digest, "its lengths"))?;
+        let table = table.ok_or_else(|| damaged(digest, "its lengths are inconsistent"))?;
         bytes.resize(HEADER_LENGTH + table as usize, 0);
         if read_up_to(file, &mut bytes[HEADER_LENGTH..], frames).map_err(io)? < table as usize {
             return Err(damaged(digest, "it ends too early"));
         }
         let (envelope, rest) = self.decode(&Bytes::from(bytes), digest, size)?;
-        rest.is_empty().then_some(envelope).ok_or_else(|| damaged(digest, "its lengths"))
+        rest.is_empty().then_some(envelope).ok_or_else(|| damaged(digest, "its lengths are inconsistent"))
     }
 
     fn decode(&self, bytes: &Bytes, digest: &Digest, size: u64) -> Result<(Envelope, Bytes)> {
@@ -117,7 +117,7 @@ impl Coding {
             })?;
         match envelope.data {
             None => Ok((envelope, rest)),
-            Some(_) => Err(damaged(digest, "its frames are said to lie elsewhere")),
+            Some(_) => Err(damaged(digest, "its header says that its frames are in another object")),
         }
     }
 }

@@ -50,7 +50,7 @@ fn pool() -> &'static Pool {
 
 fn serve(queue: &Mutex<Receiver<Work>>) {
     if let Err(error) = rustix::process::nice(NICE) {
-        tracing::debug!(%error, "the threads that read from the disk cannot stand back");
+        tracing::debug!(%error, "the priority of the threads that read from the disk cannot be lowered");
     }
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();

@@ -186,9 +186,11 @@ impl Writer<'_> {
     fn give_up(&mut self, digests: &[Digest]) {
         let suspect = self.open.take();
         self.shared.lock().suspect.extend(suspect);
-        tracing::error!("a thread that writes BLOBs panicked; it goes on with another segment");
-        let result =
-            Err(Error::new(ErrorKind::Unavailable, "the BLOB was not stored: a fault inside the server; try again"));
+        tracing::error!("a thread that writes BLOBs panicked; it continues with another segment");
+        let result = Err(Error::new(
+            ErrorKind::Unavailable,
+            "the BLOB was not stored because of a fault inside the server; try again",
+        ));
         digests.iter().for_each(|digest| self.shared.answer(digest, &result));
     }
 

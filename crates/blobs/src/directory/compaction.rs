@@ -35,7 +35,7 @@ pub fn compact(catalog: &Arc<Catalog>, segment_bytes: u64, limits: CompactLimits
     let open = File::options().create(true).truncate(false).write(true).open(&lock_path);
     let lock = open.map_err(|e| io_error("open", &lock_path, e))?;
     if !try_lock(&lock, &lock_path)? {
-        return Err(Error::conflict("the BLOB store is being compacted already").with_code(Code::CompactionRunning));
+        return Err(Error::conflict("the BLOB store is already being compacted").with_code(Code::CompactionRunning));
     }
     catalog.refresh()?;
     let chosen = candidates(catalog, segment_bytes, limits)?;
@@ -64,7 +64,7 @@ fn candidates(catalog: &Catalog, segment_bytes: u64, limits: CompactLimits) -> R
     let (mut chosen, mut short) = (Vec::new(), Vec::new());
     for segment in catalog.segments().into_iter().filter(|segment| segment.sealed().is_some()) {
         let path = segment.path();
-        let length = fs::metadata(path).map_err(|e| io_error("look at", path, e))?.len();
+        let length = fs::metadata(path).map_err(|e| io_error("read the metadata of", path, e))?.len();
         let live = catalog.with_indexes(|| segment.live())?;
         let dead = length.saturating_sub(BLOCK).saturating_sub(live.footprint);
         let share = dead as f64 / length as f64;
@@ -107,7 +107,7 @@ impl Compaction<'_> {
         let path = segment.path();
         segment.refresh_deletions()?;
         let file = File::open(path).map_err(|e| read_error("open", path, e))?;
-        let length = file.metadata().map_err(|e| read_error("look at", path, e))?.len();
+        let length = file.metadata().map_err(|e| read_error("read the metadata of", path, e))?.len();
         let live = self.catalog.with_indexes(|| live_records(segment, &file, length))?;
         let mut moved = Vec::with_capacity(live.len());
         let mut rest = &live[..];

@@ -34,7 +34,7 @@ pub fn append(path: &Path, dead: &[(u64, Digest)], flush_name: bool) -> Result<(
     let mut file = open.map_err(|e| io_error("open", path, e))?;
     // Several processes may append at once.
     lock(&file, path, FlockOperation::LockExclusive)?;
-    write(&mut file).map_err(|e| io_error("note a deletion in", path, e))?;
+    write(&mut file).map_err(|e| io_error("record a deletion in", path, e))?;
     match path.parent() {
         Some(directory) if flush_name => sync_directory(directory),
         _ => Ok(()),

@@ -16,9 +16,9 @@ pub fn io_error(doing: &str, path: &Path, error: impl Into<io::Error>) -> Error 
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             (ErrorKind::Exhausted, "the disk is full: free space there")
         }
-        io::ErrorKind::FileTooLarge => (ErrorKind::Exhausted, "the file system does not take files of this length"),
+        io::ErrorKind::FileTooLarge => (ErrorKind::Exhausted, "the file system does not support files of this size"),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            (ErrorKind::Unavailable, "the server must be allowed to read and write there")
+            (ErrorKind::Unavailable, "give the server the right to read and write there")
         }
         _ => (ErrorKind::Unavailable, "check the disk"),
     };
@@ -234,7 +234,7 @@ pub fn read_skipping_bad_sectors(file: &File, buffer: &mut [u8], offset: u64) ->
 
 /// Returns the number of bytes that an unprivileged process can still write to the file system of `path`.
 pub fn free_bytes(path: &Path) -> Result<u64> {
-    let stat = rustix::fs::statvfs(path).map_err(|e| io_error("look at the disk of", path, e))?;
+    let stat = rustix::fs::statvfs(path).map_err(|e| io_error("determine the free space at", path, e))?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 

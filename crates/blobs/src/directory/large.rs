@@ -206,7 +206,7 @@ impl LargeFile {
         }
         let ahead = std::num::NonZeroU64::new(READ_AHEAD);
         if let Err(error) = rustix::fs::fadvise(file, chunks.end, ahead, Advice::WillNeed) {
-            tracing::debug!(%error, "the system takes no advice about reading ahead");
+            tracing::debug!(%error, "the system does not accept advice about read-ahead");
         }
         self.checked(&chunks, range, buffer)
     }

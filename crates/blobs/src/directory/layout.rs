@@ -50,8 +50,8 @@ impl Layout {
             return Ok(());
         }
         Err(Error::unavailable(format!(
-            "{} is not the BLOB store that was there (it has no {STORE_MARKER}): mount its disk; if it is lost for good, see \
-             `strongroom blobs stores make-anew`",
+            "{} does not contain its BLOB store (it has no {STORE_MARK}): mount the disk of the store; if the store is \
+             lost for good, see `strongroom blobs stores make-anew`",
             self.root.display()
         ))
         .with_code(Code::StoreAbsent))

@@ -218,7 +218,7 @@ pub fn usage(catalog: &Catalog) -> Result<Usage> {
             (Ok(live), Ok(meta)) => (live, meta),
             _ if is_gone(path) => continue,
             (Err(error), _) => return Err(error),
-            (_, Err(error)) => return Err(io_error("look at", path, error)),
+            (_, Err(error)) => return Err(io_error("read the metadata of", path, error)),
         };
         usage.blobs += live.blobs;
         usage.content_bytes += live.content;

@@ -305,8 +305,8 @@ impl Inner {
         self.or_store_absent(match self.catalog.is_partial() {
             false => Error::not_found(format!("the BLOB store {root} has no BLOB {digest}")),
             true => Error::corrupt(format!(
-                "the BLOB {digest} cannot be found in the BLOB store {root}, but the disk cannot give all that is there: restore it \
-                 from a backup"
+                "the BLOB {digest} was not found in the BLOB store {root}, but a part of the store cannot be read from \
+                 its disk: restore the BLOB from a backup"
             )),
         })
     }
@@ -439,7 +439,7 @@ impl Provider for DirectoryProvider {
             let guard = blocking(move || inner.lock_to_delete()).await?;
             // The consent is requested only now, because the wait for the lock may be long. It has a timeout, because
             // others wait for the lock.
-            let silent = |_| Error::unavailable("whoever has to consent to a deletion gives no answer");
+            let silent = |_| Error::unavailable("the consent that a deletion needs did not arrive in time");
             tokio::time::timeout(CONSENT, consent.ask()).await.map_err(silent)??;
             let inner = self.0.clone();
             blocking(move || inner.delete_all(guard, digests)).await

@@ -201,12 +201,12 @@ impl Source for RecordSource {
 }
 
 fn damaged(path: &Path, offset: u64, digest: &Digest) -> Error {
-    corrupt(digest, path, &format!("the record at {offset} does not have its checksums"))
+    corrupt(digest, path, &format!("the record at {offset} does not match its checksums"))
 }
 
 /// The error for a BLOB whose size differs from the one that the caller expects.
 pub fn wrong_size(digest: &Digest, found: u64, believed: u64) -> Error {
-    Error::corrupt(format!("BLOB {digest} has {found} bytes in its store, but is known as one of {believed}"))
+    Error::corrupt(format!("BLOB {digest} has {found} bytes in its store, but should have {believed}"))
 }
 
 /// Returns whether the record at this offset holds exactly these bytes. Blocks.

@@ -34,7 +34,7 @@ pub fn recover(layout: &Layout) -> Result<()> {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 tracing::error!(
                     error = error.report(),
-                    "a segment that a stopped process left is put aside; BLOBs in it are damaged"
+                    "a segment left by a stopped process is skipped; BLOBs in it are damaged"
                 );
             }
             sealed => sealed?,
@@ -51,12 +51,12 @@ pub fn recover(layout: &Layout) -> Result<()> {
 pub fn rebuild_index(layout: &Layout, id: u64) -> Result<(IndexFile, u64)> {
     let path = layout.segment(id);
     let file = open(&path)?;
-    let end = file.metadata().map_err(|e| read_error("look at", &path, e))?.len();
+    let end = file.metadata().map_err(|e| read_error("read the metadata of", &path, e))?.len();
     let contents = Inventory::take(layout, id, &path, &file, end)?;
     contents.report(&path);
     contents.require_readable(&path)?;
     let index = IndexFile::write(&layout.index(id), id, end, &mut contents.entries())?;
-    tracing::warn!(segment = %path.display(), "the index of a segment was damaged and has been built again");
+    tracing::warn!(segment = %path.display(), "the index of a segment was damaged and has been rebuilt");
     Ok((index, end))
 }
 
@@ -84,12 +84,15 @@ fn seal_abandoned(layout: &Layout, id: u64, path: &Path, file: &File) -> Result<
         // A segment without an index is read as one that is still being written; the next start with enough space seals
         // it.
         Err(error) if error.kind() == ErrorKind::Exhausted => {
-            tracing::warn!(segment = %path.display(), error = error.report(), "no room for the index of a segment");
+            tracing::warn!(segment = %path.display(), error = error.report(), "no space for the index of a segment");
             return Ok(());
         }
         written => written.map(drop)?,
     }
-    tracing::info!(segment = %path.display(), records = contents.records.len(), "sealed a segment that a stopped process left");
+    tracing::info!(
+        segment = %path.display(), records = contents.records.len(),
+        "sealed a segment left by a stopped process"
+    );
     Ok(())
 }
 
@@ -126,7 +129,7 @@ impl Inventory {
 
     fn require_readable(&self, path: &Path) -> Result<()> {
         match self.unreadable {
-            true => Err(Error::corrupt(format!("the disk cannot give a part of {}", path.display()))),
+            true => Err(Error::corrupt(format!("a part of {} cannot be read from the disk", path.display()))),
             false => Ok(()),
         }
     }

@@ -213,7 +213,10 @@ impl Segment {
                 slots.insert(digest, slot);
             })?;
             if unreadable && !self.is_partial.swap(true, Ordering::Relaxed) {
-                tracing::error!(segment = %self.path.display(), from = *read_to, "the disk cannot give a part of a segment");
+                tracing::error!(
+                    segment = %self.path.display(), from = *read_to,
+                    "a part of a segment cannot be read from the disk"
+                );
             }
         }
         Ok(())
@@ -231,7 +234,10 @@ impl Segment {
             offsets.insert(offset);
         })?;
         if progress.unread && !*unread {
-            tracing::error!(file = %self.deletions.display(), from = progress.to, "notes of deleted BLOBs cannot be read");
+            tracing::error!(
+                file = %self.deletions.display(), from = progress.to,
+                "the list of deleted BLOBs cannot be read"
+            );
         }
         (*read_to, *unread) = (progress.to, progress.unread);
         Ok(())
@@ -246,7 +252,7 @@ impl Segment {
         match self.dead().unread {
             false => Ok(()),
             true => Err(Error::corrupt(format!(
-                "the notes of deleted BLOBs in {} cannot be read, so that nobody can tell what is there: look at the disk",
+                "the list of deleted BLOBs in {} cannot be read, so it is unknown which BLOBs exist: check the disk",
                 self.deletions.display()
             ))),
         }

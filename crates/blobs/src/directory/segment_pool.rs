@@ -82,7 +82,7 @@ impl SegmentPool {
                 // The thread must survive a panic: without it, callers that need the segment being made would wait for
                 // ever.
                 while catch_unwind(AssertUnwindSafe(|| worker.run(&mut idle))).is_err() {
-                    tracing::error!("the thread that makes BLOB segments panicked; it goes on");
+                    tracing::error!("the thread that creates BLOB segments panicked; it continues");
                     let mut state = worker.lock();
                     (state.creating, state.urgent) = (false, false);
                     drop(state);
@@ -140,7 +140,7 @@ impl SegmentPool {
         self.shared.changed.notify_all();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the thread that seals BLOB segments panicked; the next start seals what it left");
+            tracing::error!("the thread that seals BLOB segments panicked; the next start seals the remaining ones");
         }
     }
 }

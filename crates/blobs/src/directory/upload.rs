@@ -75,7 +75,7 @@ impl Drop for Temporary {
         if let Err(error) = fs::remove_file(&self.path)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            tracing::warn!(upload = %self.path.display(), %error, "cannot remove an upload that was given up");
+            tracing::warn!(upload = %self.path.display(), %error, "cannot remove an abandoned upload");
         }
     }
 }
@@ -150,11 +150,11 @@ pub fn check_space(layout: &Layout, announced: u64) -> Result<()> {
     }
     let root = layout.root().display();
     let more = format!(
-        "{} do not fit into the BLOB store {root}, which has {} left: free space or move it",
+        "{} do not fit into the BLOB store {root}, which has {} left: free space or move the store",
         exact_size(announced),
         exact_size(free)
     );
-    Err(Error::exhausted("the server has no room for a document of this size: tell its administrator")
+    Err(Error::exhausted("the server has no space for a document of this size: contact its administrator")
         .with_source(more))
 }
 
@@ -235,7 +235,7 @@ impl Progress {
         self.take(pieces);
         let received = if encoded { self.taken } else { self.written };
         if size != received {
-            return Err(Error::invalid(format!("an upload of {received} bytes was finished as one of {size}")));
+            return Err(Error::invalid(format!("an upload of {received} bytes was completed as one of {size}")));
         }
         let temporary = self.open(&target.layout)?;
         let Temporary { path, file } = &*temporary;
@@ -259,7 +259,7 @@ impl Progress {
             }
             named => named,
         };
-        let existed = named.map_err(|e| io_error("name", &name, e))?;
+        let existed = named.map_err(|e| io_error("create", &name, e))?;
         sync_directory(&layout.large_directory(first))?;
         target.cache.forget(&digest);
         Ok(Stored { digest, size, locator: Place::Large.locator(), existed })

@@ -65,7 +65,7 @@ pub fn check_unused_regions(catalog: &Catalog) -> Result<Vec<String>> {
 fn look_over_segment(segment: &Segment, places: &mut Vec<String>) -> Result<()> {
     let path = segment.path();
     let file = File::open(path).map_err(|e| read_error("open", path, e))?;
-    let end = file.metadata().map_err(|e| read_error("look at", path, e))?.len();
+    let end = file.metadata().map_err(|e| read_error("read the metadata of", path, e))?.len();
     let mut first = [0; BLOCK as usize];
     let read = read_up_to(&file, &mut first, 0).map_err(|e| read_error("read", path, e))?;
     if read < first.len() || first != head(segment.id) {
@@ -94,7 +94,7 @@ fn verify_segment(catalog: &Catalog, segment: &Segment, reporter: &Reporter) -> 
         opened => opened.map_err(|e| read_error("open", path, e))?,
     };
     let end = match segment.sealed() {
-        Some(_) => file.metadata().map_err(|e| read_error("look at", path, e))?.len(),
+        Some(_) => file.metadata().map_err(|e| read_error("read the metadata of", path, e))?.len(),
         None => expected.values().map(|(_, slot)| slot.offset + span(slot.extent.stored())).max().unwrap_or(0),
     };
     let mut seen = HashSet::new();
@@ -111,10 +111,10 @@ fn verify_segment(catalog: &Catalog, segment: &Segment, reporter: &Reporter) -> 
                 let outcome = match (intact, same) {
                     (true, true) => Outcome::Intact,
                     (false, _) if state == State::Unreadable => {
-                        Outcome::Damaged { place: place(), what: "the disk cannot give its bytes".into() }
+                        Outcome::Damaged { place: place(), what: "its bytes cannot be read from the disk".into() }
                     }
-                    (false, _) => Outcome::Damaged { place: place(), what: "its checksums do not fit".into() },
-                    (true, false) => Outcome::Damaged { place: place(), what: "its digest does not fit".into() },
+                    (false, _) => Outcome::Damaged { place: place(), what: "its checksums do not match".into() },
+                    (true, false) => Outcome::Damaged { place: place(), what: "its digest does not match".into() },
                 };
                 let digest = Some(header.digest);
                 reporter.report_blocking(Checked { digest, size: header.extent.length(), outcome })?;
@@ -146,7 +146,7 @@ fn report_hidden(
     }
     for (_, gap) in gaps.into_iter().enumerate().filter(|(at, _)| !explained.contains(at)) {
         let place = format!("{} from {} to {}", path.display(), gap.start, gap.end);
-        let what = "no record can be read here; what lay here, if anything, is unknown".into();
+        let what = "no record can be read here; it is unknown whether there was one".into();
         reporter.report_blocking(Checked { digest: None, size: 0, outcome: Outcome::Damaged { place, what } })?;
     }
     Ok(())
@@ -155,7 +155,7 @@ fn report_hidden(
 fn verify_large(path: &Path, name: &str, coding: &Coding, reporter: &Reporter) -> Result<()> {
     let damaged = |what: &str| Outcome::Damaged { place: path.display().to_string(), what: what.to_owned() };
     let Ok(digest) = name.parse::<Digest>() else {
-        let outcome = damaged("no file of this name belongs here");
+        let outcome = damaged("a file with this name does not belong here");
         return reporter.report_blocking(Checked { digest: None, size: 0, outcome });
     };
     let mut found = look_at_large(path, &digest, coding)?;
@@ -195,8 +195,8 @@ fn look_at_large(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option
     };
     let outcome = match (same, large.checksums_fit()?) {
         (true, true) => Outcome::Intact,
-        (true, false) => damaged("its checksums do not fit its bytes"),
-        (false, _) => damaged("its digest does not fit"),
+        (true, false) => damaged("its checksums do not match its bytes"),
+        (false, _) => damaged("its digest does not match"),
     };
     Ok(Some((length, outcome)))
 }

@@ -93,12 +93,12 @@ impl Bucket {
         let length = found.meta.size;
         if length > limit {
             let text =
-                format!("{key} in {} has {length} bytes, which nothing of this store has: restore it", self.label);
+                format!("{key} in {} has {length} bytes, more than this object can have: restore it", self.label);
             return Err(Error::corrupt(text));
         }
         let bytes = found.bytes().await.map_err(|error| failed(&what(), &self.label, error))?;
         if bytes.len() as u64 != length {
-            let text = format!("{} answered {} bytes of {key} instead of {length}; try again", self.label, bytes.len());
+            let text = format!("{} returned {} bytes of {key} instead of {length}; try again", self.label, bytes.len());
             return Err(Error::unavailable(text));
         }
         Ok(Some(bytes))
@@ -224,7 +224,7 @@ impl Bucket {
     /// Aborts a multipart upload: discards its parts.
     pub async fn abort(&self, key: &str, upload: &String) -> Result<()> {
         let done = self.parts.abort_multipart(&path(key)?, upload).await;
-        done.map_err(|error| failed(&format!("give up {key}"), &self.label, error))
+        done.map_err(|error| failed(&format!("abort the upload of {key}"), &self.label, error))
     }
 }
 
@@ -235,7 +235,7 @@ fn is_short(error: &object_store::Error) -> bool {
 }
 
 fn path(key: &str) -> Result<Path> {
-    Path::parse(key).map_err(|e| Error::invalid(format!("{key:?} cannot be a key")).with_source(e))
+    Path::parse(key).map_err(|e| Error::invalid(format!("{key:?} is not a valid key of an object")).with_source(e))
 }
 
 fn payload(pieces: &[Bytes]) -> PutPayload {

@@ -21,7 +21,8 @@ pub fn failed(what: &str, store: &str, cause: Cause) -> Error {
         (ErrorKind::Unavailable, Code::StoreClock, message)
     } else if refused {
         let message = format!(
-            "cannot {what}: {store} refuses the credential{named}: renew it or its rights; what is stored there is not lost"
+            "cannot {what}: {store} refuses the credential{named}: renew the credential or its rights; the stored \
+             BLOBs are not lost"
         );
         (ErrorKind::Unavailable, Code::StoreCredentialRefused, message)
     } else if full.iter().any(|word| text.contains(word)) {
@@ -36,7 +37,8 @@ pub fn failed(what: &str, store: &str, cause: Cause) -> Error {
         );
         (ErrorKind::Unavailable, Code::StoreCertificate, message)
     } else if text.contains("incorrectly configured region") {
-        let message = format!("cannot {what}: {store} is in another region or at another address than it is set to");
+        let message =
+            format!("cannot {what}: {store} is in another region or at another address than its settings say");
         (ErrorKind::Unavailable, Code::StoreRegion, message)
     } else {
         let message = format!("cannot {what}: {store} does not answer as it should{named}; try again later");

@@ -45,7 +45,7 @@ impl StoreCheck {
     async fn claim_in_time(&self, bucket: &Bucket, names: &Names) -> Result<()> {
         timeout(PATIENCE, self.create_or_verify(bucket, names)).await.unwrap_or_else(|_| {
             Err(Error::unavailable(format!(
-                "{} gave no answer within {} seconds; try again later",
+                "{} did not answer within {} seconds; try again later",
                 bucket.label(),
                 PATIENCE.as_secs()
             )))
@@ -61,7 +61,10 @@ impl StoreCheck {
                 let blobs = first.key.starts_with(&names.blobs());
                 let text = match blobs {
                     true => format!("{label} holds BLOBs but its marker {marker} is missing: restore that object"),
-                    false => format!("{label} holds {}, which is no BLOB store's: choose another prefix", first.key),
+                    false => format!(
+                        "{label} contains {}, which does not belong to a BLOB store: choose another prefix",
+                        first.key
+                    ),
                 };
                 let kind = if blobs { ErrorKind::Corrupt } else { ErrorKind::Conflict };
                 return Err(Error::new(kind, text).with_code(Code::NotABlobStore));
@@ -76,7 +79,7 @@ impl StoreCheck {
             found = bucket.get(&marker, MARKER_LIMIT).await?;
         }
         let Some(found) = found else {
-            return Err(Error::unavailable(format!("{marker} in {label} is there and is not: try again")));
+            return Err(Error::unavailable(format!("{marker} in {label} exists but cannot be read: try again")));
         };
         self.check_mark(bucket, names, &found).map(drop)
     }
@@ -110,8 +113,8 @@ impl StoreCheck {
 
 fn absent(bucket: &Bucket) -> Error {
     let text = format!(
-        "{} holds no BLOB store: it is another bucket than the one that was added, or was emptied. If what it held is lost for good, make \
-         the store anew",
+        "{} contains no BLOB store: it is another bucket than the one that was added, or it was emptied. If its BLOBs \
+         are lost for good, make the store anew",
         bucket.label()
     );
     Error::unavailable(text).with_code(Code::StoreAbsent)

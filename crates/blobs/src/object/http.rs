@@ -50,14 +50,14 @@ impl Connector {
             roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
         }
         if let Some(more) = more {
-            let unreadable = |why: String| Error::invalid(format!("a certificate of the store is not readable: {why}"));
+            let unreadable = |why: String| Error::invalid(format!("a certificate of the store cannot be read: {why}"));
             let before = roots.len();
             for certificate in CertificateDer::pem_slice_iter(more.as_bytes()) {
                 let certificate = certificate.map_err(|e| unreadable(e.to_string()))?;
                 roots.add(certificate).map_err(|e| unreadable(e.to_string()))?;
             }
             if roots.len() == before {
-                return Err(unreadable("there is none in PEM form".to_owned()));
+                return Err(unreadable("there is no certificate in PEM format".to_owned()));
             }
         }
         let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -147,7 +147,7 @@ impl HttpService for Service {
                 // An error, or the page of another server such as a login page, under a status of 200 would be read as
                 // an empty listing.
                 if !text.contains(&format!("<{element}")) || !text.trim_end().ends_with(&format!("</{element}>")) {
-                    return Err(HttpError::new(HttpErrorKind::Decode, MessageError("the answer is no listing")));
+                    return Err(HttpError::new(HttpErrorKind::Decode, MessageError("the answer is not a listing")));
                 }
                 body = HttpResponseBody::from(bytes);
             }

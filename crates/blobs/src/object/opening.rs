@@ -40,7 +40,7 @@ impl Store {
             found = self.bucket.get(&key, limit).await?;
         }
         let Some(bytes) = found else {
-            let text = format!("{} lists {key} but does not have it: try again", self.bucket.label());
+            let text = format!("{} lists {key} but does not return it: try again", self.bucket.label());
             return Err(Error::unavailable(text));
         };
         if size < LONG && bytes.len() as u64 <= LONG {
@@ -76,7 +76,7 @@ impl Store {
         }
         match listed.iter().find_map(|object| self.names.parse_blob(&object.key)) {
             Some((_, found)) => {
-                let text = format!("BLOB {digest} has {found} bytes in its store, but is known as one of {size}");
+                let text = format!("BLOB {digest} has {found} bytes in its store, but should have {size}");
                 Err(Error::corrupt(text))
             }
             None => Err(Error::not_found(format!("BLOB {digest} is not in {}", self.bucket.label()))),

@@ -141,7 +141,10 @@ impl ObjectOptions {
         let refuse = |why: String| Err(Error::invalid(why));
         if self.bucket.is_empty() || self.bucket.contains(['/', '?', '#']) || self.bucket.contains(char::is_whitespace)
         {
-            return refuse(format!("an object store needs the name of a bucket or container, not {:?}", self.bucket));
+            return refuse(format!(
+                "an object store needs the name of a bucket or container; {:?} is not one",
+                self.bucket
+            ));
         }
         let plain = |segment: &str| {
             let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -149,7 +152,7 @@ impl ObjectOptions {
         };
         if !self.prefix.is_empty() && !self.prefix.split('/').all(plain) || self.prefix.len() > 512 {
             let why =
-                "consists of letters, digits, '-', '_' and '.', in parts separated by '/', without one at either end";
+                "consists of letters, digits, '-', '_' and '.', in parts separated by '/', without a '/' at either end";
             return refuse(format!("the prefix of an object store {why}, not {:?}", self.prefix));
         }
         if let Some(endpoint) = &self.endpoint {
@@ -172,10 +175,12 @@ impl ObjectOptions {
             return refuse("the level of compression is a number from 1 to 19".to_owned());
         }
         if !(64 << 10..=16 << 20).contains(&self.put_limit) {
-            return refuse("BLOBs that become one object have between 64 KiB and 16 MiB".to_owned());
+            return refuse("the largest BLOB that becomes a single object has between 64 KiB and 16 MiB".to_owned());
         }
         if !(5 << 20..=1 << 30).contains(&self.part_bytes) || !(1..=64).contains(&self.parts_in_flight) {
-            return refuse("parts have between 5 MiB and 1 GiB, and 1 to 64 of them are on their way".to_owned());
+            return refuse(
+                "the parts of an upload have between 5 MiB and 1 GiB, and 1 to 64 of them are sent at once".to_owned(),
+            );
         }
         Ok(())
     }

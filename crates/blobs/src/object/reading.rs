@@ -163,7 +163,7 @@ async fn fetch(store: &Arc<Store>, envelope: &Arc<Envelope>, range: &Range<u64>)
 }
 
 fn interrupted() -> Error {
-    Error::unavailable("a piece of a BLOB was not read: read it again")
+    Error::unavailable("a part of a BLOB was not read: read it again")
 }
 
 impl Source for LargeSource {

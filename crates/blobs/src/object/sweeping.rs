@@ -74,7 +74,7 @@ async fn service_time(store: &Store) -> Result<Timestamp> {
         .replace(&key, &[Bytes::from_static(b"The time at which this was written is the time of the service.\n")])
         .await?;
     let found = store.bucket.head(&key).await?;
-    let found = found.ok_or_else(|| Error::unavailable(format!("{key} was written and is not there: try again")))?;
+    let found = found.ok_or_else(|| Error::unavailable(format!("{key} was written but cannot be found: try again")))?;
     Ok(found.modified)
 }
 

@@ -186,7 +186,7 @@ impl ObjectUpload {
         self.ready.append(&mut out);
         self.finish_data(length).await?;
         if self.started.elapsed() > self.store.orphan_window() / 2 {
-            let text = "this upload took so long that its bytes may have been removed as left over: upload it again";
+            let text = "this upload took so long that its bytes may have been removed as orphans: upload it again";
             return Err(Error::unavailable(text));
         }
         let existed = self.publish(digest, size, envelope).await?;
@@ -275,7 +275,7 @@ impl Drop for ObjectUpload {
         let (store, key) = (self.store.clone(), self.key());
         runtime.spawn(async move {
             if let Err(error) = store.bucket.abort(&key, &multipart).await {
-                tracing::warn!(%key, error = error.report(), "the parts of an upload that was given up stay in the bucket");
+                tracing::warn!(%key, error = error.report(), "the parts of an abandoned upload remain in the bucket");
             }
         });
     }

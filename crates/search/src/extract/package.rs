@@ -26,7 +26,7 @@ impl<'a> Package<'a> {
     /// Reads the table of parts.
     pub fn open(bytes: &'a [u8]) -> Result<Self> {
         if parts(bytes).is_none_or(|count| count > MOST_PARTS) {
-            return Err(unreadable("it is no archive, or one with too many parts"));
+            return Err(unreadable("it is not an archive, or it has too many parts"));
         }
         let archive = ZipArchive::new(Cursor::new(bytes)).map_err(unreadable)?;
         if archive.len() > usize::from(MOST_PARTS) {

@@ -63,7 +63,7 @@ pub fn main(words: &[OsString]) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("strongroom sandbox: {error}; this command is run by the server only");
+            eprintln!("strongroom sandbox: {error}; only the server runs this command");
             ExitCode::from(2)
         }
     }
@@ -78,7 +78,7 @@ pub fn answer(bytes: &[u8]) -> Result<Result<Extract>> {
             let code = if is_too_large { Code::TooLarge } else { Code::NotReadable };
             Ok(Err(Error::invalid(why).with_code(code)))
         }
-        Err(error) => Err(Error::invalid("the program that reads documents gave no answer")
+        Err(error) => Err(Error::invalid("the program that reads documents returned no answer")
             .with_code(Code::ReaderFailed)
             .with_source(error)),
     }

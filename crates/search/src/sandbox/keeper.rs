@@ -128,7 +128,8 @@ fn listen(child: &mut Child, left: &OwnedFd, deadline: Instant, most: usize, ans
 }
 
 fn pid(child: &Child) -> io::Result<Pid> {
-    Pid::from_raw(child.id().cast_signed()).ok_or_else(|| io::Error::other("a process without a number"))
+    Pid::from_raw(child.id().cast_signed())
+        .ok_or_else(|| io::Error::other("the child process has no process identifier"))
 }
 
 /// A child that is killed and reaped on every exit path.

@@ -155,7 +155,7 @@ impl Sandbox {
             ChildEnd::Well => inside::answer(&outcome.answer)?,
             ChildEnd::TooLong => Err(too_long()),
             ChildEnd::Badly => {
-                Err(Error::invalid("the program that reads documents failed on it").with_code(Code::ReaderFailed))
+                Err(Error::invalid("the program that reads documents failed on this document").with_code(Code::ReaderFailed))
             }
         }
     }
@@ -202,7 +202,7 @@ impl Sandbox {
             self.0.running.wait_for_all().await;
         };
         if tokio::time::timeout(ENDING_TIME, gone).await.is_err() {
-            tracing::warn!("children that read documents have not ended yet");
+            tracing::warn!("child processes that read documents have not ended yet");
         }
     }
 
@@ -237,7 +237,7 @@ impl Sandbox {
         let (outcome, kept) = answer.map_err(|_| stops())?;
         let outcome = outcome.map_err(|error| cannot_start(&error))?;
         if outcome.ended == ChildEnd::Badly {
-            tracing::info!(task, status = outcome.status, "a child failed on a document");
+            tracing::info!(task, status = outcome.status, "a child process failed on a document");
         }
         Ok((outcome, kept))
     }
@@ -253,5 +253,5 @@ fn cannot_start(error: &io::Error) -> Error {
 }
 
 fn stops() -> Error {
-    Error::unavailable("the server is about to stop")
+    Error::unavailable("the server is stopping")
 }

@@ -148,7 +148,7 @@ async fn a_place_whose_blobs_need_a_key_is_no_store_without_it() {
     std::fs::create_dir_all(place.path("copy/incoming")).unwrap();
     for more in [&[][..], &["--encrypt"]] {
         let refused = add("copy", &place.text("copy"), more).unwrap_err();
-        assert!(refused.contains("which its store was not given"), "{refused}");
+        assert!(refused.contains("which its store does not have"), "{refused}");
         assert!(refused.contains("--secret encryption_keys=KEY"), "{refused}");
     }
     assert_eq!(farm.json(&["blobs", "stores", "list"]).as_array().unwrap().len(), 3, "none was added");

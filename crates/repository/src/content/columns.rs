@@ -122,7 +122,7 @@ impl Session {
         self.change_columns(library, "column.change", change.name.clone().as_str(), move |transaction, library, _| {
             let mut row = find_column(transaction, library, id)?;
             if row.kind.as_str() != change.kind.as_str() {
-                return Err(Error::invalid("a column keeps its kind: create another one"));
+                return Err(Error::invalid("the kind of a column cannot be changed: create another column"));
             }
             require_type(transaction, library, change.content_type_id)?;
             row.name = change.name.as_str().to_owned();
@@ -189,7 +189,7 @@ impl Session {
         let located = self.locate(target).await?.to(Right::Edit)?;
         let guard = self.guard([&located])?;
         if !matches!(located.node().kind, NodeKind::Document | NodeKind::Folder) {
-            return Err(Error::conflict("columns belong to documents and folders").with_code(Code::WrongKind));
+            return Err(Error::conflict("only documents and folders have column values").with_code(Code::WrongKind));
         }
         self.require_not_held(&located).await?;
         self.require_people(&values).await?;
@@ -247,7 +247,7 @@ impl Session {
         match named.iter().find(|id| !known.contains_key(id)) {
             None => Ok(()),
             Some(id) => {
-                Err(Error::invalid(format!("nobody in this farm has the identifier {id}"))
+                Err(Error::invalid(format!("no user in this farm has the identifier {id}"))
                     .with_code(Code::InvalidValue))
             }
         }
@@ -305,7 +305,7 @@ fn refuse_overtaken(reader: &mut Reader<'_>, item: Id, expected: &[(Id, Option<C
     if expected.iter().all(|(column, value)| now(*column) == value.as_ref()) {
         return Ok(());
     }
-    Err(Error::conflict("somebody changed it meanwhile: look at what it holds now and save again")
+    Err(Error::conflict("the value was changed in the meantime: check the present value and save again")
         .with_code(Code::ValueChanged))
 }
 

@@ -33,7 +33,7 @@ impl Library {
     pub(crate) fn containing(item: &Viewed) -> Result<Self> {
         let id = item.node().library_id;
         let depth = item.chain.iter().position(|node| !id.is_none() && node.id == id);
-        let depth = depth.ok_or_else(|| Error::conflict("views belong to libraries").with_code(Code::WrongKind))?;
+        let depth = depth.ok_or_else(|| Error::conflict("only libraries have views").with_code(Code::WrongKind))?;
         let library = Located { chain: item.chain[..=depth].to_vec(), ..Located::clone(item) };
         if !library.is_within_credential() || !library.rights().has(Right::ManageLibraries) {
             return Err(Error::lacking(Right::ManageLibraries, &library.node().name));
@@ -66,7 +66,7 @@ impl Session {
     pub async fn change_library(&self, target: &Target, settings: LibrarySettings) -> Result<()> {
         const MOST: u32 = 50_000;
         if settings.major_limit > MOST || settings.minor_limit > MOST {
-            return Err(Error::invalid(format!("at most {MOST} versions can be asked for; 0 keeps all")));
+            return Err(Error::invalid(format!("at most {MOST} versions can be kept; 0 keeps all")));
         }
         let located = self.library(target).await?;
         let guard = self.guard([&*located])?;

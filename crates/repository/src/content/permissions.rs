@@ -69,7 +69,7 @@ impl Session {
         self.change_permissions(target, move |transaction, guard, located| {
             let id = located.node().id;
             if scope::of_node(transaction, id)?.is_some() {
-                return Err(Error::conflict("the item has its own permissions already").with_code(Code::OwnPermissions));
+                return Err(Error::conflict("the item already has its own permissions").with_code(Code::OwnPermissions));
             }
             let current = node::lock(transaction, id)?.ok_or_else(crate::session::errors::no_item)?.scope_id;
             let (own, now) = (guard.next_id(), Timestamp::now());
@@ -211,7 +211,7 @@ fn roles_of(reader: &mut Reader<'_>, principal: &Principal, scope: Id) -> Result
 }
 
 fn inherits() -> Error {
-    Error::conflict("the item inherits its permissions: give it its own first").with_code(Code::Inherits)
+    Error::conflict("the item inherits its permissions: give it its own permissions first").with_code(Code::Inherits)
 }
 
 fn table(reader: &mut Reader<'_>, located: &Located) -> Result<PermissionTable> {

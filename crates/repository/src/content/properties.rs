@@ -49,12 +49,10 @@ impl Session {
         let located = self.locate(target).await?.to(Right::Edit)?;
         let guard = self.guard([&located])?;
         if !matches!(located.node().kind, NodeKind::Document | NodeKind::Folder) {
-            return Err(
-                Error::forbidden("properties are kept with documents and folders only").with_code(Code::WrongKind)
-            );
+            return Err(Error::forbidden("only documents and folders have properties").with_code(Code::WrongKind));
         }
         if changes.iter().any(is_too_long) {
-            return Err(Error::invalid(format!("names of properties have at most {LONGEST_NAME} bytes")));
+            return Err(Error::invalid(format!("the name of a property has at most {LONGEST_NAME} bytes")));
         }
         // Checked before the transaction, so that an oversized change never reaches the database's writer.
         if changes.iter().map(chars).sum::<usize>() > MAX_PROPERTY_CHARS {
@@ -85,7 +83,7 @@ impl Session {
 }
 
 fn too_many() -> Error {
-    Error::exhausted(format!("an item has at most {MOST} properties with {MAX_PROPERTY_CHARS} characters together"))
+    Error::exhausted(format!("an item has at most {MOST} properties with {MAX_PROPERTY_CHARS} characters in total"))
         .with_code(Code::TooManyProperties)
 }
 

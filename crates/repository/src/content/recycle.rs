@@ -95,7 +95,7 @@ impl Session {
         let (_, row) = self.entry(collection, entry).await?;
         let parent = self.locate(&row.parent_id.into()).await.map_err(|error| match error.kind() {
             model::ErrorKind::NotFound => Error::conflict(format!(
-                "the place of \"{}\" ({}) is not there any more: restore or create it first",
+                "the former location of \"{}\" ({}) no longer exists: restore or create it first",
                 row.name, row.path
             ))
             .with_code(Code::ParentMissing),

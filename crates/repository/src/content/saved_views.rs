@@ -72,7 +72,7 @@ impl Session {
         let guard = self.view_guard(&located, view.shared)?;
         let library = located.node().library_id;
         if library.is_none() {
-            return Err(Error::conflict("views belong to libraries").with_code(Code::WrongKind));
+            return Err(Error::conflict("only libraries have views").with_code(Code::WrongKind));
         }
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             let owner_id = if view.shared { Id::NONE } else { guard.caller() };

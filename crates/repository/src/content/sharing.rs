@@ -112,7 +112,9 @@ impl Session {
     /// work again.
     pub async fn set_link_rule(&self, collection: Id, rule: Option<LinkRule>) -> Result<()> {
         if rule.is_some_and(|rule| !(1..=MOST_DAYS).contains(&rule.most_days)) {
-            return Err(Error::invalid(format!("a link lives for 1 to {MOST_DAYS} days")).with_code(Code::InvalidDays));
+            return Err(
+                Error::invalid(format!("a link is valid for 1 to {MOST_DAYS} days")).with_code(Code::InvalidDays)
+            );
         }
         let root = self.root(collection).await?.managed()?;
         let guard = self.guard([&*root])?;
@@ -138,16 +140,18 @@ impl Session {
         let most = days.ok_or_else(not_allowed)?;
         if new.days == 0 || i64::from(new.days) > most || new.most_downloads == Some(0) {
             return Err(Error::invalid(format!(
-                "a link of this site lives for 1 to {most} days, and can be used once at least"
+                "a link of this site is valid for 1 to {most} days and can be used at least once"
             ))
             .with_code(Code::InvalidDays));
         }
         if new.days > MAX_DAYS_WITHOUT_FRESH_SIGN_IN {
-            self.require_fresh(&format!("make a link that lives longer than {MAX_DAYS_WITHOUT_FRESH_SIGN_IN} days"))?;
+            self.require_fresh(&format!("make a link that is valid for more than {UNPROVED_DAYS} days"))?;
         }
         if located.node().published_id.is_none() {
-            return Err(Error::conflict("a link gives the published version, and none is published: publish it first")
-                .with_code(Code::NothingPublished));
+            return Err(Error::conflict(
+                "a link opens the published version, but no version is published: publish the document first",
+            )
+            .with_code(Code::NothingPublished));
         }
         let password = match new.password.as_deref() {
             Some(password) => self.repository.link_password(password).await?,
@@ -293,8 +297,8 @@ impl Repository {
             return Ok(ValidLink { row, creator: maker, content: content.clone(), number });
         }
         if !registry.absent.is_empty() {
-            let text =
-                "what this link leads to may be in a part of the site that is not there at the moment: try again later";
+            let text = "the document of this link may be in a part of the site that is not available at the moment: \
+                try again later";
             return Err(Error::unavailable(text).with_code(Code::DatabaseAway));
         }
         Err(ended())
@@ -302,12 +306,11 @@ impl Repository {
 }
 
 fn ended() -> Error {
-    Error::not_found("this link has ended or was taken back: ask whoever sent it for another one")
-        .with_code(Code::LinkEnded)
+    Error::not_found("this link has ended or was revoked: ask the sender for another one").with_code(Code::LinkEnded)
 }
 
 fn not_allowed() -> Error {
-    Error::forbidden("this site allows no links: whoever manages the site can allow them in its settings")
+    Error::forbidden("this site does not allow links: a person who manages the site can allow them in its settings")
         .with_code(Code::LinksNotAllowed)
 }
 

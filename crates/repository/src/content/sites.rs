@@ -125,7 +125,7 @@ impl Session {
     ) -> Result<Id> {
         self.require_farm_administrator("create site collections")?;
         if owner.is_some_and(|owner| owner != self.principal.id) {
-            self.require_fresh("give somebody else a site collection")?;
+            self.require_fresh("give a site collection to another user")?;
         }
         check_title(title)?;
         let repetition = self.repetition.clone();
@@ -137,7 +137,9 @@ impl Session {
         if let Some(first) = path.path().names().first()
             && RESERVED.contains(&first.folded().as_str())
         {
-            return Err(Error::invalid(format!("\"{first}\" is part of the program's own addresses: choose another")));
+            return Err(Error::invalid(format!(
+                "\"{first}\" is reserved for addresses of the program: choose another name"
+            )));
         }
         if registry.collections.iter().any(|collection| collection.folded == path.folded()) {
             return Err(
@@ -402,7 +404,7 @@ fn check_title(title: &str) -> Result<()> {
 /// Refuses to enter a site collection so late that the clean-up may already treat it as abandoned.
 fn in_time(begun: Timestamp, now: Timestamp) -> Result<()> {
     if begun < now.before(ENTERED_WITHIN) {
-        return Err(Error::unavailable("creating the site collection took too long and was given up; try again"));
+        return Err(Error::unavailable("creating the site collection took too long and was cancelled; try again"));
     }
     Ok(())
 }

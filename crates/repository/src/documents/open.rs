@@ -269,9 +269,10 @@ pub(crate) fn require_draft(located: &Located, number: VersionNumber) -> Result<
 pub(crate) fn without_store_details(error: Error, is_insider: bool) -> Error {
     let text = match error.kind() {
         ErrorKind::Unavailable if !is_insider => {
-            "the BLOB store gives no answer at the moment: try again later; an administrator of the farm finds why in the log"
+            "the BLOB store does not answer at the moment: try again later; an administrator of the farm finds the \
+             reason in the log"
         }
-        ErrorKind::Exhausted if !is_insider => "the BLOB store has no room left: tell an administrator of the farm",
+        ErrorKind::Exhausted if !is_insider => "the BLOB store is full: contact an administrator of the farm",
         _ => return error,
     };
     Error::new(error.kind(), text).with_code(error.code()).with_source(error)
@@ -285,9 +286,15 @@ fn explain(error: Error, item: &Item, version: Id, place: &Place) -> Error {
         _ => return error,
     };
     Error::corrupt(format!(
-        "the content of \"{}\" {what} its BLOB store: tell an administrator, who finds more with `strongroom blobs faults`",
+        "the content of \"{}\" {what} its BLOB store: contact an administrator, who finds details with `strongroom \
+         blobs faults`",
         item.name
     ))
     .with_code(code)
-    .with_source(format!("BLOB {} of version {version} in store {}: {}", place.digest, place.store, error.report()))
+    .with_source(format!(
+        "BLOB {} of version {version} in store {}: {}",
+        place.digest,
+        place.store,
+        error.report()
+    ))
 }

@@ -121,7 +121,7 @@ impl Placed {
         blobs.ensure_present(digest, stored.size).await.map_err(unreadable_after_write)?;
         let settle = move |transaction: &mut Transaction<'_>| fault::remove(transaction, from, &digest);
         content.database.write(settle).await?;
-        tracing::warn!(%digest, "a BLOB that its store did not have came back with an upload of the same bytes");
+        tracing::warn!(%digest, "an upload of the same bytes restored a BLOB that was missing from its store");
         Ok(())
     }
 
@@ -135,11 +135,11 @@ impl Placed {
         let (present, standing) = reclaim::add_reference(transaction, &row, now)?;
         if present.store_id != row.store_id && !self.confirmed_elsewhere.load(Ordering::Relaxed) {
             return Err(
-                Error::unavailable("equal bytes lie in another store: try again").with_code(Code::BlobElsewhere)
+                Error::unavailable("the same bytes are in another store: try again").with_code(Code::BlobElsewhere)
             );
         }
         if standing == DeletionState::DeletedLately && !self.is_inline() {
-            return Err(Error::unavailable("an unused copy of the same bytes was deleted just now: try again")
+            return Err(Error::unavailable("an unused copy of the same bytes has just been deleted: try again")
                 .with_code(Code::BlobDeletedLately));
         }
         if let Place::External { store, stored, .. } = &self.place

@@ -35,12 +35,12 @@ impl Preconditions {
         if self.if_match.as_deref().is_some_and(|tags| !is_in(tags)) {
             let message = match &present {
                 Some(_) => "the document has changed since you read it: read it again, then repeat",
-                None => "there is no document here to replace: leave out If-Match to make a new one",
+                None => "there is no document here to replace: leave out If-Match to create a new one",
             };
             return Err(Error::conflict(message).with_code(Code::PreconditionFailed));
         }
         if self.if_none_match.as_deref().is_some_and(is_in) {
-            return Err(Error::conflict("the document is there already, and the request asked that it must not be")
+            return Err(Error::conflict("the document already exists, but the request requires that it does not")
                 .with_code(Code::PreconditionFailed));
         }
         Ok(())
@@ -105,15 +105,15 @@ pub(crate) fn charge(
 pub(crate) fn over_quota(used: Option<i64>, quota: i64, bytes: i64) -> Error {
     let text = match used {
         Some(used) => format!(
-            "the site's quota of {} does not allow {} more: {} are in use, the recycle bin included; empty it, delete \
-             versions or ask for a greater quota",
+            "the site's quota of {} does not allow {} more: {} are in use, including the recycle bin; empty the bin, \
+             delete versions or ask for a larger quota",
             exact_size(unsigned(quota)),
             exact_size(unsigned(bytes)),
             exact_size(unsigned(used))
         ),
         None => format!(
-            "the site's quota does not allow {} more: empty your recycle bin, or ask who manages the site for a greater \
-             quota",
+            "the site's quota does not allow {} more: empty your recycle bin, or ask a person who manages the site for \
+             a larger quota",
             readable_size(unsigned(bytes))
         ),
     };
@@ -127,7 +127,7 @@ pub(crate) fn library_of(transaction: &mut Transaction<'_>, row: &NodeRow) -> Re
 
 /// Error for a document outside any library.
 pub(super) fn outside_libraries() -> Error {
-    Error::conflict("documents are kept in libraries: choose one").with_code(Code::WrongKind)
+    Error::conflict("documents are kept in libraries: choose a library").with_code(Code::WrongKind)
 }
 
 /// Refuses a comment that is too long or that no database can store. Callers check this before anything else.
@@ -136,7 +136,7 @@ pub(super) fn outside_libraries() -> Error {
 /// `Invalid` with code `invalid_comment`.
 pub(super) fn require_comment(text: &str) -> Result<()> {
     if text.chars().count() > MAX_COMMENT || text.contains('\0') {
-        let said = format!("a comment has at most {MAX_COMMENT} characters, and none with the code 0");
+        let said = format!("a comment has at most {MAX_COMMENT} characters and no NUL character");
         return Err(Error::invalid(said).with_code(Code::InvalidComment));
     }
     Ok(())

@@ -400,7 +400,7 @@ impl SavePlan {
                 .with_code(Code::IdempotencyKeyReused));
         }
         let (version, outcome) = result.split_once(' ').ok_or_else(|| {
-            Error::corrupt("what came of an earlier request with this idempotency key cannot be read")
+            Error::corrupt("the stored result of an earlier request with this idempotency key cannot be read")
         })?;
         let version: Id = version.parse()?;
         let stored = version::find(transaction, version)?;
@@ -413,7 +413,7 @@ impl SavePlan {
                 let path = join(&self.parent_path, &row.name);
                 Ok(Some(self.saved(&row, &stored, path, outcome == CREATED)))
             }
-            _ => Err(Error::conflict("what this idempotency key stored was deleted since")
+            _ => Err(Error::conflict("the document that was stored with this idempotency key has been deleted since")
                 .with_code(Code::IdempotencyKeyReused)),
         }
     }

@@ -19,7 +19,7 @@ impl Session {
     pub async fn text(&self, target: &Target, format: Format) -> Result<Extract> {
         let mut opened = self.open(target, VersionChoice::Visible).await?;
         if opened.size() > extract::MOST_BYTES {
-            return Err(Error::invalid("only documents of up to 32 MB are looked into").with_code(Code::TooLarge));
+            return Err(Error::invalid("text is read only from documents of up to 32 MB").with_code(Code::TooLarge));
         }
         let sandbox = self.repository.sandbox()?;
         let turn = sandbox.turn_to_read(self.principal.id).await?;

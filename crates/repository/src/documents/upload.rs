@@ -109,7 +109,7 @@ impl Session {
         if !node.kind.holds_documents() {
             if let Some(library) = folders.first() {
                 let text = format!(
-                    "there is no library \"{library}\" in the site \"{}\", or you may not see it: make it first",
+                    "there is no library \"{library}\" in the site \"{}\", or you may not see it: create it first",
                     node.name
                 );
                 return Err(Error::conflict(text).with_code(Code::WrongKind));
@@ -164,7 +164,7 @@ impl Session {
 
     /// Returns the deepest existing folder on the path, and the folders missing below it.
     async fn deepest(&self, path: &NodePath, create_parents: bool) -> Result<Found> {
-        let (parent, name) = path.split_last().ok_or_else(|| Error::invalid("the path has no document's name"))?;
+        let (parent, name) = path.split_last().ok_or_else(|| Error::invalid("the path does not contain the name of a document"))?;
         if let Some(FolderLookup { folder, glance }) = self.glance(path).await?
             && folder.may_know(folder.node())
         {
@@ -319,7 +319,7 @@ impl Upload {
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let received = self.received() + bytes.len() as u64;
         if self.announced.is_some_and(|announced| received > announced) {
-            return Err(Error::invalid("more bytes came than were announced").with_code(Code::LengthMismatch));
+            return Err(Error::invalid("more bytes were received than announced").with_code(Code::LengthMismatch));
         }
         let is_insider = self.is_insider;
         let expected = self.announced.unwrap_or(0).max(received);
@@ -361,8 +361,10 @@ impl Upload {
     pub async fn finish(self) -> Result<Saved> {
         if let Some(announced) = self.announced.filter(|announced| *announced != self.received()) {
             let received = self.received();
-            return Err(Error::invalid(format!("{received} of {announced} announced bytes came: send it again"))
-                .with_code(Code::LengthMismatch));
+            return Err(Error::invalid(format!(
+                "only {received} of {announced} announced bytes were received: send the document again"
+            ))
+            .with_code(Code::LengthMismatch));
         }
         let placed = match self.writer {
             Some((id, writer)) => {

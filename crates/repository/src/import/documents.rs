@@ -114,7 +114,7 @@ impl ImportFolder {
         let from = (row.store_id, store);
         if !matches!(is_whole(store, digest, size).await, Ok(true)) {
             if let Err(error) = note_unreadable(&content.database, from, (digest, size)).await {
-                tracing::warn!(blob = %digest, error = error.report(), "a BLOB that cannot be read is not on record");
+                tracing::warn!(blob = %digest, error = error.report(), "an unreadable BLOB could not be recorded");
             }
             return Ok(None);
         }
@@ -139,11 +139,11 @@ impl Session {
     pub async fn import_documents(&self, documents: Vec<ImportDocument>) -> Result<Vec<Result<Saved>>> {
         let Some(first) = documents.first() else { return Ok(Vec::new()) };
         if documents.len() > MAX_IMPORT_BATCH {
-            return Err(Error::invalid(format!("at most {MAX_IMPORT_BATCH} documents can be made at once")));
+            return Err(Error::invalid(format!("at most {MAX_IMPORT_BATCH} documents can be created at once")));
         }
         let content = first.folder.inner.content.clone();
         if documents.iter().any(|document| document.folder.inner.content.row.id != content.row.id) {
-            return Err(Error::invalid("documents that are made at once belong into one content database"));
+            return Err(Error::invalid("documents that are created together must belong to one content database"));
         }
         let mut plans: Vec<(usize, SavePlan)> = documents.into_iter().map(plan).enumerate().collect();
         // Concurrent batches lock the rows of equal BLOBs in the same order, so that they cannot deadlock.
@@ -244,7 +244,7 @@ fn settle(outcome: Result<Vec<Saved>>) -> Result<Result<Saved>> {
         Ok(mut saved) => saved
             .pop()
             .map(Ok)
-            .ok_or_else(|| Error::unavailable("the database did not say what became of a document: import again")),
+            .ok_or_else(|| Error::unavailable("the database returned no result for a document: import it again")),
         Err(error) if concerns_one(&error) => Ok(Err(error)),
         Err(error) => Err(error),
     }

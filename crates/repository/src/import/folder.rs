@@ -41,7 +41,7 @@ impl Session {
     pub async fn import_folder(&self, target: &Target) -> Result<ImportFolder> {
         let located = self.locate(target).await.map_err(|error| match target {
             Target::Path(path) if error.kind() == ErrorKind::NotFound => Error::not_found(format!(
-                "there is no library or folder \"{path}\": make the folder first, or import into what is there"
+                "there is no library or folder \"{path}\": create the folder first, or import into an existing one"
             )),
             _ => error,
         })?;

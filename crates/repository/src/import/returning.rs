@@ -86,7 +86,7 @@ impl Session {
     /// the right to manage permissions. Grants no role that allows more than the caller may do.
     pub async fn restore_document(&self, document: RestoredDocument) -> Result<RestoreOutcome> {
         if document.versions.is_empty() {
-            return Err(Error::invalid("a document that comes back needs a version"));
+            return Err(Error::invalid("a document that is restored needs a version"));
         }
         if let Some(grants) = &document.grants {
             self.check_returning(&document.folder, grants).await?;

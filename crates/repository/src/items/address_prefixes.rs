@@ -28,7 +28,8 @@ impl Session {
                 .is_ok_and(|content| home.missing.has(&content.row.name) && !away.contains(&content.row.name))
         };
         if registry.collections.iter().any(|row| fails(row.database_id) && next(&row.path, &above).is_some()) {
-            let text = "a part of what is here cannot be read, so that not all of it can be listed: try again later";
+            let text =
+                "a part of this folder cannot be read at the moment, so its list would be incomplete: try again later";
             return Err(Error::unavailable(text).with_code(Code::DatabaseAway));
         }
         let names: BTreeMap<String, &str> =

@@ -17,7 +17,9 @@ impl Session {
         let located = self.locate(parent).await?.to(Right::Add)?;
         let guard = self.guard([&located])?;
         if !located.node().kind.holds_documents() {
-            return Err(Error::conflict("folders are made in libraries and folders").with_code(Code::WrongKind));
+            return Err(
+                Error::conflict("folders can only be created in libraries and folders").with_code(Code::WrongKind)
+            );
         }
         check_depth(&located, 0, name)?;
         let (parent, name, path) = (located.node().id, name.clone(), located.path());

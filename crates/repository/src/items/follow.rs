@@ -48,7 +48,7 @@ impl Session {
             }
             if followed::count(transaction, guard.caller())? >= MOST_FOLLOWED {
                 return Err(Error::exhausted(format!(
-                    "you follow {MOST_FOLLOWED} documents already: leave one of them first"
+                    "you already follow {MOST_FOLLOWED} documents: stop following one of them first"
                 ))
                 .with_code(Code::TooMany));
             }

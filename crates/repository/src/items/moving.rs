@@ -67,8 +67,8 @@ fn refuse_publishing(
         let is_seen_as_before = row.library_id == to.library_id && after == scope;
         if !is_seen_as_before && !checked.access.rights(after).has(Right::Publish) {
             return Err(Error::forbidden(format!(
-                "moving \"{}\" to \"{}\" would publish it there, for which you do not have the right \"publish\": copy it, \
-                 and the copy is a draft",
+                "moving \"{}\" to \"{}\" would publish it there, for which you do not have the right \"publish\": copy \
+                 it instead, the copy will be a draft",
                 row.name, to.name
             ))
             .with_code(Code::WouldPublish)
@@ -90,7 +90,7 @@ pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
     }
     if node.collection_id != to.collection_id {
         return Err(Error::conflict(
-            "the two places are in different site collections: export from one and import into the other",
+            "source and destination are in different site collections: export from one and import into the other",
         )
         .with_code(Code::OtherCollection));
     }
@@ -101,7 +101,7 @@ pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
 }
 
 pub(super) fn into_itself(name: &str) -> Error {
-    Error::conflict(format!("\"{name}\" cannot be put into itself")).with_code(Code::IntoItself)
+    Error::conflict(format!("\"{name}\" cannot be moved or copied into itself")).with_code(Code::IntoItself)
 }
 
 pub(super) fn refuse_taken(

@@ -42,7 +42,7 @@ impl Session {
         let guard = self.guard([&located])?;
         let Some(parent) = located.parent().map(|parent| parent.id) else {
             return Err(Error::conflict(
-                "the root site goes with its site collection: an administrator of the farm removes that",
+                "the root site is removed with its site collection: ask an administrator of the farm to remove that",
             )
             .with_code(Code::WrongKind));
         };

@@ -43,9 +43,8 @@ impl Session {
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = lock_in(transaction, id, parent)?;
             if seen.as_ref().is_some_and(|seen| row.name != *seen && row.name != name.as_str()) {
-                return Err(
-                    Error::conflict(format!("it was renamed to {} meanwhile", row.name)).with_code(Code::Overtaken)
-                );
+                return Err(Error::conflict(format!("it was renamed to {} in the meantime", row.name))
+                    .with_code(Code::Overtaken));
             }
             crate::session::errors::require_free(&row, guard.caller(), None)?;
             refuse_litter(&row, &name)?;

@@ -60,7 +60,8 @@ pub(super) fn refuse_litter(row: &NodeRow, name: &Name) -> Result<()> {
         return Ok(());
     }
     Err(Error::conflict(format!(
-        "\"{name}\" is a name that programs give to notes of their own, which are neither kept nor found: choose another one"
+        "\"{name}\" is a name that programs give to working files of their own, which are neither kept nor found: \
+         choose another name"
     ))
     .with_code(Code::ProgramName)
     .naming(&[name.as_str()]))

@@ -80,7 +80,7 @@ impl Session {
     async fn turn_to_walk(&self) -> Result<RunningTask<'_>> {
         let turn = self.repository.inner.listing_limits.acquire(self.principal.id, PATIENCE).await;
         turn.ok_or_else(|| {
-            Error::exhausted("other listings of yours are still being looked through: wait until they are there")
+            Error::exhausted("other listings of yours are still being prepared: wait until they are complete")
                 .with_code(Code::TooManyRequests)
         })
     }

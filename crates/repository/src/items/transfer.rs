@@ -108,9 +108,8 @@ impl TransferPlan {
         let parent = held_parent(transaction, self.to)?;
         let above = above(transaction, &parent)?;
         if above.contains(&row.id) {
-            return Err(
-                Error::conflict(format!("\"{}\" cannot be put into itself", row.name)).with_code(Code::IntoItself)
-            );
+            return Err(Error::conflict(format!("\"{}\" cannot be moved or copied into itself", row.name))
+                .with_code(Code::IntoItself));
         }
         if right == Right::Delete {
             subtree_rights(transaction, &checked.access, &row, right)?;
@@ -161,14 +160,14 @@ impl TransferPlan {
         }
         if !self.how.overwrite {
             return Err(Error::conflict(format!(
-                "there is \"{}\" already, and it shall not be overwritten",
+                "\"{}\" already exists, and the request does not allow it to be overwritten",
                 present.name
             ))
             .with_code(Code::PreconditionFailed));
         }
         if above(transaction, source)?.contains(&present.id) {
             return Err(Error::conflict(format!(
-                "\"{}\" is in \"{}\" and cannot take its place",
+                "\"{}\" is in \"{}\" and cannot replace it",
                 source.name, present.name
             ))
             .with_code(Code::IntoItself));
@@ -300,5 +299,5 @@ impl TransferPlan {
 }
 
 fn same_place() -> Error {
-    Error::forbidden("the item is at that place already").with_code(Code::SameItem)
+    Error::forbidden("the item is already at that location").with_code(Code::SameItem)
 }

@@ -41,8 +41,11 @@ pub(crate) fn refuse_depth(transaction: &mut Transaction<'_>, above: &[Id], top:
 pub(crate) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> Result<NodeRow> {
     let row = node::lock(transaction, id)?.ok_or_else(crate::session::errors::no_item)?;
     if row.parent_id != parent {
-        return Err(Error::conflict(format!("\"{}\" was moved or deleted meanwhile: look again", row.name))
-            .with_code(Code::MovedMeanwhile));
+        return Err(Error::conflict(format!(
+            "\"{}\" was moved or deleted in the meantime: find it again, then repeat",
+            row.name
+        ))
+        .with_code(Code::MovedMeanwhile));
     }
     Ok(row)
 }

@@ -215,7 +215,7 @@ impl<'a> Listing<'a> {
 
     fn value_key(&self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<SortKey> {
         let (Order::Texts(wanted) | Order::Numbers(wanted) | Order::Integers(wanted)) = self.order else {
-            return Err(Error::invalid("the cursor is of another order").with_code(Code::InvalidCursor));
+            return Err(Error::invalid("the cursor belongs to another order").with_code(Code::InvalidCursor));
         };
         let values = column::values(reader, row.id)?;
         let value = values.into_iter().find(|(column, _)| *column == wanted).map(|(_, value)| value);

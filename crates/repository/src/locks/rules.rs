@@ -33,8 +33,9 @@ pub(super) fn end(now: Timestamp, seconds: u64) -> Timestamp {
 /// Returns an unguessable token: a UUID made of random bits.
 pub(super) fn new_token() -> Result<String> {
     let mut bytes = [0u8; 16];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Error::unavailable("the system gives no random numbers").with_source(error.to_string()))?;
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Error::unavailable("the system's random number generator failed").with_source(error.to_string())
+    })?;
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -45,8 +46,8 @@ pub(super) fn new_token() -> Result<String> {
 /// Error for a change that a lock prevents, with the name of the lock's holder if known.
 pub(super) fn locked(name: &str, holder: Option<&str>) -> Error {
     let message = match holder {
-        Some(holder) => format!("\"{name}\" is open for edit by {holder}: wait, or ask them to close it"),
-        None => format!("\"{name}\" is open for edit: wait until it is closed"),
+        Some(holder) => format!("\"{name}\" is open for editing by {holder}: wait, or ask them to close it"),
+        None => format!("\"{name}\" is open for editing: wait until it is closed"),
     };
     let error = Error::locked(message).with_code(Code::ItemLocked);
     match holder {
@@ -59,7 +60,7 @@ pub(super) fn locked(name: &str, holder: Option<&str>) -> Error {
 /// may not know of it.
 fn locked_within(name: &str, holder: Option<&str>) -> Error {
     let holder = holder.map_or_else(String::new, |holder| format!(" by {holder}"));
-    Error::locked(format!("something in \"{name}\" is open for edit{holder}: wait until it is closed"))
+    Error::locked(format!("something in \"{name}\" is open for editing{holder}: wait until it is closed"))
         .with_code(Code::ItemLocked)
 }
 

@@ -216,7 +216,7 @@ impl Session {
 fn make_room(transaction: &mut Transaction<'_>, row: &NodeRow, caller: Id, now: Timestamp) -> Result<()> {
     if lock::count_of(transaction, row.collection_id, caller, now, MOST_OF_PERSON)? >= MOST_OF_PERSON {
         return Err(Error::exhausted(format!(
-            "you have {MOST_OF_PERSON} locks in this site already: end some, or wait until some have ended"
+            "you already have {MOST_OF_PERSON} locks in this site: release some, or wait until some have ended"
         ))
         .with_code(Code::TooMany));
     }
@@ -224,7 +224,7 @@ fn make_room(transaction: &mut Transaction<'_>, row: &NodeRow, caller: Id, now: 
     let full = lock::count(transaction, row.collection_id)? >= MOST_LOCKS;
     if full && lock::delete_ended_in(transaction, row.collection_id, now, ENDED_AT_ONCE)? == 0 {
         return Err(
-            Error::exhausted(format!("there are {MOST_LOCKS} locks in this site already")).with_code(Code::TooMany)
+            Error::exhausted(format!("there are already {MOST_LOCKS} locks in this site")).with_code(Code::TooMany)
         );
     }
     Ok(())
@@ -247,12 +247,12 @@ fn refuse_conflicts(
     }
     let own = others.iter().filter(|other| other.node_id == row.id && other.owner_id == caller).count();
     if own >= MOST_OF_PERSON_ON_ITEM {
-        return Err(Error::exhausted(format!("you have {own} locks on this item already: end one of them"))
+        return Err(Error::exhausted(format!("you already have {own} locks on this item: release one of them"))
             .with_code(Code::TooMany));
     }
     if others.iter().filter(|other| other.node_id == row.id).count() >= MOST_ON_ITEM {
         return Err(Error::exhausted(format!(
-            "there are {MOST_ON_ITEM} locks on this item already: wait until one ends, or have them ended"
+            "there are already {MOST_ON_ITEM} locks on this item: wait until one ends, or have one released"
         ))
         .with_code(Code::TooMany));
     }

@@ -290,7 +290,7 @@ fn store(tx: &mut Transaction, before: &Account, after: &Account) -> Result<()> 
     let administers = |account: &Account| account.farm_administrator && !account.disabled;
     if administers(before) && !administers(after) && !account::has_other_farm_administrator(tx, before.id)? {
         return Err(Error::conflict(format!(
-            "{} is the last administrator of the farm; give that task to another account first",
+            "{} is the last administrator of the farm; make another account an administrator first",
             before.login
         ))
         .with_code(Code::LastAdministrator));

@@ -188,7 +188,7 @@ fn changeable(tx: &mut Transaction, id: Id) -> Result<Group> {
 fn refuse_taken(tx: &mut Transaction, name: &Name, id: Id) -> Result<()> {
     match group::find_by_name(tx, name)?.filter(|other| other.id != id) {
         Some(other) => {
-            Err(Error::conflict(format!("there is a group \"{}\" already", other.name)).with_code(Code::NameTaken))
+            Err(Error::conflict(format!("there is already a group \"{}\"", other.name)).with_code(Code::NameTaken))
         }
         None => Ok(()),
     }

@@ -98,7 +98,7 @@ impl Repository {
                 Some(id) => account::find_identity(reader, id)?,
                 None => None,
             };
-            let identity = identity.ok_or_else(|| Error::corrupt("the farm has no administrator who is enabled"))?;
+            let identity = identity.ok_or_else(|| Error::corrupt("the farm has no enabled administrator"))?;
             principal(reader, &repository.inner.identities, identity, Authentication::Command)
         };
         self.inner.configuration.read(find).await

@@ -53,7 +53,7 @@ impl Hasher {
     pub(crate) async fn turn(&self) -> Result<HashPermit> {
         match tokio::time::timeout(LONGEST_QUEUE, self.turns.clone().acquire_owned()).await {
             Ok(Ok(permit)) => Ok(HashPermit(permit)),
-            _ => Err(Error::unavailable("too many people sign in at this moment; try again in a minute")
+            _ => Err(Error::unavailable("too many people are signing in at the moment; try again in a minute")
                 .with_code(Code::SignInBusy)),
         }
     }

@@ -41,7 +41,7 @@ impl Session {
         let repetition = self.repetition.clone();
         let create = move |tx: &mut Transaction| {
             if let Some(created) = repetition.find(tx)? {
-                let none = || Error::not_found("the role that this idempotency key created was deleted since");
+                let none = || Error::not_found("the role that this idempotency key created has been deleted since");
                 return role::find(tx, created)?.ok_or_else(none);
             }
             farm::change_directory(tx)?;
@@ -118,7 +118,7 @@ impl Session {
         let uses = if granted { self.role_uses().await?.remove(&id).unwrap_or(0) } else { 0 };
         if uses > 0 {
             let times = if uses == 1 { "once".to_owned() } else { format!("{uses} times") };
-            let text = format!("the role is granted {times}; take it away from everybody first");
+            let text = format!("the role is granted {times}; remove its grants first");
             return Err(Error::conflict(text).with_code(Code::RoleInUse));
         }
         let actor = self.principal.id;
@@ -145,7 +145,7 @@ fn changeable(tx: &mut Transaction, id: Id) -> Result<Role> {
 fn refuse_taken(tx: &mut Transaction, name: &Name, id: Id) -> Result<()> {
     match role::find_by_name(tx, name)?.filter(|other| other.id != id) {
         Some(other) => {
-            Err(Error::conflict(format!("there is a role \"{}\" already", other.name)).with_code(Code::NameTaken))
+            Err(Error::conflict(format!("there is already a role \"{}\"", other.name)).with_code(Code::NameTaken))
         }
         None => Ok(()),
     }

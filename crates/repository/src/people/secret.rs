@@ -51,8 +51,9 @@ pub(crate) fn csrf_key(secret: &str) -> [u8; 32] {
 
 /// Fills `buffer` with random bytes from the operating system.
 pub(crate) fn fill_random(buffer: &mut [u8]) -> Result<()> {
-    getrandom::fill(buffer)
-        .map_err(|e| Error::unavailable("the operating system gives no random numbers").with_source(e.to_string()))
+    getrandom::fill(buffer).map_err(|e| {
+        Error::unavailable("the operating system's random number generator failed").with_source(e.to_string())
+    })
 }
 
 #[cfg(test)]

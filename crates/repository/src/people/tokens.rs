@@ -97,15 +97,15 @@ impl Session {
         let create = move |tx: &mut Transaction| {
             if let Some(created) = repetition.find(tx)? {
                 return Err(Error::conflict(format!(
-                    "this idempotency key made the token {created} already, and a secret is shown once only: revoke that \
-                     token and make another with a new key"
+                    "this idempotency key already made the token {created}, whose secret is shown only once: revoke \
+                     that token and make another one with a new key"
                 ))
                 .with_code(Code::TokenExists));
             }
             account::find(tx, account)?.filter(|a| !a.disabled).ok_or_else(|| missing(account))?;
             if token::count(tx, account)? >= MOST_TOKENS as i64 {
                 return Err(Error::exhausted(format!(
-                    "an account has at most {MOST_TOKENS} tokens; revoke one that is not used any more"
+                    "an account has at most {MOST_TOKENS} tokens; revoke one that is no longer used"
                 ))
                 .with_code(Code::TooManyTokens));
             }
@@ -188,8 +188,10 @@ impl Session {
             );
         }
         if !places.is_empty() && wish.scopes.has(TokenScope::Farm) {
-            return Err(Error::invalid("the farm has no place: leave out the scope farm, or the places")
-                .with_code(Code::InvalidScope));
+            return Err(Error::invalid(
+                "the scope farm cannot be limited to places: leave out the scope farm, or the places",
+            )
+            .with_code(Code::InvalidScope));
         }
         for place in &places {
             let item = self.item(&(*place).into()).await?;

@@ -19,13 +19,13 @@ pub(crate) fn held_by(document: &str, holder: &str) -> Error {
 
 /// Variant of `held_by` for an unknown holder.
 pub(crate) fn held_by_another(document: &str) -> Error {
-    Error::locked(format!("\"{document}\" is checked out by somebody else: ask for a check-in, or wait"))
+    Error::locked(format!("\"{document}\" is checked out by another user: ask for a check-in, or wait"))
         .with_code(Code::CheckedOut)
 }
 
 /// Returns the error for a checked-out document in a folder that the caller may not know of.
 pub(crate) fn checked_out_within(folder: &str) -> Error {
-    Error::locked(format!("something in \"{folder}\" is checked out by somebody else: wait until it is checked in"))
+    Error::locked(format!("something in \"{folder}\" is checked out by another user: wait until it is checked in"))
         .with_code(Code::CheckedOut)
 }
 
@@ -54,13 +54,13 @@ pub(crate) fn name_taken_hidden(name: &Name) -> Error {
 }
 
 pub(crate) fn no_folder() -> Error {
-    Error::not_found("the folder was removed meanwhile")
+    Error::not_found("the folder was removed in the meantime")
 }
 
 /// Turns a unique violation into the error for a name taken by a concurrent request.
 pub(crate) fn name_conflict(error: Error) -> Error {
     if error.code() == Code::UniqueViolation {
-        return Error::conflict("somebody else used this name at the same moment: look, then try again")
+        return Error::conflict("another request took this name at the same moment: check the folder, then try again")
             .with_code(Code::NameTaken)
             .with_source(error);
     }

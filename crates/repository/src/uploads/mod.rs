@@ -112,7 +112,7 @@ impl Session {
         let insert = move |transaction: &mut database::Transaction<'_>| {
             if upload::count(transaction, owner)? >= MOST_UPLOADS {
                 return Err(Error::exhausted(format!(
-                    "you have {MOST_UPLOADS} uploads under way: complete or cancel one first"
+                    "you already have {MOST_UPLOADS} unfinished uploads: complete or cancel one first"
                 ))
                 .with_code(Code::TooManyUploads));
             }
@@ -153,7 +153,8 @@ impl Session {
         let (content, row) = self.own_upload(id).await?;
         content.database.require_room()?;
         let mismatch = |stands: u64| {
-            Error::conflict(format!("the upload stands at byte {stands}: go on there")).with_code(Code::OffsetMismatch)
+            Error::conflict(format!("the next byte of the upload is {stands}: continue there"))
+                .with_code(Code::OffsetMismatch)
         };
         if row.node_id.is_some() {
             return Err(mismatch(size(row.length)));
@@ -223,7 +224,7 @@ impl Session {
 
     /// Returns the row of one of the caller's uploads, and its content database.
     async fn own_upload(&self, id: &str) -> Result<(Arc<ContentDatabase>, UploadRow)> {
-        let unknown = || Error::not_found("there is no such upload, or its time is over: begin a new one");
+        let unknown = || Error::not_found("there is no such upload, or it has expired: begin a new one");
         let content = self.repository.upload_database(id).await?.ok_or_else(unknown)?;
         let word = id.to_owned();
         let row = content.database.read(move |reader| upload::find(reader, &word)).await?;
@@ -240,7 +241,7 @@ impl Part {
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let total = self.received + self.gathered_bytes as u64 + bytes.len() as u64;
         if total > self.length {
-            return Err(Error::invalid("more bytes came than were announced").with_code(Code::LengthMismatch));
+            return Err(Error::invalid("more bytes were received than announced").with_code(Code::LengthMismatch));
         }
         self.gathered_bytes += bytes.len();
         self.gathered.push(bytes);
@@ -338,7 +339,7 @@ fn size(bytes: i64) -> u64 {
 fn random() -> Result<String> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes).map_err(|error| {
-        Error::unavailable("the operating system gives no random numbers").with_source(error.to_string())
+        Error::unavailable("the operating system's random number generator failed").with_source(error.to_string())
     })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
@@ -346,6 +347,6 @@ fn random() -> Result<String> {
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(error) => Err(Error::unavailable("the server is ending: try again").with_source(error)),
+        Err(error) => Err(Error::unavailable("the server is stopping: try again").with_source(error)),
     }
 }

@@ -39,14 +39,16 @@ impl Partial {
         blobs::create_directories(directory)?;
         let free = blobs::free_bytes(directory)?;
         if length > free {
-            return Err(Error::exhausted("the server has no room for an upload of this size: tell its administrator")
-                .with_code(Code::DiskFull)
-                .with_source(format!(
-                    "{} do not fit into {}, which has {} left",
-                    exact_size(length),
-                    directory.display(),
-                    exact_size(free)
-                )));
+            return Err(Error::exhausted(
+                "the server has no space for an upload of this size: contact its administrator",
+            )
+            .with_code(Code::DiskFull)
+            .with_source(format!(
+                "{} do not fit into {}, which has {} left",
+                exact_size(length),
+                directory.display(),
+                exact_size(free)
+            )));
         }
         let make = || -> io::Result<()> {
             let file = OpenOptions::new().write(true).create_new(true).open(directory.join(name))?;
@@ -70,7 +72,7 @@ impl Partial {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::locked("another request is sending this upload: wait, or end that one")
+                return Err(Error::locked("another request is sending this upload: wait, or end that request")
                     .with_code(Code::UploadBusy));
             }
             Err(TryLockError::Error(error)) => return Err(fault("the upload cannot be opened", error)),
@@ -156,11 +158,11 @@ fn read_slot(file: &File, place: u64) -> io::Result<Option<u64>> {
 pub fn fault(what: &str, error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::exhausted(format!(
-            "{what}: the disk of the server is full; an administrator makes room, then the upload can go on"
+            "{what}: the disk of the server is full; when an administrator has freed space, the upload can continue"
         ))
         .with_code(Code::DiskFull)
         .with_source(error),
-        _ => Error::unavailable(format!("{what}: the server's disk does not answer as it must")).with_source(error),
+        _ => Error::unavailable(format!("{what}: the server's disk reported an error")).with_source(error),
     }
 }
 

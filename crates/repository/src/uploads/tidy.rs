@@ -91,7 +91,7 @@ fn files(directory: &Path) -> Result<Vec<(String, Timestamp)>> {
     match look() {
         Ok(found) => Ok(found),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_there(directory) => Ok(Vec::new()),
-        Err(error) => Err(fault("the uploads cannot be looked through", error)),
+        Err(error) => Err(fault("the unfinished uploads cannot be listed", error)),
     }
 }
 

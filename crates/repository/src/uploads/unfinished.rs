@@ -84,8 +84,8 @@ impl Claim {
         let in_parts = self.repository.bytes_in_parts(self.user).await?;
         if running.saturating_add(in_parts).saturating_add(more) > limit {
             return Err(Error::exhausted(format!(
-                "your unfinished uploads may take {} together, and this one would exceed that: complete or \
-                 cancel others first, or ask who runs the server to raise \"unfinished_bytes_per_user\"",
+                "your unfinished uploads may take {} together, and this one would exceed that: complete or cancel \
+                 others first, or ask the administrator of the server to raise \"unfinished_bytes_per_user\"",
                 readable_size(limit)
             ))
             .with_code(Code::TooMuchUnfinished));

@@ -139,7 +139,7 @@ async fn cadaver_edits_under_a_lock() {
     // REST refuses to change a document that cadaver left locked.
     let refused = client.put("folder/a.txt", b"three".to_vec()).await.unwrap();
     assert_eq!(
-        (refused.status.as_u16(), refused.text().contains("open for edit by")),
+        (refused.status.as_u16(), refused.text().contains("open for editing by")),
         (423, true),
         "{}",
         refused.text()

@@ -105,7 +105,7 @@ fn new_form<'a>(page: &'a Page, item: &Item, most: u32, typed: Option<&Fields>) 
 async fn most_days(visit: &Visit, item: &Item) -> Result<u32> {
     let rule = visit.session.link_rule(&Target::Id(item.id)).await?;
     rule.map(|rule| rule.most_days).ok_or_else(|| {
-        Error::forbidden("this site allows no links: whoever manages the site can allow them in its settings")
+        Error::forbidden("this site does not allow links: a person who manages the site can allow them in its settings")
             .with_code(Code::LinksNotAllowed)
     })
 }
@@ -267,6 +267,5 @@ pub async fn download(
 }
 
 fn ended() -> Error {
-    Error::not_found("this link has ended or was taken back: ask whoever sent it for another one")
-        .with_code(Code::LinkEnded)
+    Error::not_found("this link has ended or was revoked: ask the sender for another one").with_code(Code::LinkEnded)
 }

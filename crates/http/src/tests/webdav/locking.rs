@@ -33,7 +33,7 @@ async fn rest_and_check_outs_honour_locks() {
     ] {
         for login in ["anna", "bert", "admin"] {
             let reply = farm.send_as(login, method, &path, &[], body.clone()).await.expect(423);
-            assert!(reply.text().contains("open for edit by anna"), "{method} {path} by {login}: {}", reply.text());
+            assert!(reply.text().contains("open for editing by anna"), "{method} {path} by {login}: {}", reply.text());
         }
     }
     let rename = farm.json("PATCH", &url, json!({"name": "b.txt"})).await.expect(423);

@@ -59,7 +59,7 @@ impl SumFile {
             if text.is_empty() {
                 continue;
             }
-            let sum = parse(text).ok_or_else(|| self.wrong("is no SHA-1 sum of 40 hexadecimal digits"))?;
+            let sum = parse(text).ok_or_else(|| self.wrong("is not a SHA-1 sum of 40 hexadecimal digits"))?;
             match &self.last {
                 Some(last) if *last == sum => continue,
                 Some(last) if *last > sum => {
@@ -87,7 +87,7 @@ impl SumFile {
                 break;
             }
             if part.sums.len() == most {
-                return Err(self.wrong("is one of too many with the same beginning: these are no sums of passwords"));
+                return Err(self.wrong("is one of too many with the same beginning: these are not sums of passwords"));
             }
             part.sums.push(sum);
         }

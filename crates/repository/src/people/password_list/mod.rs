@@ -43,8 +43,8 @@ impl Session {
     /// code `invalid_password_list` when the file cannot be read, is empty, or has a line that is not a sum or not in
     /// order; the error names the line.
     pub async fn import_password_list(&self, path: &Path, tell: impl Fn(u64, u64)) -> Result<PasswordList> {
-        self.require_farm_administrator("change the list of passwords that nobody may have")?;
-        self.require_fresh("change the list of passwords that nobody may have")?;
+        self.require_farm_administrator("change the list of forbidden passwords")?;
+        self.require_fresh("change the list of forbidden passwords")?;
         let size = std::fs::metadata(path).map_or(0, |data| data.len());
         let entries = self.count_sums(path, &|read| tell(read, 2 * size)).await?;
         let bits = entries.div_ceil(PART_ENTRIES).next_power_of_two().ilog2().min(MOST_BITS);
@@ -77,7 +77,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators.
     pub async fn password_list(&self) -> Result<Option<PasswordList>> {
-        self.require_farm_administrator("see the list of passwords that nobody may have")?;
+        self.require_farm_administrator("see the list of forbidden passwords")?;
         self.repository.inner.configuration.read(password_list::in_use).await
     }
 
@@ -86,8 +86,8 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed`.
     pub async fn remove_password_list(&self) -> Result<bool> {
-        self.require_farm_administrator("change the list of passwords that nobody may have")?;
-        self.require_fresh("change the list of passwords that nobody may have")?;
+        self.require_farm_administrator("change the list of forbidden passwords")?;
+        self.require_fresh("change the list of forbidden passwords")?;
         if self.password_list().await?.is_none() {
             return Ok(false);
         }
@@ -177,8 +177,7 @@ impl Repository {
 pub(super) fn leaked() -> Error {
     counter!("strongroom_listed_passwords_total").increment(1);
     Error::forbidden(
-        "this password is known from a leak, so that others may try it: \
-         sign in through the web page and choose another",
+        "this password is known from a leak, so others may try it: sign in through the web page and choose another",
     )
     .with_code(Code::LeakedPassword)
 }

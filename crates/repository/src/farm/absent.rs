@@ -14,7 +14,7 @@ use crate::farm::advice::database_from_backup;
 pub(crate) const DAMAGED: &str = "it is damaged";
 
 /// Reason: the disk does not return all data of the database.
-const UNREADABLE: &str = "its disk does not give all that it holds";
+const UNREADABLE: &str = "a part of it cannot be read from its disk";
 
 /// Reason: the disk of the database reports errors.
 pub(crate) const DISK_FAILS: &str = "its disk reports errors";
@@ -67,12 +67,12 @@ impl AbsentDatabase {
         let restore = || database_from_backup(directory, &self.row.name);
         match (self.code, self.kind) {
             (Code::ChangesLost, _) => format!(
-                "look first whether another file took its place. To go on without the changes that it lacks, stop the server and \
-                 remove the file beside it whose name ends with -commits. {} too",
+                "first check whether the file was replaced by another one. To continue without the missing changes, \
+                 stop the server and remove the file beside the database whose name ends with -commits. {} too",
                 restore()
             ),
             (_, ErrorKind::Corrupt) => restore(),
-            _ => "look at what the error names; `strongroom blobs health` says more".to_owned(),
+            _ => "check what the error names; `strongroom blobs health` shows more".to_owned(),
         }
     }
 
@@ -92,9 +92,9 @@ pub(crate) fn reason(kind: ErrorKind, code: Code) -> &'static str {
     match (code, kind) {
         (Code::DatabaseMissing, _) => "it is missing",
         (Code::DatabaseEmpty, _) => "it is empty",
-        (Code::DatabaseForeign | Code::SchemaForeign | Code::SchemaOther, _) => "another database is in its place",
+        (Code::DatabaseForeign | Code::SchemaForeign | Code::SchemaOther, _) => "it was replaced by another database",
         (Code::SchemaNewer, _) => "a newer version of the program wrote it",
-        (Code::ChangesLost, _) => "it lacks changes that were acknowledged, or another database is in its place",
+        (Code::ChangesLost, _) => "it lacks acknowledged changes, or it was replaced by another database",
         (Code::DatabaseUnreadable, _) => UNREADABLE,
         (Code::DiskError, _) => DISK_FAILS,
         (Code::CannotOpen | Code::ReadOnly, _) => "it cannot be opened",
@@ -114,7 +114,8 @@ pub(crate) fn require_none_troubled<'a>(troubled: impl Iterator<Item = (&'a str,
     match named.len() {
         0 => Ok(()),
         count => Err(Error::unavailable(format!(
-            "the content {} {} {} not available, and this needs all of them: bring {} back first, or restore {} from a backup",
+            "the content {} {} {} not available, but this work needs all content databases: bring {} back first, or \
+             restore {} from a backup",
             if count == 1 { "database" } else { "databases" },
             named.join(", "),
             if count == 1 { "is" } else { "are" },

@@ -7,17 +7,18 @@ use std::path::{Path, absolute};
 pub fn farm_from_backup(directory: &Path) -> String {
     let place = for_shell(directory);
     format!(
-        "Copy {place} first. Then `strongroom restore BACKUP --data {place} --force`, while no server runs, brings the whole farm \
-         back to the moment of the backup, its other databases too: later changes are lost. With PostgreSQL databases, or stores \
-         elsewhere, read \"Bringing a farm back\" in docs/guide/backup.md before (`--database-url`, `--use-stores`)"
+        "Copy {place} first. Then `strongroom restore BACKUP --data {place} --force`, run while no server is running, \
+         returns the whole farm, including its other databases, to the state of the backup: later changes are lost. \
+         With PostgreSQL databases, or with stores elsewhere, first read \"Bringing a farm back\" in \
+         docs/guide/backup.md (`--database-url`, `--use-stores`)"
     )
 }
 
 /// Explains how to restore one content database of the farm in a data directory, and what that loses.
 pub fn database_from_backup(directory: &Path, name: &str) -> String {
     format!(
-        "`strongroom restore BACKUP --data {} --content-database {name}`, while no server runs, brings the content database back \
-         as it was at the backup: later changes to it are lost",
+        "`strongroom restore BACKUP --data {} --content-database {name}`, run while no server is running, returns the \
+         content database to the state of the backup: later changes to it are lost",
         for_shell(directory)
     )
 }

@@ -16,7 +16,7 @@ use crate::farm::absent::AbsentDatabase;
 use crate::farm::repository::Inner;
 
 fn foreign(what: &str) -> Error {
-    Error::conflict(format!("{what}; it was left as it is")).with_code(Code::DatabaseForeign)
+    Error::conflict(format!("{what}; that database was not changed")).with_code(Code::DatabaseForeign)
 }
 
 /// Returns whether the site collections in a database consist only of their root sites, as an interrupted creation
@@ -37,8 +37,8 @@ fn recognize(transaction: &mut Transaction<'_>, wanted: Identity, listed: &[Id])
     if let Some(found) = identity::find(transaction)? {
         return match (found == wanted, found.farm == wanted.farm) {
             (true, _) => Ok(()),
-            (_, true) => Err(foreign("another content database of this farm is in its place")),
-            _ => Err(foreign("a content database of another farm is in its place")),
+            (_, true) => Err(foreign("another content database of this farm is at its location")),
+            _ => Err(foreign("a content database of another farm is at its location")),
         };
     }
     let mut is_ours = listed.is_empty() && holds_nothing(transaction)?;
@@ -46,7 +46,7 @@ fn recognize(transaction: &mut Transaction<'_>, wanted: Identity, listed: &[Id])
         is_ours = is_ours || collection::find(transaction, *id)?.is_some();
     }
     if !is_ours {
-        return Err(foreign("the database in its place has none of the site collections that the farm has there"));
+        return Err(foreign("the database at its location has none of the site collections that belong in it"));
     }
     identity::put(transaction, wanted)
 }
@@ -60,7 +60,7 @@ fn claim(transaction: &mut Transaction<'_>, wanted: Identity, known: &[Id]) -> R
         None => true,
     };
     if !free || !holds_nothing(transaction)? {
-        return Err(foreign("there is a content database of a farm in this place already: choose another one"));
+        return Err(foreign("there is already a content database of a farm at this location: choose another location"));
     }
     identity::put(transaction, wanted)
 }
@@ -126,8 +126,8 @@ pub(crate) async fn require_unused(place: &Location) -> Result<()> {
     match unused? {
         true => Ok(()),
         false => Err(Error::conflict(format!(
-            "{place} holds a content database of a farm, and no second farm is made over it: bring the configuration database of \
-             that farm back, or name an empty database"
+            "{place} holds a content database of a farm, and a new farm does not overwrite it: bring back the \
+             configuration database of that farm, or name an empty database"
         ))
         .with_code(Code::DatabaseForeign)),
     }
@@ -144,13 +144,13 @@ impl Repository {
             let mut found = false;
             for one in absent {
                 if let Ok(database) = repository.inner.open_content(&one.row).await {
-                    tracing::info!(database = one.row.name, "a content database is there again");
+                    tracing::info!(database = one.row.name, "a content database is available again");
                     repository.inner.registry.looking.put(one.row.id, database);
                     found = true;
                 }
             }
             if found && let Err(error) = repository.refresh_registry().await {
-                tracing::warn!(error = error.report(), "a content database that is there again cannot be used yet");
+                tracing::warn!(error = error.report(), "a content database that is available again cannot be used yet");
             }
             repository.inner.registry.looking.end();
         });

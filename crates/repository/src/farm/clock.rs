@@ -127,7 +127,7 @@ impl ClockState {
 fn read(text: Option<String>) -> Result<Option<ClockState>> {
     let parse = |text: String| {
         serde_json::from_str(&text).map_err(|error| {
-            Error::corrupt("what the farm noted of its clock cannot be read: `strongroom clock accept` sets it anew")
+            Error::corrupt("the farm's record of its clock cannot be read: `strongroom clock accept` renews it")
                 .with_source(error)
         })
     };
@@ -142,11 +142,12 @@ pub(super) fn look(transaction: &mut Transaction<'_>) -> Result<ClockState> {
         let days = noted.ahead / TOLERATED_STEP;
         tracing::error!(
             days,
-            "the clock went ahead: what is deleted after a time waits so much longer, until `strongroom clock accept` says that it is right"
+            "the clock jumped ahead: deletions that are due after a period wait that much longer, until `strongroom \
+             clock accept` confirms the clock"
         );
     }
-    let text =
-        serde_json::to_string(&noted).map_err(|error| Error::corrupt("a time has no text").with_source(error))?;
+    let text = serde_json::to_string(&noted)
+        .map_err(|error| Error::corrupt("a time cannot be written as text").with_source(error))?;
     farm::note_clock(transaction, &text)?;
     Ok(noted)
 }

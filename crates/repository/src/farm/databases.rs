@@ -84,8 +84,8 @@ impl Inner {
             }
             if begun.elapsed() > DELETES_AT_MOST {
                 return Err(Error::unavailable(format!(
-                    "copies of BLOBs are being deleted for too long, and {prevented} meanwhile: try again later, or pause \
-                     the job that does it"
+                    "copies of BLOBs have been in deletion for too long, and {prevented} meanwhile: try again later, \
+                     or pause the job that deletes them"
                 ))
                 .with_code(Code::Busy));
             }
@@ -193,11 +193,11 @@ fn refuse_known(known: &[ContentDatabaseRow], new: &ContentDatabaseRow) -> Resul
     let folded = model::fold(&new.name);
     if known.iter().any(|row| model::fold(&row.name) == folded) {
         return Err(
-            Error::conflict(format!("there is a content database \"{}\" already", new.name)).with_code(Code::NameTaken)
+            Error::conflict(format!("there is already a content database \"{}\"", new.name)).with_code(Code::NameTaken)
         );
     }
     match known.iter().find(|row| row.location == new.location) {
-        Some(row) => Err(Error::conflict(format!("the content database \"{}\" is in that place", row.name))
+        Some(row) => Err(Error::conflict(format!("the content database \"{}\" is already at that location", row.name))
             .with_code(Code::PlaceTaken)),
         None => Ok(()),
     }

@@ -79,7 +79,7 @@ impl Session {
         let accept = move |transaction: &mut Transaction<'_>| {
             let noted = ClockState { seen: Moment::now(), ahead: 0 };
             let text = serde_json::to_string(&noted)
-                .map_err(|error| Error::corrupt("a time has no text").with_source(error))?;
+                .map_err(|error| Error::corrupt("a time cannot be written as text").with_source(error))?;
             farm::note_clock(transaction, &text)?;
             event::record(transaction, Timestamp::now(), actor, "clock.accept", "farm", "")
         };

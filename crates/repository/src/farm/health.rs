@@ -136,8 +136,9 @@ impl Session {
         let registry = self.registry().await?;
         for absent in &registry.absent {
             let message = format!(
-                "It is not open: {}. Its sites cannot be used, and nothing is collected or backed up until it is there again. Mount its \
-                 disk, start its server, or restore it with `strongroom restore BACKUP --content-database {}`.",
+                "It is not open: {}. Its sites cannot be used, and nothing is collected or backed up until it is \
+                 available again. Mount its disk, start its server, or restore it with `strongroom restore BACKUP \
+                 --content-database {}`.",
                 absent.message(),
                 absent.name()
             );
@@ -157,14 +158,14 @@ impl Session {
             let damage = content.database.damage();
             if damage.is_none() && content.database.is_disk_failing() {
                 let message =
-                    "Its disk reported an error within the last minute. Look at the disk and at the log of the server.";
+                    "Its disk reported an error within the last minute. Check the disk and the log of the server.";
                 findings.push(critical("database-damaged", &subject, message.to_owned(), told!("database-disk")));
                 continue;
             }
             if let Some(told) = damage.filter(|damage| damage.of_disk).map(|damage| damage.report.clone()) {
                 let message = format!(
-                    "Its disk does not give all that it holds: {told}. What it says is missing may be there, and nothing is collected or \
-                     backed up. Look at the disk before anything is restored."
+                    "A part of it cannot be read from its disk: {told}. Data that it reports as missing may still \
+                     exist, and nothing is collected or backed up. Check the disk before you restore anything."
                 );
                 let saying = told!("database-unreadable", told);
                 findings.push(critical("database-damaged", &subject, message, saying));
@@ -176,8 +177,8 @@ impl Session {
                 (Ok(()), None) => continue,
             };
             let message = format!(
-                "It does not work as it must: {told}. What it says is missing may be there. Restore it with `strongroom restore \
-                 BACKUP --content-database {name}`, or mend what it runs on."
+                "It does not work correctly: {told}. Data that it reports as missing may still exist. Restore it with \
+                 `strongroom restore BACKUP --content-database {name}`, or repair its disk or server."
             );
             findings.push(critical("database-damaged", &subject, message, told!("database-damaged", told, name)));
         }
@@ -201,7 +202,7 @@ impl Session {
             }
             if let Some(trouble) = reading.trouble {
                 let message = format!(
-                    "It does not answer: what lies in it cannot be read, and uploads that should go there fail. It says: {trouble}."
+                    "It does not answer: its BLOBs cannot be read, and uploads to it fail. The error is: {trouble}."
                 );
                 findings.push(critical("store-away", &subject, message, told!("store-away", trouble)));
                 continue;
@@ -224,7 +225,7 @@ impl Session {
             if let Some(free) = usage.free_bytes
                 && (free < GIB || free * 100 < (free + usage.disk_bytes) * percent)
             {
-                let message = format!("{} MiB are free: make room, or send new BLOBs to another store.", free >> 20);
+                let message = format!("{} MiB are free: free space, or send new BLOBs to another store.", free >> 20);
                 let severity = if free < GIB { Severity::Critical } else { Severity::Warning };
                 let found = warning("store-full", &subject, message, told!("store-full", free >> 20));
                 findings.push(HealthFinding { severity, ..found });
@@ -242,8 +243,8 @@ impl Session {
             let needed = u64::from(crate::RECYCLE_DAYS);
             if let Some(kept) = kept.filter(|kept| *kept < needed) {
                 let message = format!(
-                    "It keeps objects for {kept} days only, but what is deleted can be restored from the recycle bins for \
-                     {needed} days: lengthen its retention."
+                    "It keeps objects for {kept} days only, but deleted items can be restored from the recycle bins \
+                     for {needed} days: lengthen its retention."
                 );
                 findings.push(critical(
                     "retention-mismatch",
@@ -273,7 +274,7 @@ impl Session {
                 )
             }
             None if any.is_some() => (
-                "The time of the last backup has not come yet, so that its age is not known: run `strongroom backup`."
+                "The time of the last backup is in the future, so its age is not known: run `strongroom backup`."
                     .to_owned(),
                 told!("backup-ahead"),
             ),
@@ -290,8 +291,8 @@ impl Session {
         let days = self.clock_ahead().await?.as_secs() / DAY.as_secs();
         if days > 0 {
             let message = format!(
-                "The clock went {} ahead of time: what is deleted for good after a time waits so much longer. Set the clock right; if it \
-                 is right, run `strongroom clock accept`.",
+                "The clock jumped {} ahead: permanent deletions that are due after a period wait that much longer. Set \
+                 the clock right; if it is right, run `strongroom clock accept`.",
                 counted(days, "day")
             );
             findings.push(critical("clock-ahead", &HealthSubject::Farm, message, told!("clock-ahead", days)));
@@ -305,7 +306,7 @@ impl Session {
         let lacks = match sandbox.lacks().await {
             Ok(lacks) => lacks,
             Err(error) => {
-                let message = format!("Documents are shown without preview: {}.", error.message());
+                let message = format!("Documents are shown without a preview: {}.", error.message());
                 let told = told!("sandbox-broken", error.message());
                 findings.push(warning("sandbox-open", &HealthSubject::Farm, message, told));
                 return;
@@ -321,8 +322,8 @@ impl Session {
                     told!("sandbox-files"),
                 ),
                 MissingRestriction::Calls => (
-                    "This system has no seccomp filters: a faulty document that takes over LibreOffice could use the network. Use a kernel with \
-                     them, or set `converter = \"none\"`.",
+                    "This system has no seccomp filters: a faulty document that takes over LibreOffice could use the \
+                     network. Use a kernel that has them, or set `converter = \"none\"`.",
                     told!("sandbox-calls"),
                 ),
             };
@@ -344,7 +345,7 @@ impl Session {
                 findings.extend(found.map(|(message, told)| warning("orphans", &HealthSubject::Farm, message, told)));
             }
             if row.state == "failed" {
-                let message = format!("It failed: {}. Let it go on when that is mended.", row.message);
+                let message = format!("It failed: {}. Resume it when that is repaired.", row.message);
                 let told = told!("job-failed", row.message);
                 findings.push(warning("job-failed", &HealthSubject::Job(row.kind.clone(), row.id), message, told));
             }
@@ -356,9 +357,9 @@ impl Session {
     async fn look_at_addresses(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
         for (address, accounts) in self.shared_addresses().await? {
             let message = format!(
-                "{accounts} people signed in from the private address {address}, which looks like a proxy: wrong passwords of \
-                 one slow all of them down, and the audit log does not tell them apart. Name it in trusted_proxies, and set \
-                 client_address."
+                "{accounts} people signed in from the private address {address}, which looks like a proxy: wrong \
+                 passwords of one person slow all of them down, and the audit log cannot tell them apart. Name the \
+                 address in trusted_proxies, and set client_address."
             );
             let told = told!("addresses-shared", accounts, address);
             findings.push(warning("addresses-shared", &HealthSubject::Farm, message, told));
@@ -388,8 +389,8 @@ async fn look_at_database(
     let free = content.database.free_bytes().await?;
     if free > SMALL && free * 100 > bytes * free_percent {
         let message = format!(
-            "{} of its {} MiB are empty: a collection gives them back while people work, `site database compact` all of them while \
-             nobody can change anything.",
+            "{} of its {} MiB are empty: a collection returns some of them to the disk while people work; `site \
+             database compact` returns all of them, but blocks changes meanwhile.",
             free >> 20,
             bytes >> 20
         );
@@ -399,8 +400,8 @@ async fn look_at_database(
     if content.database.has_checksums().await? == Some(false) {
         let name = &content.row.name;
         let message = format!(
-            "Its pages have no checksums, so that damage may be read as good content: `strongroom site database compact {name}` \
-             adds them, while nobody can change anything."
+            "Its pages have no checksums, so damage may be read as good content: `strongroom site database compact \
+             {name}` adds checksums, but blocks changes meanwhile."
         );
         let told = told!("database-without-checksums", name);
         findings.push(warning("database-without-checksums", &subject, message, told));
@@ -419,8 +420,8 @@ async fn look_at_database(
         pending.iter().filter(|row| row.reason == reclaim::reason::ORPHAN).map(|row| unsigned(row.blobs)).sum();
     if orphans > most_orphans {
         let message = format!(
-            "{orphans} BLOBs that no database knows wait in quarantine: find out which uploads break off, or whether a \
-             database was restored to an older state."
+            "{orphans} BLOBs that no database knows are in quarantine: find out which uploads are interrupted, or \
+             whether a database was restored to an older state."
         );
         findings.push(warning("orphans", &subject, message, told!("orphans-waiting", orphans)));
     }
@@ -443,8 +444,9 @@ fn orphans(figures: &Figures, most: u64) -> Option<(String, MessageKey)> {
         }
         _ => return None,
     };
-    let message =
-        format!("{what}: find out which uploads break off, or whether a database was restored to an older state.");
+    let message = format!(
+        "{what}: find out which uploads are interrupted, or whether a database was restored to an older state."
+    );
     Some((message, told))
 }
 

@@ -94,11 +94,14 @@ impl Session {
         self.require_farm_administrator("change the limits of the health rules")?;
         let limit = ALL.into_iter().find(|limit| limit.name == name).ok_or_else(|| {
             let names = ALL.map(|limit| limit.name).join(", ");
-            Error::not_found(format!("there is no limit \"{name}\" of the health rules; there are: {names}"))
+            Error::not_found(format!("the health rules have no limit \"{name}\"; there are: {names}"))
         })?;
         let value = value.unwrap_or(limit.usual);
         if !(1..=limit.most).contains(&value) {
-            return Err(Error::invalid(format!("\"{name}\" ({}) is 1 to {}, not {value}", limit.meaning, limit.most)));
+            return Err(Error::invalid(format!(
+                "\"{name}\" ({}) must be from 1 to {}, not {value}",
+                limit.meaning, limit.most
+            )));
         }
         let actor = self.principal.id;
         let write = move |transaction: &mut Transaction<'_>| {

@@ -86,7 +86,7 @@ const CONFIGURATION: &str = "configuration.sqlite";
 
 fn no_farm(directory: &Path) -> Error {
     Error::not_found(format!(
-        "there is no farm in {}, and nothing was made there: look whether its disk is mounted and whether this is the \
+        "there is no farm in {}, and none was created there: check whether its disk is mounted and whether this is the \
          data directory of the farm",
         directory.display()
     ))
@@ -114,7 +114,8 @@ fn how_to_restore(options: &Options, error: Error) -> Error {
     }
     let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
     Error::corrupt(format!(
-        "the configuration database {location} is damaged or is not a database. Look first whether its disk is in order. {}",
+        "the configuration database {location} is damaged or is not a database. First check whether its disk is in \
+         order. {}",
         farm_from_backup(&options.directory)
     ))
     .with_code(Code::DatabaseCorrupt)
@@ -126,8 +127,9 @@ fn refuse_existing_farm(options: &Options) -> Result<()> {
     let left = farm_remains(&options.directory)?;
     if !left.is_empty() {
         return Err(Error::conflict(format!(
-            "the data directory {} belongs to a farm ({}), but its configuration database {} is missing or empty: look whether its \
-             disk is mounted, or restore it from a backup. Nothing was made in its place; a new farm needs a directory of its own",
+            "the data directory {} belongs to a farm ({}), but its configuration database {} is missing or empty: \
+             check whether its disk is mounted, or restore it from a backup. Nothing was created in its place; a new \
+             farm needs its own directory",
             options.directory.display(),
             left.join(", "),
             options.configuration_location()
@@ -141,7 +143,7 @@ fn refuse_existing_farm(options: &Options) -> Result<()> {
     let around = markers_around(&place)?;
     match around.iter().find(|marked| marked.sign == MarkerKind::Farm && Path::new(&marked.place) != place) {
         Some(marked) => Err(Error::conflict(format!(
-            "{} lies within {}, {}: farms do not lie within each other, choose another directory",
+            "{} lies within {}, {}: a farm cannot lie within another farm, choose another directory",
             place.display(),
             marked.place,
             marked.sign
@@ -154,7 +156,7 @@ fn refuse_existing_farm(options: &Options) -> Result<()> {
 /// Lists the files in a data directory that only a farm leaves there.
 fn farm_remains(directory: &Path) -> Result<Vec<String>> {
     let failed = |path: &Path, error: std::io::Error| {
-        Error::unavailable(format!("{} cannot be looked at: {error}", path.display())).with_source(error)
+        Error::unavailable(format!("{} cannot be accessed: {error}", path.display())).with_source(error)
     };
     let mut left = Vec::new();
     for name in [crate::farm::seal::FILE.to_owned(), format!("blobs/{STORE_MARKER}")] {

@@ -166,7 +166,7 @@ impl Repository {
         if open.is_none()
             && let Err(error) = provider.remove_abandoned().await
         {
-            tracing::warn!(database = row.name, error = error.report(), "what uploads left cannot be removed now");
+            tracing::warn!(database = row.name, error = error.report(), "leftovers of uploads cannot be removed now");
         }
         if open.is_none()
             && let Err(error) = self.inner.reopen_kept_stores(&row.name, &database).await

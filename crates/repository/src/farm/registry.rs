@@ -36,7 +36,7 @@ impl ContentDatabase {
         tracing::warn!(
             database = self.row.name,
             error = error.report(),
-            "an answer lacks what is in a content database that cannot be read"
+            "a response is incomplete, because a content database cannot be read"
         );
         Ok(self.row.name.clone())
     }
@@ -47,7 +47,7 @@ impl ContentDatabase {
             return error;
         }
         let message = format!(
-            "the content database \"{}\" of this site cannot be read: {}. An administrator of the farm must mend it",
+            "the content database \"{}\" of this site cannot be read: {}. An administrator of the farm must repair it",
             self.row.name,
             reason(error.kind(), error.code())
         );

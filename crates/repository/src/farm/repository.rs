@@ -78,7 +78,7 @@ impl Repository {
     /// # Errors
     /// `Unavailable` in a process that opens no documents.
     pub fn sandbox(&self) -> Result<&Sandbox> {
-        self.inner.sandbox.get().ok_or_else(|| Error::unavailable("documents are not opened here"))
+        self.inner.sandbox.get().ok_or_else(|| Error::unavailable("this process does not open documents"))
     }
 
     /// The identifier of the farm.
@@ -95,7 +95,7 @@ impl Repository {
         let give_back =
             move |transaction: &mut database::Transaction<'_>| farm::return_identifiers(transaction, &range, unused);
         if let Err(error) = self.inner.configuration.write_vital(give_back).await {
-            tracing::debug!(error = error.report(), "identifiers that are left over stay unused");
+            tracing::debug!(error = error.report(), "the remaining identifiers stay unused");
         }
         self.inner.configuration.close().await;
     }
@@ -107,7 +107,10 @@ impl Repository {
             match content.database.read(version::newest_id).await {
                 Ok(id) => newest = newest.max(id.map_or(0, Id::time)),
                 // Operations that need the database report the error.
-                Err(error) => tracing::debug!(error = error.report(), "a content database tells no identifiers"),
+                Err(error) => tracing::debug!(
+                    error = error.report(),
+                    "the newest identifier of a content database cannot be read"
+                ),
             }
         }
         if newest >= self.inner.ids.unused().1 {

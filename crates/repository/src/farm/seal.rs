@@ -149,7 +149,8 @@ fn make(directory: &Path, path: &Path) -> Result<()> {
 }
 
 fn random(bytes: &mut [u8]) -> Result<()> {
-    getrandom::fill(bytes).map_err(|error| Error::unavailable(format!("the system gives no random numbers: {error}")))
+    getrandom::fill(bytes)
+        .map_err(|error| Error::unavailable(format!("the system's random number generator failed: {error}")))
 }
 
 fn missing(path: &Path) -> Error {

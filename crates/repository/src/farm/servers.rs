@@ -54,7 +54,10 @@ impl Repository {
             tick.tick().await;
             row.seen_at = Timestamp::now();
             if let Err(error) = self.tell(row.clone()).await {
-                tracing::warn!(error = error.report(), "the farm cannot be told that this server runs");
+                tracing::warn!(
+                    error = error.report(),
+                    "the farm's list of servers could not be updated with this server"
+                );
             }
         }
     }
@@ -73,7 +76,7 @@ impl Repository {
     pub async fn take_leave(&self) {
         let id = self.inner.process_id;
         if let Err(error) = self.inner.configuration.write_vital(move |tx| server::remove(tx, id)).await {
-            tracing::warn!(error = error.report(), "the farm cannot be told that this server ends");
+            tracing::warn!(error = error.report(), "this server could not be removed from the farm's list of servers");
         }
     }
 }

@@ -89,9 +89,9 @@ async fn a_check_names_the_database_that_its_disk_does_not_give_and_goes_on() {
     let errors = read(&client, &format!("{path}/errors")).await.to_string();
     assert!(errors.contains("database second") && errors.contains("disk"), "{errors}");
     let ready = client.send(Method::GET, "/readyz", Vec::new()).await.unwrap().text();
-    assert!(ready.contains("\"second\": its disk does not give"), "{ready}");
+    assert!(ready.contains("\"second\": a part of it cannot be read from its disk"), "{ready}");
     let health = read(&client, "/api/v1/farm/health").await.to_string();
-    assert!(health.contains("database-damaged") && health.contains("Look at the disk"), "{health}");
+    assert!(health.contains("database-damaged") && health.contains("Check the disk"), "{health}");
     assert!(client.get("kept.bin").await.unwrap().body == bytes(1, 100_000));
     // Nothing is collected while a database cannot be read.
     let collect = client.send_json(Method::POST, "/api/v1/farm/jobs", &json!({ "kind": "collect" })).await.unwrap();
@@ -164,7 +164,7 @@ async fn an_older_copy_in_place_of_a_database_is_known_and_everything_else_goes_
     let server = farm.start();
     let client = server.client(&farm.token_named("third"));
     let ready = client.send(Method::GET, "/readyz", Vec::new()).await.unwrap().text();
-    assert!(ready.contains("\"second\"") && ready.contains("lacks changes"), "{ready}");
+    assert!(ready.contains("\"second\"") && ready.contains("lacks acknowledged changes"), "{ready}");
     assert_eq!(client.send(Method::GET, later, Vec::new()).await.unwrap().status.as_u16(), 503);
     assert!(client.get("kept.bin").await.unwrap().body == bytes(1, 100_000));
     assert!(server.stop().success());

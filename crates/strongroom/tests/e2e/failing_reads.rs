@@ -166,6 +166,7 @@ async fn fail_each_of(
             "no farm",
             "is not there",
             "is missing: check",
+            "does not exist: create it",
             "is missing from",
             "a database is damaged",
             "is not a database",

@@ -157,7 +157,7 @@ async fn a_content_database_that_was_emptied_or_is_anothers_is_named_left_alone_
     for foreign in [rig.farm.data.join("databases/main.sqlite"), old] {
         fs::copy(&foreign, &rig.file).unwrap();
         let before = fs::read(&rig.file).unwrap();
-        is_told(&rig.farm, "another database is in its place", rig.scratch.path()).await;
+        is_told(&rig.farm, "it was replaced by another database", rig.scratch.path()).await;
         assert!(fs::read(&rig.file).unwrap() == before, "{} was changed", foreign.display());
     }
 
@@ -203,7 +203,7 @@ async fn a_postgres_database_that_is_empty_or_anothers_is_named() {
         .query_row("SELECT location FROM content_database", [], |row| row.get(0))
         .unwrap();
     for (location, why) in
-        [(database::testing::fresh_postgres().await, "it is empty"), (theirs, "another database is in its place")]
+        [(database::testing::fresh_postgres().await, "it is empty"), (theirs, "it was replaced by another database")]
     {
         move_to(&location);
         is_told(&farm, why, Path::new("postgres://")).await;

@@ -60,7 +60,10 @@ async fn a_damaged_configuration_database_is_named_with_what_brings_it_back() {
         for said in [served, asked.clone()] {
             assert!(said.contains(&format!("the configuration database {}", file.display())), "{said}");
             assert!(said.contains("is damaged") && said.contains(&help), "{said}");
-            assert!(said.contains("whole farm back to the moment of the backup"), "{said}");
+            assert!(
+                said.contains("the whole farm, including its other databases, to the state of the backup"),
+                "{said}"
+            );
             assert!(said.contains("later changes are lost") && !said.contains("stay there"), "{said}");
         }
         assert!(fs::read(&file).unwrap() == before, "it was changed");
@@ -128,7 +131,7 @@ async fn a_damaged_content_database_is_named_with_what_brings_it_back() {
         assert!(server.stop().success());
         let checked = farm.run(&["blobs", "check"]).unwrap_err().output;
         assert!(checked.contains(&help) && !checked.contains("jobs resume"), "{checked}");
-        assert!(checked.contains("as it was at the backup: later changes to it are lost"), "{checked}");
+        assert!(checked.contains("to the state of the backup: later changes to it are lost"), "{checked}");
         // More errors than are shown, and in the second case more than one page of them.
         let job = latest_job(&farm);
         let configuration = farm.data.join("configuration.sqlite");

@@ -229,10 +229,10 @@ async fn a_server_whose_database_the_disk_cannot_read_says_so_while_it_does() {
     assert!(failed > 0, "no read of the database failed: the test does not test");
     let (status, text) = ready(&client).await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{text}");
-    assert!(text.contains("the content database \"main\": its disk does not give all"), "{text}");
+    assert!(text.contains("the content database \"main\": a part of it cannot be read from its disk"), "{text}");
     assert!(!injector.detach().is_empty());
     let health = signed_in.send(Method::GET, "/api/v1/farm/health", Vec::new()).await.unwrap().text();
-    assert!(health.contains("Its disk does not give all"), "{health}");
+    assert!(health.contains("A part of it cannot be read from its disk"), "{health}");
     for number in 0..300 {
         assert!(signed_in.get(&format!("f{number}/d.txt")).await.unwrap().body == bytes(number, 3_000), "{number}");
     }

@@ -34,14 +34,14 @@ SENTENCES = {
     "a key is given twice": "the keys of Upload-Metadata are no parts of its text",
     "a value is not UTF-8": "the values of Upload-Metadata are in Base64",
     "a choice column needs": "choices belong to one kind of column only",
-    "a column keeps its kind": "the column is there and is of another kind",
-    "is both where BLOBs come from": "two fields name the same store",
+    "the kind of a column cannot be changed": "the column is there and is of another kind",
+    "is both the source and the destination": "two fields name the same store",
     "no BLOB has at least": "two sizes contradict each other",
-    "nobody in this farm has": "the column takes people of the farm",
-    "is part of the program's own addresses": "a few first names of addresses are taken by the program",
+    "no user in this farm has": "the column takes people of the farm",
+    "is reserved for addresses of the program": "a few first names of addresses are taken by the program",
     "the token would have ended": "the end of a token lies in the future",
     "two tiers begin after": "two tiers have the same days",
-    "the path has no document's name": "the empty path is the root site, which is no document",
+    "the path does not contain the name of a document": "the empty path is the root site, which is no document",
 }
 
 # Sentences that count for one operation alone, where one field decides what another one may be.

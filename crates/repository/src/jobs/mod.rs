@@ -148,12 +148,12 @@ impl Session {
                 let state = row.as_ref().map_or(("", ""), |row| (row.state.as_str(), row.wish.as_str()));
                 return Err(Error::conflict(match (request, state) {
                     (JobRequest::Resume, ("running", "pause")) => {
-                        "the job was asked to pause and has not stopped yet: let it go on in a few seconds, once it is paused"
+                        "the job is being paused and has not stopped yet: resume it in a few seconds, once it is paused"
                     }
                     (JobRequest::Resume, ("aborted", _) | ("running", "abort")) => {
                         "the job was ended for good: start a new one"
                     }
-                    (JobRequest::Resume, _) => "the job is running or waits to be run",
+                    (JobRequest::Resume, _) => "the job is running or is waiting to run",
                     (JobRequest::Pause | JobRequest::Abort, _) => "the job has ended",
                 })
                 .with_code(Code::JobState));

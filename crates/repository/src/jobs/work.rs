@@ -178,7 +178,7 @@ impl Work {
         };
         if rate == Some(0) {
             return Err(Error::invalid(
-                "a rate of 0 bytes a second never comes to an end: leave it out, or give at least 1",
+                "at a rate of 0 bytes a second the job would never end: leave the rate out, or give at least 1",
             ));
         }
         match self {
@@ -238,7 +238,7 @@ impl MigrateWork {
         if let (Some(from), Some(to)) = (from, to)
             && from.id == to.id
         {
-            return Err(Error::invalid(format!("\"{}\" is both where BLOBs come from and where they go to", to.name)));
+            return Err(Error::invalid(format!("\"{}\" is both the source and the destination of the BLOBs", to.name)));
         }
         Ok(())
     }
@@ -268,7 +268,8 @@ impl CollectWork {
         }
         if Duration::from_secs(u64::from(self.orphan_hours) * 3600) < ORPHAN_LEAST {
             return Err(Error::invalid(
-                "BLOBs that no document refers to are kept for at least an hour: their document may be on its way",
+                "BLOBs that no document refers to are kept for at least an hour: their document may still be on its \
+                 way",
             ));
         }
         Ok(())
@@ -277,7 +278,7 @@ impl CollectWork {
 
 fn to_text<T: Serialize>(content: &T) -> Result<String> {
     serde_json::to_string(&Envelope { version: VERSION, content })
-        .map_err(|error| Error::invalid("a job cannot be written down").with_source(error))
+        .map_err(|error| Error::invalid("a job cannot be stored").with_source(error))
 }
 
 fn from_text<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T> {

@@ -35,7 +35,7 @@ impl ReservedLocations {
         let is_below = place.starts_with(&base);
         if !is_below && !place.exists() && !place.parent().is_some_and(Path::exists) {
             return Err(Error::invalid(format!(
-                "{} is not there: make it, or mount its disk, before a store is made in it",
+                "{} does not exist: create it, or mount its disk, before you create a store in it",
                 place.parent().unwrap_or(&place).display()
             )));
         }
@@ -47,8 +47,10 @@ impl ReservedLocations {
             let known = fs::canonicalize(other).unwrap_or_else(|_| other.clone());
             let identity = |path: &Path| fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
             if place == known || identity(&place).is_some_and(|of_place| identity(&known) == Some(of_place)) {
-                let text =
-                    format!("the BLOB store \"{name}\" is in that place ({}): choose another one", place.display());
+                let text = format!(
+                    "the BLOB store \"{name}\" is already at that location ({}): choose another location",
+                    place.display()
+                );
                 return Err(Error::conflict(text).with_code(Code::PlaceTaken));
             }
             refuse_nested(&place, &known, &format!("the BLOB store \"{name}\""), true)?;
@@ -84,9 +86,9 @@ fn refuse_nested(place: &Path, other: &Path, what: &str, is_closed: bool) -> Res
 /// Returns the error for a location that is another one, contains it, or lies within it.
 fn nested(place: &str, other: &str, what: &str) -> Error {
     let (how, advice) = match (place == other, prefix_within(place, other)) {
-        (true, _) => (format!("{place} is {what}"), "choose another place"),
-        (_, true) => (format!("{place} lies within {other}, {what}"), "choose a place outside of it"),
-        _ => (format!("{other}, {what}, lies within {place}"), "choose a place beside it"),
+        (true, _) => (format!("{place} is {what}"), "choose another location"),
+        (_, true) => (format!("{place} lies within {other}, {what}"), "choose a location outside it"),
+        _ => (format!("{other}, {what}, lies within {place}"), "choose a location beside it"),
     };
     Error::conflict(format!("{how}: {advice}")).with_code(Code::PlaceNested)
 }
@@ -165,8 +167,8 @@ impl Session {
                 Some(true) => return Err(taken(row, other)),
                 None if are_nested(other, row) => {
                     let text = format!(
-                        "whether \"{}\" is the same place cannot be told while the BLOB store \"{}\" does not answer: try again \
-                         when it does",
+                        "it cannot be determined whether \"{}\" is the same location while the BLOB store \"{}\" does \
+                         not answer: try again when it does",
                         row.location, other.name
                     );
                     return Err(Error::unavailable(text));
@@ -196,7 +198,8 @@ pub(crate) fn taken(row: &StoreRow, other: &StoreRow) -> Error {
     if new != known && are_nested(row, other) {
         return nested(new, known, &format!("the BLOB store \"{}\"", other.name));
     }
-    let text = format!("the BLOB store \"{}\" is in that place ({known}): choose another one", other.name);
+    let text =
+        format!("the BLOB store \"{}\" is already at that location ({known}): choose another location", other.name);
     Error::conflict(text).with_code(Code::PlaceTaken)
 }
 

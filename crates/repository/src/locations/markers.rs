@@ -36,10 +36,10 @@ pub enum MarkerKind {
 impl fmt::Display for MarkerKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Backups => "a place of backups",
+            Self::Backups => "a backup destination",
             Self::Store => "a BLOB store",
             Self::Farm => "the data directory of a farm",
-            Self::Closed => "a part of the bucket that the credential does not open",
+            Self::Closed => "a part of the bucket to which the credential gives no access",
         })
     }
 }
@@ -62,7 +62,7 @@ pub struct MarkedLocation {
 /// `Invalid` for an empty path; `Unavailable` when a component cannot be examined.
 pub fn real_path(path: &Path) -> Result<PathBuf> {
     let whole = std::path::absolute(path)
-        .map_err(|e| Error::invalid(format!("\"{}\" is no usable path: {e}", path.display())).with_source(e))?;
+        .map_err(|e| Error::invalid(format!("\"{}\" is not a usable path: {e}", path.display())).with_source(e))?;
     let mut real = PathBuf::new();
     for part in whole.components() {
         match part {
@@ -217,7 +217,7 @@ fn owner_of(mark: &[u8]) -> Option<String> {
 }
 
 fn failed(path: &Path, error: io::Error) -> Error {
-    Error::unavailable(format!("{} cannot be looked at: {error}", path.display())).with_source(error)
+    Error::unavailable(format!("{} cannot be accessed: {error}", path.display())).with_source(error)
 }
 
 #[cfg(test)]

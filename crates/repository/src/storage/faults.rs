@@ -242,10 +242,10 @@ impl Session {
             match (look.await, on_record) {
                 (Ok(()), _) => {}
                 (Err(error), true) => {
-                    tracing::debug!(blob = %blob.0, error = error.report(), "a BLOB stays on record");
+                    tracing::debug!(blob = %blob.0, error = error.report(), "a BLOB stays on record as faulty");
                 }
                 (Err(error), false) => {
-                    tracing::warn!(blob = %blob.0, error = error.report(), "a BLOB that cannot be read is not on record");
+                    tracing::warn!(blob = %blob.0, error = error.report(), "an unreadable BLOB could not be recorded");
                 }
             }
             repository.inner.noting.end((content.row.id, blob.0));

@@ -147,7 +147,7 @@ pub(crate) async fn pin_existing(
     match store.1.ensure_present(digest, stored.size).await {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            Err(Error::unavailable("an unused copy of the same bytes was deleted at this moment: try again")
+            Err(Error::unavailable("an unused copy of the same bytes has just been deleted: try again")
                 .with_code(Code::BlobBeingDeleted)
                 .with_source(error))
         }
@@ -161,6 +161,7 @@ pub(crate) fn unreadable_after_write(error: Error) -> Error {
     if error.kind() != ErrorKind::Corrupt {
         return error;
     }
-    let text = "the BLOB store does not give back what it has just taken: try again, and have an administrator look at its disk";
+    let text = "the BLOB store does not return the bytes that it has just stored: try again, and have an administrator \
+        check its disk";
     Error::unavailable(text).with_code(Code::StoreUnreadable).with_source(error)
 }

@@ -203,7 +203,8 @@ impl Session {
             match self.repository.inner.open_store(row, false).await {
                 Ok(store) => store.close().await,
                 Err(error) => {
-                    let said = format!("no policy can send BLOBs to the store \"{name}\" now: {}", error.message());
+                    let said =
+                        format!("no policy can send BLOBs to the store \"{name}\" at the moment: {}", error.message());
                     return Err(Error::new(error.kind(), said).with_source(error).with_code(Code::StoreAway));
                 }
             }

@@ -147,6 +147,6 @@ fn settings_with(row: &StoreRow, key_file: Option<&[u8]>) -> Result<(Settings, S
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        Err(Error::unavailable("the program was stopped while it worked with the farm's key").with_source(error))
+        Err(Error::unavailable("the program was stopped while it used the farm's key").with_source(error))
     })
 }

@@ -86,15 +86,17 @@ impl Session {
         let row = storage.configuration().read(move |reader| backup::find(reader, id)).await?;
         let row = row.ok_or_else(|| {
             Error::not_found(format!(
-                "this farm knows of no backup {id}: `strongroom blobs status` names those that hold something back"
+                "this farm has no record of a backup {id}: `strongroom blobs status` lists the backups that hold \
+                 something back"
             ))
         })?;
         let why = match row.state.as_str() {
             "kept" => return Ok(NotedBackup { id, destination: row.destination, as_of: row.started_at }),
             "running" => {
-                "has not ended: one that was cut short holds nothing back ten minutes after its last sign of life"
+                "has not ended: a backup that was interrupted holds nothing back ten minutes after its last sign of \
+                 life"
             }
-            "removed" => "is forgotten already, or was removed from its place: it holds nothing back",
+            "removed" => "is already forgotten, or was removed from its destination: it holds nothing back",
             _ => "failed: it holds nothing back",
         };
         Err(Error::conflict(format!("the backup {id} {why}")).with_code(Code::BackupNotKept))

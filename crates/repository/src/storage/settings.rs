@@ -124,8 +124,8 @@ pub(crate) fn require_keys_kept(name: &str, before: &Settings, after: &Settings)
     let after = keys(after)?;
     match keys(before)?.iter().find(|key| !after.contains(key)) {
         Some(key) => Err(Error::conflict(format!(
-            "BLOBs in the store \"{name}\" may be encrypted with its key {}, which would be gone: put a new key in front by \
-             `strongroom blobs stores rotate-key`, or move its BLOBs to a store without a key",
+            "BLOBs in the store \"{name}\" may be encrypted with its key {}, which would be gone: put a new key in \
+             front with `strongroom blobs stores rotate-key`, or move its BLOBs to a store without a key",
             key.identifier()
         ))
         .with_code(Code::StoreKeyNeeded)),

@@ -84,7 +84,7 @@ impl Session {
         if state != StoreState::Active {
             if row.id == DATABASE_STORE {
                 return Err(Error::conflict(
-                    "the content databases always take what is smaller than the minimum size of their policy: set the \
+                    "the content databases always take BLOBs smaller than the minimum size of their policy: set the \
                      minimum size to 0 to keep new BLOBs out of them",
                 )
                 .with_code(Code::StoreInUse));
@@ -173,7 +173,7 @@ impl Session {
                     tracing::warn!(
                         store = name,
                         error = told,
-                        "a store that was not removed takes nothing until it is activated"
+                        "a store that could not be removed takes no BLOBs until it is activated"
                     );
                 }
                 Err(error)
@@ -244,7 +244,12 @@ impl Session {
             if let Err(error) = content.database.write(move |transaction| reclaim::remove_store(transaction, id)).await
             {
                 let (database, error) = (&content.row.name, error.report());
-                tracing::warn!(store = name, database, error, "what waited in a removed store is not forgotten yet");
+                tracing::warn!(
+                    store = name,
+                    database,
+                    error,
+                    "pending deletions in a removed store are not dropped yet"
+                );
             }
         }
         Ok(store)
@@ -277,8 +282,8 @@ impl Session {
             }
             if begun.elapsed() > WAITS {
                 return Err(Error::conflict(format!(
-                    "\"{name}\" was left as it is, since a BLOB store is being removed or its state changed at this \
-                     moment: try again when that is done"
+                    "\"{name}\" was not changed, because a BLOB store is being removed or its state is being changed: \
+                     try again when that is done"
                 ))
                 .with_code(Code::StoreBusy));
             }
@@ -310,8 +315,8 @@ async fn require_empty(listing: impl Future<Output = Result<Page>>, name: &str, 
     match listed.map_err(|_| silent(name))??.entries.first() {
         None => Ok(()),
         Some(entry) => Err(Error::conflict(format!(
-            "BLOBs that nothing refers to are in \"{name}\", such as {}: collect them first, or force the removal and \
-             leave them where they are",
+            "\"{name}\" contains BLOBs that nothing refers to, such as {}: collect them first, or force the removal \
+             and leave them where they are",
             entry.digest
         ))
         .with_code(Code::StoreNotEmpty)),
@@ -336,14 +341,14 @@ fn require_current_removal(reader: &mut Reader<'_>, row: &StoreRow, number: Id, 
     require_unused(reader, row)?;
     if farm::removal(reader, row.id)? != Some(number) {
         return Err(Error::conflict(format!(
-            "\"{}\" is not removed: somebody else activated it, or began to remove it, in the meantime",
+            "\"{}\" was not removed: it was activated, or another removal of it began, in the meantime",
             row.name
         ))
         .with_code(Code::StoreBusy));
     }
     if let Some(added) = farm::databases(reader)?.iter().find(|database| !asked.contains(&database.id)) {
         return Err(Error::conflict(format!(
-            "\"{}\" is not removed: the content database \"{}\" was added in the meantime. Try again",
+            "\"{}\" was not removed: the content database \"{}\" was added in the meantime. Try again",
             row.name, added.name
         ))
         .with_code(Code::StoreBusy));
@@ -367,7 +372,7 @@ fn is_named(reader: &mut Reader<'_>, store: Id) -> Result<bool> {
 
 fn silent(name: &str) -> Error {
     Error::unavailable(format!(
-        "\"{name}\" does not answer, so that nobody knows whether BLOBs are in it: try again, or force the removal"
+        "\"{name}\" does not answer, so it is unknown whether BLOBs are in it: try again, or force the removal"
     ))
 }
 

@@ -148,7 +148,7 @@ impl Session {
             // A key that a concurrent change has added must not be lost: BLOBs may be encrypted with it.
             if now.is_none_or(|now| now.settings != old.settings || now.secret != old.secret) {
                 return Err(Error::conflict(format!(
-                    "the BLOB store \"{}\" was changed by somebody else at the same time: try again",
+                    "the BLOB store \"{}\" was changed by another request at the same time: try again",
                     row.name
                 )));
             }
@@ -169,9 +169,7 @@ impl Session {
         let row = self.registry().await?.store_named(name)?.clone();
         let (_, secrets) = self.repository.inner.store_settings(&row).await?;
         let keys = secrets.get(KEYS).ok_or_else(|| {
-            Error::conflict(format!(
-                "BLOBs in the store \"{name}\" are not encrypted, so that there is no key to rotate"
-            ))
+            Error::conflict(format!("BLOBs in the store \"{name}\" are not encrypted, so there is no key to rotate"))
         })?;
         let fresh = BTreeMap::from([(KEYS.to_owned(), with_new_key(Some(keys))?)]);
         self.change_store(name, &BTreeMap::new(), &fresh).await
@@ -207,7 +205,7 @@ impl Session {
         let row = self.registry().await?.store_named(name)?.clone();
         if row.id == DATABASE_STORE {
             return Err(Error::conflict(format!(
-                "the store \"{name}\" is the content databases: they are restored, not made anew"
+                "the store \"{name}\" consists of the content databases, which are restored, not made anew"
             )));
         }
         match self.repository.inner.open_store(&row, false).await {
@@ -215,7 +213,7 @@ impl Session {
             Err(error) => return Err(error),
             Ok(store) => {
                 store.close().await;
-                return Err(Error::conflict(format!("the BLOB store \"{name}\" is there: nothing was changed")));
+                return Err(Error::conflict(format!("the BLOB store \"{name}\" still exists: nothing was changed")));
             }
         }
         self.repository.inner.open_store(&row, true).await?.close().await;
@@ -242,7 +240,9 @@ impl Session {
         let before = store.hand_over(holder.clone()).await;
         store.close().await;
         if before? == holder {
-            return Err(Error::conflict(format!("nobody else holds the BLOB store \"{name}\": nothing was changed")));
+            return Err(Error::conflict(format!(
+                "no other restoration of this farm holds the BLOB store \"{name}\": nothing was changed"
+            )));
         }
         let (actor, subject) = (self.principal.id, row.name.clone());
         let note = move |transaction: &mut Transaction<'_>| {
@@ -278,8 +278,8 @@ async fn require_keys(row: &StoreRow, store: &BlobStore) -> Result<()> {
         match read.await {
             Err(error) if error.code() == Code::StoreKeyMissing => {
                 return Err(Error::conflict(format!(
-                    "there are BLOBs in {} already, and {}, 64 hexadecimal digits, by --secret {KEYS}=KEY, or - for KEY to read it from the \
-                     standard input; without it, choose another place",
+                    "there are already BLOBs in {}, and {}, 64 hexadecimal digits, with --secret {KEYS}=KEY, or - for \
+                     KEY to read it from the standard input; without the key, choose another location",
                     row.location,
                     error.message()
                 ))
@@ -296,8 +296,8 @@ async fn require_keys(row: &StoreRow, store: &BlobStore) -> Result<()> {
 fn held_by_other_restore(error: Error) -> Error {
     match error.code() {
         Code::StoreTakenOver => Error::conflict(
-            "the place is a BLOB store of another restoration of this farm, which alone may write to it: choose an empty place, or \
-             remove what is there when nobody needs it any more",
+            "the location is a BLOB store of another restoration of this farm, which alone may write to it: choose an \
+             empty location, or remove the store if it is no longer needed",
         )
         .with_code(Code::StoreTakenOver),
         _ => error,
@@ -309,7 +309,7 @@ fn refuse_known(known: &[StoreRow], new: &StoreRow) -> Result<()> {
     let folded = model::fold(&new.name);
     if known.iter().any(|row| model::fold(&row.name) == folded) {
         return Err(
-            Error::conflict(format!("there is a BLOB store \"{}\" already", new.name)).with_code(Code::NameTaken)
+            Error::conflict(format!("there is already a BLOB store \"{}\"", new.name)).with_code(Code::NameTaken)
         );
     }
     // A directory is the same location whatever its settings.

@@ -115,7 +115,7 @@ impl Gauge {
                 Reading { usage: None, trouble: Some(error.clone()) }
             }
             None if waiting && !state.answered => {
-                let trouble = format!("it gave no answer within {} seconds", REQUEST_TIMEOUT.as_secs());
+                let trouble = format!("it did not answer within {} seconds", REQUEST_TIMEOUT.as_secs());
                 Reading { usage: None, trouble: Some(trouble) }
             }
             _ => Reading::default(),

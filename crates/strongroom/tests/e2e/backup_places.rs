@@ -123,12 +123,12 @@ async fn a_store_has_no_place_among_backups() {
     for bucket in ["blobs/kept/backups", "blobs/kept/backups/within"] {
         let words = ["blobs", "stores", "add", "cloud", "--kind", "s3", "--bucket", bucket, "--set", &endpoint];
         let refused = farm.run(&[&words[..], &["--secret", &id, "--secret", &secret]].concat()).unwrap_err();
-        assert!(refused.output.contains("a place of backups: choose"), "{}", refused.output);
+        assert!(refused.output.contains("a backup destination: choose"), "{}", refused.output);
     }
     for path in [place.text("backups"), place.text("backups/within")] {
         let refused =
             farm.run(&["blobs", "stores", "add", "near", "--kind", "directory", "--path", &path]).unwrap_err();
-        assert!(refused.output.contains("a place of backups: choose"), "{}", refused.output);
+        assert!(refused.output.contains("a backup destination: choose"), "{}", refused.output);
     }
     assert!(!place.path("backups/within").exists());
 }

@@ -278,8 +278,8 @@ async fn a_bucket_is_one_store_by_whatever_address_it_is_named() {
     let places =
         [(proxy.address(), "blobs/farm"), (&slashed, "blobs/farm"), (&direct, "blobs/farm/within"), (&direct, "blobs")];
     let said = [
-        "\"cloud\" is in that place",
-        "\"cloud\" is in that place",
+        "\"cloud\" is already at that location",
+        "\"cloud\" is already at that location",
         "blobs/farm/within lies within blobs/farm, the BLOB store \"cloud\"",
         "blobs/farm, the BLOB store \"cloud\", lies within blobs:",
     ];

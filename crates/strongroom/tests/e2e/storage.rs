@@ -309,7 +309,7 @@ async fn a_store_is_closed_drained_and_removed_only_when_nothing_needs_it() {
         assert!(refusal.output.contains(said), "{words:?}: {}", refusal.output);
     };
     refused(&["add", "old", "--kind", "directory", "--path", "other"], "already");
-    refused(&["add", "new", "--kind", "directory", "--path", "old"], "in that place");
+    refused(&["add", "new", "--kind", "directory", "--path", "old"], "already at that location");
     refused(&["add", "new", "--kind", "floppy", "--path", "x"], "kind");
     refused(&["read-only", "old"], "content database \"main\"");
     refused(&["read-only", "database"], "minimum size");

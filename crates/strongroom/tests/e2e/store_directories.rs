@@ -22,7 +22,7 @@ async fn one_directory_is_one_store_whatever_it_is_called() {
     for path in ["blobs", "./blobs", "blobs/", "blobs/../blobs", "link", &absolute] {
         let words = ["blobs", "stores", "add", "own", "--kind", "directory", "--path", path];
         let refusal = farm.run(&words).unwrap_err();
-        assert!(refusal.output.contains("in that place"), "{path}: {}", refusal.output);
+        assert!(refusal.output.contains("already at that location"), "{path}: {}", refusal.output);
     }
     let missing = farm.data.with_file_name("missing");
     let far = missing.join("far").to_str().unwrap().to_owned();
@@ -79,9 +79,9 @@ async fn a_store_lies_neither_within_nor_around_anything_else() {
     // Restores and backups into directories that overlap stores, backup destinations or other farms are refused as
     // well.
     for (path, other, what) in [
-        ("kept/backups/inner", "kept/backups", "a place of backups"),
-        ("kept/backups", "kept/backups", "a place of backups"),
-        ("kept", "kept/backups", "a place of backups"),
+        ("kept/backups/inner", "kept/backups", "a backup destination"),
+        ("kept/backups", "kept/backups", "a backup destination"),
+        ("kept", "kept/backups", "a backup destination"),
         ("link/inner", "far", "a BLOB store"),
         ("farm/data/blobs/inner", "farm/data/blobs", "a BLOB store"),
     ] {
@@ -181,7 +181,7 @@ async fn a_store_whose_disk_is_not_mounted_is_never_made_anew_by_itself() {
     std::fs::remove_dir_all(farm.data.join("share")).unwrap();
     farm.json(&["blobs", "stores", "make-anew", "share"]);
     assert!(answers(&farm, "share"));
-    assert!(farm.run(&["blobs", "stores", "make-anew", "share"]).unwrap_err().output.contains("is there"));
+    assert!(farm.run(&["blobs", "stores", "make-anew", "share"]).unwrap_err().output.contains("still exists"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

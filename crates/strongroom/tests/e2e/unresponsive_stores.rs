@@ -134,7 +134,7 @@ async fn an_emptied_bucket_is_not_taken_for_a_new_store() {
         // sleep: after a location was found not to be a store it is not retried for some seconds
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    assert!(farm.run(&["blobs", "stores", "make-anew", "cloud"]).unwrap_err().output.contains("is there"));
+    assert!(farm.run(&["blobs", "stores", "make-anew", "cloud"]).unwrap_err().output.contains("still exists"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

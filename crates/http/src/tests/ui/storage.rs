@@ -40,9 +40,9 @@ async fn what_a_form_of_storage_is_refused_for_is_said_in_it() {
         (
             "/farm/new-store/directory",
             &[("name", "files"), ("location", "x")][..],
-            "BLOB store &#34;files&#34; already",
+            "already a BLOB store &#34;files&#34;",
         ),
-        ("/farm/new-store/directory", &[("name", "b"), ("location", "blobs")], "is in that place"),
+        ("/farm/new-store/directory", &[("name", "b"), ("location", "blobs")], "is already at that location"),
         ("/farm/new-store/s3", &[("name", "b"), ("location", "b"), ("endpoint", "ftp://x")], "must begin with https"),
         ("/farm/stores/files/drain", &[("to", "")], "by the policy of"),
         ("/farm/stores/files/drain", &[("rate", "fast")], "is no size"),
@@ -55,7 +55,11 @@ async fn what_a_form_of_storage_is_refused_for_is_said_in_it() {
             &[("store", "files"), ("tier-basis", "age"), ("tier-days", "9"), ("tier-store", "")],
             "needs a number of days and a store",
         ),
-        ("/farm/jobs/new/migrate", &[("from", "files"), ("to", "files")], "both where BLOBs come from"),
+        (
+            "/farm/jobs/new/migrate",
+            &[("from", "files"), ("to", "files")],
+            "both the source and the destination of the BLOBs",
+        ),
         ("/farm/jobs/new/collect", &[("share", "1000")], "no whole number"),
     ] {
         let refused = browser.post(page, page, fields).await;

@@ -311,7 +311,7 @@ impl Session {
         };
         let most = |bytes: u64| {
             i64::try_from(bytes)
-                .map_err(|_| Error::invalid("a quota is less than 8 EiB (9,223,372,036,854,775,808 bytes)"))
+                .map_err(|_| Error::invalid("a quota must be less than 8 EiB (9,223,372,036,854,775,808 bytes)"))
         };
         let quota = change.quota_bytes.map(|bytes| bytes.map(most).transpose()).transpose()?;
         let new_look = look.clone();

@@ -138,7 +138,7 @@ impl Session {
             let old = version::find_number(transaction, id, number)?
                 .ok_or_else(|| Error::not_found(format!("the document has no version {number}")))?;
             if [row.version_id, row.published_id, row.working_id].contains(&Some(old.id)) {
-                return Err(Error::conflict(format!("{number} is the present version: delete the document instead"))
+                return Err(Error::conflict(format!("{number} is the current version: delete the document instead"))
                     .with_code(Code::VersionInUse));
             }
             version::delete(transaction, old.id)?;

@@ -74,8 +74,8 @@ impl Repository {
                 configuration.write_vital(write).await?
             }
         };
-        seal::decode(&text)
-            .and_then(|bytes| bytes.try_into().ok())
-            .ok_or_else(|| Error::corrupt(format!("the setting \"{SETTING}\" in the configuration database is no key")))
+        seal::decode(&text).and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
+            Error::corrupt(format!("the setting \"{SETTING}\" in the configuration database is not a key"))
+        })
     }
 }

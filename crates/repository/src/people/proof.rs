@@ -45,8 +45,8 @@ impl Session {
         let text = match self.principal.proof {
             Authentication::Token => format!("a token cannot {what}: sign in with the password"),
             _ => format!(
-                "to {what}, prove that it is you: your last sign-in was more than ten minutes ago; sign in anew, or send the \
-                 password with Basic"
+                "to {what}, prove that it is you: your last sign-in was more than ten minutes ago; sign in again, or \
+                 send the password with Basic"
             ),
         };
         Err(Error::forbidden(text).with_code(Code::FreshSignInNeeded))

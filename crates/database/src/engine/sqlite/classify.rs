@@ -47,8 +47,8 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
 
 fn disk_error() -> Error {
     Error::unavailable(
-        "the disk reported an error while a database was read or written; nothing was changed. An administrator must look at the disk \
-         and the server's log",
+        "the disk reported an error while a database was read or written; nothing was changed. An administrator must \
+         check the disk and the server's log",
     )
     .with_code(Code::DiskError)
 }
@@ -134,8 +134,8 @@ pub(super) fn damaged(path: &Path) -> Error {
 
 pub(super) fn unreadable(path: &Path) -> Error {
     Error::unavailable(
-        "a part of a database cannot be read from its disk; nothing was changed. An administrator must look at the \
-         disk and the server's log",
+        "a part of a database cannot be read from its disk; nothing was changed. An administrator must check the disk \
+         and the server's log",
     )
     .with_code(Code::DatabaseUnreadable)
     .with_source(ErrorLocation::silent(path.display()))

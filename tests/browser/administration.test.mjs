@@ -58,7 +58,7 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'wid
     await page.goto(`/audit/${library.site_collection}`);
     await page.locator('tbody').getByText('Stored a document').first().waitFor();
     await look('audit');
-    await page.getByLabel('What', { exact: true }).selectOption('document.create');
+    await page.getByLabel('Action', { exact: true }).selectOption('document.create');
     await page.getByLabel('Who', { exact: true }).fill('admin');
     await page.getByRole('button', { name: 'Show' }).click();
     await page.waitForURL('**action=document.create**');
@@ -97,7 +97,7 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'wid
     await page.getByRole('button', { name: 'Show' }).click();
     await page.waitForURL('**about=log-**');
     assert.equal(await page.locator('tbody tr').count(), 2);
-    await page.getByLabel('What', { exact: true }).selectOption('account.create');
+    await page.getByLabel('Action', { exact: true }).selectOption('account.create');
     await page.getByRole('button', { name: 'Show' }).click();
     await page.waitForURL('**action=account.create**');
     assert.equal(await page.locator('tbody tr').count(), 1);

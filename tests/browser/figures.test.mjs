@@ -86,9 +86,9 @@ test('charts are drawn and go on by themselves, and a server that is silent is t
   await page.locator('section[aria-labelledby="chart-requests"] [data-at]').getByText(/\d/).waitFor();
   await page.mouse.move(0, 0);
   await page.route('**/api/v1/farm/figures*', (route) => route.abort());
-  await page.getByRole('status').getByText('no answer').waitFor();
+  await page.getByRole('status').getByText('does not answer').waitFor();
   await page.unroute('**/api/v1/farm/figures*');
-  await page.getByRole('status').getByText('no answer').waitFor({ state: 'hidden' });
+  await page.getByRole('status').getByText('does not answer').waitFor({ state: 'hidden' });
   await page.getByRole('link', { name: '24 hours' }).click();
   await page.waitForURL('**range=24h');
   assert.equal(await page.getByRole('link', { name: '24 hours' }).getAttribute('aria-current'), 'page');
@@ -105,7 +105,7 @@ test('the overview has the first of them, and no other page fetches what draws t
   await page.goto('/farm');
   await page.locator('section[aria-labelledby="chart-requests"] canvas').waitFor();
   const row = page.locator('tbody tr').filter({ hasText: server.url });
-  await row.getByText('This one').waitFor();
+  await row.getByText('This server').waitFor();
   assert.equal(await page.locator('.chart canvas').count(), 4);
   await page.getByRole('link', { name: 'All figures' }).click();
   await page.waitForURL('**/farm/figures');

@@ -184,7 +184,7 @@ test('deleting does not ask and can be undone; emptying the bin asks', async () 
   let asked = '';
   page.once('dialog', (dialog) => { asked = dialog.message(); return dialog.dismiss(); });
   await page.getByRole('button', { name: 'Empty the recycle bin' }).click();
-  assert.match(asked, /for good, also what others deleted/);
+  assert.match(asked, /Permanently remove everything .* including what others deleted/);
   await page.getByText('three.txt', { exact: true }).waitFor();
   // On the site's tab, gone is gone.
   page.once('dialog', (dialog) => dialog.accept());

@@ -126,7 +126,7 @@ test('a server that is started again is gone for a moment only', async () => {
   assert.equal(await field.inputValue(), 'After the restart');
   await page.evaluate(() => { window.before = true; });
   await page.locator('#upload-files').setInputFiles([{ name: 'Meanwhile.txt', mimeType: 'text/plain', buffer: Buffer.from('x') }]);
-  await page.locator('#upload-queue').getByText('No connection; tries again').waitFor();
+  await page.locator('#upload-queue').getByText('No connection; trying again').waitFor();
   await server.resume();
   await field.press('Enter');
   await cell(page).getByText('After the restart').waitFor();

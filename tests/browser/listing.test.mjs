@@ -38,7 +38,7 @@ for (const scheme of ['light', 'dark']) {
       await page.getByRole('link', { name: 'Filter and columns' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Sort by').selectOption({ label: 'Type' });
-      await dialog.getByLabel('Put a title above').check();
+      await dialog.getByLabel('Show a heading above').check();
       await dialog.getByRole('checkbox', { name: 'Type' }).check();
       await picture(page, `listing-form-${scheme}-${screen}`);
       await assertAccessible(page);
@@ -52,9 +52,9 @@ for (const scheme of ['light', 'dark']) {
       const tab = page.locator('.tabs a[aria-current]');
       await page.getByRole('searchbox', { name: 'Filter by name' }).fill('Plan');
       await page.keyboard.press('Enter');
-      await tab.getByText('Not as it was saved').waitFor({ state: 'attached' });
+      await tab.getByText('Changed since it was saved').waitFor({ state: 'attached' });
       await tab.click();
-      await tab.getByText('Not as it was saved').waitFor({ state: 'detached' });
+      await tab.getByText('Changed since it was saved').waitFor({ state: 'detached' });
       await picture(page, `listing-view-${scheme}-${screen}`);
       await assertFits(page);
       await assertAccessible(page);
@@ -139,7 +139,7 @@ test('a document is followed and shared by a link that ends', async () => {
   await page.getByRole('button', { name: 'Following' }).waitFor();
   await page.getByRole('link', { name: 'New link' }).click();
   await page.getByLabel('Password').fill('open sesame');
-  await page.getByLabel('Most downloads').fill('1');
+  await page.getByLabel('Maximum downloads').fill('1');
   await page.getByRole('button', { name: 'Make link' }).click();
   const address = await page.locator('#address').innerText();
   await picture(page, 'link-made');
@@ -166,7 +166,7 @@ test('a document is followed and shared by a link that ends', async () => {
   await assertAccessible(page);
   await page.goto('/');
   await page.getByRole('heading', { name: 'Followed documents' }).waitFor();
-  await page.getByRole('heading', { name: 'What happened' }).waitFor();
+  await page.getByRole('heading', { name: 'Recent activity' }).waitFor();
   await picture(page, 'home-followed');
   await assertAccessible(page);
   await page.finish();

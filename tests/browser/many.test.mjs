@@ -141,7 +141,7 @@ test('another order loses nothing that was ticked or typed, and not the page whe
   const name = nth(page, 4).or(page.locator('tr:has(.cell-editor)')).getByRole('textbox');
   await name.fill('typed.txt');
   await sort('Modified');
-  await page.getByText('Save or leave this first.').waitFor();
+  await page.getByText('Save or cancel this first.').waitFor();
   assert.equal(await name.inputValue(), 'typed.txt');
   await page.keyboard.press('Escape');
   // Back, and forward before the answer came: what is shown is what the address says.
@@ -249,7 +249,7 @@ test('columns of several documents are edited at once', async () => {
   assert.deepEqual(await values(3), []);
   for (const n of [1, 2]) await nth(page, n).getByRole('checkbox').check();
   await page.getByRole('button', { name: 'Edit columns' }).click();
-  await page.getByRole('group', { name: 'Empty these columns' }).getByLabel('Topic').check();
+  await page.getByRole('group', { name: 'Clear these columns' }).getByLabel('Topic').check();
   await page.getByRole('button', { name: 'Save' }).click();
   await nth(page, 0).waitFor();
   assert.deepEqual(await values(0), ['tenders', 'won']);

@@ -75,7 +75,7 @@ test('pictures, PDF and sound are drawn and played under our policy', async () =
   await page1.scrollIntoViewIfNeeded();
   await page.waitForFunction(() => document.querySelector('.pages canvas').dataset.done);
   await page.goto('/browse/Documents/broken.pdf');
-  await page.getByText('This PDF document cannot be shown here.').waitFor();
+  await page.getByText('This PDF document cannot be displayed here.').waitFor();
   await page.goto('/browse/Documents/tone.wav');
   const at = await page.locator('audio').evaluate((audio) => new Promise((resolve, reject) => {
     audio.addEventListener('seeked', () => resolve(audio.currentTime));
@@ -129,7 +129,7 @@ test('office documents are shown as pages, and what cannot be as text', async ()
   await page.locator('.words p').first().waitFor();
   await server.put('broken.docx', 'PK\x03\x04 and nothing more');
   await page.goto('/browse/Documents/broken.docx');
-  await page.getByText('This document cannot be shown as pages.').waitFor();
+  await page.getByText('This document cannot be displayed as pages.').waitFor();
   await assertAccessible(page);
   await page.finish();
 });

@@ -47,7 +47,7 @@ test('a store is added, used by a library, emptied and removed', async () => {
   await row(page, 'archive').getByText('Takes new BLOBs').waitFor();
 
   await act(page, 'archive', 'Test');
-  await page.getByText('The store does what it must.').waitFor();
+  await page.getByText('The store passed the test.').waitFor();
   await picture(page, 'store-test');
 
   await page.goto(`/items/${library.id}/settings`);
@@ -68,8 +68,8 @@ test('a store is added, used by a library, emptied and removed', async () => {
   await row(page, 'archive').getByRole('cell', { name: '293 KB', exact: true }).waitFor();
 
   // A store that a policy still needs is not emptied, and the page says why.
-  await act(page, 'archive', 'Empty it');
-  await dialog.getByRole('button', { name: 'Empty it' }).click();
+  await act(page, 'archive', 'Empty the store');
+  await dialog.getByRole('button', { name: 'Empty the store' }).click();
   await page.getByRole('alert').getByText('policy').waitFor();
   await page.goto(`/farm/policies/library/${library.id}`);
   await page.getByLabel('BLOB store').selectOption('');
@@ -77,8 +77,8 @@ test('a store is added, used by a library, emptied and removed', async () => {
   await page.waitForURL('**/farm/policies');
 
   await page.goto('/farm/stores');
-  await act(page, 'archive', 'Empty it');
-  await dialog.getByRole('button', { name: 'Empty it' }).click();
+  await act(page, 'archive', 'Empty the store');
+  await dialog.getByRole('button', { name: 'Empty the store' }).click();
   await page.waitForURL('**/farm/jobs/*');
   await page.locator('#job').getByText('Finished', { exact: true }).waitFor({ timeout: 30_000 });
   assert.equal(await page.getByRole('button', { name: 'Pause' }).count(), 0);
@@ -106,7 +106,7 @@ test('a job shows its progress, pauses, goes on and is ended', async () => {
   await page.getByRole('link', { name: 'Move BLOBs', exact: true }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('To', { exact: true }).selectOption('slow');
-  await dialog.getByLabel('At most this much per second').fill('1 MB');
+  await dialog.getByLabel('Maximum per second').fill('1 MB');
   await picture(page, 'job-new');
   await dialog.getByRole('button', { name: 'Start' }).click();
   await page.waitForURL('**/farm/jobs/*');
@@ -115,11 +115,11 @@ test('a job shows its progress, pauses, goes on and is ended', async () => {
   await picture(page, 'job-running');
   await job.getByRole('button', { name: 'Pause' }).click();
   await job.getByText('Paused', { exact: true }).waitFor({ timeout: 20_000 });
-  await job.getByRole('button', { name: 'Go on' }).click();
+  await job.getByRole('button', { name: 'Resume' }).click();
   await job.getByText('Running', { exact: true }).waitFor({ timeout: 20_000 });
   page.once('dialog', (question) => question.accept());
-  await job.getByRole('button', { name: 'End for good' }).click();
-  await job.getByText('Ended early', { exact: true }).waitFor({ timeout: 20_000 });
+  await job.getByRole('button', { name: 'Abort' }).click();
+  await job.getByText('Aborted', { exact: true }).waitFor({ timeout: 20_000 });
   await page.finish();
 });
 

@@ -45,7 +45,7 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'wid
     await page.evaluate(() => { window.before = true; });
     await page.locator('#upload-files').setInputFiles([file('Plan.txt', 'new plan'), file('Fresh.txt', 'fresh')]);
     const queue = page.locator('#upload-queue');
-    await queue.getByText('“Plan.txt” is there already.').waitFor();
+    await queue.getByText('“Plan.txt” already exists.').waitFor();
     await picture(page, `upload-taken-${folder}`);
     await assertFits(page);
     await assertAccessible(page);
@@ -139,7 +139,7 @@ test('an upload survives a lost connection and another page', async () => {
   await page.route('**/api/v1/uploads/*', (route) => { lost += 1; return route.abort(); });
   await page.locator('#upload-files').setInputFiles(big);
   const queue = page.locator('#upload-queue');
-  await queue.getByText('No connection; tries again').waitFor();
+  await queue.getByText('No connection; trying again').waitFor();
   await picture(page, 'upload-lost');
   await assertAccessible(page);
   assert.ok(lost > 0);
@@ -169,7 +169,7 @@ test('an upload is paused and goes on', async () => {
   await queue.getByText('paused').waitFor();
   await page.unroute('**/api/v1/uploads');
   held();
-  await queue.getByRole('button', { name: 'Go on' }).click();
+  await queue.getByRole('button', { name: 'Resume' }).click();
   await reloaded(page);
   assert.equal(await textOf('pauses/Wait.txt'), 'wait');
   await page.finish();

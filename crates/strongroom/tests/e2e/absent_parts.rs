@@ -95,13 +95,13 @@ async fn every_page_is_shown_without(server: &Server, database: &str) {
         let page = browser.get(path).await;
         assert_eq!(page.status, StatusCode::OK, "{path}: {}", page.text);
         if PAGES_NAMING_DATABASES.contains(&path) {
-            assert!(page.text.contains(&format!("content database {database} is missing")), "{path}: {}", page.text);
+            assert!(page.text.contains(&format!("contents of the content database {database} are missing from")), "{path}: {}", page.text);
         }
         assert!(!page.text.contains("Welcome to your new farm"), "{path}: {}", page.text);
         assert!(!page.text.contains("<h2>Nothing found</h2>"), "{path}: {}", page.text);
     }
     let part = browser.get("/search?part=yes&q=report").await.text;
-    assert!(part.contains(&format!("<p>What lies in the content database {database} cannot be found")), "{part}");
+    assert!(part.contains(&format!("<p>The contents of the content database {database} cannot be searched")), "{part}");
     let farm = browser.get("/farm").await.text;
     let sites = farm.split("Site collections</h2>").nth(1).unwrap().split("</table>").next().unwrap();
     assert!(sites.contains(&format!("\"{database}\"")) || sites.contains(&format!("&#34;{database}&#34;")), "{sites}");

@@ -50,7 +50,7 @@ async fn listed_passwords_are_changed(engine: Engine) {
     let mut browser = Browser::at(&server.address);
     let form = browser.sign_in("admin", PASSWORD).await;
     assert!(form.status == StatusCode::FORBIDDEN && form.text.contains("new_password"), "{form:?}");
-    assert!(form.text.contains("Type it once more, and choose another one below."), "{form:?}");
+    assert!(form.text.contains("Type it again, and choose a new one below."), "{form:?}");
     assert!(browser.cookie("strongroom_session").is_none(), "no session began");
     let change = [("login", "admin"), ("password", PASSWORD), ("new_password", "seven wet umbrellas"), ("next", "/")];
     let again = browser.post(&form, "/sign-in", &change).await;

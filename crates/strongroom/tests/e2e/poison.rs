@@ -156,9 +156,11 @@ async fn a_child_that_crashes_or_hangs_is_told_of_and_takes_no_turn_of_others() 
     let other = SignedIn::sign_in(&server, "other").await;
     store_good(&client).await;
     store(&client, "slow.pptx", slow()).await;
-    for (signal, words) in
-        [(Signal::SEGV, "failed on it"), (Signal::ABORT, "failed on it"), (Signal::STOP, "takes too long")]
-    {
+    for (signal, words) in [
+        (Signal::SEGV, "the document failed"),
+        (Signal::ABORT, "the document failed"),
+        (Signal::STOP, "takes too long"),
+    ] {
         let hurt = async {
             let reader = || processes::readers(server.pid()).first().copied();
             let reader = processes::wait_for("a child", reader).await;

@@ -45,7 +45,7 @@ async fn the_log_of_the_farm_names_what_it_is_about_and_leads_there() {
     ] {
         assert!(shown.contains(&format!("<a class=\"link\" href=\"{href}\">{label}</a>")), "{label}: {shown}");
     }
-    for said in ["Could not sign in", "Not signed in", "Unknown login", "A deleted role", "Check all BLOBs"] {
+    for said in ["Failed to sign in", "Not signed in", "Unknown login", "A deleted role", "Check all BLOBs"] {
         assert!(shown.contains(said), "{said}: {shown}");
     }
     assert!(!shown.contains(&format!("/farm/roles/{gone}")) && !shown.contains('…'), "{shown}");
@@ -53,15 +53,15 @@ async fn the_log_of_the_farm_names_what_it_is_about_and_leads_there() {
     let filtered = browser.get("/farm/audit?about=carla&action=group.member-add").await.expect(200);
     assert_eq!(rows(&filtered).matches("<tr>").count(), 1, "{}", filtered.text);
     let about = browser.get("/farm/audit?about=Carla+Castle").await.expect(200);
-    assert!(rows(&about).contains("Made a user") && !rows(&about).contains("Made a group"), "{}", about.text);
+    assert!(rows(&about).contains("Created a user") && !rows(&about).contains("Created a group"), "{}", about.text);
     let other = browser.get("/farm/audit?who=carla").await.expect(200);
-    assert!(other.text.contains("Nothing of that kind"));
+    assert!(other.text.contains("No such entries"));
     let early = browser.get("/farm/audit?to=2020-01-01").await.expect(200);
-    assert!(early.text.contains("Nothing of that kind") && !early.text.contains("rel=\"next\""));
+    assert!(early.text.contains("No such entries") && !early.text.contains("rel=\"next\""));
     let stranger = browser.get("/farm/audit?who=mallory").await.expect(200);
     assert!(stranger.text.contains("id=\"who-fault\""));
     let misfit = browser.get("/farm/audit?from=soon").await.expect(200);
-    assert!(misfit.text.contains("“soon” is not a day"), "{}", misfit.text);
+    assert!(misfit.text.contains("“soon” is not a date"), "{}", misfit.text);
 
     // A deleted account is still found by its login.
     session.delete_account(carla).await.unwrap();
@@ -111,6 +111,6 @@ async fn the_page_of_a_job_says_what_people_did_with_it() {
     browser.post(&at, &at, &[("do", "abort")]).await.expect(303);
     let page = browser.get(&at).await.expect(200);
     let said = page.text.split("id=\"job-told\"").nth(1).unwrap();
-    let places = ["Ended a job for good", "Paused a job", "Started a job"].map(|words| said.find(words).unwrap());
+    let places = ["Aborted a job", "Paused a job", "Started a job"].map(|words| said.find(words).unwrap());
     assert!(places.is_sorted() && said.to_lowercase().contains("administrator"), "{said}");
 }

@@ -155,7 +155,7 @@ async fn check_out_columns_and_permissions_have_their_pages() {
     browser.post(&grant, &grant, &[("who", "nobody"), ("role", "4")]).await.expect(400);
     browser.post(&grant, &grant, &[("who", "admin"), ("role", "4")]).await.expect(303);
     let page = browser.get(&format!("/items/{library}/permissions?explain=admin")).await.expect(200);
-    assert!(page.text.contains("permissions of its own") && page.text.contains("id=\"explanation\""));
+    assert!(page.text.contains("its own permissions") && page.text.contains("id=\"explanation\""));
 }
 
 #[tokio::test]
@@ -221,7 +221,7 @@ async fn a_page_says_who_has_it_open_and_an_administrator_ends_that() {
     let caller =
         farm.repository.caller_from_token(&token.secret, std::net::Ipv4Addr::LOCALHOST.into()).await.unwrap().unwrap();
     let anna = farm.repository.as_caller(caller.principal);
-    let says = "Open for edit by anna";
+    let says = "Open for editing by anna";
     let open = async |path: &str| browser.get(path).await.expect(200).text.contains(says);
     let wish = |deep| repository::NewLock { exclusive: true, deep, owner: String::new(), seconds: 600 };
     for (locked, ended_at) in [(document, document), (folder, folder), (folder, document)] {

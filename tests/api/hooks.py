@@ -10,7 +10,7 @@ from schemathesis.openapi.checks import IgnoredAuth, RejectedPositiveData
 
 # 400 with these codes is about what is on the farm, or about several fields together.
 CODES = {
-    "built_in": "what came with the farm cannot be changed",
+    "built_in": "what is built into the farm cannot be changed",
     "condition_not_heeded": "If-Match was added by the fuzzing of header fields",
     "digest_mismatch": "the digest is that of other bytes",
     "easy_password": "how easy a password is to guess no pattern can tell",
@@ -18,7 +18,7 @@ CODES = {
     "invalid_cursor": "a cursor is a text that only this server can write",
     "invalid_days": "a site collection may allow fewer days",
     "invalid_metadata": "which keys of Upload-Metadata belong together, their Base64 hides",
-    "invalid_scope": "administering the farm does not go with places",
+    "invalid_scope": "a token that administers the farm cannot be limited to places",
     "invalid_value": "the kind of the column decides what fits",
     "length_mismatch": "more or fewer bytes came than were announced",
     "path_too_deep": "the depth of a place counts from the root of the site",

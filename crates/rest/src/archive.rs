@@ -45,7 +45,7 @@ async fn archive(caller: Authenticated, Query(query): Query<ArchiveQuery>) -> An
     let ids: Vec<Id> =
         query.ids.split(',').filter(|id| !id.is_empty()).map(str::parse).collect::<model::Result<_>>()?;
     if ids.is_empty() || ids.len() > MAX_PAGE {
-        return Err(Error::invalid("ids names 1 to 1,000 items").with_code(Code::InvalidQuery).into());
+        return Err(Error::invalid("ids must hold 1 to 1,000 identifiers").with_code(Code::InvalidQuery).into());
     }
     Ok(bundle::send(&caller.session, &ids).await?)
 }

@@ -38,7 +38,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     path = "/api/v1/site-collections",
     operation_id = "list_site_collections",
     tag = "site collections",
-    responses((status = 200, description = "All of them", body = List<SiteCollectionJson>))
+    responses((status = 200, description = "All site collections", body = List<SiteCollectionJson>))
 )]
 async fn list(caller: Authenticated) -> Answer<Reply<List<SiteCollectionJson>>> {
     let found = caller.session.site_collections().await?;
@@ -137,7 +137,7 @@ async fn bin(
     operation_id = "empty_recycle_bin",
     tag = "recycle bin",
     params(("id" = String, Path, description = "Identifier of the site collection"), WhichBin),
-    responses((status = 200, description = "How much was in it", body = Emptied))
+    responses((status = 200, description = "The number of entries that were in it", body = Emptied))
 )]
 async fn empty(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<WhichBin>) -> Answer<Reply<Emptied>> {
     let entries = caller.session.empty_bin(id, which(query.bin.as_deref())?).await?;
@@ -199,7 +199,7 @@ struct AuditLogQuery {
 impl AuditLogQuery {
     fn filter(&self) -> Result<AuditFilter> {
         if let Some(action) = self.action.as_deref().filter(|action| !AUDIT_ACTIONS.contains(action)) {
-            let text = format!("the log of a site has no action \"{}\"", action.escape_debug());
+            let text = format!("the audit log of a site collection has no action \"{}\"", action.escape_debug());
             return Err(Error::invalid(text).with_code(Code::InvalidQuery));
         }
         let actor = self.actor.as_ref().map(|text| text.parse()).transpose()?;

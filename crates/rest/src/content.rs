@@ -77,7 +77,7 @@ impl StoreQuery {
     params(("path" = String, Path, description = "Site path, library, folders and name"), ReadQuery),
     responses(
         (status = 200, description = "The document", content_type = "*/*"),
-        (status = 206, description = "The part that was asked for", content_type = "*/*"),
+        (status = 206, description = "The requested range", content_type = "*/*"),
     )
 )]
 async fn read(caller: Authenticated, request: Request) -> Answer {
@@ -126,7 +126,7 @@ async fn replace(caller: Authenticated, request: Request) -> Answer {
     operation_id = "delete_content",
     tag = "content",
     params(("path" = String, Path, description = "Site path, library, folders and name")),
-    responses((status = 200, description = "It is in the recycle bin", body = Recycled))
+    responses((status = 200, description = "The document is in the recycle bin now", body = Recycled))
 )]
 async fn remove(caller: Authenticated, request: Request) -> Answer<axum::Json<Recycled>> {
     let path: NodePath = extract::path_behind(request.uri(), PREFIX)?;

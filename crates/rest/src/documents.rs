@@ -62,7 +62,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     tag = "content",
     params(("id" = String, Path, description = "Identifier of the item"), ReadQuery),
     responses((status = 200, description = "The document", content_type = "*/*"),
-        (status = 206, description = "The part that was asked for", content_type = "*/*"))
+        (status = 206, description = "The requested range", content_type = "*/*"))
 )]
 async fn read(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<ReadQuery>, request: Request) -> Answer {
     let opened = caller.session.open(&id.into(), send::version_choice(query.version.as_deref())?).await?;
@@ -81,7 +81,7 @@ async fn read(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<Read
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses(
         (status = 200, description = "Stored", body = Stored),
-        (status = 201, description = "Stored as a new document beside it, with `keep-both`", body = Stored),
+        (status = 201, description = "Stored as another document in the same folder, with `keep-both`", body = Stored),
     )
 )]
 async fn replace(
@@ -166,7 +166,7 @@ async fn remove_version(caller: Authenticated, PathParams([id, number]): PathPar
     tag = "versions",
     params(("id" = String, Path, description = "Identifier of the item"), ("number" = String, Path, description = "Such as `2.0`")),
     responses((status = 200, description = "The version", content_type = "*/*"),
-        (status = 206, description = "The part that was asked for", content_type = "*/*"))
+        (status = 206, description = "The requested range", content_type = "*/*"))
 )]
 async fn read_version(caller: Authenticated, PathParams([id, number]): PathParams<2>, request: Request) -> Answer {
     let choice = VersionChoice::Number(number.parse()?);
@@ -183,7 +183,7 @@ async fn read_version(caller: Authenticated, PathParams([id, number]): PathParam
     operation_id = "restore_version",
     tag = "versions",
     params(("id" = String, Path, description = "Identifier of the item"), ("number" = String, Path, description = "Such as `2.0`")),
-    responses((status = 200, description = "The version that this made", body = NewVersion))
+    responses((status = 200, description = "The new version", body = NewVersion))
 )]
 async fn restore_version(caller: Authenticated, PathParams([id, number]): PathParams<2>) -> Answer<Reply<NewVersion>> {
     let number: VersionNumber = number.parse()?;
@@ -247,7 +247,7 @@ async fn discard(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode>
     tag = "versions",
     params(("id" = String, Path, description = "Identifier of the item")),
     request_body = CheckInJson,
-    responses((status = 200, description = "The version that this made", body = NewVersion))
+    responses((status = 200, description = "The new version", body = NewVersion))
 )]
 async fn check_in(caller: Authenticated, Ids([id]): Ids<1>, Json(how): Json<CheckInJson>) -> Answer<Reply<NewVersion>> {
     let how = CheckIn { comment: how.comment, publish: how.publish, keep: how.keep };

@@ -114,7 +114,7 @@ impl<const N: usize> FromRequestParts<AppState> for Ids<N> {
 /// Parses an identifier in an address.
 pub fn id(word: &str) -> Result<Id> {
     word.parse().map_err(|_| {
-        let text = "an identifier in the address is not a number: copy it from the field `id` of what you mean";
+        let text = "an identifier in the address is not a number: copy it from the field `id` of the object";
         Error::invalid(text).with_code(Code::InvalidId)
     })
 }

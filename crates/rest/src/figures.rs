@@ -25,7 +25,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     path = "/api/v1/farm/servers",
     operation_id = "list_servers",
     tag = "farm",
-    responses((status = 200, description = "All of them", body = List<ServerJson>))
+    responses((status = 200, description = "All servers", body = List<ServerJson>))
 )]
 async fn servers(caller: Authenticated) -> Answer<Reply<List<ServerJson>>> {
     let servers = caller.session.servers().await?;
@@ -42,7 +42,7 @@ async fn servers(caller: Authenticated) -> Answer<Reply<List<ServerJson>>> {
     operation_id = "get_figures",
     tag = "farm",
     params(FiguresQuery),
-    responses((status = 200, description = "The figures", body = FiguresJson))
+    responses((status = 200, description = "The metrics", body = FiguresJson))
 )]
 async fn figures(
     State(state): State<AppState>,

@@ -68,7 +68,7 @@ async fn leave(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> {
     operation_id = "get_home",
     tag = "me",
     params(MostQuery),
-    responses((status = 200, description = "What the caller finds when they come in", body = HomeJson))
+    responses((status = 200, description = "The documents of the caller's home page", body = HomeJson))
 )]
 async fn home(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<Reply<HomeJson>> {
     let home = caller.session.home(limit(&query)?).await?;
@@ -86,7 +86,7 @@ async fn home(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<R
     operation_id = "list_happenings",
     tag = "me",
     params(MostQuery),
-    responses((status = 200, description = "What happened", body = List<HappeningJson>))
+    responses((status = 200, description = "The most recent events", body = List<HappeningJson>))
 )]
 async fn happenings(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<Reply<List<HappeningJson>>> {
     let found = caller.session.recent_events(limit(&query)?).await?;

@@ -168,7 +168,7 @@ async fn remove_member(caller: Authenticated, Ids([id, user]): Ids<2>) -> Answer
     path = "/api/v1/roles",
     operation_id = "list_roles",
     tag = "people",
-    responses((status = 200, description = "All of them", body = List<RoleJson>))
+    responses((status = 200, description = "All roles", body = List<RoleJson>))
 )]
 async fn roles(caller: Authenticated) -> Answer<Reply<List<RoleJson>>> {
     let roles = caller.session.roles().await?;
@@ -253,7 +253,7 @@ async fn delete_role(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusC
     operation_id = "find_principals",
     tag = "people",
     params(PrincipalQuery),
-    responses((status = 200, description = "The first that fit", body = List<PrincipalJson>))
+    responses((status = 200, description = "The first matches", body = List<PrincipalJson>))
 )]
 async fn principals(caller: Authenticated, Query(query): Query<PrincipalQuery>) -> Answer<Reply<List<PrincipalJson>>> {
     let limit = query.limit.unwrap_or(20);

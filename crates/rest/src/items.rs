@@ -134,7 +134,7 @@ async fn rename(caller: Authenticated, Ids([id]): Ids<1>, Json(naming): Json<Nam
     operation_id = "delete_item",
     tag = "items",
     params(("id" = String, Path, description = "Identifier of the item")),
-    responses((status = 200, description = "It is in the recycle bin", body = Recycled))
+    responses((status = 200, description = "The item is in the recycle bin now", body = Recycled))
 )]
 async fn remove(caller: Authenticated, Ids([id]): Ids<1>, headers: HeaderMap) -> Answer<Reply<Recycled>> {
     let item = caller.session.item(&id.into()).await?;
@@ -152,7 +152,7 @@ async fn remove(caller: Authenticated, Ids([id]): Ids<1>, headers: HeaderMap) ->
     operation_id = "list_ancestors",
     tag = "items",
     params(("id" = String, Path, description = "Identifier of the item")),
-    responses((status = 200, description = "The way to the item", body = List<ItemJson>))
+    responses((status = 200, description = "The ancestors, ending with the item itself", body = List<ItemJson>))
 )]
 async fn ancestors(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<List<ItemJson>>> {
     let items = caller.session.item_with_ancestors(&id.into()).await?;

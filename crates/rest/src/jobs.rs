@@ -126,7 +126,7 @@ async fn ask(caller: Authenticated, id: model::Id, request: JobRequest) -> Answe
     operation_id = "pause_job",
     tag = "storage",
     params(("id" = String, Path, description = "Identifier of the job")),
-    responses((status = 200, description = "The job; one that runs stops within seconds", body = JobJson))
+    responses((status = 200, description = "The job; a running one stops within seconds", body = JobJson))
 )]
 async fn pause(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<JobJson>> {
     ask(caller, id, JobRequest::Pause).await
@@ -157,7 +157,7 @@ async fn resume(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<JobJso
     operation_id = "abort_job",
     tag = "storage",
     params(("id" = String, Path, description = "Identifier of the job")),
-    responses((status = 200, description = "The job; one that runs stops within seconds", body = JobJson))
+    responses((status = 200, description = "The job; a running one stops within seconds", body = JobJson))
 )]
 async fn abort(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<JobJson>> {
     ask(caller, id, JobRequest::Abort).await
@@ -171,7 +171,7 @@ async fn abort(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<JobJson
     path = "/api/v1/farm/reclaim",
     operation_id = "list_reclaim",
     tag = "storage",
-    responses((status = 200, description = "By database, store and reason", body = List<ReclaimJson>))
+    responses((status = 200, description = "The waiting BLOBs by database, store and reason", body = List<ReclaimJson>))
 )]
 async fn reclaim(caller: Authenticated) -> Answer<Reply<List<ReclaimJson>>> {
     let pending = caller.session.pending_reclaim().await?;
@@ -212,7 +212,7 @@ fn digest(word: &str) -> Result<Digest> {
     path = "/api/v1/farm/faults/{digest}/accept",
     operation_id = "accept_loss",
     tag = "storage",
-    params(("digest" = String, Path, description = "Identity of the bytes")),
+    params(("digest" = String, Path, description = "Digest of the BLOB")),
     responses((status = 204, description = "Done"))
 )]
 async fn accept(caller: Authenticated, PathParams([word]): PathParams<1>) -> Answer<StatusCode> {
@@ -228,8 +228,8 @@ async fn accept(caller: Authenticated, PathParams([word]): PathParams<1>) -> Ans
     path = "/api/v1/farm/faults/{digest}/repair",
     operation_id = "repair_blob",
     tag = "storage",
-    params(("digest" = String, Path, description = "Identity of the bytes")),
-    responses((status = 200, description = "Where it came from", body = Repaired))
+    params(("digest" = String, Path, description = "Digest of the BLOB")),
+    responses((status = 200, description = "The store that the bytes came from", body = Repaired))
 )]
 async fn repair(caller: Authenticated, PathParams([word]): PathParams<1>) -> Answer<Reply<Repaired>> {
     Ok(Reply(Repaired { from: caller.session.repair_blob(digest(&word)?).await? }))

@@ -39,7 +39,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     path = "/api/v1/me",
     operation_id = "get_me",
     tag = "me",
-    responses((status = 200, description = "Who is asking", body = MeJson))
+    responses((status = 200, description = "The caller", body = MeJson))
 )]
 async fn me(caller: Authenticated) -> Answer<Reply<MeJson>> {
     let principal = caller.session.principal();
@@ -122,7 +122,7 @@ async fn status(caller: Authenticated) -> Answer<Reply<FarmStatus>> {
     path = "/api/v1/farm/health",
     operation_id = "get_farm_health",
     tag = "farm",
-    responses((status = 200, description = "What the health rules find", body = List<FindingJson>))
+    responses((status = 200, description = "The findings of the health rules", body = List<FindingJson>))
 )]
 async fn health(caller: Authenticated) -> Answer<Reply<List<FindingJson>>> {
     let found = caller.session.health().await?;
@@ -162,7 +162,7 @@ struct FarmLogQuery {
 impl FarmLogQuery {
     fn filter(&self) -> Result<FarmFilter> {
         if let Some(action) = self.action.as_deref().filter(|action| !FARM_ACTIONS.contains(action)) {
-            let text = format!("the log of the farm has no action \"{}\"", action.escape_debug());
+            let text = format!("the audit log of the farm has no action \"{}\"", action.escape_debug());
             return Err(Error::invalid(text).with_code(Code::InvalidQuery));
         }
         let id = |text: &Option<String>| text.as_ref().map(|text| text.parse()).transpose();

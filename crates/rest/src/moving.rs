@@ -37,7 +37,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     tag = "items",
     params(("id" = String, Path, description = "Identifier of the item")),
     request_body = Placing,
-    responses((status = 200, description = "The item at its new place", body = ItemJson))
+    responses((status = 200, description = "The item in its new location", body = ItemJson))
 )]
 async fn move_item(caller: Authenticated, Ids([id]): Ids<1>, Json(placing): Json<Placing>) -> Answer<Reply<ItemJson>> {
     let name = placing.name.map(Name::new).transpose()?;
@@ -77,7 +77,7 @@ async fn copy_item(
     operation_id = "bulk_delete",
     tag = "items",
     request_body = BulkDelete,
-    responses((status = 207, description = "What became of each", body = List<Outcome>))
+    responses((status = 207, description = "The outcome for each item", body = List<Outcome>))
 )]
 async fn delete_many(caller: Authenticated, Json(bulk): Json<BulkDelete>) -> Answer<Outcomes> {
     Ok(outcomes(caller.session.delete_many(&ids(&bulk.ids)).await?))
@@ -92,7 +92,7 @@ async fn delete_many(caller: Authenticated, Json(bulk): Json<BulkDelete>) -> Ans
     operation_id = "bulk_move",
     tag = "items",
     request_body = BulkPlacing,
-    responses((status = 207, description = "What became of each", body = List<Outcome>))
+    responses((status = 207, description = "The outcome for each item", body = List<Outcome>))
 )]
 async fn move_many(caller: Authenticated, Json(bulk): Json<BulkPlacing>) -> Answer<Outcomes> {
     Ok(outcomes(caller.session.move_many(&ids(&bulk.ids), &bulk.to.0.into()).await?))
@@ -107,7 +107,7 @@ async fn move_many(caller: Authenticated, Json(bulk): Json<BulkPlacing>) -> Answ
     operation_id = "bulk_copy",
     tag = "items",
     request_body = BulkPlacing,
-    responses((status = 207, description = "What became of each", body = List<Outcome>))
+    responses((status = 207, description = "The outcome for each item", body = List<Outcome>))
 )]
 async fn copy_many(caller: Authenticated, Json(bulk): Json<BulkPlacing>) -> Answer<Outcomes> {
     Ok(outcomes(caller.session.copy_many(&ids(&bulk.ids), &bulk.to.0.into()).await?))

@@ -18,7 +18,7 @@ pub fn frame() -> OpenApi {
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     let mut components = ComponentsBuilder::new()
         .schema(Problem::name(), Problem::schema())
-        .response("Refused", refusal("Refused or failed"))
+        .response("Refused", refusal("The request was refused or failed"))
         .security_scheme("basic", basic)
         .security_scheme("bearer", bearer);
     for (status, about) in REFUSALS {
@@ -39,10 +39,10 @@ pub fn frame() -> OpenApi {
 }
 
 const ABOUT: &str = "Documents of a Strongroom farm. Every error is `application/problem+json` with a stable `code`; \
-its `detail` is in the language of `Accept-Language` where the farm speaks it. Lists are `{items, next}`; `next` is the \
-`cursor` of the page that follows. Identifiers are strings, times are RFC 3339, \
-sizes are bytes. Unknown fields are refused. Whoever holds a lock shows its token in the field `Lock-Token` of each change; several are \
-separated by commas.";
+its `detail` is in the language of `Accept-Language` if the farm supports it, otherwise in English. Lists are \
+`{items, next}`; `next` is the `cursor` of the next page. Identifiers are strings, times are RFC 3339, sizes are in \
+bytes. Unknown fields are refused. The holder of a lock sends its token in the header field `Lock-Token` with each \
+change; several tokens are separated by commas.";
 
 /// Completes the document that has all operations in it.
 pub fn complete(mut document: OpenApi) -> Value {
@@ -56,9 +56,9 @@ pub fn complete(mut document: OpenApi) -> Value {
             let heeds = heeded::evaluates_preconditions(&method, &path);
             if heeds {
                 let fields = [
-                    ("If-Match", "Only when the document is still one of these: tags in quotes, or `*` for any"),
-                    ("If-None-Match", "Only when it is none of these; `*`: only when there is no such document yet"),
-                    ("If-Unmodified-Since", "Only when the document was not changed after this time"),
+                    ("If-Match", "Proceed only if the document has one of these entity tags, in quotes; `*`: any"),
+                    ("If-None-Match", "Proceed only if it has none of these; `*`: only if there is no document yet"),
+                    ("If-Unmodified-Since", "Proceed only if the document was not changed after this time"),
                 ];
                 operation.parameters.get_or_insert_default().extend(fields.map(|(name, about)| field(name, about)));
             }
@@ -173,7 +173,7 @@ fn describe_refusals(method: &Method, path: &str, heeds: bool, operation: &mut O
     }
     if delivers {
         statuses.push(416);
-        let same = ResponseBuilder::new().description("The client has it already").build();
+        let same = ResponseBuilder::new().description("The client has this version already").build();
         operation.responses.responses.insert("304".to_owned(), RefOr::T(same));
     }
     if of_tus && operation.request_body.is_some() {
@@ -188,25 +188,25 @@ fn describe_refusals(method: &Method, path: &str, heeds: bool, operation: &mut O
 
 /// The meaning of each error status. All have the same form.
 const REFUSALS: [(u16, &str); 20] = [
-    (400, "The request is not one that this operation takes"),
-    (401, "Nobody is signed in, or the credentials are wrong"),
+    (400, "The request is not valid for this operation"),
+    (401, "The request has no credentials, or wrong ones"),
     (403, "The caller may not do this"),
-    (404, "There is no such thing, or the caller may not know of it"),
-    (405, "The address does not take that method"),
-    (408, "No byte of the body came for too long"),
-    (409, "The request contradicts what is there"),
-    (411, "The length must be known"),
-    (412, "A condition does not hold"),
+    (404, "There is no such object, or the caller may not know of it"),
+    (405, "The address does not support that method"),
+    (408, "The body arrived too slowly"),
+    (409, "The request conflicts with the current state"),
+    (411, "The length must be given"),
+    (412, "A precondition does not hold"),
     (413, "The body is too large"),
-    (415, "The body has a media type that is not taken here"),
-    (416, "The document has no such bytes"),
+    (415, "The media type of the body is not supported here"),
+    (416, "The document has no bytes in the requested range"),
     (422, "The content cannot be processed"),
-    (423, "Somebody else holds it"),
-    (429, "Too many attempts: `Retry-After` says when to come again"),
+    (423, "It is locked or checked out by another user"),
+    (429, "Too many requests or attempts: `Retry-After` says when to try again"),
     (431, "The header fields are too large"),
-    (460, "The part does not have the checksum that was announced; nothing of it was kept"),
+    (460, "The part does not match the announced checksum; none of it was kept"),
     (500, "The server failed, or stored data is damaged"),
-    (503, "Something that is needed does not answer: `Retry-After` says when to come again"),
+    (503, "A required component does not answer: `Retry-After` says when to try again"),
     (507, "A limit is reached, such as the quota of the site"),
 ];
 

@@ -80,7 +80,8 @@ pub fn require_heeded(request: &Request) -> Result<()> {
                 && serves(request.method(), path) =>
         {
             Err(Error::invalid(format!(
-                "{field} is not heeded by this operation, so that nothing was changed: leave it out, or replace or delete with it"
+                "this operation does not support {field}, so nothing was changed: leave the field out, or use it with \
+                 an operation that replaces or deletes a document"
             ))
             .with_code(Code::ConditionNotHeeded))
         }

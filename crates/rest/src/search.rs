@@ -58,7 +58,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     operation_id = "search",
     tag = "items",
     params(SearchQuery),
-    responses((status = 200, description = "What was found", body = FoundJson))
+    responses((status = 200, description = "The items found", body = FoundJson))
 )]
 async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answer<Reply<FoundJson>> {
     let limit = query.limit.unwrap_or(MOST_FOUND);

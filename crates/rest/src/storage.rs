@@ -35,7 +35,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     path = "/api/v1/farm/stores",
     operation_id = "list_stores",
     tag = "storage",
-    responses((status = 200, description = "All of them", body = List<StoreJson>))
+    responses((status = 200, description = "All BLOB stores", body = List<StoreJson>))
 )]
 async fn stores(caller: Authenticated) -> Answer<Reply<List<StoreJson>>> {
     let (_, stores) = caller.session.storage_status().await?;
@@ -121,7 +121,7 @@ async fn remove(
     operation_id = "test_store",
     tag = "storage",
     params(("store" = String, Path, description = "Name of the store")),
-    responses((status = 200, description = "How it went, also when it failed", body = ProbeJson))
+    responses((status = 200, description = "The outcome of the test, even if the test failed", body = ProbeJson))
 )]
 async fn test(caller: Authenticated, PathParams([name]): PathParams<1>) -> Answer<Reply<ProbeJson>> {
     let report = caller.session.test_store(&name).await?;
@@ -164,7 +164,7 @@ async fn rotate_key(caller: Authenticated, PathParams([name]): PathParams<1>) ->
     path = "/api/v1/farm/storage-policies",
     operation_id = "list_storage_policies",
     tag = "storage",
-    responses((status = 200, description = "All of them", body = List<StoragePolicyJson>))
+    responses((status = 200, description = "All storage policies", body = List<StoragePolicyJson>))
 )]
 async fn policies(caller: Authenticated) -> Answer<Reply<List<StoragePolicyJson>>> {
     let policies = caller.session.storage_policies().await?;
@@ -204,7 +204,7 @@ async fn policy(caller: Authenticated, PathParams([kind, which]): PathParams<2>)
         ("target" = String, Path, description = "Name of the database, or identifier of the site collection or library")
     ),
     request_body = PolicyForm,
-    responses((status = 200, description = "What applies now", body = StoragePolicyJson))
+    responses((status = 200, description = "The policy that applies now", body = StoragePolicyJson))
 )]
 async fn set_policy(
     caller: Authenticated,

@@ -43,7 +43,7 @@ pub async fn keep_tidy(repository: Repository) {
     loop {
         for done in [repository.tidy_uploads().await.map(drop), repository.forget_repetitions().await] {
             if let Err(error) = done {
-                tracing::warn!(target: "http", "tidying up is tried again in an hour: {}", error.report());
+                tracing::warn!(target: "http", "the clean-up failed and is retried in an hour: {}", error.report());
             }
         }
         tokio::time::sleep(TIDY).await;
@@ -80,11 +80,11 @@ async fn options() -> Response {
     tag = "uploads",
     params(
         ("Tus-Resumable" = wire::rules::TusVersion, Header, description = "`1.0.0`"),
-        ("Upload-Length" = u64, Header, description = "Bytes in all"),
+        ("Upload-Length" = u64, Header, description = "Length of the whole document in bytes"),
         ("Upload-Metadata" = wire::rules::UploadMetadata, Header, description = "Keys and values in Base64"),
     ),
     request_body(content = Vec<u8>, content_type = "application/offset+octet-stream"),
-    responses((status = 201, description = "Begun; its address is in `Location`"))
+    responses((status = 201, description = "Created; the address of the upload is in `Location`"))
 )]
 async fn create(caller: Authenticated, request: Request) -> Response {
     spoken(begin(&caller.session, request).await)
@@ -121,7 +121,7 @@ async fn look(caller: Authenticated, PathParams([id]): PathParams<1>, headers: H
     params(
         ("id" = String, Path, description = "Identifier of the upload"),
         ("Tus-Resumable" = wire::rules::TusVersion, Header, description = "`1.0.0`"),
-        ("Upload-Offset" = u64, Header, description = "Where the part begins"),
+        ("Upload-Offset" = u64, Header, description = "Offset at which the part begins"),
         ("Upload-Checksum" = Option<wire::rules::Sha1Text>, Header, description = "`sha1` and the digest of the part in Base64"),
     ),
     request_body(content = Vec<u8>, content_type = "application/offset+octet-stream"),
@@ -141,7 +141,7 @@ async fn append(caller: Authenticated, PathParams([id]): PathParams<1>, request:
         ("id" = String, Path, description = "Identifier of the upload"),
         ("Tus-Resumable" = wire::rules::TusVersion, Header, description = "`1.0.0`"),
     ),
-    responses((status = 204, description = "Its bytes are gone"))
+    responses((status = 204, description = "The upload and its bytes are deleted"))
 )]
 async fn cancel(caller: Authenticated, PathParams([id]): PathParams<1>, headers: HeaderMap) -> Response {
     let cancelled = async {

@@ -132,7 +132,7 @@ async fn set_password(caller: Authenticated, Ids([id]): Ids<1>, Json(form): Json
     operation_id = "list_tokens",
     tag = "people",
     params(("id" = String, Path, description = "Identifier of the user")),
-    responses((status = 200, description = "All of them", body = List<TokenJson>))
+    responses((status = 200, description = "All tokens", body = List<TokenJson>))
 )]
 async fn tokens(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<List<TokenJson>>> {
     let tokens = caller.session.tokens(id).await?;
@@ -183,7 +183,7 @@ async fn revoke_token(caller: Authenticated, Ids([id, token]): Ids<2>) -> Answer
     operation_id = "list_sessions",
     tag = "people",
     params(("id" = String, Path, description = "Identifier of the user")),
-    responses((status = 200, description = "All of them", body = List<SessionJson>))
+    responses((status = 200, description = "All active sessions", body = List<SessionJson>))
 )]
 async fn sessions(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<List<SessionJson>>> {
     let sessions = caller.session.web_sessions(id).await?;

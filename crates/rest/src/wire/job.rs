@@ -34,7 +34,7 @@ impl PartialSchema for WorkJson {
             ("collect", "Removes BLOBs that nothing refers to", CollectJson::schema()),
             ("check", "Re-reads BLOBs and follows references", CheckJson::schema()),
         ];
-        let mut any = OneOfBuilder::new().description(Some("What a job does"));
+        let mut any = OneOfBuilder::new().description(Some("The work of a job"));
         for (kind, about, schema) in kinds {
             if let RefOr::T(Schema::Object(fields)) = schema {
                 let word = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([kind]));

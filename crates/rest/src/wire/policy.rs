@@ -116,6 +116,6 @@ pub fn target(kind: &str, which: &str) -> Result<PolicyTarget> {
         "database" => Ok(PolicyTarget::Database(which.to_owned())),
         "collection" => Ok(PolicyTarget::SiteCollectionId(extract::id(which)?)),
         "library" => Ok(PolicyTarget::Library(Target::Id(extract::id(which)?))),
-        _ => Err(Error::not_found("storage policies are those of a database, a collection or a library")),
+        _ => Err(Error::not_found("the kind of a storage policy is database, collection or library")),
     }
 }

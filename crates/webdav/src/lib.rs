@@ -86,7 +86,7 @@ async fn run(state: &AppState, ask: DavRequest, body: Body) -> Outcome {
         "REPORT" => verbs::report::answer(ask, body).await,
         "SEARCH" => verbs::search::answer(ask, body).await,
         _ => {
-            let error = Error::invalid("this address does not take that method").with_code(Code::MethodNotAllowed);
+            let error = Error::invalid("this address does not support that method").with_code(Code::MethodNotAllowed);
             Ok(verbs::options::allowed(Problem::from(error).into_response()))
         }
     }

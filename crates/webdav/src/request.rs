@@ -96,7 +96,7 @@ impl DavRequest {
                 return Ok(());
             }
         }
-        let error = Error::conflict("what the field If demands does not hold: read it again and decide");
+        let error = Error::conflict("a condition in the field If does not hold: read the resource again first");
         Err(error.with_code(Code::PreconditionFailed).into())
     }
 
@@ -149,10 +149,10 @@ fn refuse_query(parts: &Parts) -> Outcome<()> {
     }
     let versions = parts.uri.query().is_some_and(|query| query.starts_with("version="));
     let error = if versions {
-        Error::forbidden("a version has GET and HEAD at its own address, and no more: use the address of the document")
+        Error::forbidden("the address of a version supports only GET and HEAD: use the address of the document")
             .with_code(Code::VersionAddress)
     } else {
-        Error::invalid("an address has no query here: write a question mark that belongs to a name as %3F")
+        Error::invalid("an address has no query here: write a question mark in a name as %3F")
             .with_code(Code::UnexpectedQuery)
     };
     Err(error.into())

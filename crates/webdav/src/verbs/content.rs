@@ -75,7 +75,9 @@ pub async fn remove(ask: DavRequest) -> Outcome {
     let item = ask.session.item(&ask.target()).await?;
     refuse_place(&item)?;
     if item.kind == NodeKind::Folder && !matches!(headers::depth(&ask.parts.headers)?, None | Some(Depth::Infinity)) {
-        return Err(Error::invalid("a folder is deleted with all that it holds: send Depth: infinity or none").into());
+        return Err(
+            Error::invalid("a folder is deleted with everything in it: send Depth: infinity, or no Depth").into()
+        );
     }
     let preconditions = ask.preconditions().await?;
     ask.session.delete_file(&item.id.into(), preconditions).await?;
@@ -102,7 +104,7 @@ pub fn refuse_place(item: &Item) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::forbidden(format!(
-        "\"{}\" is a {}: it is changed in its settings, not by file managers",
+        "\"{}\" is a {}: change it on its pages, not in a file manager",
         item.name,
         item.kind.as_str()
     ))

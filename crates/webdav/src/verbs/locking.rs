@@ -24,7 +24,7 @@ pub async fn lock(ask: DavRequest, body: Body) -> Outcome {
     let deep = match headers::depth(&ask.parts.headers)? {
         None | Some(Depth::Infinity) => true,
         Some(Depth::Zero) => false,
-        Some(Depth::One) => return Err(Error::invalid("a lock has Depth 0 or infinity").into()),
+        Some(Depth::One) => return Err(Error::invalid("the Depth of a lock must be 0 or infinity").into()),
     };
     let wish = NewLock { exclusive, deep, owner, seconds };
     let (target, created) = present_or_new(&ask).await?;
@@ -69,7 +69,7 @@ async fn require_use(ask: &DavRequest) -> Outcome<()> {
 async fn refresh(ask: &DavRequest, seconds: u64) -> Outcome {
     let condition = headers::condition(&ask.parts.headers)?;
     let tokens = condition.map(|condition| condition.tokens()).unwrap_or_default();
-    let mut last = Error::invalid("a lock is refreshed by its token in the field If, a new one needs a body");
+    let mut last = Error::invalid("a lock is refreshed with its token in the field If; a new lock needs a body");
     for token in tokens {
         match ask.session.refresh_lock(&ask.target(), &token, seconds).await {
             Ok(lock) => return Ok(discovered(StatusCode::OK, std::slice::from_ref(&lock))),

@@ -23,10 +23,15 @@ pub async fn place(ask: DavRequest) -> Outcome {
     let shallow = match (depth, item.kind) {
         (Some(Depth::Zero), NodeKind::Folder) if copies => true,
         (None | Some(Depth::Infinity), _) | (_, NodeKind::Document) => false,
-        _ => return Err(Error::invalid("a folder is copied with Depth 0 or infinity, and moved with infinity").into()),
+        _ => {
+            return Err(Error::invalid(
+                "a folder can be copied with Depth 0 or infinity, and moved only with infinity",
+            )
+            .into());
+        }
     };
     let (parent, name) = to.split_last().ok_or_else(|| {
-        Error::forbidden("a site is at that address, which nothing takes the place of").with_code(Code::WrongKind)
+        Error::forbidden("there is a site at that address, which cannot be replaced").with_code(Code::WrongKind)
     })?;
     let place = ask.session.item(&parent.into()).await.map_err(|error| Failure::from(error).not_found_as_conflict())?;
     let how = Transfer { overwrite, shallow, preconditions: ask.preconditions().await? };

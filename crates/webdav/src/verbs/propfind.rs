@@ -38,7 +38,7 @@ pub async fn answer(ask: DavRequest, body: Body, trees: bool) -> Outcome {
     };
     let holds = top.item.kind != NodeKind::Document;
     if depth == Depth::Infinity && holds && !trees {
-        return Err(Error::forbidden("a whole tree is not listed at once: ask for Depth 1, folder by folder")
+        return Err(Error::forbidden("a whole tree cannot be listed at once: list it folder by folder, with Depth 1")
             .with_code(Code::PropfindInfinite)
             .into());
     }

@@ -22,8 +22,8 @@ const PIECE: usize = 64 << 10;
 pub async fn answer(ask: DavRequest, body: Body) -> Outcome {
     let report = ask.xml(body, bodies::report).await?;
     if report.name.namespace != xml::DAV || report.name.name != "version-tree" {
-        let error =
-            Error::forbidden("the only report that there is is DAV:version-tree").with_code(Code::UnknownReport);
+        let error = Error::forbidden("the only report that this server supports is DAV:version-tree")
+            .with_code(Code::UnknownReport);
         return Err(error.into());
     }
     let target = ask.session.item(&ask.target()).await?.id.into();

@@ -95,7 +95,7 @@ fn too_many(most: usize) -> Error {
 }
 
 fn too_long() -> Error {
-    Error::exhausted(format!("properties with more than {MOST_VALUES} bytes together cannot be kept: set fewer"))
+    Error::exhausted(format!("properties of more than {MOST_VALUES} bytes in total cannot be stored: set fewer"))
         .with_code(Code::TooManyProperties)
 }
 
@@ -170,7 +170,7 @@ pub fn lock(body: &[u8]) -> Result<Option<LockInfo>> {
         return Err(bad("it must be a DAV:lockinfo"));
     }
     if root.dav("locktype").is_none_or(|kind| kind.dav("write").is_none()) {
-        return Err(bad("only locks of the type DAV:write are given"));
+        return Err(bad("only locks of the type DAV:write are supported"));
     }
     let scope = root.dav("lockscope").ok_or_else(|| bad("it must hold a DAV:lockscope"))?;
     let exclusive = match (scope.dav("exclusive"), scope.dav("shared")) {

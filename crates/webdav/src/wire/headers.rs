@@ -23,7 +23,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
-        return Err(Error::invalid(format!("the field {name} stands there twice: send it once")));
+        return Err(Error::invalid(format!("the field {name} was sent twice: send it once")));
     }
     let bad = || Error::invalid(format!("the field {name} cannot be read"));
     std::str::from_utf8(value.as_bytes()).map(Some).map_err(|_| bad())
@@ -104,7 +104,7 @@ pub fn local_path(headers: &HeaderMap, address: &str) -> Result<String> {
     };
     if path.contains(['?', '#']) {
         return Err(Error::invalid(
-            "an address of a document has neither ? nor #: write them as %3F and %23 where they belong to a name",
+            "an address of a document has neither ? nor #: write them as %3F and %23 in a name",
         )
         .with_code(Code::UnexpectedQuery));
     }

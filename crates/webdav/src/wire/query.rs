@@ -117,7 +117,7 @@ fn bad(why: impl std::fmt::Display) -> Error {
 
 /// Returns the error for a part of RFC 5323 that is optional or open, and not supported here.
 fn unsupported(what: impl std::fmt::Display) -> Error {
-    Error::invalid(format!("this server does not do that in a query: {what}")).with_code(Code::UnsupportedQuery)
+    Error::invalid(format!("this server does not support this in a query: {what}")).with_code(Code::UnsupportedQuery)
 }
 
 /// Parses the body of a SEARCH.
@@ -166,7 +166,8 @@ fn scope(from: &Element) -> Result<(String, Depth)> {
     let mut scopes = from.elements().filter(|element| element.is("scope"));
     let scope = scopes.next().ok_or_else(|| bad("DAV:from has no DAV:scope"))?;
     if scopes.next().is_some() {
-        let error = Error::invalid("a query has one scope: search in each place, or in what holds them");
+        let error =
+            Error::invalid("a query has one scope: search in each folder separately, or in one that holds them all");
         return Err(error.with_code(Code::SeveralScopes));
     }
     let href = scope.dav("href").map(text).ok_or_else(|| bad("its scope has no DAV:href"))?;
@@ -224,7 +225,7 @@ fn order(element: &Element) -> Result<Order> {
 fn condition(element: &Element, count: &mut usize) -> Result<Condition> {
     *count += 1;
     if *count > MOST_CONDITIONS {
-        return Err(unsupported(format!("to ask for more than {MOST_CONDITIONS} conditions")));
+        return Err(unsupported(format!("to combine more than {MOST_CONDITIONS} conditions")));
     }
     let unknown = || unsupported(format!("the condition {}", element.name));
     if &*element.namespace != xml::DAV {

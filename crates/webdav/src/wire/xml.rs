@@ -67,7 +67,9 @@ pub fn parse(bytes: &[u8]) -> Result<Element> {
             Event::Start(start) => {
                 count += 1;
                 if count > MOST_ELEMENTS || open.len() >= DEEPEST {
-                    return Err(bad(format!("it has more than {MOST_ELEMENTS} elements, or {DEEPEST} in each other")));
+                    return Err(bad(format!(
+                        "it has more than {MOST_ELEMENTS} elements, or more than {DEEPEST} nested ones"
+                    )));
                 }
                 declared.push(declarations(&start, &declared)?);
                 open.push(element(&reader, &start, &mut known)?);
@@ -84,7 +86,7 @@ pub fn parse(bytes: &[u8]) -> Result<Element> {
                 continue;
             }
             Event::End(_) => {
-                let element = open.pop().ok_or_else(|| bad("an element ends that did not begin"))?;
+                let element = open.pop().ok_or_else(|| bad("it has an end tag without a start tag"))?;
                 declared.pop();
                 close(element, &mut open, &mut root)?;
                 continue;
@@ -95,23 +97,23 @@ pub fn parse(bytes: &[u8]) -> Result<Element> {
                 Some(character) => character.to_string(),
                 None => predefined(&reference.decode().map_err(bad)?)?.to_owned(),
             },
-            Event::DocType(_) => return Err(bad("document types are not taken")),
+            Event::DocType(_) => return Err(bad("document type declarations are not accepted")),
             Event::Decl(_) | Event::PI(_) | Event::Comment(_) => continue,
             Event::Eof => break,
         };
         if !text.chars().all(is_xml) {
-            return Err(bad("it has a character that XML does not have"));
+            return Err(bad("it has a character that XML does not allow"));
         }
         match open.last_mut() {
             Some(element) => element.add_text(text),
             None if text.trim().is_empty() => {}
-            None => return Err(bad("there is text outside of its element")),
+            None => return Err(bad("there is text outside its root element")),
         }
     }
     if !open.is_empty() {
         return Err(bad("it ends before its elements do"));
     }
-    root.ok_or_else(|| bad("it has no element"))
+    root.ok_or_else(|| bad("it has no root element"))
 }
 
 /// Returns the number of namespace declarations in force at an element, given those of its ancestors.
@@ -129,7 +131,7 @@ fn close(element: Element, open: &mut [Element], root: &mut Option<Element>) -> 
     match open.last_mut() {
         Some(parent) => parent.children.push(Node::Element(element)),
         None if root.is_none() => *root = Some(element),
-        None => return Err(bad("it has more than one element")),
+        None => return Err(bad("it has more than one root element")),
     }
     Ok(())
 }
@@ -142,11 +144,11 @@ fn element(reader: &NsReader<&[u8]>, start: &BytesStart<'_>, known: &mut Namespa
         ..Element::default()
     };
     if !is_name(&element.name) {
-        return Err(bad("an element has no name that XML allows, or one of more than 1,024 bytes"));
+        return Err(bad("an element has a name that XML does not allow, or one of more than 1,024 bytes"));
     }
     // Elements in these namespaces could not be written again.
     if [XML, XMLNS].contains(&&*element.namespace) {
-        return Err(bad("an element is in a namespace that XML keeps for itself"));
+        return Err(bad("an element is in a namespace that XML reserves"));
     }
     for (count, attribute) in start.attributes().enumerate() {
         // Each attribute is compared with those before it, so their number must be limited.
@@ -156,18 +158,18 @@ fn element(reader: &NsReader<&[u8]>, start: &BytesStart<'_>, known: &mut Namespa
         let attribute = attribute.map_err(bad)?;
         let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(bad)?.into_owned();
         if !value.chars().all(is_xml) {
-            return Err(bad("it has a character that XML does not have"));
+            return Err(bad("it has a character that XML does not allow"));
         }
         if let Some(declared) = attribute.key.as_namespace_binding() {
             if value.is_empty() && !matches!(declared, quick_xml::name::PrefixDeclaration::Default) {
-                return Err(bad("a prefix stands for no namespace"));
+                return Err(bad("a prefix is bound to no namespace"));
             }
             continue;
         }
         let (namespace, name) = reader.resolver().resolve_attribute(attribute.key);
         let name = String::from_utf8_lossy(name.as_ref()).into_owned();
         if !is_name(&name) {
-            return Err(bad("an attribute has no name that XML allows, or one of more than 1,024 bytes"));
+            return Err(bad("an attribute has a name that XML does not allow, or one of more than 1,024 bytes"));
         }
         element.attributes.push((known.resolved(&namespace)?, name, value));
     }
@@ -183,7 +185,7 @@ impl Namespaces {
         let written = match namespace {
             ResolveResult::Unbound => return Ok(Arc::default()),
             ResolveResult::Bound(namespace) => namespace.as_ref(),
-            ResolveResult::Unknown(_) => return Err(bad("a prefix stands for no namespace")),
+            ResolveResult::Unknown(_) => return Err(bad("a prefix is bound to no namespace")),
         };
         if let Some(known) = self.0.get(written) {
             return Ok(known.clone());
@@ -194,7 +196,7 @@ impl Namespaces {
         let text = std::str::from_utf8(written).map_err(|_| bad("it is not UTF-8"))?;
         let text = quick_xml::escape::unescape(text).map_err(bad)?;
         if !text.chars().all(is_xml) {
-            return Err(bad("it has a character that XML does not have"));
+            return Err(bad("it has a character that XML does not allow"));
         }
         if text.chars().any(char::is_whitespace) {
             return Err(bad("a namespace has a space"));
@@ -230,7 +232,7 @@ fn predefined(name: &str) -> Result<&'static str> {
         "gt" => Ok(">"),
         "quot" => Ok("\""),
         "apos" => Ok("'"),
-        _ => Err(bad("it names an entity that it does not have")),
+        _ => Err(bad("it refers to an entity that is not defined")),
     }
 }
 

@@ -35,7 +35,7 @@ pub async fn ready(State(state): State<AppState>) -> Response {
     let troubles = found.troubles.join("\n");
     match (found.is_ready, troubles.is_empty()) {
         (true, true) => "ready\n".into_response(),
-        (true, false) => format!("ready, but for\n{troubles}\n").into_response(),
+        (true, false) => format!("ready, except for\n{troubles}\n").into_response(),
         (false, _) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready\n{troubles}\n")).into_response(),
     }
 }
@@ -50,7 +50,8 @@ pub async fn metrics(State(state): State<AppState>, request: Request) -> Respons
     };
     if !allowed {
         let error = Error::forbidden(
-            "metrics are told to programs on the server's machine, or with the metrics_token of its settings as a bearer token",
+            "metrics are given on the server's own machine or, if the setting metrics_token is set, to those who send \
+             it as a bearer token",
         );
         return Problem::from(error.with_code(Code::MetricsToken)).into_response();
     }

@@ -56,7 +56,7 @@ impl Converter {
             Some(path) if path == Path::new("none") => Ok(None),
             Some(path) if path.is_file() => Ok(Some(path.to_owned())),
             Some(path) => Err(Error::invalid(format!(
-                "converter: there is no program {}; it is the path of soffice, or \"none\"",
+                "converter: there is no program {}; set it to the path of soffice, or to \"none\"",
                 path.display()
             ))),
             None => {
@@ -88,7 +88,7 @@ impl Converter {
             return made.ok_or_else(unreadable);
         }
         if document.size() > MOST_BYTES {
-            return Err(Error::invalid("only documents of up to 32 MB are converted").with_code(Code::NotReadable));
+            return Err(Error::invalid("only documents of up to 32 MB can be converted").with_code(Code::NotReadable));
         }
         let sandbox = session.repository().sandbox()?;
         let turn = sandbox.turn_to_run(session.principal().id).await?;

@@ -30,7 +30,7 @@ const MOST_TOKENS: usize = 100;
 
 fn lock_tokens(headers: &HeaderMap) -> Result<Vec<String>> {
     let bad = || {
-        Error::invalid(format!("Lock-Token holds at most {MOST_TOKENS} tokens of locks, separated by commas"))
+        Error::invalid(format!("Lock-Token may hold at most {MOST_TOKENS} lock tokens, separated by commas"))
             .with_code(Code::InvalidLockToken)
     };
     let mut tokens = Vec::new();
@@ -129,10 +129,10 @@ fn require_private_line(state: &AppState, parts: &Parts) -> Result<()> {
         return Ok(());
     }
     let text = if state.behind_tls_proxy() && !by_proxy {
-        "Basic credentials are taken over TLS only, through a proxy that the setting trusted_proxies names; use https, or a \
-         bearer token"
+        "Basic credentials are accepted only over TLS, through a proxy that the setting trusted_proxies names: use \
+         https, or a bearer token"
     } else {
-        "Basic credentials are taken over TLS only; use https, or a bearer token"
+        "Basic credentials are accepted only over TLS: use https, or a bearer token"
     };
     Err(Error::forbidden(text).with_code(Code::BasicNeedsTls))
 }
@@ -143,11 +143,11 @@ fn require_scope(caller: &Caller, method: &Method) -> Result<()> {
     if caller.principal.limits.scopes.allows_changes() || csrf::is_reading(method) {
         return Ok(());
     }
-    let mut text = "this token is for reading only: make one with the scope write, for documents and folders, or \
+    let mut text = "this token only allows reading: create one with the scope write, for documents and folders, or \
                     manage, for sites, libraries and permissions"
         .to_owned();
     if caller.principal.everywhere {
-        text.push_str("; what administers the farm needs the scope farm");
+        text.push_str("; administering the farm needs the scope farm");
     }
     Err(Error::forbidden(text).with_code(Code::TokenScope))
 }

@@ -44,7 +44,7 @@ fn is_ours(headers: &HeaderMap, set: Option<&str>) -> bool {
 }
 
 fn foreign() -> Error {
-    Error::forbidden("this change was asked for by another site; open the page here and try again")
+    Error::forbidden("this change was requested by another site; open the page here and try again")
         .with_code(Code::ForeignOrigin)
 }
 
@@ -63,7 +63,7 @@ pub fn token(key: &[u8; 32]) -> String {
 /// Refuses a token that was not made by [`token`] for the same key.
 pub fn check(key: &[u8; 32], token: &str) -> Result<()> {
     let wrong = || {
-        Error::forbidden("the form is too old; go back, load the page again and repeat what you did")
+        Error::forbidden("the form has expired; go back, load the page again and repeat the change")
             .with_code(Code::FormExpired)
     };
     let bytes: [u8; 64] =

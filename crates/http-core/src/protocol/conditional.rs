@@ -32,19 +32,19 @@ pub fn evaluate(method: &Method, headers: &HeaderMap, present: Option<Present<'_
     let reading = method == Method::GET || method == Method::HEAD;
     if let Some(field) = joined(headers, header::IF_MATCH) {
         if !present.is_some_and(|p| lists(&field, p.etag, strong_tag)) {
-            return Err(failed("the document is no longer the one that If-Match names; read it again and decide"));
+            return Err(failed("the document no longer has a tag that If-Match names; read it again first"));
         }
     } else if let Some(limit) = date(headers, header::IF_UNMODIFIED_SINCE)
         && present.is_some_and(|p| p.modified.seconds() > limit)
     {
-        return Err(failed("the document was changed after the time in If-Unmodified-Since; read it again and decide"));
+        return Err(failed("the document was changed after the time in If-Unmodified-Since; read it again first"));
     }
     if let Some(field) = joined(headers, header::IF_NONE_MATCH) {
         if present.is_some_and(|p| lists(&field, p.etag, any_tag)) {
             if reading {
                 return Ok(Verdict::NotModified);
             }
-            return Err(failed("there is a document already, or the one that If-None-Match excludes"));
+            return Err(failed("the document exists already, or has a tag that If-None-Match excludes"));
         }
     } else if reading
         && let Some(limit) = date(headers, header::IF_MODIFIED_SINCE)

@@ -54,7 +54,7 @@ impl Expected {
             return Ok(());
         }
         Err(Error::invalid(
-            "the body does not have the digest that was sent with it: nothing was stored, send it again",
+            "the body does not match the digest that was sent with it: nothing was stored, send it again",
         )
         .with_code(Code::DigestMismatch))
     }

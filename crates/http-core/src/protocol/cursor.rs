@@ -32,7 +32,7 @@ pub fn decode<const N: usize>(cursor: &str) -> Result<[String; N]> {
         <[String; N]>::try_from(parts).ok().filter(|_| known)
     };
     read().ok_or_else(|| {
-        Error::invalid("the cursor is not one that this server gave; start again at the first page")
+        Error::invalid("the cursor was not issued by this server; start again at the first page")
             .with_code(Code::InvalidCursor)
     })
 }

@@ -17,7 +17,7 @@ pub fn format(time: Timestamp) -> String {
 /// Parses a time between the years 1 and 9999.
 pub fn parse(text: &str) -> Result<Timestamp> {
     let bad = || {
-        Error::invalid(format!("\"{}\" is not a time like 2026-03-01T12:00:00Z", text.escape_debug()))
+        Error::invalid(format!("\"{}\" is not a time: write it like 2026-03-01T12:00:00Z", text.escape_debug()))
             .with_code(Code::InvalidTime)
     };
     let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| bad())?;

@@ -22,7 +22,7 @@ pub fn check_version(headers: &HeaderMap) -> Result<()> {
     if headers.get("tus-resumable").is_some_and(|value| value == VERSION) {
         return Ok(());
     }
-    Err(Error::invalid("this server speaks tus 1.0.0; send Tus-Resumable: 1.0.0").with_code(Code::UnsupportedVersion))
+    Err(Error::invalid("this server supports tus 1.0.0; send Tus-Resumable: 1.0.0").with_code(Code::UnsupportedVersion))
 }
 
 /// The total size in bytes that a creation request announces.

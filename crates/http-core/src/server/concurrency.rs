@@ -119,7 +119,7 @@ impl ConcurrencyLimits {
         self.costly.try_acquire(login.to_owned()).ok_or_else(|| {
             count_refusal("costly");
             Error::exhausted(format!(
-                "{COSTLY} archives, exports, comparisons or searches of yours are under way: wait until one has ended"
+                "{COSTLY} of your archives, exports, comparisons or searches are running: wait until one has finished"
             ))
             .with_code(Code::TooManyRequests)
         })
@@ -133,7 +133,7 @@ pub(super) fn count_refusal(limit: &'static str) {
 
 fn too_many(limit: &'static str) -> Error {
     count_refusal(limit);
-    Error::exhausted("too many requests of yours are under way: wait until some have ended, then try again")
+    Error::exhausted("too many of your requests are being processed: wait until some have finished, then try again")
         .with_code(Code::TooManyRequests)
 }
 

@@ -114,7 +114,7 @@ pub async fn no_such_route() -> Response<Body> {
 
 /// The response for a method that a route does not have.
 pub async fn no_such_method() -> Response<Body> {
-    Problem::from(Error::invalid("this address does not take that method").with_code(Code::MethodNotAllowed))
+    Problem::from(Error::invalid("this address does not support that method").with_code(Code::MethodNotAllowed))
         .into_response()
 }
 

@@ -125,7 +125,7 @@ async fn end_on(shutdown: BoxFuture<'static, ()>, handle: Handle<SocketAddr>, st
 
 fn cannot_listen(address: SocketAddr, error: io::Error) -> Error {
     let advice = match error.kind() {
-        io::ErrorKind::AddrInUse => "another program uses it; end that one or choose another address with --listen",
+        io::ErrorKind::AddrInUse => "another program uses it; stop that one or choose another address with --listen",
         io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose a higher one with --listen",
         io::ErrorKind::AddrNotAvailable => "this machine has no such address; choose another with --listen",
         _ => "choose another address with --listen",

@@ -58,7 +58,7 @@ pub fn require_harmless_use(headers: &HeaderMap) -> Result<()> {
     match used_as.filter(|used_as| FORBIDDEN_DESTINATIONS.contains(used_as)) {
         None => Ok(()),
         Some(used_as) => Err(Error::forbidden(format!(
-            "what people have stored is never used as {used_as}: download it, or show it in place"
+            "stored content is never served as {used_as}: download it, or open it by itself"
         ))
         .with_code(Code::NotAsScript)),
     }

@@ -40,7 +40,7 @@ impl Watched {
     fn log(&self, code: Code, reason: &str) {
         let code = code.as_str();
         let (route, sent, request_id) = (self.route.as_str(), self.sent, self.context.id());
-        tracing::error!(target: "http", route, sent, request_id, code, "an answer was broken off: {reason}");
+        tracing::error!(target: "http", route, sent, request_id, code, "a response was aborted: {reason}");
     }
 }
 
@@ -82,7 +82,7 @@ impl Drop for Watched {
         // Clients disconnect, or are given up because they take nothing for too long. Neither is an error of the
         // server.
         let (route, sent, request_id) = (self.route.as_str(), self.sent, self.context.id());
-        tracing::debug!(target: "http", route, sent, request_id, "an answer was not taken to its end");
+        tracing::debug!(target: "http", route, sent, request_id, "a client did not read a response to its end");
     }
 }
 

@@ -30,8 +30,7 @@ impl FromStr for AddressSource {
             "forwarded" => Ok(Self::Forwarded),
             "proxy-protocol" => Ok(Self::ProxyProtocol),
             _ => Err(Error::invalid(format!(
-                "\"{}\" says nothing about addresses of clients: client_address is peer, x-forwarded-for, forwarded or \
-                 proxy-protocol",
+                "\"{}\" cannot be client_address: set it to peer, x-forwarded-for, forwarded or proxy-protocol",
                 text.escape_debug()
             ))),
         }
@@ -55,7 +54,7 @@ impl Trust {
         let networks = networks.into_iter().map(network).collect::<Result<Vec<_>>>()?;
         if networks.is_empty() && source != AddressSource::Peer {
             return Err(Error::invalid(
-                "client_address says that proxies tell the client's address, but trusted_proxies names none: set it to the \
+                "client_address takes the client's address from proxies, but trusted_proxies names none: set it to the \
                  addresses or networks of your proxies",
             ));
         }
@@ -71,7 +70,7 @@ impl Trust {
 fn network(text: &str) -> Result<Network> {
     text.parse().map_err(|_| {
         Error::invalid(format!(
-            "\"{}\" in trusted_proxies is no address or network: write such as 10.0.0.5, 10.0.0.0/24 or 2001:db8::/64",
+            "\"{}\" in trusted_proxies is not an address or network: write, for example, 10.0.0.5 or 2001:db8::/64",
             text.escape_debug()
         ))
     })
@@ -97,7 +96,7 @@ impl FromStr for PublicUrl {
     fn from_str(text: &str) -> Result<Self> {
         let bad = || {
             Error::invalid(format!(
-                "\"{}\" cannot be public_url: write scheme and host alone, such as https://documents.example.org",
+                "\"{}\" cannot be public_url: write only the scheme and host, such as https://documents.example.org",
                 text.escape_debug()
             ))
         };

@@ -39,10 +39,8 @@ impl Entry {
 }
 
 fn too_large() -> Error {
-    Error::exhausted(
-        "an archive has at most 10,000 documents and folders, 8 MiB of paths and 100 GB: take fewer at a time",
-    )
-    .with_code(Code::ArchiveTooLarge)
+    Error::exhausted("an archive has at most 10,000 documents and folders, 8 MiB of paths and 100 GB: select fewer")
+        .with_code(Code::ArchiveTooLarge)
 }
 
 /// Returns the response that sends these items, folders with everything in them.
@@ -84,7 +82,9 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<(VecDeque<Entry>, Strin
     for id in ids {
         let item = session.item(&Target::Id(*id)).await?;
         if item.kind == NodeKind::Site {
-            return Err(Error::invalid("an archive holds documents, folders and libraries").with_code(Code::WrongKind));
+            return Err(
+                Error::invalid("an archive holds only documents, folders and libraries").with_code(Code::WrongKind)
+            );
         }
         if name.is_empty() {
             let above = item.path.rsplit('/').nth(1).unwrap_or("documents");
@@ -191,7 +191,7 @@ impl Sending {
                 open.left = open.left.saturating_sub(chunk.len() as u64);
                 Ok(chunk)
             }
-            _ if open.left > 0 => Err(Error::corrupt("a document ended before its end")),
+            _ if open.left > 0 => Err(Error::corrupt("the content of a document ended too early")),
             _ => {
                 let crc = std::mem::take(&mut open.crc).finalize();
                 self.open = None;

@@ -28,7 +28,7 @@ pub async fn of_change(
         match session.open(&target(), VersionChoice::Visible).await {
             Ok(present) if present.version.created_at.seconds() > limit => {
                 return Err(Error::conflict(
-                    "the document was changed after the time in If-Unmodified-Since; read it again and decide",
+                    "the document was changed after the time in If-Unmodified-Since; read it again first",
                 )
                 .with_code(Code::PreconditionFailed));
             }
@@ -74,7 +74,7 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Vec<String>>> {
         return Ok(Some(found));
     }
     // A client that sends the field means a precondition.
-    let text = format!("{name} names no entity tag: give * or tags in quotes, or leave the field out");
+    let text = format!("{name} names no entity tag: send * or tags in quotes, or leave the field out");
     Err(Error::invalid(text).with_code(Code::InvalidPrecondition))
 }
 

@@ -64,8 +64,7 @@ pub fn plan(method: &Method, headers: &HeaderMap, content: &Content<'_>) -> Resu
 }
 
 fn unsatisfiable(length: u64) -> Plan {
-    let error = Error::invalid("the document has no bytes in the range that was asked for")
-        .with_code(Code::RangeNotSatisfiable);
+    let error = Error::invalid("the document has no bytes in the requested range").with_code(Code::RangeNotSatisfiable);
     let mut response = crate::server::error::Problem::from(error).into_response();
     if let Ok(value) = HeaderValue::from_str(&range::unsatisfied_range(length)) {
         response.headers_mut().insert(header::CONTENT_RANGE, value);

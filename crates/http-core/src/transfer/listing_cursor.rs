@@ -47,7 +47,7 @@ pub async fn open(session: &Session, listing: &Listing<'_>, text: &str) -> Resul
 }
 
 fn bad() -> Error {
-    Error::invalid("the cursor is not one that this server gave you for this listing; start again at the first page")
+    Error::invalid("the cursor was not issued to you for this listing; start again at the first page")
         .with_code(Code::InvalidCursor)
 }
 

@@ -47,7 +47,7 @@ pub fn announced(headers: &HeaderMap) -> Result<Option<u64>> {
 /// Refuses a partial or encoded body. Storing it would not store what the client means.
 fn refuse_parts(headers: &HeaderMap) -> Result<()> {
     if headers.contains_key(header::CONTENT_RANGE) {
-        return Err(Error::invalid("a part of a document cannot be replaced: send the whole, or use /api/v1/uploads"));
+        return Err(Error::invalid("part of a document cannot be replaced: send all of it, or use /api/v1/uploads"));
     }
     if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
         return Err(Error::invalid("the body must not be encoded: send it without Content-Encoding")

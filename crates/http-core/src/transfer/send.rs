@@ -92,7 +92,7 @@ async fn next(mut state: Streaming) -> Option<(Result<Bytes>, Option<Streaming>)
             Some((Ok(bytes), Some(state)))
         }
         Ok(None) if state.left == 0 => None,
-        Ok(None) => Some((Err(Error::corrupt("a document ended before its length")), None)),
+        Ok(None) => Some((Err(Error::corrupt("the content of a document ended too early")), None)),
         Err(error) => Some((Err(error), None)),
     }
 }

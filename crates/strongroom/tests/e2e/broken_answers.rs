@@ -70,7 +70,7 @@ async fn damage_in_the_middle_ends_a_download_and_an_archive_early_and_is_logged
                 }
             };
             assert!(taken >= least && taken < 3 * BIG, "{path}: {taken} bytes came before {end}");
-            let line = logged(&server, &request, "broken off").await;
+            let line = logged(&server, &request, "a response was aborted").await;
             assert!(line.contains("ERROR") && line.contains(name), "{line}");
             assert!(line.contains("content_damaged") && line.contains("damaged"), "{line}");
         }
@@ -105,7 +105,7 @@ async fn a_client_that_goes_away_is_told_of_in_detailed_logs_and_is_no_fault() {
         assert!(body.frame().await.unwrap().is_ok());
         drop(body);
         wire.hang_up();
-        let line = logged(&server, &request, "not taken to its end").await;
+        let line = logged(&server, &request, "did not read a response to its end").await;
         assert!(line.contains("DEBUG"), "{line}");
         let said = server.output();
         let faults: Vec<_> = said.lines().filter(|line| line.contains(&request) && line.contains("ERROR")).collect();

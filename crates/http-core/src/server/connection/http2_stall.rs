@@ -82,7 +82,7 @@ impl StallMonitor {
     }
 
     fn give_up(&self) {
-        tracing::debug!(target: "http", "a connection is ended whose client takes nothing");
+        tracing::debug!(target: "http", "a connection is closed because its client reads nothing");
         self.given_up.store(true, Ordering::Relaxed);
         self.reader.wake();
     }

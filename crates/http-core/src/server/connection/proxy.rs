@@ -74,7 +74,7 @@ pub async fn announcement(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<O
         return second(stream).await;
     }
     if !head.starts_with(b"PROXY ") {
-        return Err(bad("a trusted proxy did not begin with the PROXY protocol"));
+        return Err(bad("a trusted proxy did not begin the connection with the PROXY protocol"));
     }
     let mut line = head.to_vec();
     while !line.ends_with(b"\r\n") {
@@ -131,7 +131,7 @@ async fn second(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<IpAd
             Ok(Some(IpAddr::V6(Ipv6Addr::from(*from)).to_canonical()))
         }
         (0x21, _) => Ok(None),
-        _ => Err(bad("the head of the PROXY protocol is of another version")),
+        _ => Err(bad("the version of the PROXY protocol is not supported")),
     }
 }
 

@@ -42,7 +42,7 @@ pub fn read(files: &TlsFiles) -> Result<Arc<ServerConfig>> {
     let key = PrivateKeyDer::from_pem_slice(&key).map_err(|error| match error {
         _ if is_encrypted(&key) => Error::invalid(format!(
             "the private key in {} is encrypted: write it without its passphrase, as `openssl pkey` does, and let only \
-             the server's user read it",
+             the user that runs the server read it",
             files.key.display()
         )),
         error => bad_pem(KEY, &files.key, error),
@@ -73,7 +73,7 @@ fn bad_pem(what: &str, file: &Path, error: pem::Error) -> Error {
     let file = file.display();
     let text = match &error {
         pem::Error::NoItemsFound => format!("no {what} in PEM form in {file}: name the file that holds it"),
-        _ => format!("the {what} in {file} is damaged: {error}. Take its PEM file again from where it came"),
+        _ => format!("the {what} in {file} is damaged: {error}; get the PEM file from its source again"),
     };
     Error::invalid(text).with_source(error)
 }
@@ -82,8 +82,8 @@ fn unusable(files: &TlsFiles, error: rustls::Error) -> Error {
     let (certificate, key) = (files.certificate.display(), files.key.display());
     let text = match &error {
         rustls::Error::InconsistentKeys(_) => format!(
-            "the private key in {key} does not belong to the certificate in {certificate}: name the key with which that \
-             certificate was asked for; the server's own certificate comes first in its file"
+            "the private key in {key} does not belong to the certificate in {certificate}: name the key that the \
+             certificate was issued for; the server's own certificate must come first in its file"
         ),
         rustls::Error::InvalidCertificate(_) => format!("the certificate in {certificate} cannot be used: {error}"),
         _ => format!("the private key in {key} cannot be used with the certificate in {certificate}: {error}"),
@@ -96,7 +96,7 @@ fn unusable(files: &TlsFiles, error: rustls::Error) -> Error {
 pub async fn keep_fresh(files: TlsFiles, config: RustlsConfig) {
     let mut told = match signal(SignalKind::hangup()) {
         Ok(told) => told,
-        Err(error) => return tracing::warn!("SIGHUP cannot be received, certificates stay as they are: {error}"),
+        Err(error) => return tracing::warn!("SIGHUP cannot be received, so the certificate is not reloaded: {error}"),
     };
     let mut tick = tokio::time::interval(LOOK);
     let mut seen = state(&files);
@@ -113,9 +113,9 @@ pub async fn keep_fresh(files: TlsFiles, config: RustlsConfig) {
         match read(&files) {
             Ok(fresh) => {
                 config.reload_from_config(fresh);
-                tracing::info!(certificate = %files.certificate.display(), "the certificate was read again");
+                tracing::info!(certificate = %files.certificate.display(), "the certificate was reloaded");
             }
-            Err(error) => tracing::warn!("the certificate stays the one that was read before: {}", error.report()),
+            Err(error) => tracing::warn!("the certificate was not reloaded, the old one stays: {}", error.report()),
         }
     }
 }

@@ -209,20 +209,20 @@ fn processors() -> usize {
 /// current request waits for at most one piece of work of each other sender.
 pub async fn run_cpu_bound<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let turn = TURNS.take(Sender::current()).await;
-    let turn = turn.ok_or_else(|| Error::unavailable("the program is being stopped"))?;
+    let turn = turn.ok_or_else(|| Error::unavailable("the server is shutting down"))?;
     // The permit is released when the work ends, even if no caller waits for the result any more.
     let done = tokio::task::spawn_blocking(move || {
         let _turn = turn;
         work()
     });
     let done = done.await;
-    done.map_err(|error| Error::unavailable("the program was stopped while it worked on this").with_source(error))
+    done.map_err(|error| Error::unavailable("the server was stopped during this request").with_source(error))
 }
 
 /// Returns the error for a body that ended with an error.
 pub fn broken(error: axum::Error) -> Error {
     refused(&error).unwrap_or_else(|| {
-        Error::invalid("the connection ended before the whole body came: send it again")
+        Error::invalid("the connection ended before the whole body had arrived: send it again")
             .with_code(Code::IncompleteBody)
             .with_source(error)
     })

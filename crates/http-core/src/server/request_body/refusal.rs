@@ -29,15 +29,16 @@ impl Refused {
         match self {
             Self::TooLarge(most) => {
                 let most = if most < FIELDS { format!("{} KiB", most >> 10) } else { format!("{} MiB", most >> 20) };
-                let text = format!("the body is larger than {most}, the most that is taken here");
+                let text = format!("the body is larger than {most}, the limit here");
                 Error::exhausted(text).with_code(Code::TooLarge)
             }
             Self::Silent => {
-                Error::invalid("no byte of the body came for a minute: send it again").with_code(Code::BodyTimeout)
+                Error::invalid("no byte of the body arrived for a minute: send it again").with_code(Code::BodyTimeout)
             }
             Self::TooSlow(rate) => {
-                let text =
-                    format!("the body came more slowly than {rate} bytes a second: send it again on a better line");
+                let text = format!(
+                    "the body arrived more slowly than {rate} bytes a second: send it again over a faster connection"
+                );
                 Error::invalid(text).with_code(Code::BodyTimeout)
             }
             Self::NoRoom => {
@@ -45,7 +46,7 @@ impl Refused {
                 Error::unavailable(text).with_code(Code::Busy)
             }
             Self::NoShare => {
-                let text = "too many bodies of yours are being read: wait until some have arrived, then try again";
+                let text = "too many of your requests are still arriving: wait until some have arrived, then try again";
                 Error::exhausted(text).with_code(Code::TooManyRequests)
             }
         }

@@ -67,7 +67,7 @@ pub async fn no_such_method(State(state): State<AppState>, request: Request) -> 
     if !is_for_browser(request.headers()) {
         return edge::no_such_method().await;
     }
-    let error = Error::invalid("this address cannot be opened by itself: go back and use the form or the button there");
+    let error = Error::invalid("this address cannot be opened directly: go back and use the form or the button there");
     error_page::page_of(&state, request, &error.with_code(Code::MethodNotAllowed)).await
 }
 

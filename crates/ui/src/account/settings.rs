@@ -151,7 +151,7 @@ pub async fn do_password(sent: SubmittedForm) -> PageResult {
     let changed = if new == fields.text("again") {
         visit.session.change_own_password(&old, &new, &visit.client).await
     } else {
-        Err(Error::invalid("the new password was not typed the same twice").with_code(Code::PasswordsDiffer))
+        Err(Error::invalid("the two new passwords differ").with_code(Code::PasswordsDiffer))
     };
     match changed {
         Ok(()) => Ok(done("/account", &Flash::new("toast.password", ""))),
@@ -187,7 +187,7 @@ impl Typed {
         let days: u64 = self
             .days
             .parse()
-            .map_err(|_| Error::invalid("the validity is a number of days").with_code(Code::InvalidDays))?;
+            .map_err(|_| Error::invalid("the validity must be a number of days").with_code(Code::InvalidDays))?;
         let expires_at = Some(Timestamp::now().after(Duration::from_secs(days.min(36_500) * 86_400)));
         let scopes = self.scopes.iter().map(|word| TokenScope::parse(word)).collect::<Result<_>>()?;
         let mut places = Vec::new();

@@ -31,7 +31,7 @@ impl NameConflict {
             "replace" => Ok(Self::Replace),
             "both" => Ok(Self::Both),
             "skip" => Ok(Self::Skip),
-            _ => Err(Error::invalid("a file whose name is taken replaces it, is kept beside it, or is skipped")),
+            _ => Err(Error::invalid("a file whose name is taken can replace it, be kept beside it, or be skipped")),
         }
     }
 

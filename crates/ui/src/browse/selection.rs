@@ -57,7 +57,7 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> PageResult {
     }
     let at = if plan.at.is_empty() { item.parent_id } else { plan.at.parse()? };
     let way = visit.session.item_with_ancestors(&Target::Id(at)).await?;
-    let here = way.last().ok_or_else(|| Error::not_found("there is no such place"))?;
+    let here = way.last().ok_or_else(|| Error::not_found("there is no such destination"))?;
     let (_, listed) = visit.session.list(&Target::Id(at), Sort::Name, false, None, model::MAX_PAGE).await?;
     let link = |at: Id| format!("/place?action={}&ids={}&at={at}", if moves { "move" } else { "copy" }, join(&ids));
     let steps =

@@ -197,7 +197,7 @@ pub async fn short(part: &mut Part<'_>, ahead: &ReadAheadLimit, most: usize) -> 
 /// Returns the error for a truncated or malformed body. Nothing of the current file was stored.
 fn broken(error: MultipartError) -> Error {
     request_body::refused(&error).unwrap_or_else(|| {
-        Error::invalid("the upload did not arrive whole; nothing of this file was stored, send it again")
+        Error::invalid("the upload did not arrive complete; nothing of this file was stored, send it again")
             .with_code(Code::IncompleteBody)
             .with_source(error)
     })

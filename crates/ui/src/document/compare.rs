@@ -108,7 +108,8 @@ async fn read(session: &Session, target: &Target, number: &str) -> Result<(Strin
     let cut = content.size() > bytes.len() as u64 || bytes.len() > MOST_BYTES;
     bytes.truncate(MOST_BYTES);
     let text = decode::decode(&bytes, cut);
-    let text = text.ok_or_else(|| Error::conflict("only versions of texts can be compared").with_code(Code::NoText))?;
+    let text =
+        text.ok_or_else(|| Error::conflict("only versions of text documents can be compared").with_code(Code::NoText))?;
     Ok((text, cut))
 }
 

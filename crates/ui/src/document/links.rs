@@ -151,7 +151,7 @@ pub async fn make(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
 
 pub fn read(fields: &Fields) -> Result<NewLink> {
     let number = |name: &str| {
-        let bad = |_| Error::invalid("days and downloads are whole numbers").with_code(Code::InvalidDays);
+        let bad = |_| Error::invalid("days and downloads must be whole numbers").with_code(Code::InvalidDays);
         fields.trimmed(name).parse::<u32>().map_err(bad)
     };
     let password = Some(fields.text("password")).filter(|password| !password.is_empty());
@@ -189,7 +189,7 @@ fn rule_form<'a>(page: &'a Page, site: &Item, rule: Option<LinkRule>) -> Form<'a
 pub async fn ask_rule(visit: Visit, Path(id): Path<String>) -> PageResult {
     let site = item::find_for(&visit, &id, Right::ManageSite).await?;
     if site.id != site.collection_id {
-        return Err(Error::not_found("what links are allowed is set at the root site").into());
+        return Err(Error::not_found("the rule for links is set at the root site of the site collection").into());
     }
     let rule = visit.session.link_rule(&Target::Id(site.id)).await?;
     Ok(html(&rule_form(&visit.page, &site, rule)))
@@ -267,5 +267,5 @@ pub async fn download(
 }
 
 fn ended() -> Error {
-    Error::not_found("this link has ended or was revoked: ask the sender for another one").with_code(Code::LinkEnded)
+    Error::not_found("this link has ended or was revoked: ask the sender for a new one").with_code(Code::LinkEnded)
 }

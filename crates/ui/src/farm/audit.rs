@@ -78,7 +78,7 @@ fn day(text: &str) -> Result<Option<Timestamp>> {
     match text.trim() {
         "" => Ok(None),
         text => value_format::read_day(text).map(Some).ok_or_else(|| {
-            Error::invalid(format!("\"{text}\" is no day: write it like 2026-03-01")).with_code(Code::InvalidTime)
+            Error::invalid(format!("\"{text}\" is not a date: write it like 2026-03-01")).with_code(Code::InvalidTime)
         }),
     }
 }

@@ -196,5 +196,5 @@ fn megabytes(text: &str) -> Result<Option<u64>> {
         return Ok(None);
     }
     let bytes = text.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << 20)).filter(|n| i64::try_from(*n).is_ok());
-    bytes.map(Some).ok_or_else(|| Error::invalid("a quota is a whole number of megabytes, or empty for none"))
+    bytes.map(Some).ok_or_else(|| Error::invalid("a quota must be a whole number of megabytes, or empty for none"))
 }

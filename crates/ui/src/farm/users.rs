@@ -201,7 +201,7 @@ pub async fn switch(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
         "disable" => Some(true),
         "enable" => Some(false),
         "delete" => None,
-        _ => return Err(Error::invalid("a user is disabled, enabled or deleted").into()),
+        _ => return Err(Error::invalid("a user can be disabled, enabled or deleted").into()),
     };
     let key = if disabled.is_none() {
         session.delete_account(id).await?;

@@ -86,7 +86,7 @@ fn unreadable(response: &Response) -> Option<Error> {
     Some(if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
         fields::too_large()
     } else {
-        Error::invalid("a part of the address or of the form is missing or cannot be read: go back and try it again")
+        Error::invalid("part of the address or of the form is missing or cannot be read: go back and try again")
             .with_code(Code::Unreadable)
     })
 }

@@ -61,7 +61,7 @@ impl Fields {
             return Err(Error::invalid("nothing was selected; tick something first"));
         }
         if texts.len() > model::MAX_PAGE {
-            return Err(Error::invalid("more than 1,000 items were selected; take fewer at a time"));
+            return Err(Error::invalid("more than 1,000 items were selected; select fewer"));
         }
         texts.into_iter().map(str::parse).collect()
     }
@@ -89,7 +89,7 @@ pub async fn read(body: Body, most: usize) -> Result<Fields> {
 
 /// Returns the error for input larger than any form needs.
 pub fn too_large() -> Error {
-    Error::invalid("what was sent is larger than this page takes: go back and shorten it").with_code(Code::TooLarge)
+    Error::invalid("what was sent is larger than this page accepts: go back and shorten it").with_code(Code::TooLarge)
 }
 
 #[cfg(test)]

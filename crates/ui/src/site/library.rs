@@ -71,7 +71,7 @@ pub async fn save(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
 fn read(fields: &Fields) -> Result<LibrarySettings> {
     let number = |name: &str| match fields.trimmed(name).as_str() {
         "" => Ok(0),
-        text => text.parse().map_err(|_| Error::invalid("a limit is a whole number; 0 means no limit")),
+        text => text.parse().map_err(|_| Error::invalid("a limit must be a whole number; 0 means no limit")),
     };
     Ok(LibrarySettings {
         versioning: Versioning::parse(&fields.text("versioning"))?,

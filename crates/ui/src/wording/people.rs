@@ -32,7 +32,7 @@ pub async fn find(session: &Session, text: &str) -> Result<Id> {
     match (by_login, by_name.next(), by_name.next()) {
         (Some(name), _, _) | (None, Some(name), None) => Ok(name.id),
         (None, Some(_), Some(_)) => {
-            Err(Error::invalid(format!("several people are called \"{text}\"; type the login instead"))
+            Err(Error::invalid(format!("several people have the name \"{text}\"; type the login instead"))
                 .with_code(Code::AmbiguousPerson))
         }
         (None, None, _) => {

@@ -45,11 +45,11 @@ async fn what_a_form_of_storage_is_refused_for_is_said_in_it() {
         ("/farm/new-store/directory", &[("name", "b"), ("location", "blobs")], "is already at that location"),
         ("/farm/new-store/s3", &[("name", "b"), ("location", "b"), ("endpoint", "ftp://x")], "must begin with https"),
         ("/farm/stores/files/drain", &[("to", "")], "by the policy of"),
-        ("/farm/stores/files/drain", &[("rate", "fast")], "is no size"),
+        ("/farm/stores/files/drain", &[("rate", "fast")], "is not a size"),
         ("/farm/stores/files/remove", &[], "belongs to every farm"),
-        ("/farm/policies/new", &[("place", "/nowhere")], "no library"),
-        ("/farm/policies/database/main", &[("store", "files"), ("minimum", "big")], "is no size"),
-        ("/farm/policies/database/main", &[("store", "files"), ("types", "a/b")], "is not a file type"),
+        ("/farm/policies/new", &[("place", "/nowhere")], "no site collection or library"),
+        ("/farm/policies/database/main", &[("store", "files"), ("minimum", "big")], "is not a size"),
+        ("/farm/policies/database/main", &[("store", "files"), ("types", "a/b")], "is no file type"),
         (
             "/farm/policies/database/main",
             &[("store", "files"), ("tier-basis", "age"), ("tier-days", "9"), ("tier-store", "")],
@@ -58,9 +58,9 @@ async fn what_a_form_of_storage_is_refused_for_is_said_in_it() {
         (
             "/farm/jobs/new/migrate",
             &[("from", "files"), ("to", "files")],
-            "both the source and the destination of the BLOBs",
+            "both where BLOBs come from",
         ),
-        ("/farm/jobs/new/collect", &[("share", "1000")], "no whole number"),
+        ("/farm/jobs/new/collect", &[("share", "1000")], "is not a whole number"),
     ] {
         let refused = browser.post(page, page, fields).await;
         assert!(refused.status.is_client_error(), "{page} {fields:?}: {}", refused.status);
@@ -115,6 +115,6 @@ async fn nothing_is_deleted_by_a_form_that_does_not_say_so() {
         assert_eq!((work.dry_run, work.window_days), (dry, 30), "{mode}");
         farm.administrator().await.ask_job(job.id, JobRequest::Abort).await.unwrap();
         let shown = browser.get(&format!("/farm/jobs/{}", job.id)).await.expect(200);
-        assert!(shown.text.contains("Ended early") && !shown.text.contains("data-refresh"), "{}", shown.text);
+        assert!(shown.text.contains("Aborted") && !shown.text.contains("data-refresh"), "{}", shown.text);
     }
 }

@@ -137,7 +137,7 @@ async fn read(session: &Session, item: &Item) -> Result<(Vec<u8>, bool)> {
         bytes.extend_from_slice(&chunk);
     }
     if (bytes.len() as u64) < wanted {
-        return Err(Error::corrupt("a document ended before its length"));
+        return Err(Error::corrupt("the content of a document ended too early"));
     }
     Ok((bytes, size > wanted))
 }

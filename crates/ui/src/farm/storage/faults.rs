@@ -92,7 +92,7 @@ pub async fn resolve(Path(digest): Path<String>, sent: SubmittedForm) -> PageRes
             session.accept_loss(digest).await?;
             Flash::new("toast.accepted", "")
         }
-        _ => return Err(Error::invalid("a damaged BLOB is repaired, or its loss accepted").into()),
+        _ => return Err(Error::invalid("a damaged BLOB can be repaired, or its loss accepted").into()),
     };
     Ok(done(HERE, &flash))
 }

@@ -213,7 +213,7 @@ pub async fn ask(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
         "pause" => (JobRequest::Pause, "toast.job-paused"),
         "resume" => (JobRequest::Resume, "toast.job-resumed"),
         "abort" => (JobRequest::Abort, "toast.job-aborted"),
-        _ => return Err(Error::invalid("a job is paused, resumed or ended").into()),
+        _ => return Err(Error::invalid("a job can be paused, resumed or aborted").into()),
     };
     sent.visit.session.ask_job(id, request).await?;
     Ok(done(&format!("{HERE}/{id}"), &Flash::new(key, "")))

@@ -132,8 +132,7 @@ pub async fn find_place(sent: SubmittedForm) -> PageResult {
 async fn find(visit: &Visit, fields: &Fields) -> Result<String> {
     let path = NodePath::parse(fields.trimmed("place").trim_matches('/'))?;
     let none = || {
-        Error::invalid(format!("there is no site collection and no library at \"/{path}\""))
-            .with_code(Code::NoSuchPlace)
+        Error::invalid(format!("there is no site collection or library at \"/{path}\"")).with_code(Code::NoSuchPlace)
     };
     let item = visit.session.item(&Target::Path(path.clone())).await.map_err(|_| none())?;
     match item.kind {

@@ -26,7 +26,7 @@ fn target(kind: &str, which: &str) -> Result<PolicyTarget> {
         "database" => Ok(PolicyTarget::Database(which.to_owned())),
         "collection" => Ok(PolicyTarget::SiteCollectionId(which.parse()?)),
         "library" => Ok(PolicyTarget::Library(Target::Id(which.parse()?))),
-        _ => Err(Error::not_found("there are no such storage policies")),
+        _ => Err(Error::not_found("there is no such storage policy")),
     }
 }
 

@@ -84,7 +84,7 @@ pub async fn set_state(Path(name): Path<String>, sent: SubmittedForm) -> PageRes
     let state = match sent.fields.text("do").as_str() {
         "activate" => StoreState::Active,
         "read-only" => StoreState::ReadOnly,
-        _ => return Err(Error::invalid("a store is activated or made read-only").into()),
+        _ => return Err(Error::invalid("a store can be activated or made read-only").into()),
     };
     sent.visit.session.set_store_state(&name, state).await?;
     Ok(done(HERE, &Flash::new("toast.saved", name)))

@@ -13,7 +13,7 @@ const UNITS: [(&str, u32); 5] = [("t", 40), ("g", 30), ("m", 20), ("k", 10), (""
 
 /// Parses a size such as `64 KB`, `10M` or `512`. Returns `None` for an empty text.
 pub fn parse_size(text: &str) -> Result<Option<u64>> {
-    let bad = || Error::invalid(format!("\"{text}\" is no size: write 64 KB, 10 MB or a number of bytes"));
+    let bad = || Error::invalid(format!("\"{text}\" is not a size: write 64 KB, 10 MB or a number of bytes"));
     let plain = text.trim().to_lowercase();
     if plain.is_empty() {
         return Ok(None);
@@ -40,7 +40,7 @@ pub fn parse_number<T: std::str::FromStr>(text: &str) -> Result<Option<T>> {
     if text.is_empty() {
         return Ok(None);
     }
-    text.parse().map(Some).map_err(|_| Error::invalid(format!("\"{text}\" is no whole number that fits here")))
+    text.parse().map(Some).map_err(|_| Error::invalid(format!("\"{text}\" is not a whole number within the limits")))
 }
 
 /// Returns the text unless it is empty.

@@ -45,10 +45,10 @@ pub fn compare(first: &RunResult, second: &RunResult) -> Result<Vec<Difference>>
         |result: &RunResult| result.windows.iter().filter(|window| window.counted).cloned().collect::<Vec<_>>();
     let (a, b) = (windows(first), windows(second));
     if a.len() < LEAST || b.len() < LEAST {
-        return Err(Error::new(format!("a result that is compared must have at least {LEAST} seconds that count")));
+        return Err(Error::new(format!("a result needs at least {LEAST} counted seconds for a comparison")));
     }
     let rates = |windows: &[Window]| series(windows, |window| Some(window.done as f64));
-    let mut found = vec![difference("answers each second", &rates(&a), &rates(&b))];
+    let mut found = vec![difference("responses per second", &rates(&a), &rates(&b))];
     let mut add = |figure: &str, of: &dyn Fn(&Window) -> Option<f64>| {
         let (a, b) = (series(&a, of), series(&b, of));
         if a.len() >= LEAST && b.len() >= LEAST {
@@ -137,10 +137,11 @@ pub fn markdown(first: (&RunResult, &str), second: (&RunResult, &str), found: &[
         }
     }
     for difference in unlike(first.0, second.0) {
-        text += &format!("**A and B are not alike in their {}.**\n\n", in_markdown(&difference));
+        text += &format!("**A and B differ in their {}.**\n\n", in_markdown(&difference));
     }
-    text += "Figures are medians of the counted seconds (the median of the p95 of each second, for example), and so differ from those \
-             of the reports, which are of all operations together.\n\n";
+    text += "Figures are medians of the counted seconds (the median of the p95 of each second, for example), and so \
+             differ from those of the reports, which are of all operations together.\n\
+             \n";
     let heading = ["figure", "A, median of seconds", "B, median of seconds", "B / A", "95 % of B / A", "difference"];
     text + &table_of(&heading, &rows)
 }
@@ -176,8 +177,8 @@ mod tests {
         let text = told(&first, &second);
         assert!(text.contains("- A: same, began 1970-01-01 00:00 UTC, http://a, in one.json\n"), "{text}");
         assert!(text.contains("- B: same, began 2024-02-29 12:30 UTC, http://a, version 0.9.1, in two\\|"), "{text}");
-        assert!(!text.contains('\u{1b}') && !text.contains("not alike"), "{text}");
-        assert!(text.contains("| answers each second | 100 | 200 | 2.00 | 2.00 to 2.00 | more |"), "{text}");
+        assert!(!text.contains('\u{1b}') && !text.contains("A and B differ"), "{text}");
+        assert!(text.contains("| responses per second | 100 | 200 | 2.00 | 2.00 to 2.00 | more |"), "{text}");
         assert!(text.contains("| p95, ms | 5.00 ms | 5.00 ms | 1.00 | 1.00 to 1.00 | may be chance |"), "{text}");
     }
 
@@ -197,10 +198,10 @@ mod tests {
             "corpus: 0 documents, 0 B in A, 3 documents, 2.00 KB in B",
             "counted time: 10 s in A, 12 s in B",
         ] {
-            assert!(text.contains(&format!("**A and B are not alike in their {said}.**")), "{said}: {text}");
+            assert!(text.contains(&format!("**A and B differ in their {said}.**")), "{said}: {text}");
         }
         second = RunResult { load: String::new(), ..run(100, 5.0) };
-        assert_eq!(unlike(&first, &second), Vec::<String>::new(), "a result of before does not know its load");
+        assert_eq!(unlike(&first, &second), Vec::<String>::new(), "an old result does not record its load");
     }
 
     #[test]
@@ -213,6 +214,6 @@ mod tests {
             assert!(longest < Some(40), "{text}");
         }
         let text = told(&run(0, 0.0), &run(200, 5.0));
-        assert!(text.contains("| answers each second | 0 | 200 | - | - to - | more |"), "{text}");
+        assert!(text.contains("| responses per second | 0 | 200 | - | - to - | more |"), "{text}");
     }
 }

@@ -148,7 +148,7 @@ fn judge(result: &mut RunResult, plan: &Plan) {
     }
     if generator.lag > LATE && generator.lag > result.total.p50 / 5.0 {
         result.invalid_because.push(format!(
-            "the generator's timers were {:.0} ms late (99th percentile): its machine had no time for it",
+            "the generator's timers were {:.0} ms late (99th percentile): its machine was overloaded",
             generator.lag
         ));
     }

@@ -49,10 +49,11 @@ impl Live {
     pub async fn serve(listen: SocketAddr, title: &str) -> Result<Self> {
         if !listen.ip().is_loopback() {
             return Err(Error::new(format!(
-                "{listen} can be reached from other machines, and the page asks nobody who they are: choose one of 127.0.0.1"
+                "{listen} can be reached from other machines, and the page requires no sign-in: choose a loopback \
+                 address, such as 127.0.0.1"
             )));
         }
-        let failed = |error: std::io::Error| Error::new(format!("nothing can be shown on {listen}: {error}"));
+        let failed = |error: std::io::Error| Error::new(format!("cannot listen on {listen}: {error}"));
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let live = Self { state: Arc::default(), address };
@@ -93,7 +94,7 @@ impl Live {
                 state.lasts = lasts.as_secs();
             }
             Event::Second(window) => state.windows.push((**window).clone()),
-            Event::Ending => state.phase = "waiting for the last answers".to_owned(),
+            Event::Ending => state.phase = "waiting for the last responses".to_owned(),
             Event::Lost(why) | Event::Left(why) | Event::Unwatched(why) => state.said.push(why.clone()),
         }
     }
@@ -109,7 +110,11 @@ impl Live {
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let own = [self.address.to_string(), format!("localhost:{}", self.address.port())];
         if !own.iter().any(|own| own == host) {
-            return with(StatusCode::MISDIRECTED_REQUEST, "text/plain", "this page is for this machine alone\n".into());
+            return with(
+                StatusCode::MISDIRECTED_REQUEST,
+                "text/plain",
+                "this page can be opened on this machine only\n".into(),
+            );
         }
         match request.uri().path() {
             "/" => with(StatusCode::OK, "text/html; charset=utf-8", page.clone()),
@@ -118,7 +123,7 @@ impl Live {
                 let from = query.strip_prefix("from=").and_then(|number| number.parse().ok()).unwrap_or(0);
                 with(StatusCode::OK, "application/json", self.since(from).to_string().into())
             }
-            _ => with(StatusCode::NOT_FOUND, "text/plain", "there are / and /data\n".into()),
+            _ => with(StatusCode::NOT_FOUND, "text/plain", "only / and /data exist\n".into()),
         }
     }
 

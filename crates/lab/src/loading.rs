@@ -43,14 +43,14 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
         200 if found.text() == corpus.fingerprint() => return Ok(Loaded::default()),
         200 if !found.text().starts_with(ANY_FINGERPRINT) => {
             return Err(Error::new(format!(
-                "{} answers 200 with something else where the corpus would be, so it may not be a server of this kind: see \
-                 --kind and --root",
+                "{} answers 200 with other content at the address of the corpus, so it may not be a server of this \
+                 kind: see --kind and --root",
                 target.url
             )));
         }
         200 => {
             return Err(Error::new(format!(
-                "another corpus with the seed {} lies on {}: give the plan another seed, or delete \"{}\" there",
+                "another corpus with the seed {} is on {}: give the plan another seed, or delete \"{}\" there",
                 corpus.plan().seed,
                 target.url,
                 corpus.library_path(0)
@@ -61,7 +61,8 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
             return Err(Error::new(format!("{} refuses these credentials: see --user and --password", target.url)));
         }
         _ => {
-            let wrong = |fault| Error::new(format!("{} does not say whether the corpus is there: {fault}", target.url));
+            let wrong =
+                |fault| Error::new(format!("it cannot be determined whether {} has the corpus: {fault}", target.url));
             found.expect(&[]).map_err(wrong)?;
         }
     }
@@ -93,7 +94,7 @@ enum CorpusContainer {
 
 /// Applies the timeout `FIRST` to a request. A timeout is a fault.
 async fn within<T>(what: &str, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
-    let late = |_| Fault::new(FaultKind::Timeout, format!("{what} is not answered within {} s", FIRST.as_secs()));
+    let late = |_| Fault::new(FaultKind::Timeout, format!("{what} was not answered within {} s", FIRST.as_secs()));
     tokio::time::timeout(FIRST, work).await.map_err(late)?
 }
 
@@ -161,7 +162,7 @@ async fn put_once(client: &mut Client, path: &str, body: Outgoing) -> Result<(),
     let ask = Ask::new(Method::PUT, path).body(body);
     match tokio::time::timeout(patience, client.send(ask)).await {
         Err(_) => {
-            let late = format!("PUT {path} is not answered within {} s", patience.as_secs());
+            let late = format!("PUT {path} was not answered within {} s", patience.as_secs());
             Err((Fault::new(FaultKind::Timeout, late), false))
         }
         Ok(Err(fault)) => {

@@ -81,7 +81,9 @@ impl TryFrom<String> for Expectation {
             "equal" => Ok(Self::Equal),
             other => {
                 let bound = other.strip_prefix("below ").and_then(|number| number.parse().ok());
-                bound.map(Self::Below).ok_or_else(|| format!("\"{other}\" says nothing that could be expected"))
+                bound.map(Self::Below).ok_or_else(|| {
+                    format!("\"{other}\" is not an expectation: write higher, lower, equal or below and a number")
+                })
             }
         }
     }

@@ -72,8 +72,9 @@ impl People {
                     return Err(Error::new(format!("{}{left}", Stop::interrupted())));
                 }
                 return Err(Error::new(format!(
-                    "{} users of pages need {wanted} accounts, since one has at most 100 sessions, and the target does not make \
-                     them ({fault}): give --user and --password of an administrator of the farm, or at most {USERS_OF_ONE} users{left}",
+                    "{} users of pages need {wanted} accounts, because an account has at most 100 sessions, and the \
+                     target does not create them ({fault}): give --user and --password of an administrator of the \
+                     farm, or at most {USERS_OF_ONE} users{left}",
                     plan.load.most_users(),
                 )));
             }
@@ -142,7 +143,7 @@ impl MadeAccounts {
         let table = ask(client, table).await?.expect(&[200])?.json()?;
         // A grant on the item that the permissions are inherited from changes one row, however large the corpus is.
         let from =
-            table["from"].as_str().map(str::to_owned).ok_or_else(|| Fault::content("permissions have no place"))?;
+            table["from"].as_str().map(str::to_owned).ok_or_else(|| Fault::content("the permissions do not say which item they come from"))?;
         let roles = ask(client, Ask::get("/api/v1/roles")).await?.expect(&[200])?.json()?;
         let role = roles["items"].as_array().into_iter().flatten().find(|role| role["name"] == ROLE);
         let role = id(role.ok_or_else(|| Fault::content(format!("there is no role {ROLE}")))?)?;
@@ -183,5 +184,5 @@ async fn ask(client: &mut Client, ask: Ask) -> Result<Answer, Fault> {
 }
 
 fn id(value: &Value) -> Result<String, Fault> {
-    value["id"].as_str().map(str::to_owned).ok_or_else(|| Fault::content("an answer has no id"))
+    value["id"].as_str().map(str::to_owned).ok_or_else(|| Fault::content("a response has no id"))
 }

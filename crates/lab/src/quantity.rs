@@ -31,7 +31,7 @@ impl Span {
             "s" => number,
             "m" | "min" => number * 60.0,
             "h" => number * 3600.0,
-            _ => return Err(format!("\"{text}\" is no length of time: write 500ms, 5s, 2m or 1h")),
+            _ => return Err(format!("\"{text}\" is not a length of time: write 500ms, 5s, 2m or 1h")),
         };
         let span = Duration::try_from_secs_f64(seconds).map_err(|_| format!("\"{text}\" is too long"))?;
         if span > Duration::from_secs(400 * 86_400) { Err(format!("\"{text}\" is too long")) } else { Ok(Self(span)) }
@@ -50,7 +50,7 @@ impl Size {
             "KB" | "K" => 1e3,
             "MB" | "M" => 1e6,
             "GB" | "G" => 1e9,
-            _ => return Err(format!("\"{text}\" is no size: write 512B, 100KB, 10MB or 1GB")),
+            _ => return Err(format!("\"{text}\" is not a size: write 512B, 100KB, 10MB or 1GB")),
         };
         let bytes = number * factor;
         if bytes > 1e12 {

@@ -31,7 +31,7 @@ impl Stop {
     /// # Errors
     /// If the signal handlers cannot be installed.
     pub fn on_signals() -> Result<Self> {
-        let failed = |error: std::io::Error| Error::new(format!("signals cannot be heard: {error}"));
+        let failed = |error: std::io::Error| Error::new(format!("signals cannot be received: {error}"));
         let mut interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
         let mut ended = signal(SignalKind::terminate()).map_err(failed)?;
         let stop = Self::default();

@@ -25,7 +25,9 @@ const ERRORS: f64 = 0.01;
 /// If the bounds or the factor are invalid, or there are too many levels.
 pub fn levels(from: f64, to: f64, factor: f64) -> Result<Vec<f64>> {
     if !(from >= 1.0 && to >= from && factor >= 1.05 && to.is_finite()) {
-        return Err(Error::new("a sweep goes from 1 or more to at least as many, by a factor of 1.05 or more"));
+        return Err(Error::new(
+            "a sweep needs a --from of 1 or more, a --to that is not below it, and a --factor of 1.05 or more",
+        ));
     }
     let mut levels: Vec<f64> = Vec::new();
     let mut level = from;
@@ -37,8 +39,8 @@ pub fn levels(from: f64, to: f64, factor: f64) -> Result<Vec<f64>> {
     levels.dedup();
     if levels.len() > MOST {
         return Err(Error::new(format!(
-            "from {from} to {to} by a factor of {factor} are {} levels, and a sweep has at most {MOST}: raise --from or --factor, or \
-             lower --to",
+            "from {from} to {to} by a factor of {factor} are {} levels, and a sweep has at most {MOST}: raise --from \
+             or --factor, or lower --to",
             levels.len()
         )));
     }
@@ -210,13 +212,14 @@ impl Sweep {
                 ]
             })
             .collect();
-        let heading = ["load", "answers each second", "95 % of that", "p95", "failed", "good enough"];
+        let heading = ["load", "responses per second", "95 % confidence", "p95", "failed", "good enough"];
         let (said, table) = (self.said(), table_of(&heading, &rows));
         let mut text = format!("# Capacity: {}\n\n{}: {said}.\n\n{table}", result.label, result.target);
         for level in self.levels.iter().filter(|level| !level.valid) {
             text += &format!(
-                "\n**At a load of {} the generator itself was the limit: that level says nothing about the target. Give the \
-                 generator threads, or a machine of its own.**\n",
+                "\n\
+                 **At a load of {} the generator itself was the limit: that level says nothing about the target. Give \
+                 the generator threads, or a machine of its own.**\n",
                 number(level.level)
             );
         }
@@ -231,7 +234,7 @@ impl Sweep {
 
     fn said(&self) -> String {
         let Some(best) = self.capacity() else {
-            return "even the lowest level is not answered well enough".to_owned();
+            return "not even the lowest level is good enough".to_owned();
         };
         let found = self.levels.iter().any(|level| level.valid && !level.good);
         let (at_least, hint) = match self.ended {
@@ -243,7 +246,8 @@ impl Sweep {
             _ => ("at least ", "; beyond it the generator was the limit"),
         };
         format!(
-            "{at_least}{} answers each second ({} to {} with 95 % confidence) at a load of {}, with 95 % of them within {}{hint}",
+            "{at_least}{} responses per second ({} to {} with 95 % confidence) at a load of {}, 95 % of them within \
+             {}{hint}",
             number(best.rate),
             number(best.low),
             number(best.high),
@@ -286,7 +290,7 @@ mod tests {
         let found = judged(windows(&[(10.0, 5.0), (20.0, 6.0), (40.0, 500.0), (80.0, 900.0)]), &stop).end();
         assert!(stop.is_enough() && !stop.asked());
         assert_eq!(found.levels.iter().map(|level| level.good).collect::<Vec<_>>(), [true, true, false]);
-        assert!(found.said().starts_with("21.2 answers each second"), "{}", found.said());
+        assert!(found.said().starts_with("21.2 responses per second"), "{}", found.said());
         let found = judged(windows(&[(10.0, 5.0), (20.0, 6.0)]), &Stop::default()).end();
         assert!(found.said().starts_with("at least 21.2") && found.said().contains("raise --to"), "{}", found.said());
         let stop = Stop::default();

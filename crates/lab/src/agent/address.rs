@@ -15,7 +15,9 @@ pub async fn known(address: &str, agents: &[String], plan: &TargetPlan, confirme
     }
     let agent = Target::new(plan, Some(&url_of(address)), None, confirmed).await;
     agent.map_err(|error| {
-        Error::new(format!("the agent {address} is not asked, since it would get the word of --token: {error}"))
+        Error::new(format!(
+            "the agent {address} is not contacted, because it would receive the token of --token: {error}"
+        ))
     })
 }
 

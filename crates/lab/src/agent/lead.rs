@@ -94,7 +94,7 @@ pub async fn lead(
                 continue;
             }
             Some(AgentNews::Gone(at, why)) => vec![(at, why)],
-            None => working.iter().map(|at| (*at, "it does not come to its end".to_owned())).collect(),
+            None => working.iter().map(|at| (*at, "it did not finish".to_owned())).collect(),
         };
         for (at, why) in gone {
             working.remove(&at);
@@ -108,7 +108,7 @@ pub async fn lead(
         }
     }
     if lost.len() == wishes.agents.len() {
-        return Err(Error::new(format!("no agent did its part: {}", lost.join("; "))));
+        return Err(Error::new(format!("no agent completed its part: {}", lost.join("; "))));
     }
     Ok(collector.end())
 }
@@ -127,17 +127,17 @@ async fn follow(
     client
         .lines(ask, |line| {
             let line = serde_json::from_slice(line)
-                .map_err(|_| Fault::new(FaultKind::Protocol, "it does not speak this version of the lab"))?;
+                .map_err(|_| Fault::new(FaultKind::Protocol, "it does not run this version of the lab"))?;
             match line {
                 AgentLine::Failed(why) => return Err(Fault::new(FaultKind::Status, why)),
                 AgentLine::End => ended = true,
                 line => {
-                    let given_up = |_| Fault::new(FaultKind::Closed, "nobody leads the run any more");
+                    let given_up = |_| Fault::new(FaultKind::Closed, "the run is no longer being led");
                     to.send(AgentNews::AgentLine(at, line)).map_err(given_up)?;
                 }
             }
             Ok(())
         })
         .await?;
-    if ended { Ok(()) } else { Err(Fault::new(FaultKind::Closed, "its answer ended before its part did")) }
+    if ended { Ok(()) } else { Err(Fault::new(FaultKind::Closed, "its response ended before its part was complete")) }
 }

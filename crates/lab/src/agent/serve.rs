@@ -61,7 +61,7 @@ fn wait(
     bound: Box<dyn FnOnce(SocketAddr) + Send>,
 ) -> BoxFuture<'static, Result<()>> {
     Box::pin(async move {
-        let failed = |error: std::io::Error| Error::new(format!("nothing can be heard on {listen}: {error}"));
+        let failed = |error: std::io::Error| Error::new(format!("cannot listen on {listen}: {error}"));
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         bound(listener.local_addr().map_err(failed)?);
         let token = Arc::new(token);
@@ -99,16 +99,16 @@ async fn answer(
     if !same(given.strip_prefix("Bearer ").unwrap_or_default(), &token) {
         return Ok(refuse(
             StatusCode::UNAUTHORIZED,
-            "the word that this agent asks for is another one: see --token and STRONGROOM_LAB_TOKEN",
+            "this agent was started with a different token: see --token and STRONGROOM_LAB_TOKEN",
         ));
     }
     let to_watch = request.uri().path() == "/watch";
     if request.method() != Method::POST || !(to_watch || request.uri().path() == "/run") {
-        return Ok(refuse(StatusCode::NOT_FOUND, "an agent takes POST /run and POST /watch"));
+        return Ok(refuse(StatusCode::NOT_FOUND, "an agent accepts POST /run and POST /watch only"));
     }
     let body = tokio::time::timeout(BODY, Limited::new(request.into_body(), MOST_ORDER).collect()).await;
     let Ok(Ok(body)) = body else {
-        return Ok(refuse(StatusCode::BAD_REQUEST, "the order did not come whole"));
+        return Ok(refuse(StatusCode::BAD_REQUEST, "the order did not arrive completely"));
     };
     let body = body.to_bytes();
     let (to, from) = unbounded_channel();
@@ -119,10 +119,10 @@ async fn answer(
     }
     let Ok(order) = serde_json::from_slice::<AgentOrder>(&body) else { return Ok(refuse_version()) };
     if order.part.0 >= order.part.1 || order.part.1 > MOST_AGENTS {
-        return Ok(refuse(StatusCode::BAD_REQUEST, "the order's part is none of 1 to 1000"));
+        return Ok(refuse(StatusCode::BAD_REQUEST, "the order's part must be from 1 to 1000"));
     }
     if busy.swap(true, Ordering::AcqRel) {
-        return Ok(refuse(StatusCode::CONFLICT, "this agent is at work for somebody else"));
+        return Ok(refuse(StatusCode::CONFLICT, "this agent is busy with another run"));
     }
     let held = BusyGuard(busy);
     tokio::spawn(async move {
@@ -206,7 +206,7 @@ impl Drop for BusyGuard {
 }
 
 fn refuse_version() -> Response<Body> {
-    refuse(StatusCode::BAD_REQUEST, "the order is not of this version of the lab")
+    refuse(StatusCode::BAD_REQUEST, "the order comes from another version of the lab")
 }
 
 /// Refuses a request and closes its connection, so that a client without the token does not occupy a connection slot.

@@ -61,10 +61,10 @@ async fn follow(
     let ask = Ask::new(Method::POST, "/watch").json(&order).with(AUTHORIZATION, &format!("Bearer {token}"));
     let take = |line: &[u8]| {
         let line = serde_json::from_slice(line)
-            .map_err(|_| Fault::new(FaultKind::Protocol, "it does not speak this version of the lab"))?;
+            .map_err(|_| Fault::new(FaultKind::Protocol, "it does not run this version of the lab"))?;
         match line {
             AgentLine::Seen(readings) => {
-                to.send(readings).map_err(|_| Fault::new(FaultKind::Closed, "nobody asks for it any more"))
+                to.send(readings).map_err(|_| Fault::new(FaultKind::Closed, "its figures are no longer needed"))
             }
             AgentLine::Failed(why) => Err(Fault::new(FaultKind::Status, why)),
             _ => Ok(()),

@@ -186,7 +186,7 @@ impl Verifier {
         });
         let Some(version) = version else {
             let shown: String = String::from_utf8_lossy(came).chars().take(60).collect();
-            return Err(format!("the answer is not the document that was asked for; it begins with {shown:?}"));
+            return Err(format!("the response is not the requested document; it begins with {shown:?}"));
         };
         self.expected = Some(Content::new(self.seed, self.number, version, self.length, self.kind));
         Ok(())
@@ -201,20 +201,20 @@ impl Verifier {
         if seen == self.length {
             return Ok(());
         }
-        Err(format!("{seen} of {} bytes came", self.length))
+        Err(format!("{seen} of {} bytes arrived", self.length))
     }
 
     fn compare(&mut self, mut bytes: &[u8]) -> Result<(), String> {
         while !bytes.is_empty() {
             if self.piece.is_empty() {
                 let next = self.expected.as_mut().and_then(Iterator::next);
-                self.piece = next.ok_or_else(|| format!("more than {} bytes came", self.length))?;
+                self.piece = next.ok_or_else(|| format!("more than {} bytes arrived", self.length))?;
             }
             let length = bytes.len().min(self.piece.len());
             let expected = self.piece.split_to(length);
             if bytes[..length] != expected[..] {
                 return Err(format!(
-                    "bytes {} to {} are not those of the document",
+                    "bytes {} to {} differ from those of the document",
                     self.seen,
                     self.seen + length as u64
                 ));

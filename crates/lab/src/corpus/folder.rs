@@ -36,7 +36,7 @@ pub fn write_folder(corpus: &Corpus, directory: &Path, mut tell: impl FnMut(u64,
         Ok(text) if text == corpus.fingerprint() => return Ok(Loaded::default()),
         Ok(_) => {
             return Err(Error::new(format!(
-                "another corpus with the seed {} lies in {}: give the plan another seed, or another folder",
+                "another corpus with the seed {} is in {}: give the plan another seed, or another folder",
                 corpus.plan().seed,
                 directory.display()
             )));

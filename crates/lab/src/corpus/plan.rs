@@ -90,7 +90,7 @@ impl CorpusPlan {
     pub fn check(&self) -> Result<()> {
         let count: u64 = self.files.iter().fold(0, |sum, class| sum.saturating_add(class.count));
         if count == 0 || count > MOST_FILES {
-            return Err(Error::new(format!("the corpus has {count} files: count must make 1 to {MOST_FILES} in all")));
+            return Err(Error::new(format!("the corpus has {count} files: it must have 1 to {MOST_FILES} in all")));
         }
         let libraries = self.sites.saturating_mul(self.libraries);
         if !(1..=MOST_PLACES).contains(&libraries) || !(1..=MOST_PLACES).contains(&self.folders) {
@@ -103,7 +103,7 @@ impl CorpusPlan {
         }
         for class in &self.files {
             if class.size.0 < SMALLEST {
-                return Err(Error::new(format!("files of {} are too small: 1KB is the least", class.size)));
+                return Err(Error::new(format!("files of {} are too small: the minimum is 1KB", class.size)));
             }
             if !(0.0..=2.0).contains(&class.spread) {
                 return Err(Error::new("the spread of sizes must be 0 to 2"));
@@ -112,7 +112,7 @@ impl CorpusPlan {
         let KindShares { text, office, media } = self.kinds;
         let sum = text + office + media;
         if !(sum > 0.0 && sum.is_finite()) || [text, office, media].iter().any(|share| *share < 0.0) {
-            return Err(Error::new("the shares of kinds must be numbers from 0 on that are not all 0"));
+            return Err(Error::new("the shares of kinds must be numbers of 0 or more, and not all 0"));
         }
         Ok(())
     }

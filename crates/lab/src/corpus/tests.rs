@@ -5,7 +5,9 @@ use super::*;
 
 fn corpus(seed: u64) -> Corpus {
     let text = format!(
-        "seed = {seed}\nlibraries = 3\nfiles = [{{ size = '20KB', count = 50, spread = 0.8 }}, {{ size = '200KB', count = 20 }}]"
+        "seed = {seed}\n\
+         libraries = 3\n\
+         files = [{{ size = '20KB', count = 50, spread = 0.8 }}, {{ size = '200KB', count = 20 }}]"
     );
     Corpus::new(toml::from_str(&text).unwrap())
 }

@@ -52,7 +52,8 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
         found.push(Finding {
             trouble: Trouble::Decay,
             text: format!(
-                "it becomes slower all the time under the same load: {:.0} answers each second at first and {:.0} at last, median latency {:.1} ms at first and {:.1} ms at last",
+                "it becomes steadily slower under the same load: {:.0} responses per second at first and {:.0} at the \
+                 end, median latency {:.1} ms at first and {:.1} ms at the end",
                 rate[0], rate[3], latency[0], latency[3]
             ),
             operation: culprit::between(result, first, last),

@@ -30,8 +30,8 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
         .map(|(series, grown)| Finding {
             trouble: Trouble::Growth,
             text: format!(
-                "{} grows evenly, by {:.0} MB in this run to {:.0} MB, and does not come back after it: something is kept that \
-                 should be let go",
+                "{} grows steadily, by {:.0} MB in this run to {:.0} MB, and does not shrink after it: something is \
+                 retained that should be released",
                 series.name,
                 grown / 1e6,
                 counted(series, &result.windows).last().copied().unwrap_or_default() / 1e6

@@ -36,7 +36,7 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
             found.push(Finding {
                 trouble: Trouble::Oscillation,
                 text: format!(
-                    "throughput swings between {low:.0} and {high:.0} answers each second about every {period} s"
+                    "throughput swings between {low:.0} and {high:.0} responses per second about every {period} s"
                 ),
                 operation: None,
                 seconds: Some((windows[0].second, windows[windows.len() - 1].second + 1)),

@@ -34,8 +34,8 @@ pub fn examine(result: &RunResult) -> Option<Finding> {
             return Some(Finding {
                 trouble: Trouble::Outlives,
                 text: format!(
-                    "after the high load, {level:.0} users get {:.0} answers each second at a median of {:.1} ms; before it, they \
-                     got {:.0} at {:.1} ms",
+                    "after the high load, {level:.0} users get {:.0} responses per second at a median of {:.1} ms; \
+                     before it, they got {:.0} at {:.1} ms",
                     median(&rates(settled)),
                     median(&medians(settled)),
                     median(&rates(before)),

@@ -30,13 +30,13 @@ pub fn examine(result: &RunResult) -> Option<Finding> {
         return None;
     }
     let why = match busy {
-        Some(busy) => format!("while no processor was the limit ({busy:.0} % busy): they wait for each other"),
-        None => "and no monitor says what was busy: watch the machine to know".to_owned(),
+        Some(busy) => format!("although no processor was the limit ({busy:.0} % busy): requests wait for each other"),
+        None => "and no monitor shows what was busy: monitor the machine to find out".to_owned(),
     };
     Some(Finding {
         trouble: Trouble::Scaling,
         text: format!(
-            "from {:.0} to {:.0} users, throughput stayed at {:.0} answers each second ({:.0} before) {why}",
+            "from {:.0} to {:.0} users, throughput stayed at {:.0} responses per second ({:.0} before), {why}",
             before[0].level,
             after[0].level,
             rate(after),

@@ -37,7 +37,8 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
         found.push(Finding {
             trouble: Trouble::SlowPath,
             text: format!(
-                "{:.1} % of \"{}\" take about {slow:.0} ms instead of {usual:.1} ms, with next to nothing between: they go another way",
+                "{:.1} % of \"{}\" take about {slow:.0} ms instead of {usual:.1} ms, with almost nothing in between: \
+                 they take a different path",
                 share * 100.0,
                 operation.label
             ),

@@ -41,13 +41,13 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
             let waited = if longest >= KEPT {
                 format!("the longest wait was {longest:.0} ms")
             } else {
-                format!("{failed} operations failed meanwhile")
+                format!("{failed} operations failed during that time")
             };
             found.push(Finding {
                 trouble: Trouble::Stall,
                 text: format!(
-                    "for {lasted:.1} s from second {from} on, next to nothing was answered ({usual:.0} answers each second are \
-                     usual); {waited}"
+                    "for {lasted:.1} s from second {from} on, there were almost no responses ({usual:.0} per second \
+                     are usual); {waited}"
                 ),
                 operation: None,
                 seconds: Some((from, to)),

@@ -77,7 +77,7 @@ fn of(
         let enough = own.rate.len() >= LEAST;
         if enough && here < best * LESS && surely(&own.rate, &courses[strongest].rate) {
             let name = &parts[strongest].name;
-            said.push(format!("for each user it answers {here:.2} each second, {name} {best:.2}"));
+            said.push(format!("it gives {here:.2} responses per second and user, {name} {best:.2}"));
         }
         let best = courses[soundest].failed;
         if own.failed > FAILS && own.failed > best * MORE {

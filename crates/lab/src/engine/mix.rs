@@ -56,7 +56,7 @@ impl Mix {
             }
         }
         if parts.is_empty() {
-            return Err(Error::new("the target offers nothing of what the plan does"));
+            return Err(Error::new("the target offers none of the operations of the plan"));
         }
         Ok(Self { parts, missing })
     }

@@ -49,7 +49,7 @@ impl Postgresql {
     pub async fn open(connection: &str) -> Result<Self> {
         let missing = |error: std::io::Error| {
             Error::new(format!(
-                "psql, which watches PostgreSQL, cannot be started ({error}): install PostgreSQL's client"
+                "psql, which monitors PostgreSQL, cannot be started ({error}): install PostgreSQL's client"
             ))
         };
         let mut session = Command::new("psql")
@@ -63,7 +63,7 @@ impl Postgresql {
             .map_err(missing)?;
         let errors = session.stderr.take();
         let (Some(asks), Some(answers)) = (session.stdin.take(), session.stdout.take()) else {
-            return Err(Error::new("psql, which watches PostgreSQL, cannot be heard"));
+            return Err(Error::new("psql, which monitors PostgreSQL, has no output"));
         };
         let answers = BufReader::new(answers).lines();
         let mut new = Self { _session: session, asks, answers, last: HashMap::new(), looked: Instant::now() };
@@ -72,7 +72,7 @@ impl Postgresql {
                 Some(errors) => BufReader::new(errors).lines().next_line().await.ok().flatten().unwrap_or_default(),
                 None => String::new(),
             };
-            return Err(Error::new(format!("the database {connection} cannot be watched: {said}")));
+            return Err(Error::new(format!("the database {connection} cannot be monitored: {said}")));
         }
         Ok(new)
     }

@@ -59,7 +59,7 @@ impl Endpoint {
             Err(fault) => Some(fault.message),
         };
         let place = format!("{}{}", self.target.url, self.path);
-        why.map_or(Ok(()), |why| Err(Error::new(format!("the monitor {place} sees nothing: {why}"))))
+        why.map_or(Ok(()), |why| Err(Error::new(format!("the monitor {place} has no figures: {why}"))))
     }
 
     /// Takes a reading once a second.
@@ -101,7 +101,7 @@ async fn ask(client: &mut Client, path: &str) -> Result<Answer, Fault> {
     let late = |_| Fault::new(FaultKind::Timeout, format!("it does not answer within {} s", PATIENCE.as_secs()));
     let answer = tokio::time::timeout(PATIENCE, client.send(Ask::get(path))).await.map_err(late)??.expect(&[200])?;
     if answer.body.len() > MOST_ANSWER {
-        return Err(Fault::content(format!("it answers more than {} MB", MOST_ANSWER >> 20)));
+        return Err(Fault::content(format!("its response is larger than {} MB", MOST_ANSWER >> 20)));
     }
     Ok(answer)
 }
@@ -118,7 +118,7 @@ fn lacks(text: &str, wanted: &[String]) -> Option<String> {
         }
     }
     Some(if names.is_empty() {
-        "its answer has no figures with their kinds (# TYPE)".to_owned()
+        "its response has no metrics with types (# TYPE)".to_owned()
     } else {
         format!("no name begins with {}; it has {}, for example", wanted.join(" or "), names.join(", "))
     })

@@ -64,7 +64,8 @@ impl Monitor {
         let spoken = authority.split_once('@').is_some_and(|(user, _)| user.contains(':'));
         if spoken || connection.contains("password") {
             return Err(Error::new(
-                "plans stand in reports, so no password belongs into a connection: give it by PGPASSWORD or ~/.pgpass",
+                "reports contain the plan, so a connection must not contain a password: give it by PGPASSWORD or \
+                 ~/.pgpass",
             ));
         }
         Ok(())

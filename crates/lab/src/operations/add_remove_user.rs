@@ -9,7 +9,7 @@ use crate::wire::{Ask, Fault};
 /// Adding a user to a group and removing the user again.
 pub const OPERATION: Operation = Operation {
     name: "add-remove-user",
-    what: "Adding a person to a group, and taking them out",
+    what: "Adding a user to a group and removing them again",
     offered_by: STRONGROOM,
     changes: true,
     describes: false,

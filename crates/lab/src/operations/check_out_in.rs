@@ -11,7 +11,7 @@ use crate::wire::{Ask, Fault};
 /// Checking out a document and checking it in again.
 pub const OPERATION: Operation = Operation {
     name: "check-out-in",
-    what: "Checking a document out, and in again",
+    what: "Checking a document out and in again",
     offered_by: STRONGROOM,
     changes: true,
     describes: false,

@@ -10,7 +10,7 @@ use crate::wire::{Ask, Fault, Kind};
 /// Copying a document of the corpus into the user's folder.
 pub const OPERATION: Operation = Operation {
     name: "copy",
-    what: "A copy of a document of the corpus in the user's folder",
+    what: "Copying a document of the corpus into the user's folder",
     offered_by: EVERYWHERE,
     changes: true,
     describes: false,

@@ -8,7 +8,7 @@ use crate::wire::{Ask, Fault, address};
 /// Downloading a document and comparing it byte for byte.
 pub const OPERATION: Operation = Operation {
     name: "download",
-    what: "A document, compared byte for byte",
+    what: "Downloading a document and comparing it byte for byte",
     offered_by: EVERYWHERE,
     changes: false,
     describes: false,

@@ -14,7 +14,7 @@ const LONGEST_TAG: usize = 256;
 /// Conditional download of a document that the user already has, by its ETag.
 pub const OPERATION: Operation = Operation {
     name: "download-unchanged",
-    what: "A document that the user has already, asked for by its entity tag",
+    what: "Requesting a document that the user already has, with its entity tag",
     offered_by: EVERYWHERE,
     changes: false,
     describes: false,

@@ -10,7 +10,7 @@ use crate::wire::{Ask, Fault};
 /// Opening the user's own page and saving the settings.
 pub const OPERATION: Operation = Operation {
     name: "edit-profile",
-    what: "Opening the own page and saving settings",
+    what: "Opening the user's own page and saving settings",
     offered_by: STRONGROOM,
     changes: true,
     describes: false,

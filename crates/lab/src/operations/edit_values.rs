@@ -11,7 +11,7 @@ use crate::wire::{Ask, Fault};
 /// Changing the value of a document in a column of its library. The document's bytes stay the same.
 pub const OPERATION: Operation = Operation {
     name: "edit-values",
-    what: "What a document has in a column of its library, changed; its bytes stay",
+    what: "Changing a document's value in a column of its library; its bytes stay the same",
     offered_by: STRONGROOM,
     changes: true,
     describes: false,

@@ -8,7 +8,7 @@ use crate::wire::{Ask, Fault, address};
 /// Request for an address that does not exist; the expected status is 404.
 pub const OPERATION: Operation = Operation {
     name: "missing-page",
-    what: "An address that does not exist, answered as such",
+    what: "A page that does not exist",
     offered_by: EVERYWHERE,
     changes: false,
     describes: false,

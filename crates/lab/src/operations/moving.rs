@@ -11,7 +11,7 @@ use crate::wire::{Ask, Fault, Kind, address};
 /// Renaming a document that the user uploaded.
 pub const OPERATION: Operation = Operation {
     name: "move",
-    what: "Giving a document that the user uploaded another name",
+    what: "Renaming a document that the user uploaded",
     offered_by: EVERYWHERE,
     changes: true,
     describes: false,

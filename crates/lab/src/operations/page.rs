@@ -53,7 +53,7 @@ pub async fn complete(user: &mut User, page: &Answer, expected: &str) -> Result<
         return Err(Fault::new(FaultKind::Status, format!("a page answered {}: {said}", page.status)));
     }
     if !text.contains("</html>") {
-        return Err(Fault::content("a page is cut: it has no end"));
+        return Err(Fault::content("a page is cut off: its end is missing"));
     }
     if !text.contains(expected) {
         let title = text.split("<title>").nth(1).and_then(|rest| rest.split('<').next()).unwrap_or_default();

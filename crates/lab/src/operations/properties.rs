@@ -10,7 +10,7 @@ use crate::wire::{Ask, Fault, Kind, Outgoing, address};
 /// Properties of a document, by REST or PROPFIND.
 pub const OPERATION: Operation = Operation {
     name: "properties",
-    what: "What a document is, by REST or PROPFIND",
+    what: "The properties of a document, by REST or PROPFIND",
     offered_by: EVERYWHERE,
     changes: false,
     describes: true,
@@ -30,7 +30,7 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
             if described["name"] == document.name.as_str() && described["size"] == document.size {
                 Ok(())
             } else {
-                Err(Fault::content(format!("{path} is described as something else")))
+                Err(Fault::content(format!("{path} is described with another name or size")))
             }
         }
         Kind::Webdav => find(user, &address::content(&target, &path), "0", 1).await,

@@ -9,7 +9,7 @@ use crate::wire::{Ask, Fault, Outgoing, address};
 /// Checking out a text, writing it, checking it in as a draft, and publishing it.
 pub const OPERATION: Operation = Operation {
     name: "publish-draft",
-    what: "A text is checked out, written, checked in as a draft, and published",
+    what: "Checking out a text, writing it, checking it in as a draft, and publishing it",
     offered_by: STRONGROOM,
     changes: true,
     describes: false,
@@ -53,7 +53,7 @@ async fn run(user: &mut User) -> Result<(), Fault> {
     if version.ends_with(".0") {
         Ok(())
     } else {
-        Err(Fault::content(format!("what was published is version {version}")))
+        Err(Fault::content(format!("the published version is {version}, not a major one")))
     }
 }
 

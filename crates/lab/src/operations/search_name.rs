@@ -9,7 +9,7 @@ use crate::wire::{Ask, Fault};
 /// Search by part of a name.
 pub const OPERATION: Operation = Operation {
     name: "search-name",
-    what: "A search by a part of a name",
+    what: "A search for a part of a name",
     offered_by: STRONGROOM,
     changes: false,
     describes: false,

@@ -11,7 +11,7 @@ use crate::wire::Fault;
 /// Search by name, on the search page.
 pub const OPERATION: Operation = Operation {
     name: "search-page",
-    what: "A search by name, as a page",
+    what: "A search for a name, as a page",
     offered_by: STRONGROOM,
     changes: false,
     describes: false,

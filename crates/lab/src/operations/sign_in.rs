@@ -9,7 +9,7 @@ use crate::wire::{Ask, Fault, FaultKind};
 /// Signing in through the form, followed by the start page.
 pub const OPERATION: Operation = Operation {
     name: "sign-in",
-    what: "Signing in by the form, and the start page",
+    what: "Signing in with the form, and the start page",
     offered_by: STRONGROOM,
     changes: false,
     describes: false,
@@ -39,7 +39,7 @@ async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
 
 /// Signs the user in as a browser does.
 pub async fn enter(user: &mut User) -> Result<(), Fault> {
-    let missing = || Fault::new(FaultKind::Status, "pages need somebody who signs in: give --user and --password");
+    let missing = || Fault::new(FaultKind::Status, "pages require a user who signs in: give --user and --password");
     let login = user.login().ok_or_else(missing)?;
     let form = page::get(user, "/sign-in", "name=\"form_token\"").await?;
     let token = page::form_token(&form.text());

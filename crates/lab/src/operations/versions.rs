@@ -22,5 +22,5 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     let id = user.id_of(&document).await?;
     let answer = user.client.send(Ask::get(format!("/api/v1/items/{id}/versions"))).await?.expect(&[200])?;
     let found = answer.json()?["items"].as_array().map_or(0, Vec::len);
-    if found == 0 { Err(Fault::content("a document is said to have no version")) } else { Ok(()) }
+    if found == 0 { Err(Fault::content("the list of a document's versions is empty")) } else { Ok(()) }
 }

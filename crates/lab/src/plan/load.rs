@@ -176,7 +176,7 @@ impl Load {
         let least = self.steps.len().max(1) as u64;
         if !(least..=MOST_SECONDS).contains(&seconds) {
             return Err(Error::new(format!(
-                "{seconds} s cannot be counted: this plan takes {least} to {MOST_SECONDS} seconds"
+                "{seconds} s cannot be counted: this plan allows {least} to {MOST_SECONDS} seconds"
             )));
         }
         self.duration = Span::seconds(seconds);
@@ -197,12 +197,13 @@ impl Load {
     /// # Errors
     /// If a time is not made of whole seconds; the message names it.
     pub fn check_seconds(&self) -> Result<()> {
-        let steps = self.steps.iter().map(|step| ("for of a step", step.hold));
+        let steps = self.steps.iter().map(|step| ("\"for\" of a step", step.hold));
         let times = [("ramp", self.ramp), ("warmup", self.warmup), ("duration", self.duration)];
         match times.into_iter().chain(steps).find(|(_, time)| time.0.subsec_nanos() != 0) {
             None => Ok(()),
             Some((name, time)) => Err(Error::new(format!(
-                "{name} is {time}: ramp, warmup, duration and steps last whole seconds, since figures are kept for each second"
+                "{name} is {time}: ramp, warmup, duration and steps must last whole seconds, because figures are kept \
+                 per second"
             ))),
         }
     }

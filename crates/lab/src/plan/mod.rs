@@ -89,7 +89,7 @@ impl Plan {
         }
         if self.mix.len() > MOST_PARTS {
             return Err(Error::new(format!(
-                "the mix has {} parts: at most {MOST_PARTS} are told apart",
+                "the mix has {} parts: at most {MOST_PARTS} are supported",
                 self.mix.len()
             )));
         }
@@ -104,7 +104,7 @@ impl Plan {
             }
             if let Some(size) = share.size.filter(|size| !self.corpus.files.iter().any(|class| class.size == *size)) {
                 return Err(Error::new(format!(
-                    "\"{}\" asks for documents of {size}, which the corpus does not have: add them to [[corpus.files]]",
+                    "\"{}\" needs documents of {size}, which the corpus does not have: add them to [[corpus.files]]",
                     share.operation
                 )));
             }
@@ -130,7 +130,7 @@ impl Plan {
         load.check_seconds()?;
         let course = load.course();
         if load.model == Model::Open && load.rate.is_none() && load.steps.is_empty() {
-            return Err(Error::new("an open load needs a rate (operations each second) or steps"));
+            return Err(Error::new("an open load needs a rate (operations per second) or steps"));
         }
         if load.users == 0 || load.users > MOST_USERS {
             return Err(Error::new(format!("users is {}: it must be 1 to {MOST_USERS}", load.users)));
@@ -139,7 +139,7 @@ impl Plan {
             return Err(Error::new("the load has no duration that is counted"));
         }
         if load.steps.iter().any(|step| !step.level.is_finite() || step.level < 0.0) {
-            return Err(Error::new("the level of a step is no number from 0 on"));
+            return Err(Error::new("the level of a step is not a number of 0 or more"));
         }
         let most = if load.model == Model::Open { MOST_RATE } else { f64::from(MOST_USERS) };
         if !course.peak().is_finite() || course.peak() <= 0.0 || course.peak() > most {

@@ -55,10 +55,10 @@ pub fn html(result: &RunResult) -> String {
             .map(|fault| vec![fault.operation.clone(), kind(fault), fault.count.to_string(), fault.first.clone()])
             .collect();
         body += "<h2>Faults</h2>";
-        body += &table::html(&["operation", "kind", "how many", "the first said"], &rows);
+        body += &table::html(&["operation", "kind", "count", "first message"], &rows);
     }
     if !result.monitors.is_empty() {
-        body += "<h2>What was watched</h2><div id=\"monitors\"></div>";
+        body += "<h2>Monitors</h2><div id=\"monitors\"></div>";
     }
     let rows: Vec<Vec<String>> = facts(result).into_iter().map(|(name, value)| vec![name, value]).collect();
     body += "<h2>Environment</h2>";
@@ -118,7 +118,8 @@ fn missing(result: &RunResult) -> String {
         .map(|of| format!("<li>{} ({:.1} %): needs {}</li>", escape(&of.label), of.share * 100.0, escape(&of.needs)))
         .collect();
     format!(
-        "<p class=\"bad\">Partial: {:.1} % of the mix is not offered by the target; the rest was scaled up.</p><ul>{items}</ul>",
+        "<p class=\"bad\">Partial: {:.1} % of the mix is not offered by the target; the rest was scaled \
+         up.</p><ul>{items}</ul>",
         share * 100.0
     )
 }

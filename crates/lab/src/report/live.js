@@ -2,10 +2,10 @@
 const state = document.getElementById('state');
 const columns = Array.from({ length: 12 }, () => []);
 const drawn = [
-  ['Answers each second', '', [['succeeded', 2], ['failed', 3], ['users or rate', 1]]],
+  ['Responses per second', '', [['succeeded', 2], ['failed', 3], ['users or rate', 1]]],
   ['Latency', 'ms', [['p50', 4], ['p95', 5], ['p99', 6], ['longest', 7]]],
   ['Bodies', 'B/s', [['sent', 8], ['received', 9]]],
-  ['How busy the generator was', '%', [['generator', 10]]],
+  ['Utilisation of the generator', '%', [['generator', 10]]],
 ].map(([title, unit, series]) => {
   const plot = chart(document.getElementById('time'), title, unit, columns[0], series.map(([label, at]) => [label, columns[at]]));
   return [plot, series.map(([, at]) => at)];

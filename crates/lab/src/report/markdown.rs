@@ -12,7 +12,7 @@ const MANY_LATE: f64 = 0.005;
 
 /// Headings of the table of operations.
 pub const OPERATIONS: &[&str] =
-    &["operation", "share", "done", "failed", "each second", "mean", "p50", "p95", "p99", "p99.9", "longest"];
+    &["operation", "share", "done", "failed", "per second", "mean", "p50", "p95", "p99", "p99.9", "longest"];
 
 /// Rows of the table of operations, with the total last.
 pub fn operations(result: &RunResult) -> Vec<Vec<String>> {
@@ -34,7 +34,7 @@ fn row(operation: &OperationResult) -> Vec<String> {
 }
 
 /// Headings of the tables of servers and of agents.
-pub const PARTS: &[&str] = &["address", "users", "done", "failed", "each second", "p50", "p95", "p99"];
+pub const PARTS: &[&str] = &["address", "users", "done", "failed", "per second", "p50", "p95", "p99"];
 
 /// Rows of the table of servers or of agents.
 pub fn parts(parts: &[PartResult]) -> Vec<Vec<String>> {
@@ -60,7 +60,7 @@ pub fn late(result: &RunResult) -> Option<String> {
     (late as f64 > result.total.done as f64 * MANY_LATE).then(|| {
         format!(
             "{late} operations began in the counted time and ended after it: \"done\" and the latencies include them, \
-             \"each second\" does not, so one is not the other divided by the seconds."
+             but \"per second\" does not, so it is not \"done\" divided by the seconds."
         )
     })
 }
@@ -98,7 +98,7 @@ pub fn facts(result: &RunResult) -> Vec<(String, String)> {
         fact(
             "Generator",
             format!(
-                "{} threads, {:.0} % busy, {} requests for each second of processor time, timers {} late (p99)",
+                "{} threads, {:.0} % busy, {} requests per second of processor time, timers {} late (p99)",
                 generator.threads,
                 generator.busy * 100.0,
                 number(generator.requests_per_cpu_second),
@@ -123,11 +123,11 @@ pub fn facts(result: &RunResult) -> Vec<(String, String)> {
 fn loaded(result: &RunResult) -> String {
     let loaded = result.corpus.loaded;
     if loaded.documents == 0 {
-        return "it was there already".to_owned();
+        return "already there".to_owned();
     }
     let seconds = loaded.seconds.max(0.001);
     format!(
-        "{} documents in {} s: {} each second, {}/s",
+        "{} documents in {} s: {} per second, {}/s",
         loaded.documents,
         number(seconds),
         number(loaded.documents as f64 / seconds),
@@ -185,11 +185,11 @@ pub fn markdown(result: &RunResult) -> String {
             .faults
             .iter()
             .map(|fault| vec![fault.operation.clone(), kind(fault), fault.count.to_string(), fault.first.clone()]);
-        text += &table::markdown(&["operation", "kind", "how many", "the first said"], &rows.collect::<Vec<_>>());
+        text += &table::markdown(&["operation", "kind", "count", "first message"], &rows.collect::<Vec<_>>());
     }
     let watched = watched(result);
     if !watched.is_empty() {
-        text += "\n## What was watched, over the counted time\n\n";
+        text += "\n## Monitors, over the counted time\n\n";
         text += &table::markdown(WATCHED, &watched);
     }
     text

@@ -78,7 +78,7 @@ pub fn write(path: &Path, text: &str) -> Result<()> {
 /// # Errors
 /// If the file cannot be read, is not a result of this version, or is damaged.
 pub fn read(path: &Path) -> Result<RunResult> {
-    let wrong = |why: String| Error::new(format!("{} is no result of a run: {why}", path.display()));
+    let wrong = |why: String| Error::new(format!("{} is not the result of a run: {why}", path.display()));
     let unreadable = |error| Error::new(format!("{} cannot be read: {error}", path.display()));
     let text = std::fs::read_to_string(path).map_err(unreadable)?;
     let known = crate::result::VERSION;
@@ -138,13 +138,13 @@ mod tests {
             assert!(said.contains("a.json is damaged: ") && !said.contains("Cookie"), "{said}");
         }
         assert!(said("{ \"version\": 9 }").unwrap_err().contains("it has version 9"));
-        assert!(said("{}").unwrap_err().contains("is no result of a run"));
+        assert!(said("{}").unwrap_err().contains("is not the result of a run"));
         value["total"]["latency"] =
             serde_json::from_str::<serde_json::Value>(&text).unwrap()["total"]["latency"].clone();
         let old = value.as_object_mut().unwrap();
         old.remove("load");
         old.remove("target_version");
-        assert_eq!(said(&value.to_string()), Ok(()), "results of before are read");
+        assert_eq!(said(&value.to_string()), Ok(()), "old results are read");
     }
 
     #[test]

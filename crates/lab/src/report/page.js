@@ -2,11 +2,11 @@
 const data = JSON.parse(document.getElementById('data').textContent);
 const time = document.getElementById('time');
 count(data.seconds, data.counted);
-chart(time, 'Answers each second', '', data.seconds, [['succeeded', data.done], ['failed', data.failed], ['users or rate', data.level]]);
+chart(time, 'Responses per second', '', data.seconds, [['succeeded', data.done], ['failed', data.failed], ['users or rate', data.level]]);
 chart(time, 'Latency', 'ms', data.seconds, [['p50', data.p50], ['p95', data.p95], ['p99', data.p99], ['longest', data.max]]);
 chart(time, 'Latency of each operation (p95)', 'ms', data.seconds, data.operations.map(({ label, values }) => [label, values]));
 chart(time, 'Bodies', 'B/s', data.seconds, [['sent', data.sent], ['received', data.received]]);
-chart(time, 'How busy the generator was', '%', data.seconds, [['generator', data.generator]]);
+chart(time, 'Utilisation of the generator', '%', data.seconds, [['generator', data.generator]]);
 
 // The places of percentiles are those of the nines: the tail gets as much room as the body.
 const place = (percent) => (percent >= 100 ? 4.6 : -Math.log10(1 - percent / 100));

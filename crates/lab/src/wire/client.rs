@@ -107,7 +107,7 @@ impl Answer {
             return Ok(self);
         }
         let leads = match self.header(header::LOCATION) {
-            to if self.status.is_redirection() => format!(", which leads to {}", excerpt(to, MOST_LOCATION)),
+            to if self.status.is_redirection() => format!(", a redirect to {}", excerpt(to, MOST_LOCATION)),
             _ => String::new(),
         };
         let said = excerpt(&self.text(), MOST_SAID);
@@ -119,7 +119,8 @@ impl Answer {
     /// # Errors
     /// If the body is not JSON.
     pub fn json(&self) -> Result<serde_json::Value, Fault> {
-        serde_json::from_slice(&self.body).map_err(|_| Fault::content(format!("{} answered no JSON", self.what)))
+        serde_json::from_slice(&self.body)
+            .map_err(|_| Fault::content(format!("{} did not answer with JSON", self.what)))
     }
 
     /// The body as text.
@@ -183,7 +184,7 @@ impl Client {
         while let Some(chunk) = self.chunk(&mut incoming, &what).await? {
             if body.len() + chunk.len() > MOST_TEXT {
                 self.hang_up();
-                return Err(Fault::content(format!("{what} answered more than {} MB", MOST_TEXT >> 20)));
+                return Err(Fault::content(format!("{what} was answered with more than {} MB", MOST_TEXT >> 20)));
             }
             body.extend_from_slice(&chunk);
         }
@@ -200,7 +201,7 @@ impl Client {
             return Err(Answer { status, headers, body: first, what }
                 .expect(&[200])
                 .err()
-                .unwrap_or_else(|| Fault::new(FaultKind::Status, "a status that was not expected")));
+                .unwrap_or_else(|| Fault::new(FaultKind::Status, "an unexpected status")));
         }
         while let Some(chunk) = self.chunk(&mut incoming, &what).await? {
             if let Err(why) = verifier.feed(&chunk) {
@@ -214,7 +215,7 @@ impl Client {
     /// Sends a request and passes on the lines of the response as they arrive.
     pub async fn lines(&mut self, ask: Ask, mut take: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(), Fault> {
         let what = format!("{} {}", ask.method, ask.path);
-        let silent = |_| Fault::new(FaultKind::Timeout, format!("{what}: nothing came for {} s", SILENCE.as_secs()));
+        let silent = |_| Fault::new(FaultKind::Timeout, format!("{what}: nothing arrived for {} s", SILENCE.as_secs()));
         let begun = tokio::time::timeout(SILENCE, self.begin(ask, &what)).await;
         let (status, headers, mut incoming) = begun.map_err(silent)??;
         if status != StatusCode::OK {
@@ -232,7 +233,7 @@ impl Client {
                 take(&line[..end])?;
             }
             if kept.len() > MOST_TEXT {
-                return Err(Fault::content(format!("{what}: a line has no end")));
+                return Err(Fault::content(format!("{what}: a line is too long")));
             }
         }
     }
@@ -285,7 +286,8 @@ impl Client {
     }
 
     async fn chunk(&mut self, body: &mut Incoming, what: &str) -> Result<Option<Bytes>, Fault> {
-        let closed = || Fault::new(FaultKind::Closed, format!("{what}: the connection ended within the answer"));
+        let closed =
+            || Fault::new(FaultKind::Closed, format!("{what}: the connection ended in the middle of the response"));
         loop {
             let link = self.link.as_mut().ok_or_else(closed)?;
             match link.wait(body.frame()).await {
@@ -308,7 +310,7 @@ impl Client {
     }
 
     fn request(&self, ask: Ask) -> Result<Request<Outgoing>, Fault> {
-        let impossible = |_| Fault::new(FaultKind::Protocol, "this path cannot be asked for");
+        let impossible = |_| Fault::new(FaultKind::Protocol, "this path cannot be requested");
         let empty = matches!(ask.body, Outgoing::Empty);
         let length = ask.body.length();
         let carries = !empty || ask.method == Method::POST || ask.method == Method::PUT;

@@ -81,7 +81,8 @@ impl Target {
         let own = addresses.iter().all(|address| address.ip().is_loopback());
         if !own && !in_plan {
             return Err(Error::new(format!(
-                "the plan does not name {host}, so nothing is sent there: add it to hosts in [target] of a plan of your own"
+                "the plan does not name {host}, so nothing is sent there: add it to hosts in [target] of a plan of \
+                 your own"
             )));
         }
         if !own && !confirmed {
@@ -92,7 +93,7 @@ impl Target {
         let host_text = if host.contains(':') { format!("[{host}]") } else { host.clone() };
         let standard = if secure { 443 } else { 80 };
         let authority = if port == standard { host_text } else { format!("{host_text}:{port}") };
-        let unusable = |_| Error::new(format!("the host of {url} cannot stand in a request"));
+        let unusable = |_| Error::new(format!("the host or the credentials for {url} cannot be sent in a request"));
         let authorization = login.as_ref().map(|login| {
             let coded = STANDARD.encode(format!("{}:{}", login.user, login.password));
             HeaderValue::from_str(&format!("Basic {coded}"))
@@ -119,18 +120,18 @@ struct TargetAddress {
 
 impl TargetAddress {
     fn parse(url: &str) -> Result<Self> {
-        let wrong = |why: &str| Error::new(format!("\"{url}\" is no address of a target: {why}"));
+        let wrong = |why: &str| Error::new(format!("\"{url}\" is not the address of a target: {why}"));
         let uri: Uri = url.parse().map_err(|_| wrong("write http://host:port"))?;
         let secure = match uri.scheme_str() {
             Some("http") => false,
             Some("https") => true,
-            _ => return Err(wrong("it begins with http:// or https://")),
+            _ => return Err(wrong("it must begin with http:// or https://")),
         };
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
             return Err(wrong("give credentials by --user and --password"));
         }
         if uri.path().len() > 1 || uri.query().is_some() {
-            return Err(wrong("it has no path; what lies below a path is named by root in [target], or --root"));
+            return Err(wrong("it must not have a path; name a path with root in [target], or with --root"));
         }
         let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?;
         let port = match authority.as_str().strip_prefix(authority.host()) {
@@ -138,7 +139,7 @@ impl TargetAddress {
             // `port_u16` returns `None` for a port that is too large.
             Some(_) => authority.port_u16().filter(|port| *port > 0),
         };
-        let port = port.ok_or_else(|| wrong("its port is no number from 1 to 65535"))?;
+        let port = port.ok_or_else(|| wrong("its port is not a number from 1 to 65535"))?;
         let host = authority.host().trim_matches(['[', ']']).to_ascii_lowercase();
         Ok(Self { host, port, secure })
     }

@@ -49,7 +49,7 @@ async fn an_agent_keeps_nobody_who_does_not_finish() {
     assert!(ends.iter().all(|end| end.as_secs() < 30), "{:?}", ends.iter().max());
     let (silent, stranger) = (post("/watch", TOKEN, 100), post("/run", "guessed", 100));
     let (silent, stranger) = tokio::join!(exchange(&agent, &silent), exchange(&agent, &stranger));
-    assert!(silent.contains("the order did not come whole"), "{silent}");
+    assert!(silent.contains("the order did not arrive completely"), "{silent}");
     assert!(stranger.contains("401"), "{stranger}");
 }
 
@@ -63,7 +63,10 @@ async fn a_part_that_is_none_is_refused() {
         });
         let order = order.to_string();
         let said = exchange(&agent, &(post("/run", TOKEN, order.len()) + &order)).await;
-        assert!(said.contains("400") && said.contains("the order's part is none of 1 to 1000"), "{at} of {of}: {said}");
+        assert!(
+            said.contains("400") && said.contains("the order's part must be from 1 to 1000"),
+            "{at} of {of}: {said}"
+        );
     }
 }
 
@@ -92,9 +95,9 @@ async fn the_word_of_agents_goes_where_the_plan_and_somebody_say_so() {
         lab::run(text, &wishes, |_| {}).await
     };
     let said = run(&unnamed, true).await.map(drop).unwrap_err().to_string();
-    assert!(said.contains(&format!("{agent} is not asked")) && said.contains("does not name 0.0.0.0"), "{said}");
+    assert!(said.contains(&format!("{agent} is not contacted")) && said.contains("does not name 0.0.0.0"), "{said}");
     let said = run(&named, false).await.map(drop).unwrap_err().to_string();
-    assert!(said.contains(&format!("{agent} is not asked")) && said.contains("--yes-this-is-mine"), "{said}");
+    assert!(said.contains(&format!("{agent} is not contacted")) && said.contains("--yes-this-is-mine"), "{said}");
     let result = run(&named, true).await.unwrap();
     assert!(result.monitors.iter().any(|series| series.name.starts_with(&agent)), "{:?}", result.monitors);
 }

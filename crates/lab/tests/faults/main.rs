@@ -187,7 +187,7 @@ async fn a_target_that_hangs_while_the_corpus_is_loaded_is_not_waited_for() {
     let server = Server::start(Trouble::Hangs).await;
     let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
     let said = lab::run(&plan(STEADY), &wishes, |_| {}).await.map(drop).unwrap_err().to_string();
-    assert!(said.contains("\"Lab 1-1\" is not answered within 20 s"), "{said}");
+    assert!(said.contains("\"Lab 1-1\" was not answered within 20 s"), "{said}");
 }
 
 #[tokio::test]
@@ -197,7 +197,7 @@ async fn an_agent_that_says_nothing_is_lost_and_not_waited_for() {
     let agents = vec![silent.local_addr().unwrap().to_string()];
     let wishes = Wishes { target: Some(server.url()), changes: webdav(), agents, ..Wishes::default() };
     let said = lab::run(&plan(STEADY), &wishes, |_| {}).await.map(drop).unwrap_err().to_string();
-    assert!(said.contains("no agent did its part") && said.contains("nothing came for 15 s"), "{said}");
+    assert!(said.contains("no agent completed its part") && said.contains("nothing arrived for 15 s"), "{said}");
 }
 
 #[test]
@@ -249,8 +249,8 @@ async fn load_goes_only_where_the_plan_and_somebody_say_so() {
     let error = lab::run(&named, &wishes(false), |_| {}).await.unwrap_err().to_string();
     assert!(error.contains("--yes-this-is-mine"), "{error}");
     for (wrong, why) in [
-        ("ftp://127.0.0.1", "begins with http"),
-        ("127.0.0.1", "begins with http"),
+        ("ftp://127.0.0.1", "must begin with http"),
+        ("127.0.0.1", "must begin with http"),
         ("http://a:b@127.0.0.1", "--user"),
         ("http://127.0.0.1/dav", "--root"),
         ("http://127.0.0.1:99999", "65535"),
@@ -329,7 +329,7 @@ async fn what_cannot_be_watched_is_said_before_the_load() {
     assert!(said.contains("the agent 127.0.0.1:1 cannot watch: no connection"), "{said}");
     let said = refused("kind = 'postgresql'\nconnection = 'host=127.0.0.1 port=1 dbname=main'").await;
     assert!(
-        said.contains("port=1 dbname=main cannot be watched") || said.contains("install PostgreSQL's client"),
+        said.contains("port=1 dbname=main cannot be monitored") || said.contains("install PostgreSQL's client"),
         "{said}"
     );
     for told in ["postgresql://lab:secret@127.0.0.1/main", "host=127.0.0.1 password=secret"] {
@@ -357,5 +357,5 @@ async fn a_report_is_one_file_that_needs_nothing_else() {
     assert_eq!(read.total.latency, result.total.latency);
     assert_eq!(read.windows, result.windows);
     let error = lab::report::read(&directory.path().join("small.md")).unwrap_err().to_string();
-    assert!(error.contains("no result"), "{error}");
+    assert!(error.contains("is not the result"), "{error}");
 }

@@ -197,7 +197,7 @@ fn what_cannot_be_run_is_said_and_not_waited_for() {
         fault(path, &["run", "small.toml", "--target", "http://127.0.0.1:1", "--out", "/dev/null/x"])
             .contains("cannot be written")
     );
-    assert!(fault(path, &["compare", "small.toml", "small.toml"]).contains("no result of a run"));
+    assert!(fault(path, &["compare", "small.toml", "small.toml"]).contains("is not the result of a run"));
     std::fs::write(path.join("broken.json"), "{ \"version\": 1 }").unwrap();
     assert!(fault(path, &["compare", "broken.json", "broken.json"]).contains("broken.json is damaged"));
     assert!(fault(path, &["paper", "rbs-1999"]).contains("rbs-2010"));

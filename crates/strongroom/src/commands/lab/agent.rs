@@ -18,7 +18,7 @@ pub struct Agent {
     #[arg(long, default_value = "127.0.0.1:8099")]
     listen: SocketAddr,
     /// Shared secret that `strongroom lab run` must send, 16 characters or more
-    #[arg(long, env = "STRONGROOM_LAB_TOKEN", hide_env_values = true, value_name = "WORD")]
+    #[arg(long, env = "STRONGROOM_LAB_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<String>,
 }
 
@@ -28,8 +28,8 @@ impl Agent {
         let token = self.token.unwrap_or_default();
         if token.len() < SHORTEST {
             return Err(Error::invalid(format!(
-                "an agent needs a word of {SHORTEST} characters or more: give it with --token, or in the environment variable \
-                 STRONGROOM_LAB_TOKEN, to the agent and to `strongroom lab run`"
+                "an agent needs a token of {SHORTEST} characters or more: give it with --token, or in the environment \
+                 variable STRONGROOM_LAB_TOKEN, to the agent and to `strongroom lab run`"
             )));
         }
         let serving = lab::agent::serve(self.listen, token, |address| eprintln!("waiting for orders on {address}"));

@@ -44,7 +44,7 @@ impl Corpus {
         let folder = self.folder.display();
         let text = format!(
             "{} documents of {} are in {folder}, {} of them new ({}, {} s)\n\
-             take them in: strongroom import {folder} Documents; then run the plan with --root Documents\n",
+             to import them: strongroom import {folder} Documents; then run the plan with --root Documents\n",
             corpus.count(),
             lab::report::bytes(corpus.bytes() as f64),
             written.documents,

@@ -44,14 +44,14 @@ impl Live {
             Event::Begins(lasts) => {
                 bar.set_length(lasts.as_secs().max(1));
                 bar.set_position(0);
-                bar.set_message("the load begins");
+                bar.set_message("the load is starting");
                 bar.enable_steady_tick(Duration::from_millis(250));
             }
             Event::Second(window) => {
                 bar.set_position(window.second + 1);
                 bar.set_message(line(&window));
             }
-            Event::Ending => bar.set_message("waiting for the last answers"),
+            Event::Ending => bar.set_message("waiting for the last responses"),
             Event::Lost(_) | Event::Left(_) | Event::Unwatched(_) => {}
         }
     }
@@ -67,7 +67,7 @@ impl Live {
 fn line(window: &Window) -> String {
     let counted = if window.counted { "" } else { ", not counted yet" };
     format!(
-        "{} s: {} answers/s, {} failed, p50 {}, p99 {}, load {}{counted}",
+        "{} s: {} responses/s, {} failed, p50 {}, p99 {}, load {}{counted}",
         window.second + 1,
         window.done,
         window.failed,

@@ -105,7 +105,7 @@ impl Paper {
         for phase in &paper.phases {
             phases.push(self.phase(phase, on, stop).await?);
             if stop.asked() {
-                return Err(Error::unavailable(format!("interrupted: there are no tables of {}", paper.name)));
+                return Err(Error::unavailable(format!("interrupted: the tables of {} were not written", paper.name)));
             }
         }
         Ok(phases)
@@ -172,7 +172,7 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new(path: PathBuf) -> Result<Self> {
         let made = std::fs::create_dir_all(&path);
-        made.map_err(|e| Error::unavailable(format!("{} cannot be made", path.display())).with_source(e))?;
+        made.map_err(|e| Error::unavailable(format!("{} cannot be created", path.display())).with_source(e))?;
         Ok(Self(path))
     }
 }
@@ -224,7 +224,7 @@ impl Server {
         match greeting {
             Some(address) => server.address = address,
             None => {
-                return Err(Error::unavailable("the server for the lab ended at its start: see what it said above"));
+                return Err(Error::unavailable("the server for the lab ended while starting: see its messages above"));
             }
         }
         Ok(server)
@@ -272,20 +272,20 @@ fn check_empty(database: &str) -> Result<()> {
         return Ok(());
     }
     let name = psql(database, "SELECT current_database()")?;
-    Err(Error::invalid(format!("the database {name} is not empty: --postgresql takes two that hold nothing")))
+    Err(Error::invalid(format!("the database {name} is not empty: --postgresql takes two empty databases")))
 }
 
 /// Size of a PostgreSQL database in bytes, as the server reports it. The WAL belongs to the whole server and does not
 /// count.
 fn size_of(database: &str) -> Result<u64> {
     let size = psql(database, "SELECT pg_database_size(current_database())")?;
-    size.parse().map_err(|_| Error::unavailable(format!("a database does not say how large it is: {size}")))
+    size.parse().map_err(|_| Error::unavailable(format!("the size of a database cannot be read: {size}")))
 }
 
 /// Runs an SQL command with `psql` and returns its output.
 fn psql(database: &str, command: &str) -> Result<String> {
     let failed = |e: std::io::Error| {
-        Error::unavailable("psql, which speaks to the databases, cannot be started: install PostgreSQL's client")
+        Error::unavailable("psql, which the lab needs for PostgreSQL, cannot be started: install PostgreSQL's client")
             .with_source(e)
     };
     let words = ["-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-c", command, "-d", database];

@@ -41,7 +41,7 @@ pub struct Run {
     #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',')]
     agents: Vec<String>,
     /// Shared secret of the agents
-    #[arg(long, env = "STRONGROOM_LAB_TOKEN", hide_env_values = true, value_name = "WORD", default_value = "")]
+    #[arg(long, env = "STRONGROOM_LAB_TOKEN", hide_env_values = true, value_name = "TOKEN", default_value = "")]
     token: String,
     /// Abort the run if an agent is lost, instead of continuing without it
     #[arg(long)]
@@ -59,8 +59,8 @@ impl Run {
     pub async fn run(self) -> Result<ExitCode> {
         if !self.agents.is_empty() && self.token.is_empty() {
             return Err(Error::invalid(
-                "agents ask for a word: give the one that they were started with by --token, or in the environment variable \
-                 STRONGROOM_LAB_TOKEN",
+                "agents require a token: give the one that they were started with, by --token or in the environment \
+                 variable STRONGROOM_LAB_TOKEN",
             ));
         }
         let plan = lab::read_plan(&self.plan).map_err(|error| into_command_error(&error))?;

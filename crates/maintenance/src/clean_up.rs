@@ -23,11 +23,11 @@ pub fn clean_up_hourly(repository: Repository, recycle_days: u32) -> BoxFuture<'
             tick.tick().await;
             match repository.tidy_uploads().await {
                 Ok(0) => {}
-                Ok(removed) => tracing::info!(removed, "removed uploads that were given up"),
-                Err(error) => tracing::warn!(error = error.report(), "uploads that were given up could not be removed"),
+                Ok(removed) => tracing::info!(removed, "removed abandoned uploads"),
+                Err(error) => tracing::warn!(error = error.report(), "abandoned uploads could not be removed"),
             }
             if let Err(error) = clean_up(&repository, recycle_days).await {
-                tracing::warn!(error = error.report(), "the clean-up failed and is tried again in an hour");
+                tracing::warn!(error = error.report(), "the clean-up failed and will be retried in an hour");
             }
         }
     })

@@ -41,7 +41,7 @@ pub fn verify_databases_daily(repository: Repository) -> BoxFuture<'static, ()> 
         let mut at_most = FIRST_LOOK;
         loop {
             if let Err(error) = look_through_all(&repository, at_most).await {
-                tracing::warn!(error = error.report(), "the databases could not be looked through");
+                tracing::warn!(error = error.report(), "the databases could not be verified");
             }
             at_most = DAILY_LOOK;
             tokio::time::sleep(DAY).await;
@@ -59,7 +59,7 @@ async fn look_through_all(repository: &Repository, at_most: Duration) -> Result<
     databases.extend(storage.databases()?.into_iter().map(|content| (content.name, content.database)));
     for (database, handle) in databases {
         match handle.check_integrity(Some(at_most)).await {
-            Ok(looked) => tracing::debug!(database, ?looked, "looked a database through"),
+            Ok(looked) => tracing::debug!(database, ?looked, "verified a database"),
             Err(error) => tracing::error!(database, error = error.report(), "a database is damaged or cannot be read"),
         }
     }
@@ -76,7 +76,7 @@ pub fn run_schedule(repository: Repository) -> BoxFuture<'static, ()> {
             loop {
                 tick.tick().await;
                 if let Err(error) = begin_due(&repository).await {
-                    tracing::warn!(error = error.report(), "what the farm does by itself could not be begun");
+                    tracing::warn!(error = error.report(), "scheduled work could not be started");
                 }
             }
         };
@@ -96,7 +96,7 @@ async fn keep_reporting(repository: &Repository) {
         if away != known || reported.is_none_or(|at| at.elapsed() >= HEALTH) {
             (reported, known) = (Some(Instant::now()), away);
             if let Err(error) = report_health(repository).await {
-                tracing::warn!(error = error.report(), "the health rules could not be asked");
+                tracing::warn!(error = error.report(), "the health rules could not be evaluated");
             }
         }
     }
@@ -107,15 +107,15 @@ async fn begin_due(repository: &Repository) -> Result<()> {
     let storage = session.storage().await?;
     // A failure of one of these steps does not prevent the others.
     if let Err(error) = storage.write_accesses().await {
-        tracing::warn!(error = error.report(), "which BLOBs were read cannot be noted");
+        tracing::warn!(error = error.report(), "the times of access to BLOBs cannot be recorded");
     }
     if let Err(error) = storage.reopen_kept_stores().await {
-        tracing::warn!(error = error.report(), "closed stores cannot be compared with the farm");
+        tracing::warn!(error = error.report(), "the stores that databases have closed cannot be reopened");
     }
     match resume_deletions(&storage).await {
         // The health rules report an unavailable database.
         Err(error) if error.code() != Code::DatabaseAway => {
-            tracing::warn!(error = error.report(), "deletions that were begun cannot be taken up");
+            tracing::warn!(error = error.report(), "interrupted deletions cannot be resumed");
         }
         _ => {}
     }
@@ -183,7 +183,7 @@ async fn begin_tiers(session: &Session, policy: &StoragePolicy) -> Result<()> {
             ..MigrateWork::default()
         };
         if let Err(error) = session.start_job(Work::Migrate(work)).await {
-            tracing::warn!(error = error.report(), policy = policy.name, "the move of aged BLOBs could not be begun");
+            tracing::warn!(error = error.report(), policy = policy.name, "the move of aged BLOBs could not be started");
         }
     }
     Ok(())

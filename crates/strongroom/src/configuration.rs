@@ -227,10 +227,10 @@ fn reject_unknown_variable(name: &str) -> Result<()> {
     if KEYS.contains(&key.as_str()) {
         return Ok(());
     }
-    let text = format!("the environment variable {name} stands for no setting: ");
+    let text = format!("the environment variable {name} does not correspond to a setting: ");
     Err(Error::invalid(match nearest(&key) {
         Some(nearest) => format!("{text}did you mean {PREFIX}{}?", nearest.to_uppercase()),
-        None => format!("{text}take it away"),
+        None => format!("{text}remove it"),
     }))
 }
 
@@ -253,7 +253,7 @@ mod tests {
         let near = reject_unknown_variable("STRONGROOM_LEAST_BODY_RAT").unwrap_err();
         assert!(near.message().ends_with("did you mean STRONGROOM_LEAST_BODY_RATE?"), "{near}");
         let far = reject_unknown_variable("STRONGROOM_X").unwrap_err();
-        assert!(far.message().contains("variable STRONGROOM_X ") && far.message().ends_with("take it away"), "{far}");
+        assert!(far.message().contains("variable STRONGROOM_X ") && far.message().ends_with("remove it"), "{far}");
     }
 
     fn read(text: &str) -> Result<Settings> {

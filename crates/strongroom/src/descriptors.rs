@@ -23,7 +23,7 @@ pub fn raise_open_file_limit(wanted: usize) -> usize {
     let open = match setrlimit(Resource::Nofile, raised) {
         Ok(()) => open,
         Err(error) => {
-            tracing::warn!(error = %error, "the limit on open files stays as it is");
+            tracing::warn!(error = %error, "the limit on open files cannot be changed");
             soft
         }
     };
@@ -35,7 +35,7 @@ pub fn raise_open_file_limit(wanted: usize) -> usize {
     tracing::warn!(
         open_files = open,
         connections = room,
-        "there is room for fewer connections than the setting connections says, {wanted}: let the service open \
+        "the limit on open files allows fewer connections than the setting connections, {wanted}: let the service open \
          {needed} files (LimitNOFILE of systemd, ulimit -n)"
     );
     room

@@ -31,8 +31,8 @@ impl FromStr for Listen {
             return Ok(Self(text.to_owned()));
         }
         Err(Error::invalid(format!(
-            "\"{text}\" is no place to listen: write an address or a host name and a port, such as 127.0.0.1:8080, \
-             [::1]:8080 or localhost:8080"
+            "\"{text}\" is not an address to listen on: write an address or a host name and a port, such as \
+             127.0.0.1:8080, [::1]:8080 or localhost:8080"
         )))
     }
 }
@@ -56,10 +56,7 @@ impl Listen {
             return Ok(address);
         }
         let unknown = || {
-            Error::invalid(format!(
-                "the host name in \"{}\" has no address that this machine can find: choose another with --listen",
-                self.0
-            ))
+            Error::invalid(format!("the host name in \"{}\" cannot be resolved: choose another with --listen", self.0))
         };
         let found: Vec<_> =
             tokio::net::lookup_host(&self.0).await.map_err(|error| unknown().with_source(error))?.collect();

@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     let runtime = match runtime.build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("strongroom: the program's threads cannot be started: {error}");
+            eprintln!("strongroom: the threads of the program cannot be started: {error}");
             return ExitCode::from(2);
         }
     };

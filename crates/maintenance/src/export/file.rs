@@ -79,7 +79,7 @@ pub(super) async fn write_file(
     match trouble {
         WriteError::Content(error) => fault_or_error(directory, name, error).map(Err),
         WriteError::File(error) if is_full(&error) => Err(Error::exhausted(format!(
-            "the disk that is exported to is full ({error}): make room, then export again to go on"
+            "the destination's disk is full ({error}): make room, then export again to continue"
         ))
         .with_source(error)),
         WriteError::File(error) => {

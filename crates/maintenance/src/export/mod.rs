@@ -121,7 +121,10 @@ fn open_destination(path: &std::path::Path) -> Result<Directory> {
     std::fs::create_dir_all(path).map_err(failed)?;
     let directory = Directory::open(path).map_err(failed)?;
     if !directory.try_lock().map_err(failed)? {
-        return Err(Error::conflict(format!("another export writes into {}: wait for its end", path.display())));
+        return Err(Error::conflict(format!(
+            "another export is writing into {}: wait until it has ended",
+            path.display()
+        )));
     }
     Ok(directory)
 }
@@ -153,12 +156,12 @@ impl Context {
         for (path, time) in times {
             let set = self.root.descend(&path).and_then(|directory| directory.set_modified(time));
             if let Err(error) = set {
-                let message = format!("its time cannot be set: {error}");
+                let message = format!("its modification time cannot be set: {error}");
                 self.faults.add(&Fault::new(&path, Reason::Unwritable, message));
             }
         }
         self.root.sync_file_system().map_err(|error| {
-            Error::unavailable(format!("what was written may not be on stable storage: {error}; export again"))
+            Error::unavailable(format!("the exported files may not be on stable storage: {error}; export again"))
                 .with_source(error)
         })
     }

@@ -62,7 +62,7 @@ async fn make(context: &Arc<Context>, job: &Job) -> Result<Result<Directory, Fau
     let made: std::io::Result<Directory> = made.await.map_err(ended)?;
     Ok(made.map_err(|error| {
         let path = job.directory.path_of(job.item.name.as_ref());
-        Fault::new(&path, Reason::Unwritable, format!("the directory for its versions cannot be made: {error}"))
+        Fault::new(&path, Reason::Unwritable, format!("the directory for its versions cannot be created: {error}"))
     }))
 }
 

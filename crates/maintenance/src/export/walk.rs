@@ -70,7 +70,8 @@ async fn visit(context: Arc<Context>, jobs: mpsc::Sender<Job>, place: Place) -> 
         let (_, page) = context.session.list(&folder.id.into(), Sort::Name, false, after, PAGE).await?;
         if is_root && context.versions && page.items.iter().any(|item| fold(&item.name) == versions::DIRECTORY) {
             return Err(Error::conflict(format!(
-                "the library has an item named \"{}\", where earlier versions would go: rename it, or export without versions",
+                "the library has an item named \"{}\", where earlier versions would go: rename it, or export without \
+                 versions",
                 versions::DIRECTORY
             )));
         }
@@ -80,7 +81,7 @@ async fn visit(context: Arc<Context>, jobs: mpsc::Sender<Job>, place: Place) -> 
         let (comparing, comparing_in) = (context.clone(), directory.clone());
         let compared = tokio::task::spawn_blocking(move || compare(&comparing, &comparing_in, documents));
         for job in compared.await.map_err(ended)? {
-            jobs.send(job).await.map_err(|_| Error::unavailable("the export was ended"))?;
+            jobs.send(job).await.map_err(|_| Error::unavailable("the export was stopped"))?;
         }
         after = page.next;
         if after.is_none() {
@@ -104,7 +105,7 @@ fn make(context: &Context, above: Option<&Directory>, folder: &Item) -> Result<D
     });
     cleaned.map_err(|error| {
         let reason = if cannot_name(&error) { Reason::Name } else { Reason::Unwritable };
-        Fault::new(&path, reason, format!("the directory cannot be made, nothing in it was exported: {error}"))
+        Fault::new(&path, reason, format!("the directory cannot be created, so nothing in it was exported: {error}"))
     })
 }
 
@@ -120,7 +121,7 @@ fn compare(context: &Context, directory: &Arc<Directory>, documents: Vec<Item>) 
         let present = match directory.status(OsStr::new(&item.name)) {
             Ok(status) if status.kind == Kind::File => status.size == item.size && status.modified == item.modified_at,
             Ok(_) => {
-                refuse(Reason::Unwritable, "there is a directory, link or special file in its place".to_owned());
+                refuse(Reason::Unwritable, "a directory, link or special file has its name".to_owned());
                 continue;
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,

@@ -45,7 +45,7 @@ pub(super) fn read(
         let status = match directory.status(&entry) {
             Ok(status) => status,
             Err(error) => {
-                fault(Reason::Unreadable, format!("it cannot be looked at: {error}"));
+                fault(Reason::Unreadable, format!("it cannot be examined: {error}"));
                 continue;
             }
         };
@@ -73,7 +73,10 @@ pub(super) fn read(
         }
         let folded = name.folded();
         if let Some(twin) = found.get(&folded) {
-            fault(Reason::Name, format!("to the farm it has the same name as \"{}\": rename one", twin.name));
+            fault(
+                Reason::Name,
+                format!("the farm regards its name as equal to \"{}\": rename one of the two", twin.name),
+            );
             continue;
         }
         let grants = match status.kind {

@@ -73,6 +73,6 @@ impl Context {
 impl Workers {
     pub async fn send(&self, job: Job) -> Result<()> {
         let queue = if job.size > SMALL { &self.large } else { &self.small };
-        queue.send(job).await.map_err(|_| Error::unavailable("the import was ended"))
+        queue.send(job).await.map_err(|_| Error::unavailable("the import was stopped"))
     }
 }

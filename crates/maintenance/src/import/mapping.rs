@@ -67,7 +67,7 @@ impl Mapping {
 
 /// Parses bits written as `rwx`, with `-` for each bit that is not set.
 pub(super) fn parse_bits(text: &str) -> Result<u8> {
-    let wrong = || Error::invalid(format!("\"{text}\" are no permission bits: write them as rwx, r-x and so on"));
+    let wrong = || Error::invalid(format!("\"{text}\" is not a set of permission bits: write rwx, r-x and so on"));
     let letters: Vec<char> = text.chars().collect();
     if letters.len() != 3 {
         return Err(wrong());

@@ -92,7 +92,7 @@ fn unknown(what: &str, name: &str, error: Error) -> Error {
     if error.kind() != model::ErrorKind::NotFound {
         return error;
     }
-    Error::invalid(format!("the mapping names the {what} \"{name}\", who is not in the farm: create it first"))
+    Error::invalid(format!("the mapping names the {what} \"{name}\", which is not in the farm: create it first"))
 }
 
 impl Owners {

@@ -68,7 +68,11 @@ pub(super) fn broken(directory: &Directory, name: &Name, error: &io::Error) -> F
 
 pub(super) fn changed(directory: &Directory, name: &Name) -> Fault {
     let path = directory.path_of(name.as_str().as_ref());
-    Fault::new(&path, Reason::Changed, "it changed while it was read: import again when nobody writes to it")
+    Fault::new(
+        &path,
+        Reason::Changed,
+        "it changed while it was being read: import it again when nothing is writing to it",
+    )
 }
 
 #[cfg(test)]

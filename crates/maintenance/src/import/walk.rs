@@ -217,5 +217,5 @@ impl Visited<'_> {
 }
 
 fn taken(name: &str, kind: NodeKind) -> Error {
-    Error::conflict(format!("there is a {} named \"{name}\" in its place: rename one", kind.as_str()))
+    Error::conflict(format!("a {} already has the name \"{name}\": rename one of the two", kind.as_str()))
 }

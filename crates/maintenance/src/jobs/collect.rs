@@ -266,7 +266,7 @@ impl Collection<'_> {
         Err(Halt::Fault(
             Error::conflict(format!(
                 "{due} of {all} {what} would be deleted, which is more than {} percent: make sure that no database was \
-                 restored to an older state, then collect with a greater share",
+                 restored to an older state, then collect with a larger share",
                 self.work.share
             ))
             .with_code(Code::UnlikelyShare),
@@ -290,14 +290,14 @@ impl Collection<'_> {
                         self.list_store(cursor, row.id, &database.own_store, only).await?;
                     }
                 }
-                None => self.leave_out(&row.name, &Error::unavailable("it is not there")),
+                None => self.leave_out(&row.name, &Error::unavailable("it is not available")),
             }
         }
         Ok(())
     }
 
     fn leave_out(&mut self, store: &str, error: &Error) {
-        let told = Error::unavailable(format!("it was left out: {}", error.message()));
+        let told = Error::unavailable(format!("it was skipped: {}", error.message()));
         self.ticket.fail(format!("store {store}"), &told);
     }
 
@@ -364,7 +364,7 @@ impl Collection<'_> {
             for database in self.storage.all_databases()? {
                 all += database.own_store.usage().await?.blobs;
             }
-            self.require_plausible_share(due, all, "BLOBs of all stores, which no database knows,")?;
+            self.require_plausible_share(due, all, "BLOBs of all stores (those that no database knows)")?;
         }
         match self.work.dry_run {
             true => release::count_due(self.ticket, now, orphans_before).await,

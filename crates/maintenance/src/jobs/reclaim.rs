@@ -260,7 +260,7 @@ async fn delete_group(
     match ask.await {
         Ok(outcomes) => {
             let mut outcomes: HashMap<Digest, Result<()>> = outcomes.into_iter().collect();
-            let untold = || Err(Error::unavailable("the store does not say whether it deleted the BLOB"));
+            let untold = || Err(Error::unavailable("the store did not report whether it deleted the BLOB"));
             rows.iter().map(|row| (row.clone(), outcomes.remove(&row.digest).unwrap_or_else(untold))).collect()
         }
         Err(error) => {

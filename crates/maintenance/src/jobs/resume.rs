@@ -40,7 +40,7 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
                 let done = delete_unneeded(&alone, &storage, &database, begun).await?;
                 deleted += done.blobs;
                 if let Some((_, error)) = done.failed.iter().find(|(_, error)| error.code() == Code::RightLost) {
-                    tracing::warn!(error = error.report(), "deletions that were begun are taken up later");
+                    tracing::warn!(error = error.report(), "interrupted deletions will be resumed later");
                     return Ok(deleted);
                 }
                 for asked in asked.chunk_by(|one, next| one.store_id == next.store_id) {
@@ -108,7 +108,7 @@ impl Refusals {
             && self.logged.insert(key)
         {
             let (store, text) = (storage.store_name(store), error.report());
-            tracing::warn!(store, error = text, "copies of BLOBs whose deletion was begun are not deleted yet");
+            tracing::warn!(store, error = text, "copies of BLOBs whose deletion has begun could not be deleted yet");
         }
         if errors.len() < asked.len() || errors.iter().any(|error| error.kind() != ErrorKind::Unavailable) {
             self.in_a_row.remove(&key);

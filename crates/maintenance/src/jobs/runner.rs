@@ -29,7 +29,7 @@ pub async fn run_jobs(repository: Repository) {
     let handle = std::thread::Builder::new().name("jobs".to_owned()).spawn(move || {
         // Threads started by this one inherit the priority.
         if let Err(error) = rustix::process::nice(NICE) {
-            tracing::debug!(%error, "the threads of jobs cannot stand back");
+            tracing::debug!(%error, "the priority of the threads for jobs cannot be lowered");
         }
         match tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(8).build() {
             Ok(runtime) => runtime.block_on(async {
@@ -55,7 +55,7 @@ async fn look_for_jobs(repository: Repository) {
     loop {
         tick.tick().await;
         if let Err(error) = run_next(&repository).await {
-            tracing::warn!(error = error.report(), "jobs cannot be looked for");
+            tracing::warn!(error = error.report(), "the waiting jobs cannot be read");
             tokio::time::sleep(10 * POLL_INTERVAL).await;
         }
     }
@@ -92,7 +92,7 @@ async fn run(storage: &Storage, id: Id, runner: Id, watch: &(dyn Fn(&Figures) + 
             return ticket.end(&Err(Halt::Fault(error))).await;
         }
     };
-    tracing::info!(job = %id, kind = work.kind(), "a job begins");
+    tracing::info!(job = %id, kind = work.kind(), "a job has started");
     let _running = Running::begin();
     let ticket = RunningJob::new(storage.clone(), id, runner, figures);
     let outcome = {
@@ -114,8 +114,8 @@ async fn run(storage: &Storage, id: Id, runner: Id, watch: &(dyn Fn(&Figures) + 
     match &outcome {
         Ok(message) => tracing::info!(job = %id, message, "a job has ended"),
         Err(Halt::Fault(error)) => tracing::error!(job = %id, error = error.report(), "a job failed"),
-        Err(Halt::Stopped) => tracing::info!(job = %id, "a job stopped as it was asked to"),
-        Err(Halt::Lost) => tracing::warn!(job = %id, "a job was lost to another runner"),
+        Err(Halt::Stopped) => tracing::info!(job = %id, "a job stopped on request"),
+        Err(Halt::Lost) => tracing::warn!(job = %id, "a job was taken over by another runner"),
     }
     ticket.end(&outcome).await
 }
@@ -159,8 +159,8 @@ async fn perform(ticket: &RunningJob, work: Work) -> JobResult<String> {
         if waiting_since.is_none_or(|since| since.elapsed() > LONGEST_WAIT) {
             return Err(Halt::Fault(error));
         }
-        tracing::warn!(job = %ticket.id, error = error.report(), "a job waits for what it needs");
-        ticket.note(|figures| figures.phase = format!("waiting, and trying again: {}", error.message()));
+        tracing::warn!(job = %ticket.id, error = error.report(), "a job is waiting to retry after an error");
+        ticket.note(|figures| figures.phase = format!("waiting to retry: {}", error.message()));
         ticket.wait(pause).await?;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
@@ -191,7 +191,7 @@ fn stand_back() {
         let number = thread.file_name().to_str().and_then(|name| name.parse().ok());
         let Some(thread) = number.and_then(rustix::process::Pid::from_raw) else { continue };
         if let Err(error) = rustix::process::setpriority_process(Some(thread), NICE) {
-            tracing::debug!(%error, "a thread cannot stand back");
+            tracing::debug!(%error, "the priority of a thread cannot be lowered");
         }
     }
 }

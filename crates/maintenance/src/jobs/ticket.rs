@@ -189,7 +189,7 @@ impl RunningJob {
                 Ok(()) | Err(Halt::Stopped) => last = Instant::now(),
                 Err(Halt::Lost) => return,
                 Err(Halt::Fault(error)) => {
-                    tracing::warn!(job = %self.id, error = error.report(), "a job's progress cannot be written down");
+                    tracing::warn!(job = %self.id, error = error.report(), "a job's progress cannot be recorded");
                     if last.elapsed() > LEASE {
                         self.wish.send_replace(Request::Lost);
                         return;

@@ -57,7 +57,7 @@ fn find(known: &HashMap<String, u32>, text: &str, what: &str, file: &str) -> Res
     }
     known.get(text).copied().ok_or_else(|| {
         Error::invalid(format!(
-            "the mapping names the {what} \"{text}\", who is not in {file}: write the number instead"
+            "the mapping names the {what} \"{text}\", which is not in {file}: write the number instead"
         ))
     })
 }

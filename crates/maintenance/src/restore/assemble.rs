@@ -60,7 +60,7 @@ impl<'a> Pieces<'a> {
         }
         if pieces.is_empty() && (self.bytes != self.part.bytes || self.hasher.finish().to_string() != self.part.digest)
         {
-            return Err(self.named(&Error::corrupt("its chunks together are not what was backed up")));
+            return Err(self.named(&Error::corrupt("its chunks do not add up to what was backed up")));
         }
         Ok(pieces)
     }
@@ -87,7 +87,12 @@ pub(super) async fn file(
     let mut pieces = Pieces::new(vault, part);
     let place = path.to_owned();
     let open = move || {
-        OpenOptions::new().create_new(true).write(true).mode(0o600).open(&place).map_err(|e| failed("make", &place, e))
+        OpenOptions::new()
+            .create_new(true)
+            .write(true)
+            .mode(0o600)
+            .open(&place)
+            .map_err(|e| failed("create", &place, e))
     };
     let mut file = blocking(open).await?;
     loop {
@@ -119,12 +124,13 @@ pub(super) async fn file(
 fn checksum_error(part: &DatabasePart, error: &Error) -> Error {
     let advice = match error.code() {
         Code::PageChecksum => {
-            ". Take another set. Sets of earlier versions may hold whole pages with the checksums of older ones: if all are \
-             like this, --rebuild-checksums restores this one as far as SQLite finds it in order"
+            ". Take another set. Sets made by earlier versions of the program may hold intact pages with the checksums \
+             of older pages: if all sets are like this, --rebuild-checksums restores this one, provided that SQLite \
+             finds it intact"
         }
         _ => "",
     };
-    let text = format!("the database \"{}\" of this set is not restored: {}{advice}", part.name, error.message());
+    let text = format!("the database \"{}\" of this set cannot be restored: {}{advice}", part.name, error.message());
     Error::new(error.kind(), text).with_code(error.code())
 }
 
@@ -132,11 +138,11 @@ fn checksum_error(part: &DatabasePart, error: &Error) -> Error {
 fn damage_error(part: &DatabasePart, error: &Error) -> Error {
     let text = match error.kind() {
         ErrorKind::Corrupt => format!(
-            "the database \"{}\" of this set is damaged, not only the checksums of its pages: take another set ({})",
+            "the database \"{}\" of this set is damaged beyond the checksums of its pages: take another set ({})",
             part.name,
             error.report()
         ),
-        _ => format!("the database \"{}\" of this set is not restored: {}", part.name, error.message()),
+        _ => format!("the database \"{}\" of this set cannot be restored: {}", part.name, error.message()),
     };
     Error::new(error.kind(), text).with_code(error.code())
 }
@@ -145,8 +151,8 @@ fn damage_error(part: &DatabasePart, error: &Error) -> Error {
 fn rebuilt_note(part: &DatabasePart, pages: u64) -> Option<String> {
     (pages > 0).then(|| {
         format!(
-            "{} of the database \"{}\" did not have the checksums that were expected, and have new ones now: SQLite finds \
-             the database in order, but nobody can tell whether every value in those pages is what was written",
+            "{} of the database \"{}\" did not match their checksums, which were rebuilt: SQLite finds the database \
+             intact, but it cannot be proved that every value in those pages is what was written",
             counted(pages, "page"),
             part.name
         )
@@ -179,7 +185,7 @@ pub(super) async fn load(
         let hint = if replaces {
             ""
         } else {
-            "; name a new, empty database. What is in this one is replaced, for good, with --force only"
+            "; name a new, empty database, or add --force to replace the content of this one permanently"
         };
         Error::new(
             error.kind(),

@@ -227,7 +227,7 @@ async fn verify(store: &BlobStore, digest: Digest, size: u64, locator: Option<&L
     }
     match hasher.finish() == digest {
         true => Ok(()),
-        false => Err(Error::corrupt(format!("the bytes of BLOB {digest} in its store are others"))),
+        false => Err(Error::corrupt(format!("the bytes of the BLOB {digest} in its store do not match its digest"))),
     }
 }
 

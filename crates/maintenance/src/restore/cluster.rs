@@ -148,9 +148,9 @@ pub(super) fn require_standalone(part: &DatabasePart) -> Result<()> {
     match &part.cluster {
         None => Ok(()),
         Some(server) => Err(Error::conflict(format!(
-            "\"{}\" is in a copy of the whole PostgreSQL server {server}, out of which nothing can be taken by itself: restore that server \
-             first, `strongroom restore SOURCE --postgres-directory DIR`, start it, restore the farm from it into a data directory of its \
-             own, and export from there",
+            "\"{}\" is in a copy of the whole PostgreSQL server {server}, from which single parts cannot be restored: \
+             restore that server first with `strongroom restore SOURCE --postgres-directory DIR`, start it, restore \
+             the farm from it into a separate data directory, and export from there",
             part.name
         ))
         .with_code(Code::ClusterFirst)),
@@ -166,8 +166,9 @@ pub(super) async fn require_restored(configuration: &Database, set: Id, force: b
         return Ok(());
     }
     Err(Error::conflict(
-        "the configuration database that was named is not the one of this set: restore its server by --postgres-directory, start it, and \
-         name the database on that server. A restoration from it that came to its end is repeated with --force",
+        "the named configuration database is not the one of this set: restore its server with --postgres-directory, \
+         start it, and name the database on that server. To repeat a restore from it that has already completed, add \
+         --force",
     )
     .with_code(Code::OtherDatabase))
 }
@@ -182,7 +183,7 @@ fn beside(place: &Path) -> PathBuf {
 fn require_free(place: &Path) -> Result<()> {
     match fs::read_dir(place) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(failed("look into", place, error)),
+        Err(error) => Err(failed("read", place, error)),
         Ok(mut entries) => match entries.next() {
             None => Ok(()),
             Some(_) => {
@@ -200,7 +201,7 @@ async fn bring(
 ) -> Result<RestoredCluster> {
     if part.method != method::CLUSTER {
         return Err(Error::invalid(format!(
-            "the server {} was taken as {}, which this program does not know",
+            "the server {} was backed up by the method {}, which this program does not know",
             part.name, part.method
         )));
     }
@@ -211,7 +212,7 @@ async fn bring(
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed("empty", &fresh, error)),
             _ => {}
         }
-        DirBuilder::new().recursive(true).mode(0o700).create(&fresh).map_err(|e| failed("make", &fresh, e))
+        DirBuilder::new().recursive(true).mode(0o700).create(&fresh).map_err(|e| failed("create", &fresh, e))
     })
     .await?;
     unpack(vault, part, &partial, progress).await?;
@@ -258,13 +259,13 @@ async fn unpack(vault: &BackupObjects, part: &DatabasePart, place: &Path, progre
         })
     });
     let fed = write_input(&mut child, &mut Pieces::new(vault, part), progress).await;
-    let status = child.wait().await.map_err(|e| broken("broke off", e))?;
+    let status = child.wait().await.map_err(|e| broken("ended early", e))?;
     let said = match said {
         Some(said) => said.await.unwrap_or_default(),
         None => String::new(),
     };
     match (fed, status.success()) {
-        (Ok(Some(error)), true) => Err(broken("broke off", error)),
+        (Ok(Some(error)), true) => Err(broken("ended early", error)),
         (Ok(None), true) => Ok(()),
         (Err(error), _) => Err(error),
         (Ok(_), false) => Err(Error::unavailable(format!(
@@ -281,12 +282,12 @@ async fn write_input(
     pieces: &mut Pieces<'_>,
     progress: &Progress,
 ) -> Result<Option<std::io::Error>> {
-    let Some(mut input) = child.stdin.take() else { return Err(Error::unavailable("tar has no pipe to talk through")) };
+    let Some(mut input) = child.stdin.take() else { return Err(Error::unavailable("tar has no standard input")) };
     loop {
         let next = match pieces.next().await {
             Ok(next) => next,
             Err(error) => {
-                child.start_kill().map_err(|e| broken("broke off", e))?;
+                child.start_kill().map_err(|e| broken("ended early", e))?;
                 return Err(error);
             }
         };

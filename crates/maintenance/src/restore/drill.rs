@@ -90,7 +90,7 @@ async fn start_servers(
     place: &Path,
     progress: &Arc<Progress>,
 ) -> Result<Vec<CopiedServer>> {
-    fs::create_dir(place).map_err(|e| failed("make", place, e))?;
+    fs::create_dir(place).map_err(|e| failed("create", place, e))?;
     let clusters = ClusterOptions {
         source: options.source.clone(),
         key_file: options.key_file.clone(),
@@ -177,7 +177,7 @@ async fn read_all(
                         Err(error) if is_lost(&error, &database, version.digest).await? => Ok(None),
                         Err(error) => {
                             let path = addresses.path(&database.database, version.node_id).await?;
-                            let text = format!("a version of {path} was not restored as it was: {}", error.message());
+                            let text = format!("a version of {path} was not restored correctly: {}", error.message());
                             Err(Error::new(error.kind(), text).with_source(error))
                         }
                         read => read.map(Some),
@@ -203,7 +203,7 @@ async fn read(store: &BlobStore, version: &VersionBlob) -> Result<u64> {
     if hasher.finish() == version.digest {
         return Ok(size);
     }
-    Err(Error::corrupt(format!("the bytes of the BLOB {} are others", version.digest)))
+    Err(Error::corrupt(format!("the bytes of the BLOB {} do not match its digest", version.digest)))
 }
 
 async fn count(running: &mut JoinSet<Result<Option<u64>>>, drilled: &mut Drilled) -> Result<()> {

@@ -110,7 +110,7 @@ async fn restore(
     // The restore has succeeded. Leftovers that could be removed can be reported later.
     match looked {
         Ok(notes) => restored.notes.extend(notes),
-        Err(error) => tracing::warn!(error = error.report(), "what a restoration left cannot be looked for"),
+        Err(error) => tracing::warn!(error = error.report(), "the leftovers of a restore cannot be listed"),
     }
     Ok(restored)
 }
@@ -233,7 +233,8 @@ impl Work<'_> {
             let to = active;
             let moved = database.write(move |transaction| content::move_all(transaction, from, to)).await?;
             notes.push(format!(
-                "{moved} BLOBs of \"{}\" were in a store that was removed from the farm while the backup was taken; they go to its active store",
+                "{moved} BLOBs of \"{}\" were in a store that was removed from the farm during the backup; they now \
+                 belong to its active store",
                 row.name
             ));
         }
@@ -294,7 +295,7 @@ impl Work<'_> {
             let is_there = present.iter().any(|(id, there)| *id == row.database_id && there.contains(&row.id));
             if !is_there {
                 notes.push(format!(
-                    "the site collection \"/{}\" was created or removed while the backup was taken and is not in it",
+                    "the site collection \"/{}\" was created or removed during the backup and is not in it",
                     row.path
                 ));
                 lost.push(row.id);
@@ -321,7 +322,7 @@ impl Work<'_> {
             }
             farm::change_directory(transaction)?;
             farm::set_holder(transaction, &holder)?;
-            restored::finish_restore(transaction, set, "ended by a restoration of the farm", Timestamp::now())
+            restored::finish_restore(transaction, set, "ended by a restore of the farm", Timestamp::now())
         };
         configuration.write(write).await?;
         Ok(notes)
@@ -387,7 +388,7 @@ fn require_places(manifest: &Manifest, options: &RestoreOptions) -> Result<()> {
             method::IN_CLUSTER => return Err(needs_server(part)),
             other => {
                 return Err(Error::invalid(format!(
-                    "the database \"{}\" was taken as {other}, which this program does not know",
+                    "the database \"{}\" was backed up by the method {other}, which this program does not know",
                     part.name
                 )));
             }
@@ -401,7 +402,8 @@ fn require_places(manifest: &Manifest, options: &RestoreOptions) -> Result<()> {
             let names: Vec<&str> = parts.iter().filter(|part| on_server(part)).map(|part| part.name.as_str()).collect();
             let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             return Err(Error::invalid(format!(
-                "--database-url {name}: give the postgres:// address of a new database for each PostgreSQL database of the set, which are: {names}"
+                "--database-url {name}: give the postgres:// address of a new database for each PostgreSQL database of \
+                 the set (these are: {names})"
             )));
         }
     }
@@ -411,7 +413,8 @@ fn require_places(manifest: &Manifest, options: &RestoreOptions) -> Result<()> {
 fn needs_url(part: &DatabasePart) -> Error {
     let what = if part.name == CONFIGURATION { "the configuration database" } else { "the content database" };
     Error::invalid(format!(
-        "{what} \"{}\" is one of PostgreSQL: make a new database for it and name it by --database-url {}=postgres://USER:PASSWORD@HOST/DATABASE",
+        "{what} \"{}\" is a PostgreSQL database: create a new database for it and name it with --database-url \
+         {}=postgres://USER:PASSWORD@HOST/DATABASE",
         part.name, part.name
     ))
     .with_code(Code::DatabaseUrlNeeded)
@@ -419,8 +422,8 @@ fn needs_url(part: &DatabasePart) -> Error {
 
 fn needs_server(part: &DatabasePart) -> Error {
     Error::invalid(format!(
-        "\"{0}\" is in a copy of the whole PostgreSQL server {1}: restore that first by --postgres-directory DIR, start it, and name the \
-         database on it by --database-url {0}=postgres://USER:PASSWORD@HOST/DATABASE",
+        "\"{0}\" is in a copy of the whole PostgreSQL server {1}: restore that server first with --postgres-directory \
+         DIR, start it, and name the database on it with --database-url {0}=postgres://USER:PASSWORD@HOST/DATABASE",
         part.name,
         part.cluster.as_deref().unwrap_or_default()
     ))
@@ -439,8 +442,8 @@ pub(super) fn require_whole_set(lacks: &[String], accepted: bool) -> Result<()> 
         return Ok(());
     }
     Err(Error::corrupt(format!(
-        "this backup lacks {}, though the farm had it when the backup was taken: a database was missing then. Restore another set, or \
-         add --accept-missing to restore everything else",
+        "this backup lacks {}, although the farm had it when the backup was taken, because a database was missing \
+         then. Restore another set, or add --accept-missing to restore everything else",
         listed(lacks, "nothing")
     ))
     .with_code(Code::RestoreIncomplete))
@@ -449,8 +452,8 @@ pub(super) fn require_whole_set(lacks: &[String], accepted: bool) -> Result<()> 
 /// Adds advice to the error for a set without BLOBs.
 fn without_stores(error: &Error) -> Error {
     let text = format!(
-        "{}. This backup has the databases alone: where its stores are still there, add --use-stores, or restore into the old data directory \
-         with --force",
+        "{}. This backup holds databases only: if its stores still exist, add --use-stores, or restore into the old \
+         data directory with --force",
         error.message()
     );
     Error::corrupt(text).with_code(error.code())

@@ -22,8 +22,8 @@ pub(super) fn notes(directory: &Path, rows: &[StoreRow], places: &[Place]) -> Re
     let is_moved = |row: &&StoreRow| places.iter().any(|place| place.id == row.id.get() && place.is_moved);
     for row in rows.iter().filter(is_moved) {
         notes.push(format!(
-            "what the store \"{}\" has in {} was left as it was, and its BLOBs were copied from the backup: remove it when no other farm uses it; --use-stores \
-             would have used it where it is",
+            "the old content of the store \"{}\" in {} was left unchanged, and its BLOBs were copied from the backup: \
+             remove the old content if no other farm uses it; --use-stores would have used it in place",
             row.name,
             outside(row)
         ));
@@ -31,7 +31,7 @@ pub(super) fn notes(directory: &Path, rows: &[StoreRow], places: &[Place]) -> Re
     let aside = set_aside(directory)?;
     if !aside.is_empty() {
         notes.push(format!(
-            "databases of before are set aside: remove them once the restored farm is as it must be: {}",
+            "the previous databases were set aside; remove them once you have verified the restored farm: {}",
             listed(&aside)
         ));
     }
@@ -39,7 +39,7 @@ pub(super) fn notes(directory: &Path, rows: &[StoreRow], places: &[Place]) -> Re
     let unknown: Vec<PathBuf> = stores_below(directory)?.into_iter().filter(|store| !known.contains(store)).collect();
     if !unknown.is_empty() {
         notes.push(format!(
-            "BLOB stores that the restored farm does not know: remove them when nothing in them is needed any more: {}",
+            "the restored farm does not know these BLOB stores; remove them when nothing in them is needed: {}",
             listed(&unknown)
         ));
     }
@@ -103,8 +103,8 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     match fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         entries => {
-            let entries = entries.map_err(|e| failed("look into", folder, e))?;
-            entries.map(|entry| entry.map(|entry| entry.path()).map_err(|e| failed("look into", folder, e))).collect()
+            let entries = entries.map_err(|e| failed("read", folder, e))?;
+            entries.map(|entry| entry.map(|entry| entry.path()).map_err(|e| failed("read", folder, e))).collect()
         }
     }
 }

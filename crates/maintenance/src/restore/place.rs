@@ -56,7 +56,8 @@ impl TargetDirectory {
         let unfinished = Unfinished::open(&directory, note).await?;
         if is_whole && has_farm && !options.force && !unfinished.goes_on() {
             return Err(Error::conflict(format!(
-                "{} holds a farm already: restore into an empty directory, or add --force to replace it; its databases are then set aside, and BLOBs that are still there are not copied again",
+                "{} already holds a farm: restore into an empty directory, or add --force to replace it; its databases \
+                 are then set aside, and BLOBs that are still there are not copied again",
                 directory.display()
             ))
             .with_code(Code::FarmExists));
@@ -233,7 +234,7 @@ fn nested(place: &Path, other: &Path, what: MarkerKind) -> Error {
         (_, true) => format!("{place_shown} lies within {other_shown}, {what}"),
         _ => format!("{other_shown}, {what}, lies within {place_shown}"),
     };
-    Error::conflict(format!("{how}: restore into a directory outside of it, best on another disk"))
+    Error::conflict(format!("{how}: restore into a directory outside of it, preferably on another disk"))
         .with_code(Code::RestoreNested)
 }
 
@@ -245,15 +246,15 @@ fn require_usable(directory: &Path) -> Result<()> {
     }
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(|e| failed("look into", directory, e))?,
+        entries => entries.map_err(|e| failed("read", directory, e))?,
     };
     for entry in entries {
-        let entry = entry.map_err(|e| failed("look into", directory, e))?;
+        let entry = entry.map_err(|e| failed("read", directory, e))?;
         let path = entry.path();
         let is_store = path.is_dir() && exists(&path.join(STORE_MARKER))?;
         if entry.file_name() != "lost+found" && !is_store {
             return Err(Error::conflict(format!(
-                "{} holds something else, such as \"{}\": restore into an empty directory or one that is not there yet",
+                "{} holds other data, such as \"{}\": restore into an empty directory or one that does not exist yet",
                 directory.display(),
                 entry.file_name().to_string_lossy()
             ))
@@ -271,7 +272,7 @@ fn lock(directory: &Path) -> Result<File> {
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(Error::conflict(format!(
-            "a server is running on {}, or another restoration into it: stop it first, or restore into another directory",
+            "a server or another restore is using {}: stop it first, or restore into another directory",
             directory.display()
         ))),
         Err(TryLockError::Error(error)) => Err(failed("lock", &path, error)),
@@ -285,7 +286,7 @@ fn with_end(path: &Path, end: &str) -> PathBuf {
 }
 
 fn exists(path: &Path) -> Result<bool> {
-    path.try_exists().map_err(|e| failed("look at", path, e))
+    path.try_exists().map_err(|e| failed("examine", path, e))
 }
 
 #[cfg(test)]

@@ -163,7 +163,7 @@ impl Repairing {
     async fn settle(&mut self, set: Id, running: &mut JoinSet<Tried>) -> Result<()> {
         let Some(tried) = running.join_next().await else { return Ok(()) };
         let (digest, brought) =
-            tried.map_err(|e| Error::unavailable("bringing a BLOB back was interrupted").with_source(e))?;
+            tried.map_err(|e| Error::unavailable("the repair of a BLOB was interrupted").with_source(e))?;
         match brought {
             Ok(bytes) => {
                 self.wanted.remove(&digest);
@@ -213,7 +213,7 @@ async fn bring(storage: &Storage, vault: &BackupObjects, entry: &Entry, from: &s
 async fn copy(vault: &BackupObjects, entry: &Entry, repair: &Repair, from: &str) -> Result<()> {
     if repair.size() != entry.size {
         return Err(Error::corrupt(format!(
-            "the backup has {} bytes of {}, and its documents need {}",
+            "the backup has {} bytes of {}, but its documents need {}",
             entry.size,
             entry.digest,
             repair.size()

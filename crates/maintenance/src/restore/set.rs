@@ -16,7 +16,7 @@ pub(super) async fn choose(destination: &Destination, set: Option<Id>) -> Result
         let place = destination.papers.place();
         Error::not_found(match set {
             Some(id) => {
-                format!("there is no set {id} in {place}: `strongroom backup list {place}` shows those that there are")
+                format!("there is no set {id} in {place}: `strongroom backup list {place}` lists the existing ones")
             }
             None => format!("there are no finished backups in {place}"),
         })
@@ -25,7 +25,10 @@ pub(super) async fn choose(destination: &Destination, set: Option<Id>) -> Result
         Some(_) => error,
         None => {
             let place = destination.papers.place();
-            let hint = format!("{}; `strongroom backup list {place}` shows others, which --set names", error.message());
+            let hint = format!(
+                "{}; `strongroom backup list {place}` lists others, which you can choose with --set",
+                error.message()
+            );
             Error::new(error.kind(), hint).with_source(error)
         }
     })?;

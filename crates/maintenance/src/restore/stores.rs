@@ -116,7 +116,7 @@ pub(super) async fn give_back(stores: &[Store]) {
             tracing::warn!(
                 store = store.name,
                 error = error.report(),
-                "a store stays with the restoration that has failed; `strongroom blobs stores take-over` gives it back to a farm"
+                "a store still belongs to the failed restore; `strongroom blobs stores take-over` returns it to a farm"
             );
         }
     }
@@ -128,12 +128,13 @@ pub(super) fn notes(rows: &[StoreRow], stores: &[Store]) -> Vec<String> {
     for (row, store) in rows.iter().zip(stores) {
         if let Some(to) = &store.moved_to {
             notes.push(format!(
-                "the store \"{}\" was outside of the data directory and is at {} below it now",
+                "the store \"{}\" was outside of the data directory and is now at {} below it",
                 store.name, to.location
             ));
         } else if store.taken_from.is_some() && is_outside(row) {
             notes.push(format!(
-                "the store \"{}\" is this farm's from now on: another copy of the farm can write to it no more, but may still read what is there",
+                "the store \"{}\" belongs to this farm from now on: another copy of the farm can no longer write to \
+                 it, but can still read it",
                 store.name
             ));
         }

@@ -109,7 +109,7 @@ pub fn refuse_unfinished(directory: &Path, again: Option<&str>) -> Result<()> {
     let refuse = |text: String| Err(Error::conflict(text).with_code(Code::RestoreUnfinished));
     let lock = OpenOptions::new().write(true).open(directory.join(repository::SERVER_LOCK));
     if lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock))) {
-        return refuse(format!("a restoration into {place} is under way: wait until it has ended"));
+        return refuse(format!("a restore into {place} is in progress: wait until it has ended"));
     }
     let (what, only) = match &note.content_database {
         Some(name) => (format!("of the content database \"{name}\" "), format!(" --content-database {name}")),
@@ -120,8 +120,9 @@ pub fn refuse_unfinished(directory: &Path, again: Option<&str>) -> Result<()> {
         false => (note.source.as_str(), format!(" --set {}", note.set)),
     };
     refuse(format!(
-        "the restoration {what}into {place} did not finish, so that there is no whole farm in it: run `strongroom restore {source}{set}{only} \
-         --data {place}` again, with the other flags that it had; it goes on with what is there"
+        "the restore {what}into {place} did not finish, so the farm in it is incomplete: run \
+         `strongroom restore {source}{set}{only} --data {place}` again, with the same other options; it continues \
+         where it stopped"
     ))
 }
 

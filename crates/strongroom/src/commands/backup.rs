@@ -149,7 +149,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
 
 async fn take(arguments: Arguments) -> Result<ExitCode> {
     let Some(destination) = arguments.destination else {
-        return Err(Error::invalid("name the directory that the backup goes to"));
+        return Err(Error::invalid("name the destination of the backup"));
     };
     let farm = farm::options(&Settings::read(&arguments.place)?, false)?;
     let in_directory = Location::Sqlite(farm.directory.join("configuration.sqlite"));
@@ -208,7 +208,7 @@ fn backup_text(summary: &BackupSummary, seconds: f64) -> String {
         text.push_str(&pruned_text(pruned, false));
     }
     if let Some(error) = &summary.prune_error {
-        text.push_str(&format!("Older backups could not be removed by the rules of --retain: {error}\n"));
+        text.push_str(&format!("Older backups could not be removed according to --retain: {error}\n"));
     }
     text
 }

@@ -31,7 +31,7 @@ impl Access {
         let Some(address) = text.strip_prefix("s3://") else {
             if let Some((scheme, _)) = text.split_once("://") {
                 return Err(Error::invalid(format!(
-                    "{scheme} is no kind of place for backups: name a directory or s3://BUCKET/PREFIX"
+                    "{scheme}:// is not supported as a backup destination: name a directory or s3://BUCKET/PREFIX"
                 )));
             }
             return Ok(BackupLocation::Directory(PathBuf::from(text)));
@@ -55,12 +55,12 @@ impl Access {
         if key_id.is_empty() != secret.is_empty() {
             return Err(Error::invalid(match secret.is_empty() {
                 true => {
-                    "the access key for the bucket has no secret: put it into the environment variable \
+                    "the access key for the bucket has no secret: put the secret into the environment variable \
                      STRONGROOM_BACKUP_S3_SECRET"
                 }
                 false => {
-                    "STRONGROOM_BACKUP_S3_SECRET is the secret of no access key: name the key by --s3-key-id, or in the \
-                     environment variable STRONGROOM_BACKUP_S3_KEY_ID"
+                    "STRONGROOM_BACKUP_S3_SECRET is set without an access key: name the key with --s3-key-id, or in \
+                     the environment variable STRONGROOM_BACKUP_S3_KEY_ID"
                 }
             }));
         }
@@ -86,7 +86,7 @@ pub struct ChosenBackup {
 pub fn database_urls(given: &[String]) -> Result<BTreeMap<String, String>> {
     let read = |text: &String| {
         let (name, url) = text.split_once('=').ok_or_else(|| {
-            Error::invalid("--database-url takes the name of a database and its new place: NAME=postgres://...")
+            Error::invalid("--database-url takes the name of a database and its new address: NAME=postgres://...")
         })?;
         Ok((name.to_owned(), url.to_owned()))
     };

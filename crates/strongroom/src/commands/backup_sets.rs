@@ -165,18 +165,18 @@ fn forgotten_text(forgotten: &Forgotten) -> String {
     let NotedBackup { id, destination, as_of } = &forgotten.backup;
     let mut text = format!("The farm has forgotten the backup {id} as of {} in {destination}", time(*as_of));
     match forgotten.other_backups_present {
-        Some(true) => text.push_str(", which has other backups and not this one.\n"),
-        Some(false) => text.push_str(", where there are no backups now.\n"),
-        None => text.push_str(", without a look there.\n"),
+        Some(true) => text.push_str(", which holds other backups but not this one.\n"),
+        Some(false) => text.push_str(", which now holds no backups.\n"),
+        None => text.push_str("; the destination was not checked.\n"),
     }
     match &forgotten.held {
         Some(hold) => text.push_str(&format!(
-            "{} ({}) that it held back may be deleted by the next collection, unless another backup needs them. Should its place come back, it is \
-             restored without what was deleted.\n",
+            "{} ({}) that it held may be deleted by the next collection, unless another backup needs them. If its \
+             destination becomes available again, the backup can be restored only without the deleted BLOBs.\n",
             counted(hold.blobs, "BLOB"),
             size(hold.bytes)
         )),
-        None => text.push_str("It has its own copy of the BLOBs and held nothing back.\n"),
+        None => text.push_str("It has its own copies of the BLOBs, so it held none in the stores.\n"),
     }
     text
 }
@@ -200,12 +200,13 @@ pub fn pruned_text(pruned: &Pruned, dry_run: bool) -> String {
         let ids: Vec<String> = pruned.removed.iter().map(Id::to_string).collect();
         format!("{kept} would be kept, {removed} removed: {}\n", ids.join(", "))
     } else {
-        format!("{kept} kept, {removed} removed; {} given back.\n", size(pruned.bytes))
+        format!("{kept} kept, {removed} removed; {} freed.\n", size(pruned.bytes))
     };
     if !pruned.unreadable.is_empty() {
         text.push_str(&format!(
-            "{} cannot be read, so that what is needed is not known and no bytes are given back:\n{}Bring its file back, or give it up with \
-             `strongroom backup remove DEST BACKUP`; then the bytes that nothing needs go as well.\n",
+            "{} cannot be read, so it is not known which bytes are still needed, and none are freed:\n\
+             {}Bring its file back, or remove the backup with `strongroom backup remove DEST BACKUP`; this also frees \
+             the bytes that no backup needs.\n",
             counted(pruned.unreadable.len() as u64, "backup"),
             unreadable_text(&pruned.unreadable)
         ));
@@ -217,6 +218,6 @@ pub fn pruned_text(pruned: &Pruned, dry_run: bool) -> String {
 pub fn lost_text(lost: u64) -> String {
     match lost {
         0 => String::new(),
-        _ => format!("{} whose loss was accepted {} not in it.\n", counted(lost, "BLOB"), are(lost)),
+        _ => format!("{} whose loss was accepted {} not in the backup.\n", counted(lost, "BLOB"), are(lost)),
     }
 }

@@ -73,9 +73,9 @@ fn verified_json(found: &Verified) -> Value {
 
 fn verified_text(found: &Verified) -> String {
     let mut text = format!(
-        "{}: {} ({}) read again, ",
+        "{}: {} ({}) re-read, ",
         counted(found.sets.len() as u64, "backup"),
-        counted(found.things, "thing"),
+        counted(found.things, "object"),
         size(found.bytes)
     );
     match found.fault_count {
@@ -83,14 +83,15 @@ fn verified_text(found: &Verified) -> String {
         n => {
             text.push_str(&format!("{}:\n", counted(n, "fault")));
             found.faults.iter().for_each(|fault| text.push_str(&format!("  {fault}\n")));
-            text.push_str("The next backup stores what is damaged again, as far as the farm still has it.\n");
+            text.push_str("The next backup stores the damaged objects again if the farm still has their content.\n");
         }
     }
     text.push_str(&lost_text(found.lost));
     if !found.without_blobs.is_empty() {
         let ids: Vec<String> = found.without_blobs.iter().map(Id::to_string).collect();
         text.push_str(&format!(
-            "Databases only: {}. Their BLOBs lie in the farm's stores and were not read; `strongroom blobs check` reads those.\n",
+            "Databases only: {}. Their BLOBs are in the farm's stores and were not read; `strongroom blobs check` \
+             reads those.\n",
             ids.join(", ")
         ));
     }
@@ -102,12 +103,12 @@ fn verified_text(found: &Verified) -> String {
 fn require_directory(scratch: &Path) -> Result<()> {
     let why = match std::fs::metadata(scratch) {
         Ok(found) if found.is_dir() => return Ok(()),
-        Ok(_) => "is no directory".to_owned(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "is not there".to_owned(),
-        Err(error) => format!("cannot be looked at ({error})"),
+        Ok(_) => "is not a directory".to_owned(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "does not exist".to_owned(),
+        Err(error) => format!("cannot be examined ({error})"),
     };
     Err(Error::invalid(format!(
-        "--scratch: {} {why}: make a directory, mount its disk, or leave out --scratch to drill in {}",
+        "--scratch: {} {why}: create the directory, mount its disk, or leave out --scratch to drill in {}",
         scratch.display(),
         std::env::temp_dir().display()
     )))
@@ -123,7 +124,7 @@ async fn drill(
     let farm = if needs_farm { open_local_farm(place).await } else { Err(String::new()) };
     let storage = match &farm {
         Ok((farm, directory)) => {
-            farm.storage().ok_or_else(|| format!("there is no farm in {directory}: name its directory by --data"))
+            farm.storage().ok_or_else(|| format!("there is no farm in {directory}: name its directory with --data"))
         }
         Err(why) => Err(why.clone()),
     };
@@ -176,7 +177,7 @@ fn drilled_json(drilled: &Drilled) -> Value {
 
 fn drilled_text(drilled: &Drilled) -> String {
     let mut text = format!(
-        "Drill: restored into a scratch place, {} of documents ({}) with all the bytes that must be there.\n",
+        "Drill: restored {} of documents ({}) into a scratch directory, with all of their bytes.\n",
         counted(drilled.versions, "version"),
         size(drilled.bytes)
     );
@@ -190,7 +191,7 @@ fn drilled_text(drilled: &Drilled) -> String {
 /// The text about bytes that are in the farm's stores instead of the backup.
 fn store_blobs_text(outside: &ExternalFindings) -> String {
     let mut text = format!(
-        "The backup holds databases only: the bytes of {} ({}) lie in the farm's stores and were not read.\n",
+        "The backup holds databases only: the bytes of {} ({}) are in the farm's stores and were not read.\n",
         counted(outside.versions, "other version"),
         size(outside.bytes)
     );
@@ -212,7 +213,7 @@ fn store_blobs_text(outside: &ExternalFindings) -> String {
     }
     if outside.unchecked() > 0 {
         let unseen = counted(outside.unchecked(), "version");
-        text.push_str(&format!("Whether the bytes of {unseen} are there was not looked at:\n"));
+        text.push_str(&format!("It was not checked whether the bytes of {unseen} are there:\n"));
         outside.unchecked_reasons.iter().for_each(|why| text.push_str(&format!("  {why}\n")));
     }
     text

@@ -76,7 +76,7 @@ fn text(summary: &ExportSummary, seconds: f64) -> String {
         n => format!(" and {}", counted(n, "earlier version")),
     };
     format!(
-        "{}{versions} exported, {} in {seconds:.1} s; {}; {} there already.\n",
+        "{}{versions} exported, {} in {seconds:.1} s; {}; {} already there.\n",
         counted(summary.written, "document"),
         size(summary.bytes),
         counted(summary.folders, "folder"),

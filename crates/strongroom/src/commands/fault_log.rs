@@ -68,7 +68,7 @@ impl FaultLog {
         if counts.is_empty() {
             return Ok((json!([]), String::new()));
         }
-        let mut text = String::from("\nNot taken:\n");
+        let mut text = String::from("\nSkipped:\n");
         for fault in &log.first {
             text.push_str(&format!("  {}: {}\n", fault.path, fault.message));
         }
@@ -78,7 +78,7 @@ impl FaultLog {
             text.push_str(&format!("  and {more} more\n"));
         }
         if log.report.is_none() && more > 0 {
-            named = "Use --report FILE to have all of them written to a file.\n".to_owned();
+            named = "Use --report FILE to write all of them to a file.\n".to_owned();
         }
         let rows: Vec<_> = counts.iter().map(|(reason, n)| [n.to_string(), reason.meaning().to_owned()]).collect();
         text.push_str(&format!("\n{}{named}", table(["Items", "Why"], &rows)));

@@ -86,7 +86,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
     match action {
         Action::Add { name, description } => {
             let group = session.create_group(&name, &description).await?;
-            Ok((group_json(&group), format!("group {} made\n", group.name)))
+            Ok((group_json(&group), format!("group {} created\n", group.name)))
         }
         Action::List => {
             let groups = groups(session).await?;

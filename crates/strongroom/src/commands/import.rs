@@ -95,7 +95,8 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
 fn text(summary: &ImportSummary, dry_run: bool, seconds: f64) -> String {
     let would = if dry_run { "would be " } else { "" };
     let mut text = format!(
-        "{} {would}imported ({} new, {} with a new version), {} in {seconds:.1} s; {} {would}made; {} there already.\n",
+        "{} {would}imported ({} new, {} with a new version), {} in {seconds:.1} s; {} {would}created; {} already \
+         there.\n",
         counted(summary.created + summary.replaced, "document"),
         summary.created,
         summary.replaced,

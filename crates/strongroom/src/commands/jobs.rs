@@ -107,7 +107,7 @@ fn listed(jobs: &[Job]) -> String {
             };
             let failed = if figures.failed > 0 { figures.failed.to_string() } else { String::new() };
             let state = if job.state == "running" && job.wish != "run" {
-                format!("running, asked to {}", job.wish)
+                format!("running, {} requested", job.wish)
             } else {
                 job.state.clone()
             };
@@ -123,5 +123,5 @@ fn listed(jobs: &[Job]) -> String {
             ]
         })
         .collect();
-    table(["JOB", "KIND", "STATE", "BLOBS", "BYTES", "FAILED", "ASKED FOR", "RESULT"], &rows)
+    table(["JOB", "KIND", "STATE", "BLOBS", "BYTES", "FAILED", "CREATED", "RESULT"], &rows)
 }

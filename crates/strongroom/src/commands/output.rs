@@ -54,9 +54,9 @@ pub fn time(at: Timestamp) -> String {
 pub fn line_from_stdin() -> Result<String> {
     let mut line = String::new();
     let read = std::io::stdin().read_line(&mut line);
-    let bytes = read.map_err(|e| Error::unavailable("the standard input cannot be read as text").with_source(e))?;
+    let bytes = read.map_err(|e| Error::unavailable("standard input cannot be read as text").with_source(e))?;
     if bytes == 0 {
-        return Err(Error::invalid("the standard input ended before a password came"));
+        return Err(Error::invalid("standard input ended before a line was read"));
     }
     Ok(line.trim_end_matches(['\n', '\r']).to_owned())
 }

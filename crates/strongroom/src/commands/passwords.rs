@@ -63,7 +63,8 @@ async fn act(session: &Session, action: Action, shown: bool) -> Result<(Value, S
                 bar.finish_and_clear();
             }
             let text = format!(
-                "{} on the list: nobody can choose one of them, and whoever has one chooses another at the next sign-in\n",
+                "{} on the list: they can no longer be chosen, and users who have one must choose another at the next \
+                 sign-in\n",
                 counted(list.entries, "password")
             );
             Ok((list_json(Some(&list)), text))
@@ -74,7 +75,7 @@ async fn act(session: &Session, action: Action, shown: bool) -> Result<(Value, S
                 Some(list) => {
                     format!("{} on the list, imported {}\n", counted(list.entries, "password"), time(list.made_at))
                 }
-                None => "there is no list; make one with: strongroom passwords import FILE\n".to_owned(),
+                None => "there is no list; import one with: strongroom passwords import FILE\n".to_owned(),
             };
             Ok((list_json(list.as_ref()), text))
         }

@@ -158,7 +158,7 @@ async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<Exit
         "notes": summary.notes,
     });
     let mut text = format!(
-        "\"/{}\" is back: {} made, {} with a new version, {} the same; {}, {}.\n",
+        "\"/{}\" was restored: {} created, {} with a new version, {} unchanged; {}, {}.\n",
         summary.path,
         counted(summary.created, "document"),
         summary.replaced,
@@ -167,14 +167,15 @@ async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<Exit
         size(summary.bytes),
     );
     summary.notes.iter().for_each(|note| text.push_str(&format!("Note: {note}.\n")));
-    summary.faults.iter().for_each(|fault| text.push_str(&format!("Not brought back: {fault}\n")));
+    summary.faults.iter().for_each(|fault| text.push_str(&format!("Not restored: {fault}\n")));
     show(arguments.place.json, &value, &text);
     Ok(if summary.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 fn text(summary: &RestoreSummary, seconds: f64) -> String {
     let mut text = format!(
-        "The farm is as of {} (backup {}): {}, {} copied ({}), {} in a store already ({}), in {seconds:.1} s.\n",
+        "The farm was restored as of {} (backup {}): {}, {} copied ({}), {} already in a store ({}), in {seconds:.1} \
+         s.\n",
         time(summary.started_at),
         summary.set,
         counted(summary.databases, "database"),

@@ -76,7 +76,7 @@ fn value(summary: &ClustersSummary, next: &str) -> Value {
 
 fn text(summary: &ClustersSummary, next: &str) -> String {
     let mut text = format!(
-        "The PostgreSQL servers are as of the backup {} of {}; nothing was started.\n",
+        "The PostgreSQL servers were restored from the backup {} of {}; none was started.\n",
         summary.set,
         time(summary.started_at)
     );
@@ -90,12 +90,15 @@ fn text(summary: &ClustersSummary, next: &str) -> String {
         ));
         if !cluster.has_settings {
             text.push_str(
-                "  Its settings were kept outside of its directory and are not in the backup: the command takes those of this machine.\n",
+                "  Its settings were kept outside of its directory and are not in the backup: the command uses those \
+                 of this machine.\n",
             );
         }
     }
     text.push_str(&format!(
-        "\nThen bring back the farm from these databases (add passwords, and hosts and ports where they are others now):\n  {next}\n"
+        "\n\
+         Then restore the farm from these databases (add passwords, and change hosts and ports that differ now):\n  \
+         {next}\n"
     ));
     text
 }

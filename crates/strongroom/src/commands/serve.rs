@@ -169,7 +169,7 @@ async fn log_sandbox_gaps(sandbox: Sandbox) {
             let lacks: Vec<&str> = lacks.into_iter().map(MissingRestriction::as_str).collect();
             tracing::warn!(
                 lacks = lacks.join(" "),
-                "this system confines children that open documents less than others do"
+                "this system lacks some restrictions for the child processes that open documents"
             );
         }
         Err(error) => tracing::error!(error = error.report(), "no document can be read for previews"),
@@ -193,7 +193,7 @@ async fn wait_for(mut terminate: tokio::signal::unix::Signal, mut interrupt: tok
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
-    tracing::info!("stopping: requests under way are finished first");
+    tracing::info!("stopping: requests in progress are finished first");
 }
 
 fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
@@ -207,7 +207,8 @@ fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
 fn lock(directory: &Path) -> Result<File> {
     let failed = |error: std::io::Error| {
         Error::unavailable(format!(
-            "the data directory {} cannot be written: {error}; check that it exists, that this user owns it and that the disk is not full or read-only",
+            "the data directory {} cannot be written: {error}; check that it exists, that this user owns it and that \
+             the disk is not full or read-only",
             directory.display()
         ))
         .with_source(error)

@@ -121,9 +121,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
         Action::Create { address, title, database, owner } => {
             let path = SitePath::parse(&address)?;
             let name = path.path().names().last().ok_or_else(|| {
-                Error::invalid(
-                    "the root site collection is there from the beginning: give an address such as sites/sales",
-                )
+                Error::invalid("the root site collection always exists: give an address such as sites/sales")
             })?;
             let title = title.unwrap_or_else(|| name.as_str().to_owned());
             let owner = match owner {
@@ -134,7 +132,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
             let site = session.site_collection(id).await?;
             Ok((
                 site_json(&site),
-                format!("site collection /{} made in the database {}\n", site.path, usage(&site).database),
+                format!("site collection /{} created in the database {}\n", site.path, usage(&site).database),
             ))
         }
         Action::Show { address } => {
@@ -156,7 +154,8 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
         Action::Database { action: DatabaseAction::Add { name, location } } => {
             session.create_content_database(&name, location.as_deref()).await?;
             let text = format!(
-                "content database {name} added; make sites in it with: site create ADDRESS --database {name}\n"
+                "content database {name} added; create sites in it with: strongroom site create ADDRESS --database \
+                 {name}\n"
             );
             Ok((json!({ "name": name }), text))
         }
@@ -164,7 +163,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
             let started = Instant::now();
             session.storage().await?.rebuild_indexes(&name).await?;
             let seconds = started.elapsed().as_secs_f64();
-            let text = format!("the indexes of the content database {name} were written anew in {seconds:.1} s\n");
+            let text = format!("the indexes of the content database {name} were rebuilt in {seconds:.1} s\n");
             Ok((json!({ "name": name, "seconds": seconds }), text))
         }
         Action::Database { action: DatabaseAction::Compact { name } } => {
@@ -172,7 +171,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
             let freed = session.storage().await?.compact(&name).await?;
             let seconds = started.elapsed().as_secs_f64();
             let text = format!(
-                "the content database {name} was written anew in {seconds:.1} s, which gave {} back to the disk\n",
+                "the content database {name} was rewritten in {seconds:.1} s, which returned {} to the disk\n",
                 size(freed)
             );
             Ok((json!({ "name": name, "seconds": seconds, "freed_bytes": freed }), text))
@@ -195,7 +194,7 @@ async fn add_library(session: &Session, path: &str, versioning: &str) -> Result<
     let settings = LibrarySettings { versioning: Versioning::parse(versioning)?, ..LibrarySettings::default() };
     let library = session.create_library(&Target::Path(site), name, settings).await?;
     let value = json!({ "id": library.id.to_string(), "path": library.path, "versioning": versioning });
-    Ok((value, format!("library {} made\n", library.path)))
+    Ok((value, format!("library {} created\n", library.path)))
 }
 
 async fn databases(session: &Session) -> Result<(Value, String)> {

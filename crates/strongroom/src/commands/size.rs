@@ -9,7 +9,7 @@ pub fn size(bytes: u64) -> String {
 
 /// Parses a size such as `64k`, `1.5 GiB` or `1048576`. Units are powers of 1,024.
 pub fn parse_size(text: &str) -> std::result::Result<u64, String> {
-    let wrong = || format!("\"{text}\" is no size: write it as 65536, 64k, 10M, 2G or 1T");
+    let wrong = || format!("\"{text}\" is not a size: write it as 65536, 64k, 10M, 2G or 1T");
     let lower = text.trim().to_lowercase();
     let number = lower.trim_end_matches(|c: char| !c.is_ascii_digit() && c != '.');
     let power = match lower[number.len()..].trim() {

@@ -169,7 +169,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
                 farm_administrator: administrator,
             };
             let account = session.create_account(new).await?;
-            Ok(with_password(&account, password.as_ref(), "made"))
+            Ok(with_password(&account, password.as_ref(), "created"))
         }
         Action::List => list(session).await,
         Action::Show { login } => Ok(details(&session.account_by_login(&login).await?)),
@@ -243,7 +243,7 @@ async fn list(session: &Session) -> Result<(Value, String)> {
         [account.login.clone(), account.display_name.clone(), standing(account).to_owned(), signed_in]
     };
     let rows: Vec<_> = accounts.iter().map(row).collect();
-    let text = table(["LOGIN", "NAME", "STANDING", "LAST SIGN-IN"], &rows);
+    let text = table(["LOGIN", "NAME", "STATUS", "LAST SIGN-IN"], &rows);
     Ok((accounts.iter().map(account_json).collect(), text))
 }
 
@@ -281,7 +281,7 @@ async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)
             let days = session.longest_token_days().await?;
             Ok((
                 json!({ "days": days }),
-                format!("every new token ends after {} at the latest\n", model::counted(days, "day")),
+                format!("every new token expires after {} at the latest\n", model::counted(days, "day")),
             ))
         }
         TokenAction::List { login } => {
@@ -291,7 +291,7 @@ async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)
                 let end = token.expires_at.map_or_else(|| "never".to_owned(), time);
                 let used = token.used_at.map_or_else(|| "never".to_owned(), time);
                 let may = match (token.scopes, token.places.len()) {
-                    (None, _) => "all (made before scopes)".to_owned(),
+                    (None, _) => "all (created before scopes existed)".to_owned(),
                     (Some(scopes), 0) => scope_words(scopes).join(","),
                     (Some(scopes), count) => {
                         format!("{} in {}", scope_words(scopes).join(","), model::counted(count as u64, "place"))
@@ -301,12 +301,15 @@ async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)
                 [token.id.to_string(), token.name.clone(), may + &from, end, used]
             };
             let rows: Vec<_> = tokens.iter().map(row).collect();
-            Ok((tokens.iter().map(token_json).collect(), table(["ID", "NAME", "MAY", "ENDS", "LAST USED"], &rows)))
+            Ok((
+                tokens.iter().map(token_json).collect(),
+                table(["ID", "NAME", "SCOPES", "EXPIRES", "LAST USED"], &rows),
+            ))
         }
         TokenAction::Revoke { login, id } => {
             let account = session.account_by_login(&login).await?;
             let id: Id =
-                id.parse().map_err(|e: Error| Error::invalid("this is not a token's identifier").with_source(e))?;
+                id.parse().map_err(|e: Error| Error::invalid("this is not the ID of a token").with_source(e))?;
             session.revoke_token(account.id, id).await?;
             Ok((json!({ "id": id.to_string(), "revoked": true }), format!("token {id} of {} revoked\n", account.login)))
         }
@@ -331,9 +334,9 @@ fn details(account: &Account) -> (Value, String) {
         ["Login".to_owned(), account.login.clone()],
         ["Name".to_owned(), account.display_name.clone()],
         ["E-mail".to_owned(), account.email.clone()],
-        ["Standing".to_owned(), standing(account).to_owned()],
+        ["Status".to_owned(), standing(account).to_owned()],
         ["Last sign-in".to_owned(), account.signed_in_at.map(time).unwrap_or_default()],
-        ["Made".to_owned(), time(account.created_at)],
+        ["Created".to_owned(), time(account.created_at)],
     ];
     (account_json(account), table(["Id", &account.id.to_string()], &rows))
 }

@@ -304,12 +304,12 @@ async fn what_cannot_be_a_place_of_backups_is_refused_with_the_reason() {
     let inside = farm.data.join("backups").display().to_string();
     let above = farm.data.parent().unwrap().display().to_string();
     for (words, why) in [
-        (vec!["backup", &place.text("full")], "holds something else"),
-        (vec!["backup", &inside], "within each other"),
-        (vec!["backup", &above], "within each other"),
+        (vec!["backup", &place.text("full")], "holds other data"),
+        (vec!["backup", &inside], "overlap: choose a directory outside"),
+        (vec!["backup", &above], "overlap: choose a directory outside"),
         (vec!["backup", "list", &place.text("nowhere")], "no backups"),
         (vec!["backup", &destination, "--retain", "daily=0"], "keep no backup"),
-        (vec!["restore", &destination], "a server is running"),
+        (vec!["restore", &destination], "a server or another restore is using"),
         (vec!["restore", &destination, "--set", "1"], "no set 1"),
     ] {
         let refused = farm.run(&words).unwrap_err();

@@ -76,7 +76,7 @@ async fn what_a_backup_holds_back_is_told_and_ends_when_its_place_is_gone_and_it
     std::fs::rename(place.path("lost"), place.path("away")).unwrap();
     std::fs::write(place.path("lost"), "").unwrap();
     let refused = farm.run(&["backup", "forget", id]).unwrap_err().output;
-    assert!(refused.contains("cannot be told") && refused.contains("--force"), "{refused}");
+    assert!(refused.contains("it cannot be determined whether") && refused.contains("--force"), "{refused}");
     std::fs::remove_file(place.path("lost")).unwrap();
     for unknown in ["1", id] {
         let outcome = farm.run(&["backup", "forget", unknown]);
@@ -144,6 +144,6 @@ async fn a_move_says_until_when_a_backup_that_was_killed_keeps_old_copies() {
     let id = cut_short(&farm, &place.text("backups"));
     let moved = farm.json(&["blobs", "migrate", "--from", "files", "--to", "second"]);
     let said = moved["message"].as_str().unwrap();
-    assert!(said.contains(&format!("the backup {id} is running or was cut short")), "{said}");
-    assert!(said.contains("if it stays silent, its hold ends at 20"), "{said}");
+    assert!(said.contains(&format!("the backup {id} is running or was interrupted")), "{said}");
+    assert!(said.contains("without further signs of life, its hold ends at 20"), "{said}");
 }

@@ -38,7 +38,7 @@ async fn accepted_losses_stop_nothing(engine: Engine) {
     on(&mut drill).await;
     let drilled =
         farm.run(&drill.iter().map(String::as_str).collect::<Vec<_>>()).map_err(|refusal| refusal.output).unwrap();
-    assert!(drilled.contains("1 BLOB whose loss was accepted is not in it"), "{drilled}");
+    assert!(drilled.contains("1 BLOB whose loss was accepted is not in the backup"), "{drilled}");
     assert!(drilled.contains("1 version without bytes"), "{drilled}");
 
     let copy = Farm::at(place.path("copy"));

@@ -66,7 +66,9 @@ async fn a_bucket_that_holds_a_store_has_no_backups_in_or_around_it() {
     assert!(refused.contains("the BLOB store \"cloud\""), "{refused}");
     backup(&farm, &s3, &other, "s3://blobs/farm/backups").unwrap();
     backup(&farm, &s3, &s3.address(), "s3://blobs/farm/backups").unwrap();
-    for (inner, why) in [("backups/inner", "another place of backups"), ("backups/data", "a BLOB store is there")] {
+    for (inner, why) in
+        [("backups/inner", "another backup destination"), ("backups/data", "it belongs to a BLOB store, at ")]
+    {
         let refused = backup(&farm, &s3, &other, &format!("s3://blobs/farm/{inner}")).unwrap_err();
         assert!(refused.contains(why) && refused.contains("s3://blobs/farm/backups"), "{refused}");
     }
@@ -78,7 +80,7 @@ async fn a_bucket_that_holds_a_store_has_no_backups_in_or_around_it() {
     backup(&farm, &s3, &other, "s3://blobs/farm/backups").unwrap();
     backup(&strange, &s3, &other, "s3://blobs/strange/backups").unwrap();
     let refused = backup(&strange, &s3, &other, "s3://blobs/strange").unwrap_err();
-    assert!(refused.contains("holds something else, such as \"backups/"), "{refused}");
+    assert!(refused.contains("holds other data, such as \"backups/"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,11 +99,11 @@ async fn a_directory_that_holds_a_store_or_backups_has_no_others_in_or_around_it
         (&place.text("far/inner"), "the BLOB store \"far\""),
         (&place.text("link/inner"), "the BLOB store \"far\""),
         (farm.data.join("blobs/inner").to_str().unwrap(), "the BLOB store \"files\""),
-        (strangers.to_str().unwrap(), "a BLOB store is there"),
+        (strangers.to_str().unwrap(), "it belongs to a BLOB store, at "),
         (&place.text(""), "the BLOB store \"far\""),
-        (&place.text("backups/inner"), "another place of backups"),
-        (&place.text("backups/sets"), "another place of backups"),
-        (&place.text("backups/data"), "a BLOB store is there"),
+        (&place.text("backups/inner"), "another backup destination"),
+        (&place.text("backups/sets"), "another backup destination"),
+        (&place.text("backups/data"), "it belongs to a BLOB store, at "),
     ] {
         let refused = farm.run(&["backup", path]).unwrap_err().output;
         assert!(refused.contains(why) && refused.contains("choose a "), "{path}: {refused}");

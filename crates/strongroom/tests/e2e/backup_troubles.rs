@@ -154,7 +154,7 @@ async fn what_a_running_backup_needs_is_neither_collected_nor_lost_when_it_moves
     assert_eq!(waiting["pending_reclaim"][0]["blobs"], 3, "{waiting:#}");
     let moved = farm.json(&["blobs", "migrate", "--to", "second", "--min-size", "0"]);
     assert_eq!((&moved["state"], &moved["failed"]), (&Value::from("finished"), &Value::from(0)), "{moved:#}");
-    assert!(moved["message"].as_str().unwrap().contains("old copies stay"), "{moved:#}");
+    assert!(moved["message"].as_str().unwrap().contains("old copies remain"), "{moved:#}");
     // If the old copy of a BLOB cannot be read any more, the backup finds the BLOB at its new location.
     damage(&farm.data.join("blobs"), &document("kept", 11));
     let (status, said) = backup.go_on();

@@ -65,14 +65,14 @@ async fn what_is_no_scratch_place_or_key_file_is_told_at_once() {
     farm.json(&["backup", &destination]);
     std::fs::write(place.path("file"), "x").unwrap();
     std::fs::create_dir(place.path("folder")).unwrap();
-    for (scratch, why) in [("nowhere", "is not there"), ("file", "is no directory")] {
+    for (scratch, why) in [("nowhere", "does not exist"), ("file", "is not a directory")] {
         let words = ["backup", "verify", &destination, "--drill", "--scratch", &place.text(scratch)];
         let refused = farm.run(&words).unwrap_err().output;
         assert!(
-            refused.contains(&format!("{} {why}", place.text(scratch))) && refused.contains("make a directory"),
+            refused.contains(&format!("{} {why}", place.text(scratch))) && refused.contains("create the directory"),
             "{refused}"
         );
-        assert!(!refused.contains("read again"), "before anything is read: {refused}");
+        assert!(!refused.contains("re-read"), "before anything is read: {refused}");
     }
     farm.json(&["backup", "verify", &destination, "--drill", "--scratch", &place.text("folder")]);
     let words = ["backup", &place.text("sealed"), "--encrypt-with", &place.text("folder")];

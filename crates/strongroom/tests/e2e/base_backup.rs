@@ -71,7 +71,7 @@ async fn a_farm_comes_back_with_its_whole_server() {
     refused(&farm, &["--site", "/"], "restore that server first");
     refused(&farm, &["--content-database", "main"], "restore that server first");
     let copy = Farm::at(place.path("copy"));
-    refused(&copy, &[], "restore that first by --postgres-directory");
+    refused(&copy, &[], "restore that server first with --postgres-directory");
 
     // Restores the older of the two backups into a new directory.
     let set = first["id"].as_str().unwrap();

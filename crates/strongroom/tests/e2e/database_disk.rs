@@ -85,7 +85,7 @@ async fn a_check_names_the_database_that_its_disk_does_not_give_and_goes_on() {
     let id = job.json()["id"].as_str().unwrap().to_owned();
     let path = format!("/api/v1/farm/jobs/{id}");
     let ended = wait_for(&client, &path, |text| text.contains("\"finished_at\":\"")).await;
-    assert!(ended.contains("1 database could not be looked at") && ended.contains("\"incomplete\""), "{ended}");
+    assert!(ended.contains("1 database could not be checked") && ended.contains("\"incomplete\""), "{ended}");
     let errors = read(&client, &format!("{path}/errors")).await.to_string();
     assert!(errors.contains("database second") && errors.contains("disk"), "{errors}");
     let ready = client.send(Method::GET, "/readyz", Vec::new()).await.unwrap().text();

@@ -166,7 +166,7 @@ async fn fail_each_of(
             "no farm",
             "is not there",
             "is missing: check",
-            "does not exist: create it",
+            "does not exist: create",
             "is missing from",
             "a database is damaged",
             "is not a database",

@@ -23,7 +23,7 @@ async fn limits_of_the_health_rules_are_changed_and_hold_at_once() {
     for (wrong, said) in [
         ("free_percent=100", "1 to 99"),
         ("bytes=1", "database_bytes"),
-        ("orphans=x", "no size"),
+        ("orphans=x", "is not a size"),
         ("orphans", "NAME=VALUE"),
     ] {
         let refused = farm.run(&["blobs", "health", "--limit", wrong]).unwrap_err();

@@ -159,7 +159,7 @@ async fn a_check_names_the_store_that_gives_no_answer_and_looks_at_all_others() 
         (&job["state"], &job["failed"], &job["results"]["unchecked"], &job["items"], &job["results"]["references"]);
     assert_eq!(told, (&json!("incomplete"), &json!(1), &json!(3), &json!(3), &json!(3)), "{job:#}");
     let message = job["message"].as_str().unwrap();
-    assert!(message.starts_with("3 references could not be looked at"), "{message}");
+    assert!(message.starts_with("3 references could not be checked"), "{message}");
     assert!(message.contains("the store \"share\" gives no answer"), "{message}");
 
     let (status, report) = check(&farm, &[]);
@@ -217,7 +217,7 @@ async fn a_damaged_copy_that_no_document_needs_is_told_and_is_no_fault() {
     assert_eq!((status, report["faults"].as_array().unwrap().len()), (0, 0), "{report:#}");
     assert_eq!(report["damaged_unreferenced"], 1, "{report:#}");
     let said = farm.run(&["blobs", "check"]).unwrap();
-    assert!(said.contains("1 BLOB of no document and not whole"), "{said}");
+    assert!(said.contains("1 BLOB damaged, but needed by no document"), "{said}");
     assert_eq!(farm.json(&["blobs", "faults"]), json!([]));
     assert_eq!(files_below(large).len(), 2);
 }

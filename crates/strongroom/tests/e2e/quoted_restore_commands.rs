@@ -110,7 +110,7 @@ async fn a_content_database_that_lacks_changes_may_go_on_without_them() {
     assert!(said.contains("remove the file beside it whose name ends with -commits"), "{said}");
     assert!(server.stop().success());
     let checked = farm.run(&["blobs", "check"]).unwrap_err().output;
-    assert!(checked.contains("A database that only lacks changes can go on without them"), "{checked}");
+    assert!(checked.contains("A database that only lacks changes can continue without them"), "{checked}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -166,7 +166,7 @@ async fn jobs_name_what_helps_and_going_on_only_where_it_does() {
     farm.json(&["blobs", "stores", "add", "second", "--kind", "directory", "--path", "second"]);
     let moved = farm.run(&["blobs", "migrate", "--from", "files", "--to", "second"]).unwrap_err().output;
     let resume = format!("`strongroom jobs resume {}`", latest_job(&farm));
-    assert!(moved.contains(repair) && moved.contains(&format!("{resume} then does what was left out")), "{moved}");
+    assert!(moved.contains(repair) && moved.contains(&format!("{resume} then processes what was skipped")), "{moved}");
     farm.json(&["blobs", "repair", "--from-backup", &destination]);
     let id = latest_job(&farm);
     farm.json(&["jobs", "resume", &id]);
@@ -192,8 +192,8 @@ async fn what_a_restoration_leaves_is_not_called_an_upload_that_broke_off() {
     farm.json(&["restore", &destination, "--force"]);
     assert!(file_with(&farm.data.join("blobs"), &bytes(9, 900_000)).0.exists());
     let said = farm.run(&["blobs", "check"]).unwrap();
-    assert!(said.contains("1 BLOB (") && said.contains("or by a restoration of an older state"), "{said}");
-    assert!(said.contains("set aside may need them") && !said.contains("no harm"), "{said}");
+    assert!(said.contains("1 BLOB (") && said.contains("or by a restore of an older state"), "{said}");
+    assert!(said.contains("set aside may still need them") && !said.contains("no harm"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -26,7 +26,7 @@ async fn a_forced_restoration_names_what_it_left() {
     let back = farm.json(&["restore", &destination, "--force"]);
     let told = notes(&back);
     let says = |told: &[String], words: &[&str]| told.iter().any(|note| words.iter().all(|word| note.contains(word)));
-    assert!(says(&told, &["\"far\"", &far, "left as it was", "--use-stores"]), "{told:#?}");
+    assert!(says(&told, &["\"far\"", &far, "left unchanged", "--use-stores"]), "{told:#?}");
     assert!(
         says(&told, &["set aside", "configuration.sqlite.before-restore-", "main.sqlite.before-restore-"]),
         "{told:#?}"
@@ -38,7 +38,7 @@ async fn a_forced_restoration_names_what_it_left() {
     // If nothing was left behind, nothing is reported.
     let again = crate::support::Farm::at(place.path("copy"));
     let told = notes(&again.json(&["restore", &destination, "--use-stores"]));
-    assert!(!says(&told, &["left as it was"]) && !says(&told, &["set aside"]), "{told:#?}");
+    assert!(!says(&told, &["left unchanged"]) && !says(&told, &["set aside"]), "{told:#?}");
     let server = again.start();
     compare(&server.client(&again.token_named("restored")), "away", 6).await;
 }

@@ -102,7 +102,7 @@ fn settings_that_mean_nothing_are_refused_before_anything_is_made() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("settings.toml");
     for (setting, word) in [
-        ("listen = 'nowhere'", "\"nowhere\" is no place to listen"),
+        ("listen = 'nowhere'", "\"nowhere\" is not an address to listen on"),
         ("log_format = 'xml'", "log_format is \"xml\": write \"text\" or \"json\""),
         ("trusted_proxies = ['10.0.0']", "\"10.0.0\" in trusted_proxies"),
         ("client_address = 'guess'", "guess"),

@@ -267,12 +267,12 @@ fn unseal(opener: &LessSafeKey, input: &mut BytesMut, frames: &mut u64, ended: &
 }
 
 fn damaged() -> Error {
-    Error::corrupt("encrypted bytes are damaged, or belong elsewhere")
+    Error::corrupt("encrypted bytes are damaged, or belong to another object")
 }
 
 pub(crate) fn needs_key() -> Error {
     Error::invalid(
-        "this backup is encrypted: name the file with its key or passphrase by --encrypt-with, or in the environment \
+        "this backup is encrypted: name the file with its key or passphrase with --encrypt-with, or in the environment \
          variable STRONGROOM_BACKUP_KEY_FILE",
     )
     .with_code(Code::KeyNeeded)
@@ -304,11 +304,11 @@ pub(crate) fn decode(codec: Codec, stored: Bytes, key: Option<&Key>, context: &[
     while let Some(piece) = decoder.next()? {
         out.extend_from_slice(&piece);
         if out.len() > limit {
-            return Err(Error::corrupt("more bytes came out of a backup than it can hold"));
+            return Err(Error::corrupt("an object in the backup decodes to more bytes than its limit"));
         }
     }
     if !decoder.is_complete() {
-        return Err(Error::corrupt("stored bytes of a backup are cut short"));
+        return Err(Error::corrupt("an object in the backup is truncated"));
     }
     Ok(out.freeze())
 }

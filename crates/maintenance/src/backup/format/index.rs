@@ -60,12 +60,12 @@ impl TryFrom<EntryJson> for Entry {
     fn try_from(written: EntryJson) -> Result<Self> {
         let digest: Digest = written.digest.parse()?;
         let codec = Codec::from_str(&written.codec)
-            .ok_or_else(|| Error::invalid(format!("\"{}\" is no way to store bytes", written.codec)))?;
+            .ok_or_else(|| Error::invalid(format!("\"{}\" is not a known encoding of stored bytes", written.codec)))?;
         if codec == Codec::Plain {
             return Ok(Self::plain(digest, written.size));
         }
         let (Some(stored), Some(stored_size)) = (written.stored, written.stored_size) else {
-            return Err(Error::invalid("an entry does not say under which digest it is stored"));
+            return Err(Error::invalid("an entry lacks the digest under which its bytes are stored"));
         };
         Ok(Self { digest, size: written.size, codec, stored: stored.parse()?, stored_size })
     }

@@ -87,7 +87,7 @@ impl Key {
         }
         // The marker may have been tampered with. Its parameters must not exhaust memory.
         if how.memory_kib > 4 << 20 || how.passes > 1000 || how.lanes > 64 {
-            return Err(Error::corrupt("the marker of the backup asks for an absurd derivation of the key"));
+            return Err(Error::corrupt("the backup's marker requires an implausibly expensive key derivation"));
         }
         let salt = unhex(&how.salt).ok_or_else(|| Error::corrupt("the salt in the backup's marker cannot be read"))?;
         let params = Params::new(how.memory_kib, how.passes, how.lanes, Some(32));
@@ -161,7 +161,8 @@ fn read(file: &Path) -> Result<Vec<u8>> {
 /// Returns cryptographically random bytes.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|e| Error::unavailable(format!("the system has no random numbers: {e}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|e| Error::unavailable(format!("the system cannot supply random numbers: {e}")))?;
     Ok(bytes)
 }
 

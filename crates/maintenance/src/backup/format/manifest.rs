@@ -126,9 +126,10 @@ impl Manifest {
                 serde_json::from_value(value).map_err(unreadable)
             }
             Some(format) => Err(Error::invalid(format!(
-                "it has format {format}, this program knows formats {FORMAT} and {WITH_CLUSTERS}: use the version that made it"
+                "it has format {format}, but this program knows formats {FORMAT} and {WITH_CLUSTERS}: use the version \
+                 that made it"
             ))),
-            None => Err(Error::corrupt("it does not say its format")),
+            None => Err(Error::corrupt("its format number is missing")),
         }
     }
 

@@ -117,7 +117,7 @@ impl BackupObjects {
     /// Reads the whole object of an entry that is at most `limit` bytes long.
     pub async fn get_all(&self, entry: &Entry, limit: u64) -> Result<Bytes> {
         if entry.size > limit {
-            return Err(Error::corrupt(format!("{} in the backup is longer than it can be", entry.digest)));
+            return Err(Error::corrupt(format!("{} in the backup exceeds its maximum length", entry.digest)));
         }
         let mut opened = self.open(entry).await?;
         let mut first = None;
@@ -184,5 +184,5 @@ async fn gather(reader: &mut BlobReader, size: u64) -> Result<Bytes> {
 }
 
 fn wrong_bytes(digest: &Digest) -> Error {
-    Error::corrupt(format!("the bytes of {digest} are not what they were"))
+    Error::corrupt(format!("the bytes of {digest} do not match their digest"))
 }

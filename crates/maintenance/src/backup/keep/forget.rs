@@ -56,7 +56,8 @@ pub fn forget_backup<'a>(
 async fn check_absent(place: &BackupLocation, id: Id) -> Result<bool> {
     let unsure = |error: Error| {
         let text = format!(
-            "whether {place} still has the backup {id} cannot be told ({}): make it answer, or, when it is gone for good, add --force",
+            "it cannot be determined whether {place} still has the backup {id} ({}): make it reachable, or, if it is \
+             gone for good, add --force",
             error.message()
         );
         Error::new(error.kind(), text).with_source(error)
@@ -67,8 +68,9 @@ async fn check_absent(place: &BackupLocation, id: Id) -> Result<bool> {
     }
     if sets_in(&papers).await.map_err(unsure)?.iter().any(|set| set.id == id) {
         return Err(Error::conflict(format!(
-            "{place} still has the backup {id}, which needs what it holds back: remove it there, with `strongroom backup remove {place} {id}` \
-             or by rules with `strongroom backup prune {place} --retain RULES`; --force forgets it all the same"
+            "{place} still has the backup {id}, which needs the BLOBs that it holds: remove it there with \
+             `strongroom backup remove {place} {id}`, or by rules with \
+             `strongroom backup prune {place} --retain RULES`; --force forgets it anyway"
         ))
         .with_code(Code::BackupIsThere));
     }

@@ -56,7 +56,7 @@ impl FromStr for Retain {
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |rule: &str| {
             Error::invalid(format!(
-                "\"{rule}\" is no rule: write for example last=3,daily=7,weekly=4,monthly=12,yearly=10"
+                "\"{rule}\" is not a rule: write for example last=3,daily=7,weekly=4,monthly=12,yearly=10"
             ))
         };
         let mut rules = Vec::new();
@@ -168,7 +168,7 @@ pub(crate) async fn remove(destination: &Destination, farm: Option<&Storage>, id
     let place = destination.papers.place();
     let set = destination.sets().await?.into_iter().find(|set| set.id == id).ok_or_else(|| {
         Error::not_found(format!(
-            "there is no set {id} in {place}: `strongroom backup list {place}` shows those that there are"
+            "there is no set {id} in {place}: `strongroom backup list {place}` lists the existing ones"
         ))
     })?;
     remove_manifest(destination, farm, &set).await?;

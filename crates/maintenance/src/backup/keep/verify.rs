@@ -132,7 +132,11 @@ impl Source {
     async fn advance(&mut self, work: &mut Verifying<'_>) -> Result<Option<Entry>> {
         match self.list.next(&work.vault).await {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
-                work.fault(format!("set {}: a list is damaged, what it names is lost: {}", self.set, error.message()));
+                work.fault(format!(
+                    "set {}: a list is damaged, so the objects that it names are lost: {}",
+                    self.set,
+                    error.message()
+                ));
                 self.list = List::new(Vec::new());
                 Ok(None)
             }
@@ -253,7 +257,8 @@ impl Verifying<'_> {
         let wrong = sums.finish();
         if wrong.count > 0 && self.found.fault_count == faults {
             self.fault(format!(
-                "set {set}: {} of the database \"{}\" not what the checksums say: it is restored with --rebuild-checksums only",
+                "set {set}: wrong checksums on {} of the database \"{}\": it can be restored with --rebuild-checksums \
+                 only",
                 counted(wrong.count, "page"),
                 part.name
             ));

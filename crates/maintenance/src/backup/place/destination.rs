@@ -114,7 +114,7 @@ impl Destination {
         let marker = read_marker(papers).await?;
         if marker.farm != farm.to_string() {
             return Err(Error::conflict(format!(
-                "{} holds the backups of another farm ({}): choose a place of its own for each farm",
+                "{} holds the backups of another farm ({}): choose a separate destination for each farm",
                 papers.place(),
                 marker.farm
             ))
@@ -122,7 +122,7 @@ impl Destination {
         }
         if marker.encryption.is_none() && key_file.is_some() {
             return Err(Error::conflict(format!(
-                "the backups in {} are not encrypted: leave out --encrypt-with, or choose a new place",
+                "the backups in {} are not encrypted: leave out --encrypt-with, or choose a new destination",
                 papers.place()
             )));
         }
@@ -317,7 +317,7 @@ pub(crate) fn parse_marker(bytes: &[u8]) -> Result<Marker> {
         .map_err(|e| Error::corrupt(format!("its {BACKUP_MARKER} cannot be read ({e})")))?;
     if marker.format != FORMAT {
         return Err(Error::invalid(format!(
-            "these backups have format {}, this program knows format {FORMAT}: use the version that made them",
+            "these backups have format {}, but this program knows format {FORMAT}: use the version that made them",
             marker.format
         )));
     }
@@ -330,8 +330,9 @@ async fn require_marker(papers: &SmallFiles, count: usize, latest: Id) -> Result
         return Ok(());
     }
     Err(Error::unavailable(format!(
-        "{} does not hold the {} that the farm has there, the latest of them {latest}: mount its disk. When they are gone for \
-         good, name another place, or have the farm forget each of them by `strongroom backup forget ID`",
+        "{} does not hold the {} that the farm has on record there (the latest is {latest}): mount its disk; if they \
+         are gone for good, name another destination, or make the farm forget each of them with \
+         `strongroom backup forget ID`",
         papers.place(),
         counted(count as u64, "backup")
     ))
@@ -349,7 +350,7 @@ async fn require_empty(papers: &SmallFiles) -> Result<()> {
 
 fn not_empty(place: &str, found: &str, kind: &str) -> Error {
     Error::conflict(format!(
-        "{place} holds something else, such as \"{found}\": name an empty {kind} or one that holds this farm's backups"
+        "{place} holds other data, such as \"{found}\": name an empty {kind} or one that holds this farm's backups"
     ))
     .with_code(Code::BackupNotEmpty)
 }
@@ -357,22 +358,23 @@ fn not_empty(place: &str, found: &str, kind: &str) -> Error {
 /// Creates the directory. Refuses a directory that holds other files, and one whose parent is missing, usually because
 /// a disk is not mounted.
 fn prepare(root: &Path) -> Result<()> {
-    let there = |path: &Path| path.try_exists().map_err(|e| failed("look at", path, e));
+    let there = |path: &Path| path.try_exists().map_err(|e| failed("examine", path, e));
     let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
     if let Some(parent) = parent
         && !there(root)?
         && !there(parent)?
     {
-        let text = format!("{} is not there: make it, or mount its disk, before backups go below it", parent.display());
+        let text =
+            format!("{} does not exist: create it or mount its disk before backing up below it", parent.display());
         return Err(Error::invalid(text).with_code(Code::BackupPlaceAbsent));
     }
     // The directory will contain all documents and the password hashes.
     create_private_directories(root)?;
-    if root.join(BACKUP_MARKER).try_exists().map_err(|e| failed("look into", root, e))? {
+    if root.join(BACKUP_MARKER).try_exists().map_err(|e| failed("read", root, e))? {
         return Ok(());
     }
-    for entry in fs::read_dir(root).map_err(|e| failed("look into", root, e))? {
-        let name = entry.map_err(|e| failed("look into", root, e))?.file_name();
+    for entry in fs::read_dir(root).map_err(|e| failed("read", root, e))? {
+        let name = entry.map_err(|e| failed("read", root, e))?.file_name();
         // Leftovers of a first backup that was interrupted before it wrote the marker, and a directory that file
         // systems create.
         if !["lock", "lost+found", "strongroom-backup.new"].iter().any(|known| name == *known) {

@@ -92,7 +92,7 @@ impl Lock {
                     Err(error) => Err(error),
                 };
                 if let Err(error) = outcome {
-                    tracing::warn!(error = error.report(), "the lease on a place of backups could not be renewed");
+                    tracing::warn!(error = error.report(), "the lease on a backup destination could not be renewed");
                 }
             }
         });
@@ -105,7 +105,7 @@ impl Lock {
             lease.renewing.abort();
             // A lease that cannot be removed expires.
             if let Err(error) = lease.papers.remove(LEASE).await {
-                tracing::warn!(error = error.report(), "the lease on a place of backups could not be given back");
+                tracing::warn!(error = error.report(), "the lease on a backup destination could not be released");
             }
         }
     }

@@ -34,8 +34,8 @@ impl TemporaryDirectory {
             // lock.
             let gate = File::open(&parent).map_err(|e| failed("open", &parent, e))?;
             gate.lock().map_err(|e| failed("lock", &parent, e))?;
-            for entry in fs::read_dir(&parent).map_err(|e| failed("look into", &parent, e))? {
-                let entry = entry.map_err(|e| failed("look into", &parent, e))?;
+            for entry in fs::read_dir(&parent).map_err(|e| failed("read", &parent, e))? {
+                let entry = entry.map_err(|e| failed("read", &parent, e))?;
                 let path = entry.path();
                 let is_one = entry.file_name().to_string_lossy().starts_with(start)
                     && entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -43,7 +43,7 @@ impl TemporaryDirectory {
                     && File::open(&path).is_ok_and(|scratch| scratch.try_lock().is_ok())
                     && let Err(error) = remove(&path)
                 {
-                    tracing::warn!(error = error.report(), "what a killed process left cannot be removed");
+                    tracing::warn!(error = error.report(), "the leftovers of a killed process cannot be removed");
                 }
             }
             let mut number = 1_u64;
@@ -51,7 +51,7 @@ impl TemporaryDirectory {
                 let path = parent.join(format!("{start}{number}"));
                 match DirBuilder::new().mode(0o700).create(&path) {
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-                    made => break made.map(|()| path.clone()).map_err(|e| failed("make", &path, e))?,
+                    made => break made.map(|()| path.clone()).map_err(|e| failed("create", &path, e))?,
                 }
             };
             let lock = File::open(&path).map_err(|e| failed("open", &path, e))?;
@@ -75,7 +75,7 @@ impl Drop for TemporaryDirectory {
 
 fn make(path: &Path) -> Result<()> {
     remove(path)?;
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|e| failed("make", path, e))
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|e| failed("create", path, e))
 }
 
 fn remove(path: &Path) -> Result<()> {

@@ -98,20 +98,21 @@ async fn refuse_prefix(
 }
 
 fn in_backups(place: &BackupLocation, around: &str) -> Error {
-    taken(place, &format!("it lies within {around}, another place of backups"))
+    taken(place, &format!("it lies within {around}, another backup destination"))
 }
 
 fn in_store(place: &BackupLocation, named: Option<&str>, around: &str) -> Error {
     let store = named.map_or_else(|| "a BLOB store".to_owned(), |name| format!("the BLOB store \"{name}\""));
-    taken(place, &format!("{store} is there, in {around}"))
+    taken(place, &format!("it belongs to {store}, at {around}"))
 }
 
 fn taken(place: &BackupLocation, why: &str) -> Error {
     let advice = match place {
-        BackupLocation::Directory(_) => "choose a directory outside of it, best on another disk",
-        BackupLocation::Objects(..) => "choose a prefix outside of it, best in another bucket",
+        BackupLocation::Directory(_) => "choose a directory outside of it, preferably on another disk",
+        BackupLocation::Objects(..) => "choose a prefix outside of it, preferably in another bucket",
     };
-    Error::conflict(format!("{place} cannot be a place of backups: {why}: {advice}")).with_code(Code::BackupPlaceTaken)
+    Error::conflict(format!("{place} cannot be a backup destination: {why}: {advice}"))
+        .with_code(Code::BackupPlaceTaken)
 }
 
 /// Refuses a directory that is part of the farm: the backup would contain itself, and be lost together with the farm.
@@ -129,7 +130,7 @@ fn refuse_farm(storage: &Storage, place: &Path) -> Result<()> {
     let length = |(_, part): &&(String, PathBuf)| part.as_os_str().len();
     match parts.iter().filter(around).max_by_key(length).or_else(|| parts.iter().filter(inside).min_by_key(length)) {
         Some((name, part)) => Err(Error::conflict(format!(
-            "{} and {name}, {}, lie within each other: choose a place outside, best on another disk",
+            "{} and {name}, {}, overlap: choose a directory outside, preferably on another disk",
             place.display(),
             part.display()
         ))

@@ -111,7 +111,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>> {
         found => found.map_err(|e| failed("read", path, e))?.len(),
     };
     if length > LONGEST {
-        return Err(Error::corrupt(format!("{} is longer than it can be", path.display())));
+        return Err(Error::corrupt(format!("{} exceeds its maximum length", path.display())));
     }
     fs::read(path).map(Some).map_err(|e| failed("read", path, e))
 }
@@ -166,7 +166,7 @@ pub(crate) fn failed(doing: &str, path: &Path, error: io::Error) -> Error {
             (ErrorKind::Exhausted, "the disk is full: make room")
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            (ErrorKind::Unavailable, "the user who runs this must be allowed to read and write there")
+            (ErrorKind::Unavailable, "the user that runs this command needs permission to read and write there")
         }
         _ => (ErrorKind::Unavailable, "check the disk"),
     };

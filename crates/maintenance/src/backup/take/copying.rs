@@ -177,7 +177,7 @@ impl Copying<'_> {
                 if self.is_loss_accepted(digest).await? {
                     copied.blobs.lost.push(digest.to_string());
                 } else if self.is_live && !self.is_needed(digest).await? {
-                    tracing::debug!(%digest, "a BLOB that no document needs went while the backup was taken");
+                    tracing::debug!(%digest, "a BLOB that no document needs disappeared during the backup");
                 } else if missing.len() <= 10_000 {
                     missing.push(Missing { digest, why: error.message().to_owned() });
                 }
@@ -235,7 +235,7 @@ impl Copying<'_> {
     async fn incomplete(&self, missing: &[Missing]) -> Result<Error> {
         let addresses = Addresses::read(self.storage.configuration()).await?;
         let mut text = format!(
-            "{} that documents need {} missing or damaged, so that the backup would not be complete:",
+            "{} that documents need {} missing or damaged, so the backup would be incomplete:",
             counted(missing.len() as u64, "BLOB"),
             if missing.len() == 1 { "is" } else { "are" }
         );
@@ -249,8 +249,9 @@ impl Copying<'_> {
             text.push_str(&format!("\n  and {} more", missing.len() - NAMED));
         }
         text.push_str(
-            "\nBring them back from an earlier backup (`strongroom blobs repair --from-backup`) or upload these documents again, or accept the loss \
-             on record (`strongroom blobs check`, then `strongroom blobs accept-loss DIGEST`)",
+            "\n\
+             Bring them back from an earlier backup (`strongroom blobs repair --from-backup`), upload these documents \
+             again, or accept the loss (`strongroom blobs check`, then `strongroom blobs accept-loss DIGEST`)",
         );
         Ok(Error::corrupt(text).with_code(Code::BackupIncomplete))
     }

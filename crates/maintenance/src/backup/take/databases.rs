@@ -191,15 +191,15 @@ pub(crate) async fn attribute_copy_error(path: &Path, name: Option<&str>, locati
 pub(crate) fn name_source_error(name: Option<&str>, location: &Location, error: Error) -> Error {
     let why = match (error.kind(), error.code()) {
         (ErrorKind::Corrupt, _) => "it is damaged",
-        (_, Code::DatabaseUnreadable) => "its disk does not give all that it holds",
+        (_, Code::DatabaseUnreadable) => "its disk cannot be read completely",
         _ => return error,
     };
     let text = match name {
         Some(name) => format!(
-            "the content database \"{name}\" ({location}) cannot be backed up: {why}. Look at its disk; an earlier \
-             state comes back with `strongroom restore BACKUP --content-database {name}`"
+            "the content database \"{name}\" ({location}) cannot be backed up: {why}. Check its disk; \
+             `strongroom restore BACKUP --content-database {name}` restores an earlier state"
         ),
-        None => format!("the configuration database ({location}) cannot be backed up: {why}. Look at its disk"),
+        None => format!("the configuration database ({location}) cannot be backed up: {why}. Check its disk"),
     };
     Error::new(error.kind(), text).with_code(error.code())
 }
@@ -269,7 +269,9 @@ pub(crate) async fn store_files(vault: &BackupObjects, directory: &Path) -> Resu
         });
         let Some(bytes) = read.await? else { continue };
         if bytes.len() as u64 > LONGEST_FILE {
-            return Err(Error::invalid(format!("{name} in the data directory is too long to be what it should be")));
+            return Err(Error::invalid(format!(
+                "{name} in the data directory is larger than {LONGEST_FILE} bytes, so it cannot be the expected file"
+            )));
         }
         let bytes = Bytes::from(bytes);
         let (entry, new_bytes): (Entry, u64) = vault.put(digest_of(&bytes), bytes).await?;

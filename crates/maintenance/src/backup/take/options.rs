@@ -43,7 +43,7 @@ impl FromStr for PostgresMethod {
         match text {
             "dump" => Ok(Self::Dump),
             "basebackup" => Ok(Self::BaseBackup),
-            _ => Err(Error::invalid("databases of PostgreSQL are taken by dump or basebackup")),
+            _ => Err(Error::invalid("PostgreSQL databases can be backed up by dump or basebackup")),
         }
     }
 }

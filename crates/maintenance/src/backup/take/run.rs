@@ -114,7 +114,7 @@ async fn run_recorded(
     let made = make(storage, destination, set, started, options, progress).await;
     let ended = match made {
         Ok(manifest) if !alive.was_ended() => commit(storage, destination, set, &manifest).await.map(|()| manifest),
-        Ok(_) => Err(Error::conflict(format!("the backup {set} was ended by somebody else before it was complete"))),
+        Ok(_) => Err(Error::conflict(format!("another process recorded the end of the backup {set} before it was complete"))),
         Err(error) => Err(error),
     };
     drop(alive);
@@ -125,7 +125,7 @@ async fn run_recorded(
             let ended = Ended { state: "failed", bytes: 0, new_bytes: 0, message };
             // The first error is the one that matters. If the end cannot be recorded now, the next backup records it.
             if let Err(second) = end(storage, set, ended, "backup.fail").await {
-                tracing::warn!(error = second.report(), "the end of a failed backup could not be noted");
+                tracing::warn!(error = second.report(), "the end of a failed backup could not be recorded");
             }
             Err(error)
         }
@@ -139,7 +139,7 @@ async fn close_interrupted(storage: &Storage, destination: &Destination, place: 
     let sets = destination.sets().await?;
     for row in rows.into_iter().filter(|row| row.state == "running" && row.destination == place) {
         let is_kept = sets.iter().any(|set| set.id == row.id);
-        let (state, message) = if is_kept { ("kept", "") } else { ("failed", "the backup was cut short") };
+        let (state, message) = if is_kept { ("kept", "") } else { ("failed", "the backup was interrupted") };
         let ended = Ended { state, bytes: row.bytes, new_bytes: row.new_bytes, message: message.to_owned() };
         end(storage, row.id, ended, if is_kept { "backup.end" } else { "backup.fail" }).await?;
     }
@@ -257,7 +257,7 @@ async fn latest(destination: &Destination) -> Result<Option<Manifest>> {
             // A set without BLOBs has no BLOB list to reuse.
             Ok(manifest) if !manifest.needs_stores => return Ok(Some(manifest)),
             Ok(manifest) => latest = latest.or(Some(manifest)),
-            Err(error) => tracing::warn!(error = error.report(), "an earlier backup cannot be used to go on from"),
+            Err(error) => tracing::warn!(error = error.report(), "an earlier backup cannot be built upon"),
         }
     }
     Ok(latest)
@@ -307,7 +307,11 @@ impl Heartbeat {
                     Ok(false) => flag.store(true, Ordering::Relaxed),
                     Err(error) => {
                         let silent = last.elapsed().as_secs();
-                        tracing::warn!(error = error.report(), silent, "a backup could not give a sign of life");
+                        tracing::warn!(
+                            error = error.report(),
+                            silent,
+                            "the heartbeat of a backup could not be recorded"
+                        );
                     }
                 }
             }

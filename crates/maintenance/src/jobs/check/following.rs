@@ -87,7 +87,7 @@ impl Check<'_> {
         let known = self.storage.stores_now().await?;
         let mut forgotten = 0;
         for row in rows.iter().filter(|row| !known.contains(&row.store_id)) {
-            let detail = format!("the farm does not know the BLOB store {} that should have it", row.store_id);
+            let detail = format!("it should be in the BLOB store {}, which the farm does not know", row.store_id);
             self.storage.note_fault(database, row.store_id, row.digest, "missing", &detail).await?;
             forgotten += 1;
         }

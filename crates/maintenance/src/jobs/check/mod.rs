@@ -223,7 +223,7 @@ impl Check<'_> {
         let mut answers = self.answers();
         if !answers.silent.contains(&place.key) {
             answers.silent.push(place.key);
-            tracing::warn!(store = place.name, error = error.report(), "a check leaves a BLOB store out");
+            tracing::warn!(store = place.name, error = error.report(), "a check skips a BLOB store");
             self.ticket.fail(format!("store {}", place.name), error);
         }
     }
@@ -274,7 +274,7 @@ impl Check<'_> {
             let usage = match &place.store {
                 Some(store) => store.usage().await,
                 None => Err(Error::unavailable(format!(
-                    "it does not answer, or is not attached: `strongroom blobs stores test {}` says why",
+                    "it does not answer, or is not attached: `strongroom blobs stores test {}` shows why",
                     place.name
                 ))),
             };
@@ -321,18 +321,18 @@ impl Check<'_> {
         if away + damaged > 0 {
             let why = match (away, damaged) {
                 (_, 0) => "away".to_owned(),
-                (0, _) => "damaged or incomplete, or its disk does not give it".to_owned(),
-                _ => format!("{away} away, {damaged} damaged"),
+                (0, _) => "damaged or incomplete, or unreadable on its disk".to_owned(),
+                _ => format!("{away} unavailable, {damaged} damaged"),
             };
-            text = format!("{} could not be looked at: {why}; {text}", counted(away + damaged, "database"));
+            text = format!("{} could not be checked: {why}; {text}", counted(away + damaged, "database"));
             if damaged > 0 {
-                text.push_str("; `strongroom blobs health` says how to mend the database");
+                text.push_str("; `strongroom blobs health` explains how to repair the database");
             }
         }
         let by_server = self.ticket.figures().results.get("databases_by_server").copied().unwrap_or(0);
         if by_server > 0 {
             let databases = counted(by_server, "PostgreSQL database");
-            text.push_str(&format!("; {databases} not looked through: `pg_amcheck` does that"));
+            text.push_str(&format!("; {databases} not verified: use `pg_amcheck` for that"));
         }
         Ok(text)
     }
@@ -348,27 +348,28 @@ fn words(figures: &Figures, silent: &[&str]) -> String {
     let mut text = format!("{items} re-read, {references} followed: ");
     text.push_str(&match (of("faults"), figures.failed) {
         (0, 0) => "all are there and undamaged".to_owned(),
-        (0, _) => "nothing was found missing or damaged in what could be looked at".to_owned(),
+        (0, _) => "nothing was found missing or damaged in what could be checked".to_owned(),
         (1, _) => "1 is missing or damaged".to_owned(),
         (count, _) => format!("{count} are missing or damaged"),
     });
     match of("accepted_losses") {
         0 => {}
-        1 => text.push_str(", but for 1 whose loss was accepted"),
-        count => text.push_str(&format!(", but for {count} whose loss was accepted")),
+        1 => text.push_str(", apart from 1 whose loss was accepted"),
+        count => text.push_str(&format!(", apart from {count} whose loss was accepted")),
     }
     match of("garbled_places") {
         0 => {}
-        count => text.push_str(&format!("; {} around BLOBs garbled, which the log names", counted(count, "place"))),
+        count => text
+            .push_str(&format!("; garbled bytes outside of BLOBs in {}, which the log names", counted(count, "place"))),
     }
     if figures.failed == 0 || (of("unchecked") == 0 && silent.is_empty()) {
         return text;
     }
-    let mut left_out = format!("{} could not be looked at", counted(of("unchecked"), "reference"));
+    let mut left_out = format!("{} could not be checked", counted(of("unchecked"), "reference"));
     if !silent.is_empty() {
         let (stores, give) = if silent.len() == 1 { ("store", "gives") } else { ("stores", "give") };
         let names: Vec<String> = silent.iter().map(|name| format!("\"{name}\"")).collect();
-        left_out.push_str(&format!(", since the {stores} {} {give} no answer", names.join(" and ")));
+        left_out.push_str(&format!(", because the {stores} {} {give} no answer", names.join(" and ")));
     }
     format!("{left_out}; {text}")
 }

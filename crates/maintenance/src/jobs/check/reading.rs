@@ -103,7 +103,7 @@ impl Check<'_> {
             looked => looked?,
         };
         for place_in_store in &garbled {
-            tracing::warn!(store = place.name, place = place_in_store, "garbled bytes where no BLOB lies");
+            tracing::warn!(store = place.name, place = place_in_store, "garbled bytes outside of BLOBs");
         }
         self.count("garbled_places", garbled.len() as u64);
         Ok(())
@@ -141,7 +141,13 @@ impl Check<'_> {
                 Some((state, detail)) => {
                     damaged += 1;
                     // No known document needs the BLOB.
-                    tracing::warn!(store = place.name, digest = %entry.digest, state, detail, "a BLOB of no document is not whole");
+                    tracing::warn!(
+                        store = place.name,
+                        digest = %entry.digest,
+                        state,
+                        detail,
+                        "a BLOB that no document needs is missing or damaged"
+                    );
                 }
                 None if !is_needed => (unneeded, unneeded_bytes) = (unneeded + 1, unneeded_bytes + entry.size),
                 None => {}

@@ -77,7 +77,7 @@ async fn store(row: &BlobRow, writer: BlobWriter) -> Result<Stored> {
         return Ok(stored);
     }
     Err(not_whole(Error::corrupt(
-        "its bytes are not those that were stored: `strongroom blobs faults` names the documents that need them",
+        "its bytes differ from those that were stored: `strongroom blobs faults` names the documents that need them",
     )))
 }
 
@@ -88,7 +88,7 @@ async fn read_back(to: &BlobStore, row: &BlobRow, stored: Stored) -> Result<Stor
         hasher.update(&bytes);
     }
     if hasher.finish() != row.digest {
-        return Err(Error::corrupt("its copy was not read back as it was written"));
+        return Err(Error::corrupt("its copy reads back differently from what was written"));
     }
     Ok(stored)
 }
@@ -101,7 +101,8 @@ fn length(row: &BlobRow) -> u64 {
 fn not_whole(error: Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound => {
-            let missing = "its bytes are missing where they should be: `strongroom blobs faults` names the documents that need them";
+            let missing = "its bytes are missing from their store: `strongroom blobs faults` names the documents that \
+                           need them";
             Error::corrupt(missing).with_source(error).with_code(Code::BlobNotWhole)
         }
         ErrorKind::Corrupt => error.with_code(Code::BlobNotWhole),

@@ -40,7 +40,7 @@ pub(super) async fn run(ticket: &RunningJob, work: &MigrateWork) -> JobResult<St
     }
     let is_here = |leg: &Leg<'_>| leg.database.id.get() == cursor.database && leg.from.0.get() == cursor.store;
     if !matches!(cursor.after, 0 | i64::MAX) && !legs.iter().any(is_here) {
-        return Err(Error::unavailable("the store that BLOBs were being moved out of gives no answer").into());
+        return Err(Error::unavailable("the store that BLOBs were being moved out of does not answer").into());
     }
     measure(ticket, &legs, &cursor, work).await?;
     let mut is_before = cursor.after != 0;
@@ -72,17 +72,16 @@ pub(super) async fn run(ticket: &RunningJob, work: &MigrateWork) -> JobResult<St
     let mut message = format!("{} {} moved", counted(moved, "BLOB"), if moved == 1 { "was" } else { "were" });
     match figures.results.get(LOST) {
         None | Some(0) => {}
-        Some(1) => message.push_str("; the reference to 1 more, whose loss was accepted, left its store too"),
-        Some(lost) => {
-            message.push_str(&format!("; the references to {lost} more, whose loss was accepted, left their store too"))
-        }
+        Some(1) => message.push_str("; the reference to 1 more, whose loss was accepted, was moved without bytes"),
+        Some(lost) => message
+            .push_str(&format!("; the references to {lost} more, whose loss was accepted, were moved without bytes")),
     }
     if figures.failed > 0 {
-        message.push_str(&format!(", {} could not be", figures.failed));
+        message.push_str(&format!(", {} could not be moved", figures.failed));
     }
     let held = release::held_copies(&storage).await?;
     if held > 0 {
-        let copies = if held == 1 { "copy stays" } else { "copies stay" };
+        let copies = if held == 1 { "copy remains" } else { "copies remain" };
         message.push_str(&format!("; {held} old {copies}{}", why_held(&storage.backup_holds().await?)));
     }
     Ok(message)
@@ -96,7 +95,7 @@ fn why_held(holds: &[BackupHold]) -> String {
     };
     let each = holds.iter().map(|hold| match hold.lapses_at {
         Some(at) => format!(
-            "the backup {} is running or was cut short; if it stays silent, its hold ends at {}",
+            "the backup {} is running or was interrupted; without further signs of life, its hold ends at {}",
             hold.id,
             time(at)
         ),
@@ -105,7 +104,9 @@ fn why_held(holds: &[BackupHold]) -> String {
     let each: Vec<String> = each.collect();
     match each.is_empty() {
         true => " until the next collection".to_owned(),
-        false => format!(" until a collection after these backups have ended or were removed: {}", each.join("; ")),
+        false => {
+            format!(" until a collection runs after these backups have ended or been removed: {}", each.join("; "))
+        }
     }
 }
 
@@ -184,7 +185,7 @@ fn plan<'a>(
             Ok(source) => source,
             Err(error) if only.is_some() => return Err(error),
             Err(_) if begins => {
-                let error = Error::unavailable("it gives no answer, so that nothing was moved out of it");
+                let error = Error::unavailable("it does not answer, so nothing was moved out of it");
                 ticket.fail(format!("store {} for {}", row.name, database.name), &error);
                 ticket.note(|figures| figures.items += 1);
                 continue;

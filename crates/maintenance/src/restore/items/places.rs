@@ -24,7 +24,7 @@ impl Walk<'_> {
         match self.session.item(&Target::Path(path.clone())).await {
             Ok(item) if item.kind == kind => Ok(Some(item)),
             Ok(item) => Err(Error::conflict(format!(
-                "there is a {} at \"{path}\" now, where a {} should come back: rename it, or restore beside it",
+                "there is now a {} at \"{path}\", where a {} is to be restored: rename it, or restore beside it",
                 item.kind.as_str(),
                 kind.as_str()
             ))),
@@ -84,7 +84,7 @@ impl Walk<'_> {
                     found.columns.insert(old.id, (same.id, same.kind.clone()));
                 } else {
                     self.note(format!(
-                        "the column \"{}\" of \"{path}\" is of another kind now: its values were left out",
+                        "the column \"{}\" of \"{path}\" has a different kind now: its values were not restored",
                         old.name
                     ));
                 }
@@ -157,7 +157,9 @@ impl Walk<'_> {
             if known.contains_key(&grant.principal_id) && roles.contains(&grant.role_id) {
                 grants.push((grant.principal_id, grant.role_id));
             } else {
-                self.note(format!("a permission on \"{place}\" was left out: its user, group or role is gone"));
+                self.note(format!(
+                    "a permission on \"{place}\" was not restored: its user, group or role no longer exists"
+                ));
             }
         }
         Ok(Some(grants))
@@ -167,5 +169,5 @@ impl Walk<'_> {
 /// Splits a path into its parent and its name.
 pub(super) fn split_parent(path: &NodePath) -> Result<(NodePath, Name)> {
     let split = path.split_last().map(|(parent, name)| (parent, name.clone()));
-    split.ok_or_else(|| Error::invalid("the farm's root site is always there: name what is to be restored in it"))
+    split.ok_or_else(|| Error::invalid("the farm's root site always exists: name the part of it to restore"))
 }

@@ -64,7 +64,7 @@ impl<'a> Source<'a> {
         let (set, manifest) = choose(destination, options.set).await?;
         if manifest.farm != storage.farm_id().to_string() {
             return Err(Error::conflict(
-                "these are the backups of another farm, whose users, groups and roles are others",
+                "these are the backups of another farm, which has different users, groups and roles",
             ));
         }
         let (vault, folder) = (&destination.vault, scratch.path());
@@ -90,7 +90,7 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the item at a path.
-    #[expect(clippy::disallowed_methods, reason = "who restores a backup reads all of it")]
+    #[expect(clippy::disallowed_methods, reason = "the restore of a backup reads all of it")]
     pub async fn find(&self, path: &NodePath) -> Result<NodeRow> {
         let address = self.collection.folded.split('/').filter(|name| !name.is_empty()).count();
         let names: Vec<String> = path.names().iter().skip(address).map(model::Name::folded).collect();
@@ -204,7 +204,8 @@ async fn bring(
     } else {
         let url = options.database_urls.get(&part.name).ok_or_else(|| {
             Error::invalid(format!(
-                "\"{}\" is a PostgreSQL database: name a new, empty one to look into it by --database-url {}=postgres://USER:PASSWORD@HOST/DATABASE",
+                "\"{}\" is a PostgreSQL database: name a new, empty database into which it can be loaded with \
+                 --database-url {}=postgres://USER:PASSWORD@HOST/DATABASE",
                 part.name, part.name
             ))
             .with_code(Code::DatabaseUrlNeeded)

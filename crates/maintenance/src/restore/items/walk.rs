@@ -67,7 +67,7 @@ impl Walk<'_> {
         let above = Box::pin(self.folder_at(&parent)).await?;
         let new = NewFolder { name, ownership: None, grants: None };
         let made = self.session.import_folders(&above, vec![new]).await?.pop();
-        made.unwrap_or_else(|| Err(Error::unavailable("a folder was not made")))
+        made.unwrap_or_else(|| Err(Error::unavailable("a folder was not created")))
     }
 
     async fn site(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
@@ -279,7 +279,10 @@ impl Walk<'_> {
         if size <= MAX_IN_MEMORY {
             let bytes = content.all().await?;
             if ::blobs::digest_of(&bytes) != version.digest {
-                return Err(Error::corrupt(format!("the bytes of version {} are not what they were", version.number)));
+                return Err(Error::corrupt(format!(
+                    "the bytes of version {} do not match their digest",
+                    version.number
+                )));
             }
             return folder.store_bytes(name, HashedBytes::new(version.digest, bytes)).await;
         }

@@ -64,31 +64,31 @@ fn unneeded(job: &Job) -> String {
     let mut text = String::new();
     if of("unreferenced_blobs") > 0 {
         text.push_str(&format!(
-            "{} ({}) of no document: left by uploads that broke off, by what was deleted, or by a restoration of an older \
-             state. Databases that a restoration set aside may need them: `strongroom blobs collect` deletes them after the \
-             time in quarantine.\n",
+            "{} ({}) that no document needs: left by interrupted uploads, by deletions, or by a restore of an older \
+             state. Databases that a restore set aside may still need them: `strongroom blobs collect` deletes them \
+             after their time in quarantine.\n",
             counted(of("unreferenced_blobs"), "BLOB"),
             size(of("unreferenced_bytes"))
         ));
     }
     if of("undecided_blobs") > 0 {
         text.push_str(&format!(
-            "{} ({}) of no document in the databases that were looked at. Whether the other databases need them \
-             cannot be told: they are kept.\n",
+            "{} ({}) that no document needs in the databases that were checked. The other databases may need them, so \
+             they are kept.\n",
             counted(of("undecided_blobs"), "BLOB"),
             size(of("undecided_bytes"))
         ));
     }
     if of("damaged_undecided") > 0 {
         text.push_str(&format!(
-            "{} damaged. A database that could not be looked at may need them: check again when all databases are \
-             there.\n",
+            "{} damaged. A database that could not be checked may need them: check again when all databases are \
+             available.\n",
             counted(of("damaged_undecided"), "BLOB")
         ));
     }
     if of("damaged_unreferenced") > 0 {
         text.push_str(&format!(
-            "{} of no document and not whole; `strongroom blobs collect` deletes what nothing needs.\n",
+            "{} damaged, but needed by no document; `strongroom blobs collect` deletes what nothing needs.\n",
             counted(of("damaged_unreferenced"), "BLOB")
         ));
     }
@@ -99,12 +99,15 @@ fn listed(open: &[BlobFault], accepted: &[BlobFault]) -> String {
     let mut text = String::new();
     if !open.is_empty() {
         text.push_str(&format!(
-            "\n{}\n{REPAIR_ADVICE} A new upload of the same bytes does as well. `strongroom blobs accept-loss BLOB` puts on record that it is lost.\n",
+            "\n\
+             {}\n\
+             {MENDING} A new upload of the same bytes does so as well. `strongroom blobs accept-loss BLOB` records \
+             that the loss of a BLOB is accepted.\n",
             fault_table(open)
         ));
     }
     if !accepted.is_empty() {
-        text.push_str(&format!("\nLost, and accepted:\n{}", fault_table(accepted)));
+        text.push_str(&format!("\nAccepted losses:\n{}", fault_table(accepted)));
     }
     if open.len() + accepted.len() >= LISTED {
         text.push_str("There may be more than these.\n");

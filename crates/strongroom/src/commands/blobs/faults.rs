@@ -12,16 +12,15 @@ const PAGE: usize = 1_000;
 /// Maximum number of faults that a check lists, apart from the rest of the last page.
 pub const LISTED: usize = 2_000;
 /// Advice on repairing missing and damaged BLOBs.
-pub const REPAIR_ADVICE: &str = "`strongroom blobs repair --from-backup BACKUP` brings missing and damaged BLOBs back from a backup, while people work.";
+pub const REPAIR_ADVICE: &str = "`strongroom blobs repair --from-backup BACKUP` brings missing and damaged BLOBs back from a \
+                           backup, while the farm is in use.";
 
 /// Lists faults. The verdict is good if every listed fault is accepted.
 pub async fn list(session: &Session) -> Result<CommandResult> {
     let (faults, next) = session.blob_faults(None, PAGE).await?;
     let value = faults.iter().map(fault_json).collect();
     let mut text = match faults.is_empty() {
-        true => {
-            "No BLOB is known to be missing or damaged. `strongroom blobs check` looks at all of them.\n".to_owned()
-        }
+        true => "No BLOB is known to be missing or damaged. `strongroom blobs check` checks all of them.\n".to_owned(),
         false if faults.iter().all(|fault| fault.accepted.is_some()) => fault_table(&faults),
         false => format!("{}\n{REPAIR_ADVICE}\n", fault_table(&faults)),
     };
@@ -69,7 +68,7 @@ pub fn fault_table(faults: &[BlobFault]) -> String {
             .iter()
             .map(|document| match &document.path {
                 Some(path) => path.clone(),
-                None => format!("{} (in a recycle bin, or not for you to see)", document.name),
+                None => format!("{} (in a recycle bin, or not visible to you)", document.name),
             })
             .collect();
         let documents = if documents.is_empty() { "none".to_owned() } else { documents.join(", ") };
@@ -77,7 +76,7 @@ pub fn fault_table(faults: &[BlobFault]) -> String {
         [state, fault.store.clone(), documents, fault.digest.to_string(), time(fault.found_at), fault.detail.clone()]
     };
     let rows: Vec<_> = faults.iter().map(row).collect();
-    table(["STATE", "STORE", "DOCUMENTS", "BLOB", "FOUND", "WHERE AND WHAT"], &rows)
+    table(["STATE", "STORE", "DOCUMENTS", "BLOB", "FOUND", "DETAILS"], &rows)
 }
 
 /// Records a loss as accepted.
@@ -85,7 +84,7 @@ pub async fn accept(session: &Session, digest: Digest) -> Result<CommandResult> 
     session.accept_loss(digest).await?;
     Ok((
         json!({ "digest": digest.to_string(), "state": "accepted" }),
-        "The loss is on record.\n".to_owned(),
+        "The loss is recorded as accepted.\n".to_owned(),
         Verdict::Good,
     ))
 }

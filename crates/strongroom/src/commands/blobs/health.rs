@@ -32,7 +32,8 @@ impl Health {
     /// Runs the health rules, or changes and shows their limits.
     pub async fn run(self, session: &Session) -> Result<CommandResult> {
         for text in &self.changed {
-            let wrong = || Error::invalid(format!("\"{text}\" is no NAME=VALUE, such as database_bytes=400G"));
+            let wrong =
+                || Error::invalid(format!("\"{text}\" is not of the form NAME=VALUE, such as database_bytes=400G"));
             let (name, value) = text.split_once('=').ok_or_else(wrong)?;
             let value = if value.is_empty() { None } else { Some(parse_size(value).map_err(Error::invalid)?) };
             session.set_health_limit(name, value).await?;
@@ -56,7 +57,7 @@ async fn limits(session: &Session) -> Result<CommandResult> {
             [limit.name.to_owned(), value, usual, limit.meaning.to_owned()]
         })
         .collect();
-    let text = table(["LIMIT", "VALUE", "USUAL", "OF"], &rows);
+    let text = table(["LIMIT", "VALUE", "DEFAULT", "MEANING"], &rows);
     let value = limits
         .iter()
         .map(|(limit, value)| json!({ "name": limit.name, "value": value, "usual": limit.usual, "of": limit.meaning }))
@@ -74,7 +75,8 @@ async fn findings(session: &Session) -> Result<CommandResult> {
     }
     if !partly.is_empty() {
         text.push_str(&format!(
-            "{} databases were checked for {} s only, not to their end: {}. Run `strongroom blobs check` for all of it.\n",
+            "{} databases were checked for only {} s, not completely: {}. Run `strongroom blobs check` to check them \
+             completely.\n",
             if findings.is_empty() { "No rule found anything, but these" } else { "These" },
             QUICK_CHECK_TIME.as_secs(),
             partly.join(", ")

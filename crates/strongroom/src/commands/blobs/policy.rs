@@ -67,7 +67,7 @@ impl TargetFlags {
 }
 
 fn tier(text: &str) -> Result<NamedTier> {
-    let wrong = || Error::invalid(format!("\"{text}\" is no tier: write age:365:archive or access:90:archive"));
+    let wrong = || Error::invalid(format!("\"{text}\" is not a tier: write age:365:archive or access:90:archive"));
     let mut parts = text.splitn(3, ':');
     let (Some(basis), Some(days), Some(store)) = (parts.next(), parts.next(), parts.next()) else {
         return Err(wrong());

@@ -57,8 +57,9 @@ impl Repair {
 
 fn nothing_to_repair() -> Error {
     Error::invalid(
-        "it is not said what to bring back. These are the ways:\n  \
-         `strongroom blobs repair --from-backup BACKUP`: everything that `strongroom blobs faults` lists, from a backup\n  \
+        "nothing to repair was named. These are the ways:\n  \
+         `strongroom blobs repair --from-backup BACKUP`: everything that `strongroom blobs faults` lists, from a \
+         backup\n  \
          `strongroom blobs repair BLOB --from-backup BACKUP`: one BLOB, from a backup\n  \
          `strongroom blobs repair BLOB`: one BLOB, from another store of the farm",
     )
@@ -67,7 +68,7 @@ fn nothing_to_repair() -> Error {
 async fn from_stores(session: &Session, digest: Digest) -> Result<CommandResult> {
     let from = session.repair_blob(digest).await?;
     let value = json!({ "digest": digest.to_string(), "state": "repaired", "from": from });
-    Ok((value, format!("The BLOB is whole again; it came from {from}.\n"), Verdict::Good))
+    Ok((value, format!("The BLOB is intact again; its bytes came from {from}.\n"), Verdict::Good))
 }
 
 fn value(summary: &RepairSummary) -> Value {
@@ -89,11 +90,11 @@ fn value(summary: &RepairSummary) -> Value {
 fn text(summary: &RepairSummary) -> String {
     let mut text = match (summary.repaired.len(), summary.failed.len()) {
         (0, 0) => {
-            "No BLOB is known to be missing or damaged. `strongroom blobs check` looks at all of them.\n".to_owned()
+            "No BLOB is known to be missing or damaged. `strongroom blobs check` checks all of them.\n".to_owned()
         }
         (repaired, _) => {
             let repaired = repaired as u64;
-            format!("{} {} whole again ({}).\n", counted(repaired, "BLOB"), are(repaired), size(summary.bytes))
+            format!("{} {} intact again ({}).\n", counted(repaired, "BLOB"), are(repaired), size(summary.bytes))
         }
     };
     if summary.accepted > 0 {
@@ -107,7 +108,7 @@ fn text(summary: &RepairSummary) -> String {
         text.push_str(&format!("Note: {note}.\n"));
     }
     if !summary.failed.is_empty() {
-        text.push_str(&format!("{} could not be brought back:\n", counted(summary.failed.len() as u64, "BLOB")));
+        text.push_str(&format!("{} could not be repaired:\n", counted(summary.failed.len() as u64, "BLOB")));
         for (digest, why) in &summary.failed {
             text.push_str(&format!("  {digest}: {why}\n"));
         }

@@ -20,7 +20,7 @@ pub async fn status(session: &Session) -> Result<CommandResult> {
         let references = database.trouble.clone().unwrap_or(references);
         rows.push([database.name.clone(), database.engine.to_owned(), bytes, policy, references]);
     }
-    let mut text = table(["DATABASE", "ENGINE", "SIZE", "NEW BLOBS GO TO", "REFERS TO BLOBS"], &rows);
+    let mut text = table(["DATABASE", "ENGINE", "SIZE", "NEW BLOBS GO TO", "REFERENCED BLOBS"], &rows);
     let store_rows: Vec<_> = stores
         .iter()
         .map(|store| {
@@ -38,7 +38,7 @@ pub async fn status(session: &Session) -> Result<CommandResult> {
         })
         .collect();
     text.push('\n');
-    text.push_str(&table(["STORE", "KIND", "STATE", "BLOBS", "CONTENT", "ON DISK", "PLACE"], &store_rows));
+    text.push_str(&table(["STORE", "KIND", "STATE", "BLOBS", "CONTENT", "ON DISK", "LOCATION"], &store_rows));
     for (store, trouble) in stores.iter().filter_map(|store| Some((store, store.trouble.as_ref()?))) {
         text.push_str(&format!("{}: {trouble}\n", store.name));
     }
@@ -122,16 +122,18 @@ fn holds_text(holds: &[BackupHold]) -> String {
             ]
         })
         .collect();
-    let heading = ["BACKUP", "AS OF", "WHAT", "HOLDS BLOBS", "CONTENT", "PLACE"];
-    let mut text =
-        format!("\nBackups that need what waits, so that no collection deletes it:\n{}", table(heading, &rows));
+    let heading = ["BACKUP", "AS OF", "WHAT", "HELD BLOBS", "CONTENT", "DESTINATION"];
+    let mut text = format!(
+        "\nBackups that need BLOBs which wait to be deleted, so no collection deletes these:\n{}",
+        table(heading, &rows)
+    );
     if holds.len() > 1 {
-        text.push_str("What several of them need is counted for each.\n");
+        text.push_str("BLOBs that several backups need are counted for each of them.\n");
     }
     if holds.iter().any(|hold| !hold.is_running) {
         text.push_str(
-            "`strongroom backup prune PLACE --retain RULES` or `strongroom backup remove PLACE BACKUP` removes a backup and ends that; when its \
-             place is gone for good, `strongroom backup forget BACKUP` does.\n",
+            "`strongroom backup prune DEST --retain RULES` and `strongroom backup remove DEST BACKUP` remove a backup \
+             and end its hold; if its destination is gone for good, `strongroom backup forget BACKUP` does so.\n",
         );
     }
     text

@@ -17,14 +17,15 @@ const SETTINGS: &str = "\
 Settings of the kinds s3, azure and gcs; a directory has compression only:
   endpoint                address of the service [default: the provider's own]
   region                  region that requests are signed for (s3) [default: us-east-1]
-  path_style              true or false: the bucket is in the path, or in the host [default: true]
-  allow_http              true or false: take an http:// address [default: on the same machine only]
-  ca_certificates         text of a PEM file with more authorities to trust
-  server_side_encryption  aes256 or kms:KEY, asked of the service
-  compression             level of zstd from 1 to 19, for BLOBs that shrink by it
+  path_style              true: the bucket is in the path; false: it is in the host name [default: true]
+  allow_http              true or false: accept an http:// address [default: on the same machine only]
+  ca_certificates         text of a PEM file with additional certificate authorities to trust
+  server_side_encryption  aes256 or kms:KEY, requested from the service
+  compression             zstd level from 1 to 19, for BLOBs that it makes smaller
   cache_bytes             bytes of the cache on the server's disk; 0 for none [default: 1 GiB]
   retention_days          1 to 36500: days for which the service keeps objects
-Secrets: key_id, secret, session_token (s3); of all kinds: encryption_keys, of 64 hexadecimal digits each, the newest first, commas between";
+Secrets: key_id, secret, session_token (s3); for all kinds: encryption_keys, of 64 hexadecimal digits each, newest
+first, separated by commas";
 
 #[derive(Subcommand)]
 pub enum Action {
@@ -103,7 +104,7 @@ pub struct Add {
     #[arg(long)]
     kind: String,
     /// Location: a directory (relative to the data directory), or a bucket with an optional prefix (bucket/prefix)
-    #[arg(long, visible_alias = "path", visible_alias = "bucket", value_name = "PLACE")]
+    #[arg(long, visible_alias = "path", visible_alias = "bucket", value_name = "LOCATION")]
     location: String,
     /// Encrypt BLOBs before storing them, with a key that the farm generates and keeps
     #[arg(long)]
@@ -126,7 +127,7 @@ pub struct Settings {
 fn pair(text: &str) -> std::result::Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(format!("\"{text}\" is no NAME=VALUE")),
+        _ => Err(format!("\"{text}\" is not of the form NAME=VALUE")),
     }
 }
 
@@ -148,14 +149,14 @@ pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Com
         Action::Add(Add { name, kind, location, encrypt, settings }) => {
             let (settings, secrets) = settings.maps()?;
             session.add_store(NewStore { name: name.clone(), kind, location, settings, secrets, encrypt }).await?;
-            done(&name, "active", format!("The store \"{name}\" is there. A policy may send new BLOBs to it now.\n"))
+            done(&name, "active", format!("The store \"{name}\" was added. Policies can now send new BLOBs to it.\n"))
         }
         Action::Set { name, settings } => {
             let (settings, secrets) = settings.maps()?;
             if settings.is_empty() && secrets.is_empty() {
                 return Err(Error::invalid(format!(
-                    "nothing was given to set: add --set NAME=VALUE or --secret NAME=VALUE; `strongroom blobs stores set --help` lists \
-                     what \"{name}\" may have"
+                    "nothing to change was given: add --set NAME=VALUE or --secret NAME=VALUE; \
+                     `strongroom blobs stores set --help` lists the settings that \"{name}\" can have"
                 )));
             }
             session.change_store(&name, &settings, &secrets).await?;
@@ -181,7 +182,8 @@ pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Com
                 &name,
                 "made anew",
                 format!(
-                    "The store \"{name}\" is there again, and empty: bring back what was in it with `blobs check` and `blobs repair --from-backup`.\n"
+                    "The store \"{name}\" exists again and is empty: bring back its former content with \
+                     `strongroom blobs check` and `strongroom blobs repair --from-backup`.\n"
                 ),
             )
         }
@@ -190,12 +192,14 @@ pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Com
             done(
                 &name,
                 "taken over",
-                format!("The store \"{name}\" is this farm's again. See by `blobs check` what it lacks.\n"),
+                format!(
+                    "The store \"{name}\" belongs to this farm again. `strongroom blobs check` shows what it lacks.\n"
+                ),
             )
         }
         Action::Activate { name } => {
             session.set_store_state(&name, StoreState::Active).await?;
-            done(&name, "active", format!("The store \"{name}\" takes new BLOBs where a policy says so.\n"))
+            done(&name, "active", format!("The store \"{name}\" takes new BLOBs that a policy sends to it.\n"))
         }
         Action::ReadOnly { name } => {
             session.set_store_state(&name, StoreState::ReadOnly).await?;
@@ -208,7 +212,7 @@ pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Com
         }
         Action::Remove { name, force } => {
             session.remove_store(&name, force).await?;
-            done(&name, "removed", format!("The farm knows the store \"{name}\" no more.\n"))
+            done(&name, "removed", format!("The store \"{name}\" was removed from the farm.\n"))
         }
     }
 }
@@ -229,5 +233,5 @@ async fn list(session: &Session) -> Result<CommandResult> {
             "name": row.name, "kind": row.kind, "state": row.state, "location": row.location, "answers": answers,
         }));
     }
-    Ok((Value::Array(values), table(["STORE", "KIND", "STATE", "PLACE"], &rows), Verdict::Good))
+    Ok((Value::Array(values), table(["STORE", "KIND", "STATE", "LOCATION"], &rows), Verdict::Good))
 }

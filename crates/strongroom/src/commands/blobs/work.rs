@@ -25,7 +25,7 @@ pub async fn run(session: &Session, work: Work, background: bool, as_json: bool)
     if background {
         let job = session.start_job(work).await?;
         let text = format!(
-            "Job {} waits for a server of the farm: `strongroom jobs show {}` tells how it goes.\n",
+            "Job {} waits for a server of the farm: `strongroom jobs show {}` shows its progress.\n",
             job.id, job.id
         );
         return Ok((job_json(&job), text, Verdict::Good));
@@ -44,13 +44,13 @@ pub async fn run_in_process(session: &Session, work: Work, as_json: bool) -> Res
 pub async fn outcome(session: &Session, job: &Job) -> Result<CommandResult> {
     let errors = session.job_errors(job.id, "", SHOWN).await?;
     let mut text =
-        format!("{}: {}.\n", capital(&job.state), if job.message.is_empty() { "as asked" } else { &job.message });
+        format!("{}: {}.\n", capital(&job.state), if job.message.is_empty() { "as requested" } else { &job.message });
     if !errors.is_empty() {
         let rows: Vec<_> = errors
             .iter()
             .map(|error| [error.item.clone(), error.attempts.to_string(), error.message.clone()])
             .collect();
-        text.push_str(&format!("\n{}", table(["WHAT", "TRIED", "ERROR"], &rows)));
+        text.push_str(&format!("\n{}", table(["ITEM", "ATTEMPTS", "ERROR"], &rows)));
     }
     text.push_str(&advice(session, job).await?);
     let mut value = job_json(job);
@@ -134,20 +134,22 @@ async fn advice(session: &Session, job: &Job) -> Result<String> {
     let can_resume = matches!(job.state.as_str(), "incomplete" | "failed" | "paused");
     if can_resume && (about.passing || of("databases_away") > 0) {
         text.push_str(&format!(
-            "`strongroom jobs resume {}` tries the rest again, once what it needs is there.\n",
+            "`strongroom jobs resume {}` retries the rest, once what it needs is available.\n",
             job.id
         ));
     } else if can_resume && about.needs_repair {
-        text.push_str(&format!("`strongroom jobs resume {}` then does what was left out.\n", job.id));
+        text.push_str(&format!("`strongroom jobs resume {}` then processes what was skipped.\n", job.id));
     }
     Ok(if text.is_empty() { text } else { format!("\n{text}") })
 }
 
 /// Advice on restoring damaged databases. Names each database if all skipped ones are damaged.
 fn damaged_databases(directory: &Path, about: &About, all_damaged: bool) -> String {
-    let mut text = "Look first whether the disk of a database that cannot be read is in order.\n".to_owned();
+    let mut text = "First check the disk of any database that cannot be read.\n".to_owned();
     if about.lacks_changes {
-        text.push_str("A database that only lacks changes can go on without them: its error says how.\n");
+        text.push_str(
+            "A database that only lacks changes can continue without them: its error message explains how.\n",
+        );
     }
     let unknown = ["NAME".to_owned()];
     for name in if all_damaged { about.databases.as_slice() } else { &unknown } {

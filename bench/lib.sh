@@ -44,7 +44,7 @@ build_load() {
   load=$bench_home/load tree=$bench_home/tree
   for name in load tree; do
     if [ ! -x "$bench_home/$name" ] || [ "$project/bench/load/$name.rs" -nt "$bench_home/$name" ]; then
-      rustc --edition 2024 -C opt-level=3 -o "$bench_home/$name" "$project/bench/load/$name.rs" || fail "$name.rs does not build"
+      rustc --edition 2024 -C opt-level=3 -o "$bench_home/$name" "$project/bench/load/$name.rs" || fail "$name.rs cannot be built"
     fi
   done
 }
@@ -61,7 +61,7 @@ rate() {
 
 build_strongroom() {
   if [ -n "${BENCH_BINARY:-}" ]; then strongroom=$BENCH_BINARY; return; fi
-  (cd "$project" && cargo build --release --locked -q -p strongroom) || fail "strongroom does not build"
+  (cd "$project" && cargo build --release --locked -q -p strongroom) || fail "strongroom cannot be built"
   strongroom=${CARGO_TARGET_DIR:-$project/target}/release/strongroom
 }
 
@@ -74,10 +74,10 @@ start_strongroom() {
   for _ in $(seq 2400); do
     strongroom_address=$(grep -oEm1 'http://127\.0\.0\.1:[0-9]+' "$log" | sed 's|http://||' || true)
     if [ -n "$strongroom_address" ] && curl -sf -o /dev/null --max-time 2 "http://$strongroom_address/readyz"; then return; fi
-    kill -0 "$strongroom_pid" 2>/dev/null || { tail -20 "$log" >&2; fail "strongroom ended at the start"; }
+    kill -0 "$strongroom_pid" 2>/dev/null || { tail -20 "$log" >&2; fail "strongroom exited while starting"; }
     sleep 0.025
   done
-  tail -20 "$log" >&2; fail "strongroom does not become ready"
+  tail -20 "$log" >&2; fail "strongroom did not become ready"
 }
 
 stop_strongroom() {
@@ -102,7 +102,7 @@ start_postgres() {
   [ "$(id -u)" -eq 0 ] || user=$(id -un)
   mkdir -p "$place/pg"; chmod 755 "$place" "$bench_home"; chown "$user" "$place/pg"
   as_user() { if [ "$(id -u)" -eq 0 ]; then setpriv --reuid "$user" --regid "$user" --init-groups "$@"; else "$@"; fi; }
-  as_user "$bin/initdb" -D "$place/pg/data" -U postgres -A trust --no-sync >"$place/initdb.log" 2>&1 || fail "initdb fails: $place/initdb.log"
+  as_user "$bin/initdb" -D "$place/pg/data" -U postgres -A trust --no-sync >"$place/initdb.log" 2>&1 || fail "initdb failed: see $place/initdb.log"
   as_user "$bin/pg_ctl" -D "$place/pg/data" -l "$place/pg/log" -o "-p 18432 -k $place/pg -c listen_addresses=127.0.0.1 -c shared_buffers=1GB -c max_wal_size=4GB" -w start >/dev/null
   psql=("$bin/psql" -qAt -h 127.0.0.1 -p 18432 -U postgres)
 }

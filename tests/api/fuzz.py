@@ -155,7 +155,7 @@ def verdict(output, code):
     broken = {name for failure in told["failures"] for name in failure["operations"]}
     broken |= {f"error: {error['title']}" for error in told["errors"]}
     if not broken and (code or told["operations"]["tested"] != told["operations"]["total"]):
-        broken.add(f"schemathesis ended with {code} after {told['operations']['tested']} of {told['operations']['total']} operations")
+        broken.add(f"schemathesis exited with {code} after {told['operations']['tested']} of {told['operations']['total']} operations")
     return told["operations"]["total"], sorted(broken), told["test_cases"]["generated"]
 
 
@@ -180,7 +180,7 @@ def main():
         (output / "server.log").write_text("".join(server.said))
     total, broken, requests = verdict(output, code)
     if ended != 0:
-        broken.append(f"the server ended with {ended}")
+        broken.append(f"the server exited with {ended}")
     for name in broken:
         print(f"not as described: {name}")
     print(f"{requests} requests: {max(total - len(broken), 0)} operations as described, {len(broken)} not")

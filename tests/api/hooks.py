@@ -10,20 +10,20 @@ from schemathesis.openapi.checks import IgnoredAuth, RejectedPositiveData
 
 # 400 with these codes is about what is on the farm, or about several fields together.
 CODES = {
-    "built_in": "what is built into the farm cannot be changed",
+    "built_in": "built-in items of the farm cannot be changed",
     "condition_not_heeded": "If-Match was added by the fuzzing of header fields",
-    "digest_mismatch": "the digest is that of other bytes",
-    "easy_password": "how easy a password is to guess no pattern can tell",
-    "idempotency_key_reused": "the same key came with another request before",
+    "digest_mismatch": "the digest does not match the bytes",
+    "easy_password": "no pattern can express how easy a password is to guess",
+    "idempotency_key_reused": "the same key was used for another request before",
     "invalid_cursor": "a cursor is a text that only this server can write",
     "invalid_days": "a site collection may allow fewer days",
-    "invalid_metadata": "which keys of Upload-Metadata belong together, their Base64 hides",
+    "invalid_metadata": "Base64 hides which keys of Upload-Metadata belong together",
     "invalid_scope": "a token that administers the farm cannot be limited to places",
     "invalid_value": "the kind of the column decides what fits",
-    "length_mismatch": "more or fewer bytes came than were announced",
-    "path_too_deep": "the depth of a place counts from the root of the site",
+    "length_mismatch": "more or fewer bytes arrived than were announced",
+    "path_too_deep": "the depth of an item counts from the root of the site",
     "same_password": "no schema compares two fields",
-    "too_much_at_once": "the state of a store is changed alone",
+    "too_much_at_once": "the state of a store cannot be changed together with other fields",
 }
 
 # The same where the code is shared with refusals of other kinds: how the sentence begins or goes on.

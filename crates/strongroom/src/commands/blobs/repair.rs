@@ -20,7 +20,7 @@ pub struct Repair {
     /// Digest of the BLOB; optional with --from-backup [default: all BLOBs that `strongroom blobs faults` lists]
     digest: Option<Digest>,
     /// Read the bytes from the newest backup that has them, in this directory or s3://BUCKET/PREFIX
-    #[arg(long, value_name = "PLACE")]
+    #[arg(long, value_name = "BACKUP")]
     from_backup: Option<String>,
     #[command(flatten)]
     access: Access,

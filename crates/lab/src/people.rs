@@ -142,8 +142,10 @@ impl MadeAccounts {
         let table = Ask::get(format!("/api/v1/items/{}/permissions", id(&place)?));
         let table = ask(client, table).await?.expect(&[200])?.json()?;
         // A grant on the item that the permissions are inherited from changes one row, however large the corpus is.
-        let from =
-            table["from"].as_str().map(str::to_owned).ok_or_else(|| Fault::content("the permissions do not say which item they come from"))?;
+        let from = table["from"]
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| Fault::content("the permissions do not say which item they come from"))?;
         let roles = ask(client, Ask::get("/api/v1/roles")).await?.expect(&[200])?.json()?;
         let role = roles["items"].as_array().into_iter().flatten().find(|role| role["name"] == ROLE);
         let role = id(role.ok_or_else(|| Fault::content(format!("there is no role {ROLE}")))?)?;

@@ -279,8 +279,9 @@ impl Catalog {
     /// Returns whether the directory must be listed again.
     fn directory_changed(&self) -> Result<bool> {
         let path = self.layout.segments();
-        let modified =
-            std::fs::metadata(&path).and_then(|meta| meta.modified()).map_err(|e| io_error("read the metadata of", &path, e))?;
+        let modified = std::fs::metadata(&path)
+            .and_then(|meta| meta.modified())
+            .map_err(|e| io_error("read the metadata of", &path, e))?;
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         if *listed == Some(modified) {
             return Ok(false);

@@ -139,7 +139,8 @@ impl LargeSource {
             Opened::Large(envelope)
                 if envelope.data != self.envelope.data && envelope.chunk_length != self.envelope.chunk_length =>
             {
-                Err(Error::unavailable("this BLOB was stored again while it was read: read it again").with_source(error))
+                Err(Error::unavailable("this BLOB was stored again while it was read: read it again")
+                    .with_source(error))
             }
             Opened::Large(envelope) => {
                 self.envelope = envelope;

@@ -185,10 +185,8 @@ fn deleted_lately(transaction: &mut Transaction<'_>, store: Id, digest: &Digest)
     }
     match transaction.find(IS_DELETING, &params![store, *digest], |_| Ok(()))? {
         None => Ok(DeletionState::DeletedLately),
-        Some(()) => {
-            Err(Error::unavailable("an unused copy of the same bytes is being deleted: try again")
-                .with_code(Code::BlobBeingDeleted))
-        }
+        Some(()) => Err(Error::unavailable("an unused copy of the same bytes is being deleted: try again")
+            .with_code(Code::BlobBeingDeleted)),
     }
 }
 

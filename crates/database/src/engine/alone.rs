@@ -97,7 +97,9 @@ impl ExclusiveRight {
 }
 
 fn lost(server: &str) -> Error {
-    Error::unavailable("the connection to a database server was lost; the work continues when the server can be reached again")
-        .with_code(Code::RightLost)
-        .with_source(ErrorLocation::silent(server))
+    Error::unavailable(
+        "the connection to a database server was lost; the work continues when the server can be reached again",
+    )
+    .with_code(Code::RightLost)
+    .with_source(ErrorLocation::silent(server))
 }

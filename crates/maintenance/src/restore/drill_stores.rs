@@ -57,7 +57,9 @@ impl<'a> StoreSearch<'a> {
         let farm = match farm {
             Ok(farm) if farm.farm_id().to_string() == of => Some(farm),
             Ok(farm) => {
-                found.unchecked_reasons.push(format!("the farm in {} is not the one of this backup", farm.directory().display()));
+                found
+                    .unchecked_reasons
+                    .push(format!("the farm in {} is not the one of this backup", farm.directory().display()));
                 None
             }
             Err(why) => {

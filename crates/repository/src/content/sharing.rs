@@ -145,7 +145,9 @@ impl Session {
             .with_code(Code::InvalidDays));
         }
         if new.days > MAX_DAYS_WITHOUT_FRESH_SIGN_IN {
-            self.require_fresh(&format!("make a link that is valid for more than {UNPROVED_DAYS} days"))?;
+            self.require_fresh(&format!(
+                "make a link that is valid for more than {MAX_DAYS_WITHOUT_FRESH_SIGN_IN} days"
+            ))?;
         }
         if located.node().published_id.is_none() {
             return Err(Error::conflict(

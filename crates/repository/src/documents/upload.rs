@@ -164,7 +164,8 @@ impl Session {
 
     /// Returns the deepest existing folder on the path, and the folders missing below it.
     async fn deepest(&self, path: &NodePath, create_parents: bool) -> Result<Found> {
-        let (parent, name) = path.split_last().ok_or_else(|| Error::invalid("the path does not contain the name of a document"))?;
+        let (parent, name) =
+            path.split_last().ok_or_else(|| Error::invalid("the path does not contain the name of a document"))?;
         if let Some(FolderLookup { folder, glance }) = self.glance(path).await?
             && folder.may_know(folder.node())
         {

@@ -154,9 +154,8 @@ impl Sandbox {
         match outcome.ended {
             ChildEnd::Well => inside::answer(&outcome.answer)?,
             ChildEnd::TooLong => Err(too_long()),
-            ChildEnd::Badly => {
-                Err(Error::invalid("the program that reads documents failed on this document").with_code(Code::ReaderFailed))
-            }
+            ChildEnd::Badly => Err(Error::invalid("the program that reads documents failed on this document")
+                .with_code(Code::ReaderFailed)),
         }
     }
 

@@ -43,7 +43,10 @@ impl ChildPermits {
             tokio::time::timeout(longest, both).await;
         match taken {
             Ok(Ok((of_all, of_user))) => Ok(ChildPermit { _of_all: of_all, _of_user: of_user }),
-            _ => Err(Error::unavailable("too many documents are being read: try again in a minute").with_code(Code::Busy)),
+            _ => {
+                Err(Error::unavailable("too many documents are being read: try again in a minute")
+                    .with_code(Code::Busy))
+            }
         }
     }
 

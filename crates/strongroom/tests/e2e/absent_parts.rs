@@ -95,7 +95,11 @@ async fn every_page_is_shown_without(server: &Server, database: &str) {
         let page = browser.get(path).await;
         assert_eq!(page.status, StatusCode::OK, "{path}: {}", page.text);
         if PAGES_NAMING_DATABASES.contains(&path) {
-            assert!(page.text.contains(&format!("contents of the content database {database} are missing from")), "{path}: {}", page.text);
+            assert!(
+                page.text.contains(&format!("contents of the content database {database} are missing from")),
+                "{path}: {}",
+                page.text
+            );
         }
         assert!(!page.text.contains("Welcome to your new farm"), "{path}: {}", page.text);
         assert!(!page.text.contains("<h2>Nothing found</h2>"), "{path}: {}", page.text);
@@ -166,7 +170,11 @@ async fn a_damaged_content_database_is_told_of_everywhere_and_no_page_fails() {
     );
     let check = farm.run(&["blobs", "check"]).unwrap_err();
     assert_eq!(check.status.code(), Some(1), "{}", check.output);
-    assert!(check.output.contains("The other databases may need them") && !check.output.contains("does no harm"), "{}", check.output);
+    assert!(
+        check.output.contains("The other databases may need them") && !check.output.contains("does no harm"),
+        "{}",
+        check.output
+    );
     let refused = farm.run(&["backup", &backups]).unwrap_err();
     assert!(refused.output.contains("\"main\"") && !refused.output.contains("incoming"), "{}", refused.output);
 }
@@ -185,7 +193,11 @@ async fn a_farm_whose_content_database_is_away_does_not_look_new() {
     assert_eq!(status["databases"][0]["bytes"], json!(null), "{status:#}");
     let check = farm.run(&["blobs", "check"]).unwrap_err();
     assert_eq!(check.status.code(), Some(3), "{}", check.output);
-    assert!(check.output.contains("The other databases may need them") && !check.output.contains("does no harm"), "{}", check.output);
+    assert!(
+        check.output.contains("The other databases may need them") && !check.output.contains("does no harm"),
+        "{}",
+        check.output
+    );
     assert!(server.stop().success());
 
     fs::rename(file.with_extension("aside"), &file).unwrap();

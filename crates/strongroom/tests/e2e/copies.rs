@@ -49,7 +49,13 @@ async fn one_holds_the_store(living: &Farm, client: &Client, place: &Place, stor
 
     // After the take-over, the copy can no longer write to the store.
     living.json(&["blobs", "stores", "take-over", store]);
-    assert!(living.run(&["blobs", "stores", "take-over", store]).unwrap_err().output.contains("no other restoration of this farm holds"));
+    assert!(
+        living
+            .run(&["blobs", "stores", "take-over", store])
+            .unwrap_err()
+            .output
+            .contains("no other restoration of this farm holds")
+    );
     assert!(client.put("more/2.bin", document("more", 4)).await.unwrap().status.is_success());
     is_refused(&server.client(&token), "mine/refused.bin").await;
     assert_eq!(living.json(&["blobs", "collect", "--immediate", "--share", "100"])["state"], "finished");

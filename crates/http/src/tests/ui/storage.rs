@@ -55,11 +55,7 @@ async fn what_a_form_of_storage_is_refused_for_is_said_in_it() {
             &[("store", "files"), ("tier-basis", "age"), ("tier-days", "9"), ("tier-store", "")],
             "needs a number of days and a store",
         ),
-        (
-            "/farm/jobs/new/migrate",
-            &[("from", "files"), ("to", "files")],
-            "both where BLOBs come from",
-        ),
+        ("/farm/jobs/new/migrate", &[("from", "files"), ("to", "files")], "both where BLOBs come from"),
         ("/farm/jobs/new/collect", &[("share", "1000")], "is not a whole number"),
     ] {
         let refused = browser.post(page, page, fields).await;

@@ -114,7 +114,9 @@ async fn run_recorded(
     let made = make(storage, destination, set, started, options, progress).await;
     let ended = match made {
         Ok(manifest) if !alive.was_ended() => commit(storage, destination, set, &manifest).await.map(|()| manifest),
-        Ok(_) => Err(Error::conflict(format!("another process recorded the end of the backup {set} before it was complete"))),
+        Ok(_) => {
+            Err(Error::conflict(format!("another process recorded the end of the backup {set} before it was complete")))
+        }
         Err(error) => Err(error),
     };
     drop(alive);

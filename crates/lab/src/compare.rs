@@ -7,7 +7,7 @@ use crate::result::RunResult;
 use crate::stats::{median, ratio, ratio_interval, same_distribution};
 
 /// Significance level: a difference with a larger p-value is not reported as one.
-const CHANCE: f64 = 0.01;
+const SIGNIFICANCE: f64 = 0.01;
 /// Minimum number of counted seconds in each result.
 const LEAST: usize = 8;
 /// Ratio from which on the first figure was practically zero, so that a ratio is not shown.
@@ -79,12 +79,12 @@ fn difference(figure: &str, a: &[f64], b: &[f64]) -> Difference {
     let interval = ratio_interval(a, b);
     let chance = same_distribution(a, b);
     // The seconds of one run are not independent of each other, so the interval must also exclude 1.
-    let significant = chance < CHANCE && (interval.0 > 1.02 || interval.1 < 0.98);
+    let significant = chance < SIGNIFICANCE && (interval.0 > 1.02 || interval.1 < 0.98);
     Difference { figure: figure.to_owned(), first, second, ratio: ratio(first, second), interval, chance, significant }
 }
 
 /// Lists the differences between the conditions of two runs. A difference between the figures may be due to them.
-pub fn unlike(first: &RunResult, second: &RunResult) -> Vec<String> {
+pub fn differing_conditions(first: &RunResult, second: &RunResult) -> Vec<String> {
     let facts = |result: &RunResult| {
         [
             ("target", result.target.clone()),
@@ -136,7 +136,7 @@ pub fn markdown(first: (&RunResult, &str), second: (&RunResult, &str), found: &[
             text += &format!("**The figures of {name} say nothing about its target: {}.**\n\n", in_markdown(reason));
         }
     }
-    for difference in unlike(first.0, second.0) {
+    for difference in differing_conditions(first.0, second.0) {
         text += &format!("**A and B differ in their {}.**\n\n", in_markdown(&difference));
     }
     text += "Figures are medians of the counted seconds (the median of the p95 of each second, for example), and so \
@@ -201,7 +201,7 @@ mod tests {
             assert!(text.contains(&format!("**A and B differ in their {said}.**")), "{said}: {text}");
         }
         second = RunResult { load: String::new(), ..run(100, 5.0) };
-        assert_eq!(unlike(&first, &second), Vec::<String>::new(), "an old result does not record its load");
+        assert_eq!(differing_conditions(&first, &second), Vec::<String>::new(), "an old result does not record its load");
     }
 
     #[test]

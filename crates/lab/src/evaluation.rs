@@ -1,7 +1,7 @@
 //! Computes a result from measurements: whether its figures are valid, whether thresholds hold, and the findings.
 
 use crate::diagnosis;
-use crate::engine::{Mix, Setup, spread};
+use crate::engine::{Mix, Setup, count_users};
 use crate::measure::{PartFigures, Totals, Window};
 use crate::monitor::Series;
 use crate::plan::Plan;
@@ -42,12 +42,12 @@ pub struct Measurements<'a> {
     /// Version of the target; empty if it does not report one.
     pub target_version: String,
     /// True if the load ended before its last second because it had already shown what it was run for.
-    pub enough: bool,
+    pub stopped_deliberately: bool,
 }
 
 /// Returns whether the generator was the bottleneck, judged by how busy its threads were, how late its timers were, and
 /// how long responses took (both in milliseconds).
-pub fn is_limit(busy: f64, lag: f64, latency: f64) -> bool {
+pub fn is_generator_bottleneck(busy: f64, lag: f64, latency: f64) -> bool {
     busy > BUSY || lag > LATE && lag > latency / 5.0
 }
 
@@ -88,7 +88,7 @@ pub fn evaluate(parts: Measurements<'_>) -> RunResult {
         count: fault.count,
         first: fault.first.clone(),
     });
-    let (on_servers, on_agents) = spread(&plan.load, threads, 1 + setup.twins.len(), parts.agents.len());
+    let (on_servers, on_agents) = count_users(&plan.load, threads, 1 + setup.twins.len(), parts.agents.len());
     let server_names = setup.servers().map(|server| server.url.as_str()).zip(on_servers);
     let agent_names = parts.agents.iter().map(String::as_str).zip(on_agents);
     let cpu = totals.cpu as f64 / 1e6;
@@ -110,7 +110,7 @@ pub fn evaluate(parts: Measurements<'_>) -> RunResult {
         target: setup.target.url.clone(),
         kind: setup.target.kind,
         label: parts.label,
-        load: plan.load.words(),
+        load: plan.load.describe(),
         target_version: parts.target_version,
         started_at: parts.started_at,
         seconds: totals.seconds,
@@ -130,15 +130,15 @@ pub fn evaluate(parts: Measurements<'_>) -> RunResult {
         windows,
         monitors: parts.monitors,
     };
-    if totals.seconds < planned && !parts.enough {
+    if totals.seconds < planned && !parts.stopped_deliberately {
         result.invalid_because.push(format!("it ended early: {} of {planned} seconds were counted", totals.seconds));
     }
     result.invalid_because.extend(totals.lost.iter().map(|why| format!("{why}; the load was lower than the plan's")));
-    judge(&mut result, plan);
+    apply_thresholds(&mut result, plan);
     result
 }
 
-fn judge(result: &mut RunResult, plan: &Plan) {
+fn apply_thresholds(result: &mut RunResult, plan: &Plan) {
     let generator = &result.generator;
     if generator.busy > BUSY {
         result.invalid_because.push(format!(

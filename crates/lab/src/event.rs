@@ -14,11 +14,11 @@ pub enum Event {
     /// A second is complete.
     Second(Box<Window>),
     /// An agent is lost, with the reason.
-    Lost(String),
+    AgentLost(String),
     /// Something that the run created on a target could not be removed, with the reason.
-    Left(String),
+    NotRemoved(String),
     /// Something that the plan wants monitored is unavailable, with the reason.
-    Unwatched(String),
+    MonitorUnavailable(String),
     /// The load is over; operations in flight may still end.
     Ending,
 }

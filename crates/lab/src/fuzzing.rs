@@ -29,7 +29,7 @@ pub fn result(input: &[u8]) {
     let Ok(result) = serde_json::from_slice::<RunResult>(input) else { return };
     let written = serde_json::to_string(&result).expect("what was read can be written");
     let again: RunResult = serde_json::from_str(&written).expect("what was written can be read");
-    let _ = (again.passed(), crate::compare::unlike(&result, &again));
+    let _ = (again.passed(), crate::compare::differing_conditions(&result, &again));
     if let Ok(found) = crate::compare::compare(&result, &again) {
         let _ = crate::compare::markdown((&result, "first"), (&again, "second"), &found);
     }

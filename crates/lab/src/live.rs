@@ -95,7 +95,7 @@ impl Live {
             }
             Event::Second(window) => state.windows.push((**window).clone()),
             Event::Ending => state.phase = "waiting for the last responses".to_owned(),
-            Event::Lost(why) | Event::Left(why) | Event::Unwatched(why) => state.said.push(why.clone()),
+            Event::AgentLost(why) | Event::NotRemoved(why) | Event::MonitorUnavailable(why) => state.said.push(why.clone()),
         }
     }
 
@@ -186,7 +186,7 @@ mod tests {
         for second in 0..3 {
             live.take(&Event::Second(Box::new(Window { second, done: 5, ..Window::default() })));
         }
-        live.take(&Event::Lost("the agent is lost".to_owned()));
+        live.take(&Event::AgentLost("the agent is lost".to_owned()));
         let data = get(live.address, "/data?from=2", &own).await;
         let value: serde_json::Value = serde_json::from_str(data.split("\r\n\r\n").nth(1).unwrap()).unwrap();
         assert_eq!(value["seconds"].as_array().unwrap().len(), 1);

@@ -14,13 +14,13 @@ use tokio::task::LocalSet;
 use crate::corpus::{ANY_FINGERPRINT, Corpus, Loaded, NOTE};
 use crate::error::{Error, Result};
 use crate::thread::on_own_thread;
-use crate::wire::{Ask, Client, Fault, FaultKind, Kind, Outgoing, Target, address};
+use crate::wire::{RequestBuilder, Client, Fault, FaultKind, Kind, RequestBody, Target, address};
 
 /// Base timeout of one upload. One second is added for every `BYTES_A_SECOND` bytes.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BYTES_A_SECOND: u64 = 1_000_000;
 /// Timeout for the first response of the target, and for the creation of each container.
-const FIRST: Duration = Duration::from_secs(20);
+const FIRST_RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Limit on the attempts for one upload: uploads are retried if the server is busy or the connection breaks.
 const ATTEMPTS: u32 = 4;
 
@@ -29,14 +29,14 @@ const ATTEMPTS: u32 = 4;
 /// # Errors
 /// If the target cannot be reached or refuses, or if another corpus with the same seed is present.
 pub async fn load(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -> Result<Loaded> {
-    on_own_thread(move || async move { LocalSet::new().run_until(bring(target, corpus, sent)).await }).await?
+    on_own_thread(move || async move { LocalSet::new().run_until(load_corpus(target, corpus, sent)).await }).await?
 }
 
-async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -> Result<Loaded> {
+async fn load_corpus(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -> Result<Loaded> {
     let mut client = Client::new(target.clone());
     let note = format!("{}/{NOTE}", corpus.library_path(0));
-    let look = Ask::get(address::content(&target, &note));
-    let found = tokio::time::timeout(FIRST, client.send(look)).await;
+    let look = RequestBuilder::get(address::content_address(&target, &note));
+    let found = tokio::time::timeout(FIRST_RESPONSE_TIMEOUT, client.send(look)).await;
     let found = found.map_err(|_| Error::new(format!("{} does not answer", target.url)))?;
     let found = found.map_err(|fault| Error::new(fault.message))?;
     match found.status.as_u16() {
@@ -68,8 +68,8 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
     }
     let begun = Instant::now();
     let wrong = |fault: Fault| Error::new(format!("the corpus cannot be loaded: {fault}"));
-    for (place, path) in places(target.kind, &corpus) {
-        within(&format!("\"{path}\""), make_place(&mut client, place, &path)).await.map_err(wrong)?;
+    for (place, path) in containers(target.kind, &corpus) {
+        with_timeout(&format!("\"{path}\""), create_container(&mut client, place, &path)).await.map_err(wrong)?;
     }
     let next = Rc::new(AtomicU64::new(0));
     let tasks = (0..corpus.plan().connections).map(|_| {
@@ -79,8 +79,8 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
     });
     // The first failure ends all uploads.
     let bytes = try_join_all(tasks).await?.into_iter().sum();
-    let body = Outgoing::Bytes(Bytes::from(corpus.fingerprint()));
-    put(&mut client, &address::content(&target, &note), body).await.map_err(wrong)?;
+    let body = RequestBody::Bytes(Bytes::from(corpus.fingerprint()));
+    put(&mut client, &address::content_address(&target, &note), body).await.map_err(wrong)?;
     Ok(Loaded { documents: corpus.count(), bytes, seconds: begun.elapsed().as_secs_f64() })
 }
 
@@ -93,14 +93,14 @@ enum CorpusContainer {
 }
 
 /// Applies the timeout `FIRST` to a request. A timeout is a fault.
-async fn within<T>(what: &str, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
-    let late = |_| Fault::new(FaultKind::Timeout, format!("{what} was not answered within {} s", FIRST.as_secs()));
-    tokio::time::timeout(FIRST, work).await.map_err(late)?
+async fn with_timeout<T>(what: &str, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    let late = |_| Fault::new(FaultKind::Timeout, format!("{what} was not answered within {} s", FIRST_RESPONSE_TIMEOUT.as_secs()));
+    tokio::time::timeout(FIRST_RESPONSE_TIMEOUT, work).await.map_err(late)?
 }
 
 /// Lists the paths of the sites and libraries to create, and of the folders on targets where an upload does not create
 /// them.
-fn places(kind: Kind, corpus: &Corpus) -> Vec<(CorpusContainer, String)> {
+fn containers(kind: Kind, corpus: &Corpus) -> Vec<(CorpusContainer, String)> {
     let mut places: Vec<_> = corpus.sites().into_iter().map(|name| (CorpusContainer::Site, name)).collect();
     for library in (0..corpus.libraries()).map(|library| corpus.library_path(library)) {
         places.push((CorpusContainer::Library, library.clone()));
@@ -112,17 +112,17 @@ fn places(kind: Kind, corpus: &Corpus) -> Vec<(CorpusContainer, String)> {
     places
 }
 
-async fn make_place(client: &mut Client, place: CorpusContainer, path: &str) -> Result<(), Fault> {
+async fn create_container(client: &mut Client, place: CorpusContainer, path: &str) -> Result<(), Fault> {
     let what = match (client.target().kind, place) {
         (Kind::Webdav, _) | (_, CorpusContainer::Folder) => return address::make_collection(client, path).await,
         (Kind::Strongroom, CorpusContainer::Site) => "sites",
         (Kind::Strongroom, CorpusContainer::Library) => "libraries",
     };
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let above = address::by_path(client.target(), "", above);
-    let above = client.send(Ask::get(above)).await?.expect(&[200])?.json()?;
+    let above = address::item_address(client.target(), "", above);
+    let above = client.send(RequestBuilder::get(above)).await?.expect(&[200])?.json()?;
     let above = above["id"].as_str().unwrap_or_default();
-    let ask = Ask::new(Method::POST, format!("/api/v1/items/{above}/{what}"));
+    let ask = RequestBuilder::new(Method::POST, format!("/api/v1/items/{above}/{what}"));
     client.send(ask.json(&serde_json::json!({ "name": name }))).await?.expect(&[201, 409]).map(drop)
 }
 
@@ -135,21 +135,21 @@ async fn upload(target: Arc<Target>, corpus: &Corpus, next: &AtomicU64, sent: &A
             return Ok(bytes);
         }
         let document = corpus.document(number);
-        let path = address::content(&target, &corpus.path(&document));
-        put(&mut client, &path, Outgoing::document(corpus.content(&document, 0))).await?;
+        let path = address::content_address(&target, &corpus.path(&document));
+        put(&mut client, &path, RequestBody::document(corpus.content(&document, 0))).await?;
         bytes += document.size;
         sent.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 /// Uploads one document, with retries for transient faults.
-async fn put(client: &mut Client, path: &str, body: Outgoing) -> Result<(), Fault> {
+async fn put(client: &mut Client, path: &str, body: RequestBody) -> Result<(), Fault> {
     let mut attempt = 1;
     while let Err((fault, passes)) = put_once(client, path, body.clone()).await {
         if !passes || attempt >= ATTEMPTS {
             return Err(fault);
         }
-        client.hang_up();
+        client.disconnect();
         tokio::time::sleep(Duration::from_millis(200) * attempt.pow(2)).await;
         attempt += 1;
     }
@@ -157,9 +157,9 @@ async fn put(client: &mut Client, path: &str, body: Outgoing) -> Result<(), Faul
 }
 
 /// Uploads one document. A fault is returned together with a flag that is true if the fault is transient.
-async fn put_once(client: &mut Client, path: &str, body: Outgoing) -> Result<(), (Fault, bool)> {
+async fn put_once(client: &mut Client, path: &str, body: RequestBody) -> Result<(), (Fault, bool)> {
     let patience = PATIENCE + Duration::from_secs(body.length() / BYTES_A_SECOND);
-    let ask = Ask::new(Method::PUT, path).body(body);
+    let ask = RequestBuilder::new(Method::PUT, path).body(body);
     match tokio::time::timeout(patience, client.send(ask)).await {
         Err(_) => {
             let late = format!("PUT {path} was not answered within {} s", patience.as_secs());

@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::random::random_letter;
 use crate::stop::Stop;
 use crate::thread::on_own_thread;
-use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Kind, Login, Target, address};
+use crate::wire::{ReadResponse, RequestBuilder, Client, Fault, FaultKind, Kind, Login, Target, address};
 
 /// Users per account: half of the 100 sessions that Strongroom keeps per account, so that a user who signs in again
 /// ends no other user's session.
@@ -48,7 +48,7 @@ impl People {
     ///
     /// # Errors
     /// If a server refuses to create them, for example because the login is not that of a farm administrator.
-    pub async fn call(plan: &Plan, servers: Vec<Arc<Target>>, run: &str, stop: &Stop) -> Result<Self> {
+    pub async fn create(plan: &Plan, servers: Vec<Arc<Target>>, run: &str, stop: &Stop) -> Result<Self> {
         let signs_in = |name: &str| ALL.iter().any(|operation| operation.name == name && operation.signs_in);
         let wanted = plan.load.most_users().div_ceil(USERS_OF_ONE);
         let needed = wanted > 1 && plan.mix.iter().any(|share| signs_in(&share.operation));
@@ -62,13 +62,13 @@ impl People {
         let logins: Arc<Vec<Login>> = Arc::new((0..wanted).map(login).collect());
         let mut people = Self { logins: logins.clone(), made: Vec::new() };
         for target in servers {
-            let (made, logins, asked) = (MadeAccounts::nothing(target, run), logins.clone(), stop.clone());
-            let (made, outcome) = on_own_thread(move || made.fill(logins, asked)).await?;
+            let (made, logins, asked) = (MadeAccounts::empty(target, run), logins.clone(), stop.clone());
+            let (made, outcome) = on_own_thread(move || made.create_accounts(logins, asked)).await?;
             people.made.push(made);
             if let Err(fault) = outcome {
-                let left = people.leave(stop).await.join("; ");
+                let left = people.remove(stop).await.join("; ");
                 let left = if left.is_empty() { left } else { format!("; {left}") };
-                if stop.asked() {
+                if stop.is_requested() {
                     return Err(Error::new(format!("{}{left}", Stop::interrupted())));
                 }
                 return Err(Error::new(format!(
@@ -84,13 +84,13 @@ impl People {
 
     /// Removes the accounts, unless the user interrupts a second time. Returns messages about everything that could not
     /// be removed.
-    pub async fn leave(self, stop: &Stop) -> Vec<String> {
+    pub async fn remove(self, stop: &Stop) -> Vec<String> {
         let mut left = Vec::new();
         for made in self.made {
-            let remains = made.remains();
+            let remains = made.leftover_message();
             let outcome = tokio::select! {
                 removed = on_own_thread(move || made.remove()) => removed.and_then(|gone| gone.map_err(|fault| Error::new(fault.to_string()))),
-                () = stop.second() => Err(Error::new("interrupted")),
+                () = stop.second_request() => Err(Error::new("interrupted")),
             };
             left.extend(outcome.err().map(|why| format!("{remains} ({why}): delete them by hand")));
         }
@@ -99,18 +99,18 @@ impl People {
 }
 
 impl MadeAccounts {
-    fn nothing(target: Arc<Target>, run: &str) -> Self {
+    fn empty(target: Arc<Target>, run: &str) -> Self {
         Self { target, run: run.to_owned(), accounts: Vec::new(), group: None, grant: None }
     }
 
     /// Returns the message for accounts that could not be removed.
-    fn remains(&self) -> String {
+    fn leftover_message(&self) -> String {
         let (url, run, accounts) = (&self.target.url, &self.run, self.accounts.len());
         format!("the group \"Lab {run}\" and {accounts} accounts lab-{run}-0 and so on are still on {url}")
     }
 
     /// Creates the accounts. Returns the record of what was created, even on failure.
-    async fn fill(mut self, logins: Arc<Vec<Login>>, stop: Stop) -> (Self, Result<(), Fault>) {
+    async fn create_accounts(mut self, logins: Arc<Vec<Login>>, stop: Stop) -> (Self, Result<(), Fault>) {
         let mut client = Client::new(self.target.clone());
         let outcome = self.make(&mut client, &logins, &stop).await;
         (self, outcome)
@@ -119,7 +119,7 @@ impl MadeAccounts {
     async fn make(&mut self, client: &mut Client, logins: &[Login], stop: &Stop) -> Result<(), Fault> {
         let name = format!("Lab {}", self.run);
         let named = json!({ "name": name, "description": "Made by the load lab for the time of a run" });
-        let answer = ask(client, Ask::new(Method::POST, "/api/v1/groups").json(&named)).await?;
+        let answer = ask(client, RequestBuilder::new(Method::POST, "/api/v1/groups").json(&named)).await?;
         if answer.status == 409 {
             // A twin in the same farm, which already has the accounts.
             return Ok(());
@@ -128,29 +128,29 @@ impl MadeAccounts {
         self.group = Some(group.clone());
         for login in logins {
             // Checked only between two requests, so that everything that was created is recorded.
-            if stop.asked() {
+            if stop.is_requested() {
                 return Err(Fault::new(FaultKind::Closed, "interrupted"));
             }
             let account = json!({ "login": login.user, "password": login.password });
-            let made = ask(client, Ask::new(Method::POST, "/api/v1/users").json(&account)).await?;
+            let made = ask(client, RequestBuilder::new(Method::POST, "/api/v1/users").json(&account)).await?;
             let account = id(&made.expect(&[201])?.json()?)?;
             self.accounts.push(account.clone());
-            let member = Ask::new(Method::PUT, format!("/api/v1/groups/{group}/members/{account}"));
+            let member = RequestBuilder::new(Method::PUT, format!("/api/v1/groups/{group}/members/{account}"));
             ask(client, member).await?.expect(&[204])?;
         }
-        let place = ask(client, Ask::get(address::by_path(&self.target, "", ""))).await?.expect(&[200])?.json()?;
-        let table = Ask::get(format!("/api/v1/items/{}/permissions", id(&place)?));
+        let place = ask(client, RequestBuilder::get(address::item_address(&self.target, "", ""))).await?.expect(&[200])?.json()?;
+        let table = RequestBuilder::get(format!("/api/v1/items/{}/permissions", id(&place)?));
         let table = ask(client, table).await?.expect(&[200])?.json()?;
         // A grant on the item that the permissions are inherited from changes one row, however large the corpus is.
         let from = table["from"]
             .as_str()
             .map(str::to_owned)
             .ok_or_else(|| Fault::content("the permissions do not say which item they come from"))?;
-        let roles = ask(client, Ask::get("/api/v1/roles")).await?.expect(&[200])?.json()?;
+        let roles = ask(client, RequestBuilder::get("/api/v1/roles")).await?.expect(&[200])?.json()?;
         let role = roles["items"].as_array().into_iter().flatten().find(|role| role["name"] == ROLE);
         let role = id(role.ok_or_else(|| Fault::content(format!("there is no role {ROLE}")))?)?;
         let granted = json!({ "principal": group, "role": role });
-        let grant = Ask::new(Method::POST, format!("/api/v1/items/{from}/permissions/grants")).json(&granted);
+        let grant = RequestBuilder::new(Method::POST, format!("/api/v1/items/{from}/permissions/grants")).json(&granted);
         ask(client, grant).await?.expect(&[204])?;
         self.grant = Some((from, role));
         Ok(())
@@ -166,9 +166,9 @@ impl MadeAccounts {
         gone.extend(self.accounts.iter().map(|account| format!("/api/v1/users/{account}")));
         let mut outcome = Ok(());
         for path in gone {
-            let answer = ask(&mut client, Ask::new(Method::DELETE, path.as_str())).await;
+            let answer = ask(&mut client, RequestBuilder::new(Method::DELETE, path.as_str())).await;
             let Err(fault) = answer.and_then(|answer| answer.expect(&[204, 404])) else { continue };
-            client.hang_up();
+            client.disconnect();
             let silent = matches!(fault.kind, FaultKind::Connect | FaultKind::Timeout);
             outcome = outcome.and(Err(fault));
             if silent {
@@ -180,7 +180,7 @@ impl MadeAccounts {
 }
 
 /// Sends one request, with a timeout.
-async fn ask(client: &mut Client, ask: Ask) -> Result<Answer, Fault> {
+async fn ask(client: &mut Client, ask: RequestBuilder) -> Result<ReadResponse, Fault> {
     let late = |_| Fault::new(FaultKind::Timeout, format!("no answer within {} s", PATIENCE.as_secs()));
     tokio::time::timeout(PATIENCE, client.send(ask)).await.map_err(late)?
 }

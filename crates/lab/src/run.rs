@@ -22,9 +22,9 @@ use crate::people::People;
 use crate::random::random_word;
 use crate::result::{CorpusResult, RunResult};
 use crate::stop::Stop;
-use crate::watch::Watch;
+use crate::watch::Monitors;
 use crate::wire::Target;
-use crate::wishes::Wishes;
+use crate::options::Wishes;
 
 /// Limit on the bytes of a plan.
 const MOST_PLAN: u64 = 1 << 20;
@@ -40,10 +40,10 @@ pub fn run<'a>(
     wishes: &'a Wishes,
     tell: impl FnMut(Event) + 'a,
 ) -> LocalBoxFuture<'a, Result<RunResult>> {
-    conduct(plan_text, wishes, Box::new(tell))
+    run_plan(plan_text, wishes, Box::new(tell))
 }
 
-fn conduct<'a>(
+fn run_plan<'a>(
     plan_text: &'a str,
     wishes: &'a Wishes,
     mut tell: Box<dyn FnMut(Event) + 'a>,
@@ -53,29 +53,29 @@ fn conduct<'a>(
         let given = (wishes.target.as_deref(), &wishes.twins[..]);
         let stop = &wishes.stop;
         let targets = Target::all(&plan.target, given.0, given.1, wishes.login.clone(), wishes.confirmed);
-        let (target, twins) = stop.unless_asked(targets).await?;
-        let mix = stop.unless_asked(Mix::new(&plan, &target)).await?;
-        let target_version = stop.unless_asked(async { Ok(engine::version(&target).await) }).await?;
+        let (target, twins) = stop.unless_requested(targets).await?;
+        let mix = stop.unless_requested(Mix::new(&plan, &target)).await?;
+        let target_version = stop.unless_requested(async { Ok(engine::version(&target).await) }).await?;
         let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
-        let loaded = stop.unless_asked(bring(&target, &corpus, &mut *tell)).await?;
+        let loaded = stop.unless_requested(load_corpus(&target, &corpus, &mut *tell)).await?;
         for twin in &twins {
             // Twins in the same farm already have it.
-            stop.unless_asked(bring(twin, &corpus, &mut *tell)).await?;
+            stop.unless_requested(load_corpus(twin, &corpus, &mut *tell)).await?;
         }
         let documents = corpus.count();
         let described = CorpusResult { documents, bytes: corpus.bytes(), loaded };
         let run = random_word();
         let servers = std::iter::once(&target).chain(&twins).cloned().collect();
-        let people = People::call(&plan, servers, &run, stop).await?;
+        let people = People::create(&plan, servers, &run, stop).await?;
         // Started last, so that its seconds coincide with those of the load.
-        let watching = Watch::start(&plan, &target, &wishes.agents, &wishes.agent_token, wishes.confirmed);
+        let watching = Monitors::start(&plan, &target, &wishes.agents, &wishes.agent_token, wishes.confirmed);
         let watch = match watching.await {
             Ok((watch, unwatched)) => {
-                unwatched.into_iter().for_each(|why| tell(Event::Unwatched(why)));
+                unwatched.into_iter().for_each(|why| tell(Event::MonitorUnavailable(why)));
                 watch
             }
             Err(error) => {
-                people.leave(stop).await.into_iter().for_each(|why| tell(Event::Left(why)));
+                people.remove(stop).await.into_iter().for_each(|why| tell(Event::NotRemoved(why)));
                 return Err(error);
             }
         };
@@ -86,7 +86,7 @@ fn conduct<'a>(
             corpus,
             run,
             people: people.logins.clone(),
-            part: (0, 1),
+            generator_index: (0, 1),
         };
         let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let generators = u32::try_from(wishes.agents.len().max(1)).unwrap_or(1);
@@ -104,11 +104,11 @@ fn conduct<'a>(
                 Err(error) => Err(error),
             }
         } else {
-            agent::lead(&setup, plan_text, wishes, collector, &mut *tell).await
+            agent::run_on_agents(&setup, plan_text, wishes, collector, &mut *tell).await
         };
-        people.leave(stop).await.into_iter().for_each(|why| tell(Event::Left(why)));
+        people.remove(stop).await.into_iter().for_each(|why| tell(Event::NotRemoved(why)));
         let (windows, totals) = measured?;
-        let monitors = after(watch, &windows, stop).await;
+        let monitors = final_series(watch, &windows, stop).await;
         let label = wishes.label.clone().unwrap_or_else(|| plan.name.clone());
         let parts = Measurements {
             plan_text,
@@ -123,7 +123,7 @@ fn conduct<'a>(
             threads,
             label,
             target_version,
-            enough: stop.is_enough(),
+            stopped_deliberately: stop.is_finished(),
         };
         Ok(evaluate(parts))
     })
@@ -142,7 +142,7 @@ async fn collect(
     loop {
         let flush = tokio::select! {
             flush = from.recv() => flush,
-            () = stop.first(), if !interrupted => {
+            () = stop.first_request(), if !interrupted => {
                 interrupted = true;
                 end();
                 tell(Event::Ending);
@@ -162,16 +162,16 @@ async fn collect(
 
 /// Returns the series of the monitors. Memory that grew all the time is monitored a little longer: memory that a server
 /// releases when it is idle is not a leak.
-async fn after(watch: Watch, windows: &[Window], stop: &Stop) -> Vec<Series> {
+async fn final_series(watch: Monitors, windows: &[Window], stop: &Stop) -> Vec<Series> {
     let begun = Instant::now();
-    while diagnosis::may_grow(&watch.seen(), windows) && begun.elapsed() < diagnosis::PATIENCE && !stop.asked() {
+    while diagnosis::may_grow(&watch.series(), windows) && begun.elapsed() < diagnosis::PATIENCE && !stop.is_requested() {
         // sleep: readings come once a second
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    watch.seen()
+    watch.series()
 }
 
-async fn bring(target: &Arc<Target>, corpus: &Arc<Corpus>, tell: &mut dyn FnMut(Event)) -> Result<Loaded> {
+async fn load_corpus(target: &Arc<Target>, corpus: &Arc<Corpus>, tell: &mut dyn FnMut(Event)) -> Result<Loaded> {
     let sent = Arc::new(AtomicU64::new(0));
     let mut loading = std::pin::pin!(load(target.clone(), corpus.clone(), sent.clone()));
     loop {

@@ -39,8 +39,8 @@ impl Stop {
         tokio::spawn(async move {
             loop {
                 tokio::select! {
-                    _ = interrupted.recv() => heard.ask(),
-                    _ = ended.recv() => heard.ask(),
+                    _ = interrupted.recv() => heard.request(),
+                    _ = ended.recv() => heard.request(),
                 }
             }
         });
@@ -48,32 +48,32 @@ impl Stop {
     }
 
     /// Requests a stop.
-    pub fn ask(&self) {
+    pub fn request(&self) {
         self.0.send_modify(|asked| asked.times = asked.times.saturating_add(1));
     }
 
     /// Ends a load that has shown what it was run for.
-    pub fn enough(&self) {
+    pub fn finish(&self) {
         self.0.send_modify(|asked| asked.enough = true);
     }
 
     /// Returns whether a stop was requested.
-    pub fn asked(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.0.borrow().times > 0
     }
 
     /// Returns whether the load has shown what it was run for.
-    pub fn is_enough(&self) -> bool {
+    pub fn is_finished(&self) -> bool {
         self.0.borrow().enough
     }
 
     /// Waits for a stop request, or until the load has shown what it was run for.
-    pub async fn first(&self) {
+    pub async fn first_request(&self) {
         self.until(|asked| asked.times > 0 || asked.enough).await;
     }
 
     /// Waits for a second stop request.
-    pub async fn second(&self) {
+    pub async fn second_request(&self) {
         self.until(|asked| asked.times > 1).await;
     }
 
@@ -86,10 +86,10 @@ impl Stop {
     ///
     /// # Errors
     /// Errors of the work, or that it was interrupted.
-    pub async fn unless_asked<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+    pub async fn unless_requested<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::select! {
             done = work => done,
-            () = self.first() => Err(Self::interrupted()),
+            () = self.first_request() => Err(Self::interrupted()),
         }
     }
 

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::evaluation::is_limit;
+use crate::evaluation::is_generator_bottleneck;
 use crate::event::Event;
 use crate::measure::Window;
 use crate::report::{in_markdown, milliseconds, number, table_of};
@@ -83,20 +83,20 @@ fn evaluate(windows: &[Window], p95: f64) -> Vec<Level> {
             let (low, high) = interval(&rates);
             let good = errors <= ERRORS && slow <= p95 && done > 0;
             let (busy, lag) = (mean(&of(|window| window.generator)), median(&of(|window| window.lag)));
-            let valid = !is_limit(busy, lag, median(&of(|window| window.p50)));
+            let valid = !is_generator_bottleneck(busy, lag, median(&of(|window| window.p50)));
             Some(Level { level: step[0].level, rate: mean(&rates), low, high, p95: slow, errors, good, valid })
         })
         .collect()
 }
 
 /// Observer of a sweep, which ends it after a level that was not good enough: higher levels would only load the target.
-pub struct Judge {
+pub struct SweepObserver {
     stop: Stop,
     p95: f64,
     windows: Vec<Window>,
 }
 
-impl Judge {
+impl SweepObserver {
     /// Creates a judge that ends the run through `stop`. `p95` is the longest 95th percentile of latency that is good
     /// enough, in milliseconds.
     pub fn new(stop: Stop, p95: f64) -> Self {
@@ -106,12 +106,12 @@ impl Judge {
     /// Processes an event of the run.
     pub fn take(&mut self, event: &Event) {
         let Event::Second(window) = event else { return };
-        if self.stop.is_enough() {
+        if self.stop.is_finished() {
             return;
         }
         let over = self.windows.last().is_some_and(|last| last.counted && last.level != window.level);
         if over && self.levels().last().is_some_and(|level| !level.good || !level.valid) {
-            self.stop.enough();
+            self.stop.finish();
             return;
         }
         self.windows.push((**window).clone());
@@ -119,10 +119,10 @@ impl Judge {
 
     /// Ends the sweep and evaluates its levels. A level that was interrupted is left out.
     pub fn end(mut self) -> Sweep {
-        let ended = match (self.stop.asked(), self.stop.is_enough()) {
+        let ended = match (self.stop.is_requested(), self.stop.is_finished()) {
             (true, _) => Ended::Interrupted,
-            (_, true) => Ended::AtLimit,
-            _ => Ended::AtLast,
+            (_, true) => Ended::LimitReached,
+            _ => Ended::Completed,
         };
         if let (Ended::Interrupted, Some(last)) = (ended, self.windows.last().map(|last| last.level)) {
             self.windows.retain(|window| window.level != last);
@@ -150,9 +150,9 @@ pub struct Sweep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// The last level was completed.
-    AtLast,
+    Completed,
     /// A level was not good enough, or the generator was the bottleneck.
-    AtLimit,
+    LimitReached,
     /// The user requested a stop.
     Interrupted,
 }
@@ -239,7 +239,7 @@ impl Sweep {
         let found = self.levels.iter().any(|level| level.valid && !level.good);
         let (at_least, hint) = match self.ended {
             _ if found => ("", ""),
-            Ended::AtLast if self.levels.iter().all(|level| level.valid) => {
+            Ended::Completed if self.levels.iter().all(|level| level.valid) => {
                 ("at least ", "; the limit was not reached: raise --to")
             }
             Ended::Interrupted => ("at least ", ""),
@@ -278,8 +278,8 @@ mod tests {
         seconds.map(window).collect()
     }
 
-    fn judged(windows: Vec<Window>, stop: &Stop) -> Judge {
-        let mut judge = Judge::new(stop.clone(), 100.0);
+    fn judged(windows: Vec<Window>, stop: &Stop) -> SweepObserver {
+        let mut judge = SweepObserver::new(stop.clone(), 100.0);
         windows.into_iter().for_each(|window| judge.take(&Event::Second(Box::new(window))));
         judge
     }
@@ -288,14 +288,14 @@ mod tests {
     fn a_sweep_ends_after_the_first_level_that_is_not_good_enough() {
         let stop = Stop::default();
         let found = judged(windows(&[(10.0, 5.0), (20.0, 6.0), (40.0, 500.0), (80.0, 900.0)]), &stop).end();
-        assert!(stop.is_enough() && !stop.asked());
+        assert!(stop.is_finished() && !stop.is_requested());
         assert_eq!(found.levels.iter().map(|level| level.good).collect::<Vec<_>>(), [true, true, false]);
         assert!(found.said().starts_with("21.2 responses per second"), "{}", found.said());
         let found = judged(windows(&[(10.0, 5.0), (20.0, 6.0)]), &Stop::default()).end();
         assert!(found.said().starts_with("at least 21.2") && found.said().contains("raise --to"), "{}", found.said());
         let stop = Stop::default();
         let judge = judged(windows(&[(10.0, 5.0), (20.0, 6.0)]), &stop);
-        stop.ask();
+        stop.request();
         let found = judge.end();
         assert_eq!((found.ended, found.levels.len()), (Ended::Interrupted, 1), "the level in its midst says nothing");
     }
@@ -328,7 +328,7 @@ mod tests {
     fn capacity_is_the_best_of_the_levels_before_the_first_bad_one() {
         let levels =
             vec![level(1.0, 10.0, true), level(2.0, 19.0, true), level(4.0, 25.0, false), level(8.0, 40.0, true)];
-        let sweep = |levels| Sweep { levels, p95: 1.0, ended: Ended::AtLast };
+        let sweep = |levels| Sweep { levels, p95: 1.0, ended: Ended::Completed };
         assert!(sweep(levels[2..].to_vec()).capacity().is_none());
         assert_eq!(sweep(levels).capacity().map(|best| best.level), Some(2.0));
     }

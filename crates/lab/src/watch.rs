@@ -14,13 +14,13 @@ type KeptSeries = Arc<Mutex<Vec<Series>>>;
 
 /// Running monitors, which end when this is dropped.
 #[derive(Default)]
-pub struct Watch {
+pub struct Monitors {
     /// Series of each monitor on each machine.
-    kept: Vec<KeptSeries>,
+    recorded: Vec<KeptSeries>,
     tasks: Vec<tokio::task::JoinHandle<()>>,
 }
 
-impl Watch {
+impl Monitors {
     /// Starts the monitors of the plan, also on the machines of the agents that send the load. `confirmed` is true if
     /// the user confirmed that the hosts of the plan are their own. Also returns messages about figures of the target
     /// that are unavailable.
@@ -41,7 +41,7 @@ impl Watch {
                 let endpoint = Endpoint::new(&plan.target, target, url, figures.clone()).await?;
                 match endpoint.look().await {
                     Ok(()) => {
-                        let task = endpoint.watch(watch.keeper(begin, String::new()));
+                        let task = endpoint.watch(watch.recorder(begin, String::new()));
                         watch.tasks.push(tokio::spawn(task));
                     }
                     // Plans are made for many targets, and not every target has figures of its own.
@@ -52,7 +52,7 @@ impl Watch {
             }
             let mut places = monitor.on().to_vec();
             if places.is_empty() {
-                let looking = monitor::look(monitor, watch.keeper(begin, String::new())).await?;
+                let looking = monitor::look(monitor, watch.recorder(begin, String::new())).await?;
                 watch.tasks.push(tokio::spawn(looking));
                 if matches!(monitor, Monitor::Machine { .. }) {
                     // The machines of the generators can distort a run as well.
@@ -60,9 +60,9 @@ impl Watch {
                 }
             }
             for place in places {
-                let keep = watch.keeper(begin, format!("{place}: "));
+                let keep = watch.recorder(begin, format!("{place}: "));
                 let watching = async {
-                    let agent = agent::known(&place, agents, &plan.target, confirmed).await?;
+                    let agent = agent::resolve_monitor_agent(&place, agents, &plan.target, confirmed).await?;
                     agent::watch(&place, agent, token, monitor, keep).await
                 };
                 match watching.await {
@@ -77,20 +77,20 @@ impl Watch {
     }
 
     /// Returns a function that stores the readings of one monitor. The names of its figures begin with `place`.
-    fn keeper(&mut self, begin: Instant, place: String) -> impl Fn(Vec<Reading>) + Send + Sync + use<> {
+    fn recorder(&mut self, begin: Instant, place: String) -> impl Fn(Vec<Reading>) + Send + Sync + use<> {
         let kept = KeptSeries::default();
-        self.kept.push(kept.clone());
+        self.recorded.push(kept.clone());
         move |readings| keep(&kept, begin, &place, readings)
     }
 
     /// Returns the series recorded so far.
-    pub fn seen(&self) -> Vec<Series> {
+    pub fn series(&self) -> Vec<Series> {
         let copy = |kept: &KeptSeries| kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        self.kept.iter().flat_map(copy).collect()
+        self.recorded.iter().flat_map(copy).collect()
     }
 }
 
-impl Drop for Watch {
+impl Drop for Monitors {
     fn drop(&mut self) {
         self.tasks.iter().for_each(tokio::task::JoinHandle::abort);
     }

@@ -33,7 +33,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<AppState> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &AppState) -> std::result::Result<Self, Problem> {
-        Ok(Self(request_body::apart(json_bytes(request).await?, json).await?))
+        Ok(Self(request_body::parse_off_thread(json_bytes(request).await?, json).await?))
     }
 }
 
@@ -67,7 +67,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<AppState> for Create<T> {
             hasher.update(bytes);
             Ok((json(bytes)?, Digest::new(*hasher.finalize().as_bytes())))
         };
-        let (value, digest) = request_body::apart(json_bytes(request).await?, read).await?;
+        let (value, digest) = request_body::parse_off_thread(json_bytes(request).await?, read).await?;
         Ok(Self { value, once: key.map(|key| (key, digest)) })
     }
 }

@@ -78,7 +78,7 @@ impl DavRequest {
 
     /// Parses a body of at most 1 MiB with `read`.
     pub async fn xml<T: Send + 'static>(&self, body: Body, read: fn(&[u8]) -> model::Result<T>) -> Outcome<T> {
-        Ok(request_body::apart(request_body::read_to_end(body, MOST_XML).await?, read).await?)
+        Ok(request_body::parse_off_thread(request_body::read_to_end(body, MOST_XML).await?, read).await?)
     }
 
     /// Refuses with 412 unless one of the lists in the `If` field holds.

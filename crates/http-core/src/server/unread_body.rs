@@ -27,14 +27,14 @@ const SMALL: u64 = 64 << 10;
 const SMALL_BODY_WAIT: Duration = Duration::from_millis(50);
 
 /// Tracks whether a body was read to its end.
-pub struct Ending {
+pub struct BodyEnd {
     ended: watch::Receiver<bool>,
     /// True if waiting for the end is worthwhile.
     near: bool,
 }
 
 /// Watches the body of a request. Returns `None` for a request without a body.
-pub fn watch(request: Request) -> (Request, Option<Ending>) {
+pub fn watch(request: Request) -> (Request, Option<BodyEnd>) {
     if request.body().is_end_stream() {
         return (request, None);
     }
@@ -42,10 +42,10 @@ pub fn watch(request: Request) -> (Request, Option<Ending>) {
     let sends = !request.headers().contains_key(header::EXPECT);
     let near = sends && request.body().size_hint().upper().is_some_and(|most| most <= SMALL);
     let (end, ended) = watch::channel(false);
-    (request.map(|body| Body::new(Watched { body, end, sends })), Some(Ending { ended, near }))
+    (request.map(|body| Body::new(Watched { body, end, sends })), Some(BodyEnd { ended, near }))
 }
 
-impl Ending {
+impl BodyEnd {
     /// Announces in the response that the connection closes, unless the body was read to its end.
     pub async fn announce_close(&mut self, response: &mut Response) {
         if self.near && !*self.ended.borrow() {

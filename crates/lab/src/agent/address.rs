@@ -9,9 +9,9 @@ use crate::wire::{Target, TargetPlan};
 ///
 /// # Errors
 /// If the agent must not be contacted, or its name cannot be resolved.
-pub async fn known(address: &str, agents: &[String], plan: &TargetPlan, confirmed: bool) -> Result<Target> {
+pub async fn resolve_monitor_agent(address: &str, agents: &[String], plan: &TargetPlan, confirmed: bool) -> Result<Target> {
     if agents.iter().any(|agent| agent == address) {
-        return order_to(address).await;
+        return resolve_agent(address).await;
     }
     let agent = Target::new(plan, Some(&url_of(address)), None, confirmed).await;
     agent.map_err(|error| {
@@ -22,7 +22,7 @@ pub async fn known(address: &str, agents: &[String], plan: &TargetPlan, confirme
 }
 
 /// Resolves an agent that was named outside the plan and may therefore receive orders.
-pub async fn order_to(address: &str) -> Result<Target> {
+pub async fn resolve_agent(address: &str) -> Result<Target> {
     let url = url_of(address);
     let place = TargetPlan { hosts: vec![url.clone()], ..TargetPlan::default() };
     Target::new(&place, Some(&url), None, true).await

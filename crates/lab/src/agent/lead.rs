@@ -7,20 +7,20 @@ use hyper::Method;
 use hyper::header::AUTHORIZATION;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::address::order_to;
+use super::address::resolve_agent;
 use super::protocol::{AgentLine, AgentOrder};
 use crate::engine::Setup;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::measure::{Collector, Totals, Window};
 use crate::thread::on_own_thread;
-use crate::wire::{Ask, Client, Fault, FaultKind, Target};
-use crate::wishes::Wishes;
+use crate::wire::{RequestBuilder, Client, Fault, FaultKind, Target};
+use crate::options::Wishes;
 
 /// Time allowed to an agent beyond its load and its last operation: it probes the target first.
 const GRACE: Duration = Duration::from_secs(60);
 
-enum AgentNews {
+enum AgentMessage {
     AgentLine(usize, AgentLine),
     Done(usize),
     Gone(usize, String),
@@ -30,7 +30,7 @@ enum AgentNews {
 ///
 /// # Errors
 /// If no agent does its part.
-pub async fn lead(
+pub async fn run_on_agents(
     setup: &Setup,
     plan_text: &str,
     wishes: &Wishes,
@@ -40,7 +40,7 @@ pub async fn lead(
     let (to, mut from) = unbounded_channel();
     let count = u32::try_from(wishes.agents.len()).unwrap_or(u32::MAX);
     for (at, address) in wishes.agents.iter().enumerate() {
-        let agent = order_to(address).await?;
+        let agent = resolve_agent(address).await?;
         let login = setup.target.login.clone().map(|login| (login.user, login.password));
         let order = AgentOrder {
             plan: plan_text.to_owned(),
@@ -56,11 +56,11 @@ pub async fn lead(
         let (token, to) = (wishes.agent_token.clone(), to.clone());
         tokio::spawn(async move {
             let news = to.clone();
-            let done = on_own_thread(move || follow(agent, order, token, at, news)).await;
+            let done = on_own_thread(move || follow_agent(agent, order, token, at, news)).await;
             let _ = to.send(match done {
-                Ok(Ok(())) => AgentNews::Done(at),
-                Ok(Err(fault)) => AgentNews::Gone(at, fault.message),
-                Err(error) => AgentNews::Gone(at, error.to_string()),
+                Ok(Ok(())) => AgentMessage::Done(at),
+                Ok(Err(fault)) => AgentMessage::Gone(at, fault.message),
+                Err(error) => AgentMessage::Gone(at, error.to_string()),
             });
         });
     }
@@ -74,32 +74,32 @@ pub async fn lead(
         let news = tokio::select! {
             news = from.recv() => news,
             () = tokio::time::sleep_until(deadline) => None,
-            () = wishes.stop.first() => {
+            () = wishes.stop.first_request() => {
                 // Agents stop once their connection to the leader is closed.
                 tell(Event::Ending);
                 break;
             }
         };
         let gone = match news {
-            Some(AgentNews::AgentLine(at, AgentLine::Flush(flush))) => {
+            Some(AgentMessage::AgentLine(at, AgentLine::Flush(flush))) => {
                 for window in collector.take(Some(at), *flush) {
                     second = window.second + 1;
                     tell(Event::Second(Box::new(window)));
                 }
                 continue;
             }
-            Some(AgentNews::AgentLine(..)) => continue,
-            Some(AgentNews::Done(at)) => {
+            Some(AgentMessage::AgentLine(..)) => continue,
+            Some(AgentMessage::Done(at)) => {
                 working.remove(&at);
                 continue;
             }
-            Some(AgentNews::Gone(at, why)) => vec![(at, why)],
+            Some(AgentMessage::Gone(at, why)) => vec![(at, why)],
             None => working.iter().map(|at| (*at, "it did not finish".to_owned())).collect(),
         };
         for (at, why) in gone {
             working.remove(&at);
             let said = format!("the agent {} is lost after {second} s: {why}", wishes.agents[at]);
-            tell(Event::Lost(said.clone()));
+            tell(Event::AgentLost(said.clone()));
             collector.lost(threads, said.clone());
             lost.push(said);
         }
@@ -113,19 +113,19 @@ pub async fn lead(
     Ok(collector.end())
 }
 
-async fn follow(
+async fn follow_agent(
     agent: Target,
     order: AgentOrder,
     token: String,
     at: usize,
-    to: UnboundedSender<AgentNews>,
+    to: UnboundedSender<AgentMessage>,
 ) -> Result<(), Fault> {
     let mut client = Client::new(std::sync::Arc::new(agent));
     let order = serde_json::to_value(&order).map_err(|error| Fault::new(FaultKind::Protocol, error.to_string()))?;
-    let ask = Ask::new(Method::POST, "/run").json(&order).with(AUTHORIZATION, &format!("Bearer {token}"));
+    let ask = RequestBuilder::new(Method::POST, "/run").json(&order).with(AUTHORIZATION, &format!("Bearer {token}"));
     let mut ended = false;
     client
-        .lines(ask, |line| {
+        .stream_lines(ask, |line| {
             let line = serde_json::from_slice(line)
                 .map_err(|_| Fault::new(FaultKind::Protocol, "it does not run this version of the lab"))?;
             match line {
@@ -133,7 +133,7 @@ async fn follow(
                 AgentLine::End => ended = true,
                 line => {
                     let given_up = |_| Fault::new(FaultKind::Closed, "the run is no longer being led");
-                    to.send(AgentNews::AgentLine(at, line)).map_err(given_up)?;
+                    to.send(AgentMessage::AgentLine(at, line)).map_err(given_up)?;
                 }
             }
             Ok(())

@@ -7,7 +7,7 @@ mod protocol;
 mod serve;
 mod watch;
 
-pub use address::known;
-pub use lead::lead;
+pub use address::resolve_monitor_agent;
+pub use lead::run_on_agents;
 pub use serve::serve;
 pub use watch::watch;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::Flush;
 use crate::monitor::Reading;
-use crate::wishes::Changes;
+use crate::options::PlanOverrides;
 
 /// An order for an agent.
 #[derive(Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct AgentOrder {
     /// URLs of the servers that should be equal to the target.
     pub twins: Vec<String>,
     /// Deviations from the plan.
-    pub changes: Changes,
+    pub changes: PlanOverrides,
     /// Login and password for the target.
     pub login: Option<(String, String)>,
     /// Logins and passwords of the users who open pages.

@@ -30,16 +30,16 @@ use crate::wire::{Login, Target};
 /// Limit on concurrent connections; further connections are closed.
 const MOST_CONNECTIONS: usize = 256;
 /// Timeout for receiving a request head.
-const HEAD: Duration = Duration::from_secs(10);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout for receiving an order.
-const BODY: Duration = Duration::from_secs(20);
+const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Limit on the bytes of an order: the largest plan, written as JSON, and the logins of as many users as a run can
 /// have.
 const MOST_ORDER: usize = 8 << 20;
 /// Limit on the agents of a run.
 const MOST_AGENTS: u32 = 1_000;
 /// Interval between keep-alive lines.
-const ALIVE: Duration = Duration::from_secs(2);
+const KEEP_ALIVE: Duration = Duration::from_secs(2);
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
@@ -81,7 +81,7 @@ fn wait(
                 // An error means that the client has disconnected, so there is nothing to report it to.
                 let _ = hyper::server::conn::http1::Builder::new()
                     .timer(TokioTimer::new())
-                    .header_read_timeout(HEAD)
+                    .header_read_timeout(HEAD_TIMEOUT)
                     .serve_connection(TokioIo::new(stream), service_fn(answer))
                     .await;
                 drop(place);
@@ -96,7 +96,7 @@ async fn answer(
     busy: Arc<AtomicBool>,
 ) -> Result<Response<Body>, Infallible> {
     let given = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if !same(given.strip_prefix("Bearer ").unwrap_or_default(), &token) {
+    if !constant_time_eq(given.strip_prefix("Bearer ").unwrap_or_default(), &token) {
         return Ok(refuse(
             StatusCode::UNAUTHORIZED,
             "this agent was started with a different token: see --token and STRONGROOM_LAB_TOKEN",
@@ -106,7 +106,7 @@ async fn answer(
     if request.method() != Method::POST || !(to_watch || request.uri().path() == "/run") {
         return Ok(refuse(StatusCode::NOT_FOUND, "an agent accepts POST /run and POST /watch only"));
     }
-    let body = tokio::time::timeout(BODY, Limited::new(request.into_body(), MOST_ORDER).collect()).await;
+    let body = tokio::time::timeout(BODY_TIMEOUT, Limited::new(request.into_body(), MOST_ORDER).collect()).await;
     let Ok(Ok(body)) = body else {
         return Ok(refuse(StatusCode::BAD_REQUEST, "the order did not arrive completely"));
     };
@@ -126,7 +126,7 @@ async fn answer(
     }
     let held = BusyGuard(busy);
     tokio::spawn(async move {
-        let line = match carry_out(order, &to).await {
+        let line = match execute(order, &to).await {
             Ok(()) => AgentLine::End,
             Err(error) => AgentLine::Failed(error.to_string()),
         };
@@ -164,7 +164,7 @@ fn lines(from: UnboundedReceiver<AgentLine>) -> Response<Body> {
 
 /// Returns the next line, or a keep-alive line if none arrives in time.
 async fn next_line(mut from: UnboundedReceiver<AgentLine>) -> Option<(Bytes, UnboundedReceiver<AgentLine>)> {
-    let line = match tokio::time::timeout(ALIVE, from.recv()).await {
+    let line = match tokio::time::timeout(KEEP_ALIVE, from.recv()).await {
         Ok(None) => return None,
         Ok(Some(line)) => line,
         Err(_) => AgentLine::Alive,
@@ -174,14 +174,14 @@ async fn next_line(mut from: UnboundedReceiver<AgentLine>) -> Option<(Bytes, Unb
     Some((text.into(), from))
 }
 
-async fn carry_out(order: AgentOrder, to: &UnboundedSender<AgentLine>) -> Result<()> {
+async fn execute(order: AgentOrder, to: &UnboundedSender<AgentLine>) -> Result<()> {
     let plan = Arc::new(order.changes.apply(&order.plan)?);
     let login = order.login.map(|(user, password)| Login { user, password });
     let (target, twins) = Target::all(&plan.target, Some(&order.target), &order.twins, login, order.confirmed).await?;
     let mix = Mix::new(&plan, &target).await?;
     let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
     let people = order.people.into_iter().map(|(user, password)| Login { user, password }).collect();
-    let setup = Setup { plan, target, twins, corpus, run: order.run, people: Arc::new(people), part: order.part };
+    let setup = Setup { plan, target, twins, corpus, run: order.run, people: Arc::new(people), generator_index: order.part };
     let (flush, mut flushes) = unbounded_channel();
     let running = engine::start(&setup, &mix, &flush)?;
     drop(flush);
@@ -218,6 +218,6 @@ fn refuse(status: StatusCode, why: &'static str) -> Response<Body> {
 }
 
 /// Compares two strings in constant time, so that the timing does not reveal how many characters match.
-fn same(a: &str, b: &str) -> bool {
+fn constant_time_eq(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }

@@ -11,7 +11,7 @@ use super::protocol::AgentLine;
 use crate::error::{Error, Result};
 use crate::monitor::{Monitor, Reading, WatchingTask};
 use crate::thread::on_own_thread;
-use crate::wire::{Ask, Client, Fault, FaultKind, Target};
+use crate::wire::{RequestBuilder, Client, Fault, FaultKind, Target};
 
 /// Timeout for an agent's first reading.
 const FIRST: Duration = Duration::from_secs(20);
@@ -58,7 +58,7 @@ async fn follow(
     to: UnboundedSender<Vec<Reading>>,
 ) -> Result<(), Fault> {
     let order = serde_json::to_value(&monitor).map_err(|error| Fault::new(FaultKind::Protocol, error.to_string()))?;
-    let ask = Ask::new(Method::POST, "/watch").json(&order).with(AUTHORIZATION, &format!("Bearer {token}"));
+    let ask = RequestBuilder::new(Method::POST, "/watch").json(&order).with(AUTHORIZATION, &format!("Bearer {token}"));
     let take = |line: &[u8]| {
         let line = serde_json::from_slice(line)
             .map_err(|_| Fault::new(FaultKind::Protocol, "it does not run this version of the lab"))?;
@@ -70,5 +70,5 @@ async fn follow(
             _ => Ok(()),
         }
     };
-    Client::new(Arc::new(agent)).lines(ask, take).await
+    Client::new(Arc::new(agent)).stream_lines(ask, take).await
 }

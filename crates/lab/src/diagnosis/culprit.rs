@@ -8,7 +8,7 @@ use crate::stats::median;
 const CLEARLY: f64 = 1.5;
 
 /// Returns the operation whose latency rose most from `before` to `after`, if it stands out.
-pub fn between(result: &RunResult, before: &[Window], after: &[Window]) -> Option<String> {
+pub fn most_affected(result: &RunResult, before: &[Window], after: &[Window]) -> Option<String> {
     let latency = |windows: &[Window], operation: usize| {
         let of =
             windows.iter().flat_map(|window| &window.operations).filter(|of| of.operation == operation && of.done > 0);

@@ -3,7 +3,7 @@
 
 use super::culprit;
 use super::stretch::{LEAST, medians, rates, stretches};
-use crate::result::{Finding, RunResult, Trouble};
+use crate::result::{Finding, RunResult, Problem};
 use crate::stats::{median, same_distribution};
 
 /// Share of the earlier rate below which the later rate must have fallen. Either this criterion or that of latency
@@ -50,13 +50,13 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
             continue;
         }
         found.push(Finding {
-            trouble: Trouble::Decay,
+            trouble: Problem::Decay,
             text: format!(
                 "it becomes steadily slower under the same load: {:.0} responses per second at first and {:.0} at the \
                  end, median latency {:.1} ms at first and {:.1} ms at the end",
                 rate[0], rate[3], latency[0], latency[3]
             ),
-            operation: culprit::between(result, first, last),
+            operation: culprit::most_affected(result, first, last),
             seconds: Some((windows[0].second, windows[windows.len() - 1].second + 1)),
         });
     }

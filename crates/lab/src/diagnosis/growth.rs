@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::measure::Window;
 use crate::monitor::Series;
-use crate::result::{Finding, RunResult, Trouble};
+use crate::result::{Finding, RunResult, Problem};
 use crate::stats::trend;
 
 /// Minimum number of readings: a freshly started server also fills its caches evenly, and may do so for half a minute.
@@ -28,7 +28,7 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
     let found = growing(&result.monitors, &result.windows);
     found
         .map(|(series, grown)| Finding {
-            trouble: Trouble::Growth,
+            trouble: Problem::Growth,
             text: format!(
                 "{} grows steadily, by {:.0} MB in this run to {:.0} MB, and does not shrink after it: something is \
                  retained that should be released",

@@ -13,7 +13,7 @@ mod unequal;
 
 pub use growth::{PATIENCE, may_grow};
 
-use crate::result::{Finding, RunResult, Trouble};
+use crate::result::{Finding, RunResult, Problem};
 
 /// Looks for all kinds of problems.
 pub fn examine(result: &RunResult) -> Vec<Finding> {
@@ -27,7 +27,7 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
     found.extend(scaling::examine(result));
     found.extend(outlives::examine(result));
     // A stall distorts the figures that these two checks compare.
-    if found.iter().all(|finding| finding.trouble != Trouble::Stall) {
+    if found.iter().all(|finding| finding.trouble != Problem::Stall) {
         found.extend(decay::examine(result));
         found.extend(oscillation::examine(result));
     }

@@ -2,7 +2,7 @@
 
 use super::stretch::{LEAST, rates, stretches};
 use crate::measure::Window;
-use crate::result::{Finding, RunResult, Trouble};
+use crate::result::{Finding, RunResult, Problem};
 use crate::stats::{autocorrelation, deviation, mean};
 
 /// Minimum swing of the throughput: its standard deviation as a share of its mean.
@@ -34,7 +34,7 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
             let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
             let high = rates.iter().copied().fold(0.0, f64::max);
             found.push(Finding {
-                trouble: Trouble::Oscillation,
+                trouble: Problem::Oscillation,
                 text: format!(
                     "throughput swings between {low:.0} and {high:.0} responses per second about every {period} s"
                 ),

@@ -3,7 +3,7 @@
 use super::culprit;
 use super::stretch::{medians, rates, stretches};
 use crate::measure::Window;
-use crate::result::{Finding, RunResult, Trouble};
+use crate::result::{Finding, RunResult, Problem};
 use crate::stats::{median, same_distribution};
 
 /// Share of the earlier rate below which the later rate must have fallen. Either this criterion or that of latency
@@ -32,7 +32,7 @@ pub fn examine(result: &RunResult) -> Option<Finding> {
             && same_distribution(&medians(before), &medians(settled)) < CHANCE;
         if slower || longer {
             return Some(Finding {
-                trouble: Trouble::Outlives,
+                trouble: Problem::Outlives,
                 text: format!(
                     "after the high load, {level:.0} users get {:.0} responses per second at a median of {:.1} ms; \
                      before it, they got {:.0} at {:.1} ms",
@@ -41,7 +41,7 @@ pub fn examine(result: &RunResult) -> Option<Finding> {
                     median(&rates(before)),
                     median(&medians(before))
                 ),
-                operation: culprit::between(result, before, settled),
+                operation: culprit::most_affected(result, before, settled),
                 seconds: Some((after[0].second, after[after.len() - 1].second + 1)),
             });
         }

@@ -4,7 +4,7 @@
 use super::culprit;
 use super::stretch::{medians, rates, stretches};
 use crate::measure::Window;
-use crate::result::{Finding, RunResult, Trouble};
+use crate::result::{Finding, RunResult, Problem};
 use crate::stats::median;
 
 /// Factor by which the load must have risen.
@@ -34,7 +34,7 @@ pub fn examine(result: &RunResult) -> Option<Finding> {
         None => "and no monitor shows what was busy: monitor the machine to find out".to_owned(),
     };
     Some(Finding {
-        trouble: Trouble::Scaling,
+        trouble: Problem::Scaling,
         text: format!(
             "from {:.0} to {:.0} users, throughput stayed at {:.0} responses per second ({:.0} before), {why}",
             before[0].level,
@@ -42,7 +42,7 @@ pub fn examine(result: &RunResult) -> Option<Finding> {
             rate(after),
             rate(before)
         ),
-        operation: culprit::between(result, before, after),
+        operation: culprit::most_affected(result, before, after),
         seconds: Some((after[0].second, after[after.len() - 1].second + 1)),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::stretch::LEAST;
 use crate::measure::Distribution;
-use crate::result::{Finding, RunResult, Trouble};
+use crate::result::{Finding, RunResult, Problem};
 
 /// Minimum latency of a slow operation, as a multiple of the median.
 const FACTOR: f64 = 5.0;
@@ -35,7 +35,7 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
             continue;
         }
         found.push(Finding {
-            trouble: Trouble::SlowPath,
+            trouble: Problem::SlowPath,
             text: format!(
                 "{:.1} % of \"{}\" take about {slow:.0} ms instead of {usual:.1} ms, with almost nothing in between: \
                  they take a different path",

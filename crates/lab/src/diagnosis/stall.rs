@@ -1,7 +1,7 @@
 //! Stall: for a second or more, nothing or almost nothing was answered.
 
 use super::stretch::{rates, stretches};
-use crate::result::{Finding, RunResult, Trouble};
+use crate::result::{Finding, RunResult, Problem};
 use crate::stats::median;
 
 /// Minimum usual responses per second. At a lower rate, a second without responses is no evidence.
@@ -44,7 +44,7 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
                 format!("{failed} operations failed during that time")
             };
             found.push(Finding {
-                trouble: Trouble::Stall,
+                trouble: Problem::Stall,
                 text: format!(
                     "for {lasted:.1} s from second {from} on, there were almost no responses ({usual:.0} per second \
                      are usual); {waited}"

@@ -41,7 +41,7 @@ fn run(levels: &[f64], of: impl Fn(usize) -> (f64, f64), seed: u64) -> RunResult
     RunResult { windows, operations: vec![operation.clone()], total: operation, ..sample() }
 }
 
-fn found(result: &RunResult) -> Vec<Trouble> {
+fn found(result: &RunResult) -> Vec<Problem> {
     examine(result).into_iter().map(|finding| finding.trouble).collect()
 }
 
@@ -56,7 +56,7 @@ fn clean_runs_raise_no_alarm() {
         // Large documents that take a minute: some seconds have no response, but no user waits longer than usual.
         let mut large = run(&[300.0; 60], |second| if second % 9 == 4 { (0.0, 0.0) } else { (12.0, 60_000.0) }, seed);
         large.windows.iter_mut().flat_map(|window| &mut window.operations).for_each(|of| of.max = of.p50 * 1.5);
-        assert!(!found(&large).contains(&Trouble::Stall), "seed {seed}");
+        assert!(!found(&large).contains(&Problem::Stall), "seed {seed}");
         // A hundred users with pauses of 15 s arrive in waves. Responses take no longer in any wave.
         let waves = run(&[100.0; 120], |at| (7.0 + 5.0 * (at as f64 * std::f64::consts::TAU / 15.0).sin(), 3.0), seed);
         assert_eq!(examine(&waves), [], "seed {seed}");
@@ -71,20 +71,20 @@ fn troubles_are_found_and_named() {
     for seed in 0..5 {
         let mut stall = run(&[50.0; 40], |at| if (20..22).contains(&at) { (0.0, 0.0) } else { (400.0, 12.0) }, seed);
         stall.windows[22].operations[0].max = 2_000.0;
-        assert_eq!(found(&stall), [Trouble::Stall]);
+        assert_eq!(found(&stall), [Problem::Stall]);
         assert_eq!(examine(&stall)[0].seconds, Some((20, 22)));
         let decay = run(&[50.0; 60], |at| (400.0 - at as f64 * 3.0, 12.0 + at as f64 * 0.5), seed);
-        assert_eq!(found(&decay), [Trouble::Decay]);
+        assert_eq!(found(&decay), [Problem::Decay]);
         let wave = |at: usize| 400.0 + 250.0 * (at as f64 * std::f64::consts::TAU / 8.0).sin();
         // Fifty users without pauses: while fewer responses arrive, they wait longer.
         let swings = run(&[50.0; 60], |at| (wave(at), 50_000.0 / wave(at)), seed);
-        assert_eq!(found(&swings), [Trouble::Oscillation]);
+        assert_eq!(found(&swings), [Problem::Oscillation]);
         let steps: Vec<f64> = [10.0, 20.0, 40.0].into_iter().flat_map(|level| [level; 10]).collect();
         let lock = run(&steps, |at| (200.0, steps[at] * 5.0), seed);
-        assert_eq!(found(&lock), [Trouble::Scaling]);
+        assert_eq!(found(&lock), [Problem::Scaling]);
         let steps: Vec<f64> = [10.0, 40.0, 10.0].into_iter().flat_map(|level| [level; 10]).collect();
         let outlives = run(&steps, |at| if at < 20 { (steps[at] * 20.0, 12.0) } else { (120.0, 30.0) }, seed);
-        assert_eq!(found(&outlives), [Trouble::Outlives]);
+        assert_eq!(found(&outlives), [Problem::Outlives]);
     }
 }
 
@@ -96,7 +96,7 @@ fn memory_that_grows_without_end_is_found_and_a_cache_that_fills_is_not() {
         result.monitors.push(Series { name: format!("server 1: {MEMORY}"), points });
         found(&result)
     };
-    assert_eq!(with(&|at| 100e6 + at * 2e6), [Trouble::Growth]);
+    assert_eq!(with(&|at| 100e6 + at * 2e6), [Problem::Growth]);
     let with_end = |end: f64| {
         let mut result = run(&[50.0; 60], |_| (400.0, 12.0), 1);
         let mut points: Vec<_> = (0..60).map(|at| (f64::from(at), 100e6 + f64::from(at) * 2e6)).collect();
@@ -104,7 +104,7 @@ fn memory_that_grows_without_end_is_found_and_a_cache_that_fills_is_not() {
         result.monitors.push(Series { name: format!("server 1: {MEMORY}"), points });
         found(&result)
     };
-    assert_eq!(with_end(217e6), [Trouble::Growth], "it stays when the load has ended");
+    assert_eq!(with_end(217e6), [Problem::Growth], "it stays when the load has ended");
     assert_eq!(with_end(150e6), [], "what requests on their way took came back");
     let begins = |at: f64| 100e6 + at * 2e6;
     let mut short = run(&[50.0; 30], |_| (400.0, 12.0), 1);
@@ -140,7 +140,7 @@ fn twins_that_differ_are_named_and_twins_that_do_not_are_not() {
         assert_eq!(found(&with_agents(&[(130.0, 12.0, 0); 3], seed)), [], "seed {seed}");
         for odd in [(130.0, 20.0, 0), (80.0, 12.0, 0), (130.0, 12.0, 9)] {
             let result = with_agents(&[(130.0, 12.0, 0), odd, (130.0, 12.0, 0)], seed);
-            assert_eq!(found(&result), [Trouble::Unequal], "{odd:?} with seed {seed}");
+            assert_eq!(found(&result), [Problem::Unequal], "{odd:?} with seed {seed}");
             assert!(examine(&result)[0].text.contains("not: agent-1: "), "{:?}", examine(&result));
         }
     }

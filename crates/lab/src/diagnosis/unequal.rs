@@ -2,7 +2,7 @@
 
 use super::stretch::LEAST;
 use crate::measure::{Window, WindowPart};
-use crate::result::{Finding, PartResult, RunResult, Trouble};
+use crate::result::{Finding, PartResult, RunResult, Problem};
 use crate::stats::{median, same_distribution};
 
 /// Slower: factor by which the median latency exceeds that of the best one.
@@ -88,7 +88,7 @@ fn of(
             continue;
         }
         found.push(Finding {
-            trouble: Trouble::Unequal,
+            trouble: Problem::Unequal,
             text: format!("{what} that should be equal are not: {}: {}", parts[place].name, said.join("; ")),
             operation: None,
             seconds: None,

@@ -42,7 +42,7 @@ impl Mix {
         for share in &plan.mix {
             let offered = operations::find(&share.operation).filter(|found| found.offered_by.contains(&target.kind));
             match offered {
-                Some(operation) if operation.describes && !describes => missing.push(MissingShare {
+                Some(operation) if operation.needs_propfind && !describes => missing.push(MissingShare {
                     label: share.label(),
                     share: share.weight / all,
                     needs: "PROPFIND".to_owned(),
@@ -51,7 +51,7 @@ impl Mix {
                 None => missing.push(MissingShare {
                     label: share.label(),
                     share: share.weight / all,
-                    needs: operations::not_built(&share.operation).unwrap_or("pages and REST of Strongroom").to_owned(),
+                    needs: operations::missing_feature(&share.operation).unwrap_or("pages and REST of Strongroom").to_owned(),
                 }),
             }
         }

@@ -19,7 +19,7 @@ use crate::thread::spawn;
 
 pub use mix::{MissingShare, Mix};
 pub use probe::version;
-pub use setup::{Setup, spread};
+pub use setup::{Setup, count_users};
 
 /// A run in progress.
 pub struct Running {
@@ -54,7 +54,7 @@ pub fn start(setup: &Setup, mix: &Mix, to: &UnboundedSender<Flush>) -> Result<Ru
     let begin = std::time::Instant::now() + Duration::from_millis(20);
     for index in 0..threads {
         let (done, end) = oneshot::channel();
-        let part = (setup.part.0 * threads + index, setup.part.1 * threads);
+        let part = (setup.generator_index.0 * threads + index, setup.generator_index.1 * threads);
         let worker =
             worker::Worker { setup: setup.clone(), mix: mix.clone(), part, begin, stop: stop.clone(), to: to.clone() };
         spawn(&format!("lab-{index}"), move || worker.run(), done)?;

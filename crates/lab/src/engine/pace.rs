@@ -3,22 +3,22 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use crate::plan::Course;
+use crate::plan::LoadCurve;
 
 /// Step by which time advances while the rate is zero.
 const STEP: Duration = Duration::from_millis(10);
 /// Rates below this count as zero.
-const NOTHING: f64 = 1e-6;
+const ZERO_RATE: f64 = 1e-6;
 
 /// Arrivals of the open model, for all users of one thread.
 pub struct Arrivals {
-    course: Course,
+    course: LoadCurve,
     next: Cell<Duration>,
 }
 
 impl Arrivals {
     /// Creates arrivals at the rate of a course.
-    pub fn new(course: Course) -> Self {
+    pub fn new(course: LoadCurve) -> Self {
         Self { course, next: Cell::new(Duration::ZERO) }
     }
 
@@ -27,7 +27,7 @@ impl Arrivals {
         let mut at = self.next.get();
         loop {
             let rate = self.course.level(at)?;
-            if rate > NOTHING {
+            if rate > ZERO_RATE {
                 let gap = Duration::try_from_secs_f64(1.0 / rate).unwrap_or(self.course.lasts());
                 // In a ramp that starts at zero, the first gap would be almost endless.
                 self.next.set(at + gap.min(self.gap_in_ramp(at, gap)));
@@ -39,13 +39,13 @@ impl Arrivals {
 
     /// Returns the gap for the rate that applies half a gap later.
     fn gap_in_ramp(&self, at: Duration, gap: Duration) -> Duration {
-        let middle = self.course.level(at + gap.min(Duration::from_secs(1)) / 2).filter(|rate| *rate > NOTHING);
+        let middle = self.course.level(at + gap.min(Duration::from_secs(1)) / 2).filter(|rate| *rate > ZERO_RATE);
         middle.and_then(|rate| Duration::try_from_secs_f64(1.0 / rate).ok()).unwrap_or(gap)
     }
 }
 
 /// Returns a random pause of 0.5 to 1.5 times the mean.
-pub fn pause(mean: Duration, random: &mut fastrand::Rng) -> Duration {
+pub fn random_pause(mean: Duration, random: &mut fastrand::Rng) -> Duration {
     mean.mul_f64(0.5 + random.f64())
 }
 

@@ -7,7 +7,7 @@ use hyper::header::{HeaderName, SERVER};
 
 use crate::error::{Error, Result};
 use crate::thread::on_own_thread;
-use crate::wire::{Ask, Client, Kind, Target, address};
+use crate::wire::{RequestBuilder, Client, Kind, Target, address};
 
 /// Timeout for a response about the target itself.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -20,9 +20,9 @@ pub async fn version(target: &Arc<Target>) -> String {
         let mut client = Client::new(target.clone());
         let path = match target.kind {
             Kind::Strongroom => "/api/openapi.json".to_owned(),
-            Kind::Webdav => address::content(&target, ""),
+            Kind::Webdav => address::content_address(&target, ""),
         };
-        let answer = tokio::time::timeout(PATIENCE, client.send(Ask::get(path))).await.ok()?.ok()?;
+        let answer = tokio::time::timeout(PATIENCE, client.send(RequestBuilder::get(path))).await.ok()?.ok()?;
         if target.kind == Kind::Strongroom {
             let described = answer.json().ok()?;
             return Some(format!("Strongroom {}", described["info"]["version"].as_str()?));
@@ -41,8 +41,8 @@ pub async fn describes(target: &Arc<Target>) -> Result<bool> {
     }
     let target = target.clone();
     on_own_thread(move || async move {
-        let path = address::content(&target, "");
-        let ask = Ask::new(address::method("PROPFIND"), path).with(HeaderName::from_static("depth"), "0");
+        let path = address::content_address(&target, "");
+        let ask = RequestBuilder::new(address::method("PROPFIND"), path).with(HeaderName::from_static("depth"), "0");
         let url = target.url.clone();
         let answer = tokio::time::timeout(PATIENCE, Client::new(target).send(ask)).await;
         let answer = answer.map_err(|_| Error::new(format!("{url} does not answer")))?;

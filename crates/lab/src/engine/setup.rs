@@ -22,7 +22,7 @@ pub struct Setup {
     /// Logins of the users who open pages; empty if all use the target's login.
     pub people: Arc<Vec<Login>>,
     /// Index of this generator, from 0, and the number of generators. Each has its share of the users or of the rate.
-    pub part: (u32, u32),
+    pub generator_index: (u32, u32),
 }
 
 impl Setup {
@@ -33,7 +33,7 @@ impl Setup {
 }
 
 /// Counts the users on each server and on each agent, when all users are active.
-pub fn spread(load: &Load, threads: u32, servers: usize, agents: usize) -> (Vec<u32>, Vec<u32>) {
+pub fn count_users(load: &Load, threads: u32, servers: usize, agents: usize) -> (Vec<u32>, Vec<u32>) {
     let (mut of_servers, mut of_agents) = (vec![0; servers], vec![0; agents]);
     let each = (threads as usize / agents.max(1)).max(1);
     for number in 0..load.most_users().max(threads) {

@@ -11,17 +11,17 @@ use tokio::task::LocalSet;
 use tokio::time::{sleep, sleep_until, timeout};
 
 use super::mix::Mix;
-use super::pace::{Arrivals, pause};
+use super::pace::{Arrivals, random_pause};
 use super::setup::Setup;
 use crate::measure::{Flush, Recorder};
-use crate::operations::{Crowd, Share, User, Work};
-use crate::plan::{Course, Model};
+use crate::operations::{SharedUserState, Share, User, Work};
+use crate::plan::{LoadCurve, Model};
 use crate::wire::{Fault, FaultKind, Target, WireCounts};
 
 /// Interval at which a thread checks how late its timers are.
 const TICK: Duration = Duration::from_millis(10);
 /// Pause of a user after a failed connection attempt, so that an unreachable target is not retried in a tight loop.
-const NO_CONNECTION: Duration = Duration::from_millis(100);
+const RECONNECT_DELAY: Duration = Duration::from_millis(100);
 
 /// Input of a generator thread.
 pub struct Worker {
@@ -38,7 +38,7 @@ pub struct Worker {
 struct WorkerState {
     mix: Mix,
     sum: f64,
-    course: Course,
+    course: LoadCurve,
     begin: Instant,
     stop: Arc<AtomicBool>,
     recorder: RefCell<Recorder>,
@@ -56,9 +56,9 @@ impl Worker {
         let open = load.model == Model::Open;
         let arrivals = open.then(|| Arrivals::new(course.clone().scaled(1.0 / f64::from(of))));
         let crowd = |target: &Arc<Target>| {
-            Crowd::new(target.clone(), setup.corpus.clone(), setup.run.clone(), setup.people.clone())
+            SharedUserState::new(target.clone(), setup.corpus.clone(), setup.run.clone(), setup.people.clone())
         };
-        let crowds: Vec<Rc<Crowd>> = setup.servers().map(crowd).collect();
+        let crowds: Vec<Rc<SharedUserState>> = setup.servers().map(crowd).collect();
         let users = if open { load.most_users().max(of) } else { load.most_users() };
         let floor = Rc::new(WorkerState {
             sum: mix.parts.iter().map(|(_, share)| share.weight).sum(),
@@ -76,7 +76,7 @@ impl Worker {
             .step_by(of as usize)
             .zip((0..crowds.len()).cycle())
             .map(|(number, server)| {
-                local.spawn_local(visit(User::new(crowds[server].clone(), number), server, floor.clone()))
+                local.spawn_local(run_user(User::new(crowds[server].clone(), number), server, floor.clone()))
             })
             .collect();
         let clock = local.spawn_local(tick(floor.clone(), to.clone()));
@@ -159,7 +159,7 @@ async fn tick(floor: Rc<WorkerState>, to: UnboundedSender<Flush>) {
 }
 
 /// Simulates one user on one of the servers.
-async fn visit(mut user: User, server: usize, floor: Rc<WorkerState>) {
+async fn run_user(mut user: User, server: usize, floor: Rc<WorkerState>) {
     let load = floor.setup.plan.load.clone();
     let number = f64::from(user.number);
     // Random delay, so that the users do not all start at once.
@@ -170,11 +170,11 @@ async fn visit(mut user: User, server: usize, floor: Rc<WorkerState>) {
         let intended = if let Some(arrivals) = &floor.arrivals {
             arrivals.next()
         } else {
-            floor.course.rises_above(number, floor.now().max(next))
+            floor.course.next_above(number, floor.now().max(next))
         };
         let Some(intended) = intended else { return };
         if load.fresh {
-            user.renew();
+            user.reset();
         }
         let at = floor.pick(&mut user.random);
         let (operation, share) = &floor.mix.parts[at];
@@ -185,7 +185,7 @@ async fn visit(mut user: User, server: usize, floor: Rc<WorkerState>) {
         {
             return;
         }
-        let prepared = bounded(load.timeout.0, &mut user, operation.prepare, share).await;
+        let prepared = with_timeout(load.timeout.0, &mut user, operation.prepare, share).await;
         let early = floor.now() < intended;
         if !floor.wait(intended).await {
             return;
@@ -200,7 +200,7 @@ async fn visit(mut user: User, server: usize, floor: Rc<WorkerState>) {
             Ok(()) => {
                 let before = user.client.counted;
                 floor.busy.set(floor.busy.get() + 1);
-                let outcome = bounded(load.timeout.0, &mut user, operation.run, share).await;
+                let outcome = with_timeout(load.timeout.0, &mut user, operation.run, share).await;
                 floor.busy.set(floor.busy.get() - 1);
                 (outcome, difference(user.client.counted, before))
             }
@@ -209,12 +209,12 @@ async fn visit(mut user: User, server: usize, floor: Rc<WorkerState>) {
         let end = floor.now();
         floor.recorder.borrow_mut().ended(at, server, end.saturating_sub(start), outcome, wire);
         if unreachable {
-            sleep(NO_CONNECTION).await;
+            sleep(RECONNECT_DELAY).await;
         }
         next = match load.pace {
-            Some(pace) => intended + pause(pace.0, &mut user.random),
+            Some(pace) => intended + random_pause(pace.0, &mut user.random),
             None if load.think.0.is_zero() => Duration::ZERO,
-            None => end + pause(load.think.0, &mut user.random),
+            None => end + random_pause(load.think.0, &mut user.random),
         };
         if begun.elapsed().is_zero() {
             tokio::task::yield_now().await;
@@ -224,11 +224,11 @@ async fn visit(mut user: User, server: usize, floor: Rc<WorkerState>) {
 
 type OperationStep = for<'a> fn(&'a mut User, &'a Share) -> Work<'a>;
 
-async fn bounded(most: Duration, user: &mut User, step: OperationStep, share: &Share) -> Result<(), Fault> {
+async fn with_timeout(most: Duration, user: &mut User, step: OperationStep, share: &Share) -> Result<(), Fault> {
     match timeout(most, step(user, share)).await {
         Ok(outcome) => outcome,
         Err(_) => {
-            user.client.hang_up();
+            user.client.disconnect();
             Err(Fault::new(
                 FaultKind::Timeout,
                 format!("{} took longer than {} s", share.operation, most.as_secs_f64()),

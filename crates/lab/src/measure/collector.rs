@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::flush::{Distribution, FaultCount, Flush, FlushOperation};
-use super::parts::{PartFigures, WindowPart, whole};
-use crate::plan::Course;
+use super::parts::{PartFigures, WindowPart, sum_operations};
+use crate::plan::LoadCurve;
 
 /// Limit on the kinds of faults that are recorded; faults of further kinds are dropped.
 const MOST_FAULTS: usize = 200;
@@ -106,7 +106,7 @@ struct OpenSecond {
 
 /// Merges flushes into windows and totals.
 pub struct Collector {
-    course: Course,
+    course: LoadCurve,
     threads: u32,
     open: BTreeMap<u64, OpenSecond>,
     /// True once a counted second has been measured.
@@ -117,7 +117,7 @@ pub struct Collector {
 
 impl Collector {
     /// Creates a collector for a mix of `operations` operations, fed by `threads` threads on all machines together.
-    pub fn new(operations: usize, course: Course, threads: u32) -> Self {
+    pub fn new(operations: usize, course: LoadCurve, threads: u32) -> Self {
         let operation = |operation| FlushOperation { operation, ..FlushOperation::default() };
         let totals = Totals {
             operations: (0..operations).map(operation).collect(),
@@ -130,7 +130,7 @@ impl Collector {
     /// Adds a flush from this machine, or from the agent with the given index. Returns the windows that are complete
     /// with it.
     pub fn take(&mut self, agent: Option<usize>, flush: Flush) -> Vec<Window> {
-        let (of_agent, servers) = (agent.map(|place| (place, whole(&flush))), flush.servers);
+        let (of_agent, servers) = (agent.map(|place| (place, sum_operations(&flush))), flush.servers);
         self.take_faults(flush.faults);
         // Operations that end after the load count if a second of the load counted.
         let counted = flush.second.map_or(self.counts, |second| self.is_counted(second));
@@ -210,8 +210,8 @@ impl Collector {
             level: self.course.level(std::time::Duration::from_secs(second)).unwrap_or_default(),
             generator: open.cpu as f64 / 1e6 / f64::from(self.threads),
             lag: open.lag.percentile(99.0),
-            servers: open.servers.window(),
-            agents: open.agents.window(),
+            servers: open.servers.to_window_parts(),
+            agents: open.agents.to_window_parts(),
             ..Window::default()
         };
         for measured in open.operations.values() {
@@ -266,7 +266,7 @@ mod tests {
     use crate::measure::Recorder;
     use crate::wire::WireCounts;
 
-    fn course() -> Course {
+    fn course() -> LoadCurve {
         toml::from_str::<crate::plan::Load>("duration = '5s'").unwrap().course()
     }
 

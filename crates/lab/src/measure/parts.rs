@@ -32,7 +32,7 @@ impl PartFigures {
     }
 
     /// Returns the figures of each part that a window keeps.
-    pub fn window(&self) -> Vec<Option<WindowPart>> {
+    pub fn to_window_parts(&self) -> Vec<Option<WindowPart>> {
         let keep =
             |part: &FlushPart| WindowPart { done: part.done, failed: part.failed, p50: part.latency.percentile(50.0) };
         self.0.iter().map(|part| part.as_ref().map(keep)).collect()
@@ -40,7 +40,7 @@ impl PartFigures {
 }
 
 /// Sums all operations of a flush.
-pub fn whole(flush: &Flush) -> FlushPart {
+pub fn sum_operations(flush: &Flush) -> FlushPart {
     let mut whole = FlushPart::default();
     for measured in &flush.operations {
         whole.done += measured.done;

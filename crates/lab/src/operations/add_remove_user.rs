@@ -4,15 +4,15 @@ use hyper::Method;
 
 use super::operation::{Operation, STRONGROOM};
 use super::user::User;
-use crate::wire::{Ask, Fault};
+use crate::wire::{RequestBuilder, Fault};
 
 /// Adding a user to a group and removing the user again.
 pub const OPERATION: Operation = Operation {
     name: "add-remove-user",
-    what: "Adding a user to a group and removing them again",
+    description: "Adding a user to a group and removing them again",
     offered_by: STRONGROOM,
     changes: true,
-    describes: false,
+    needs_propfind: false,
     signs_in: false,
     prepare: |user, _| Box::pin(prepare(user)),
     run: |user, _| Box::pin(run(user)),
@@ -24,21 +24,21 @@ const PERSON: &str = "add-remove-user: person";
 /// Creates a group for this virtual user alone, because virtual users that share a group would see each other's
 /// changes.
 async fn prepare(user: &mut User) -> Result<(), Fault> {
-    if user.notes.contains_key(GROUP) {
+    if user.notes_by_key.contains_key(GROUP) {
         return Ok(());
     }
-    let me = user.client.send(Ask::get("/api/v1/me")).await?.expect(&[200])?.json()?;
+    let me = user.client.send(RequestBuilder::get("/api/v1/me")).await?.expect(&[200])?.json()?;
     let name = format!("Lab {} {}", user.crowd.run, user.number);
     let said = serde_json::json!({ "name": name, "description": "Made by the load lab" });
-    let made = user.client.send(Ask::new(Method::POST, "/api/v1/groups").json(&said)).await?.expect(&[201])?.json()?;
+    let made = user.client.send(RequestBuilder::new(Method::POST, "/api/v1/groups").json(&said)).await?.expect(&[201])?.json()?;
     let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    user.notes.insert(PERSON, word(&me["user"]["id"]));
-    user.notes.insert(GROUP, word(&made["id"]));
+    user.notes_by_key.insert(PERSON, word(&me["user"]["id"]));
+    user.notes_by_key.insert(GROUP, word(&made["id"]));
     Ok(())
 }
 
 async fn run(user: &mut User) -> Result<(), Fault> {
     let member = format!("/api/v1/groups/{}/members/{}", user.note(GROUP), user.note(PERSON));
-    user.client.send(Ask::new(Method::PUT, member.as_str())).await?.expect(&[204])?;
-    user.client.send(Ask::new(Method::DELETE, member)).await?.expect(&[204]).map(drop)
+    user.client.send(RequestBuilder::new(Method::PUT, member.as_str())).await?.expect(&[204])?;
+    user.client.send(RequestBuilder::new(Method::DELETE, member)).await?.expect(&[204]).map(drop)
 }

@@ -5,15 +5,15 @@ use super::operation::{EVERYWHERE, Operation};
 use super::share::Share;
 use super::upload::has_own;
 use super::user::User;
-use crate::wire::{Ask, Fault, Kind};
+use crate::wire::{RequestBuilder, Fault, Kind};
 
 /// Copying a document of the corpus into the user's folder.
 pub const OPERATION: Operation = Operation {
     name: "copy",
-    what: "Copying a document of the corpus into the user's folder",
+    description: "Copying a document of the corpus into the user's folder",
     offered_by: EVERYWHERE,
     changes: true,
-    describes: false,
+    needs_propfind: false,
     signs_in: false,
     prepare: has_own,
     run: |user, share| Box::pin(run(user, share)),
@@ -28,12 +28,12 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     let folder = user.own_folder();
     match target.kind {
         Kind::Strongroom => {
-            let id = user.id_of(&document).await?;
+            let id = user.document_id(&document).await?;
             let to = user.id_at(&folder).await?;
-            let ask = Ask::new(hyper::Method::POST, format!("/api/v1/items/{id}/copy"));
+            let ask = RequestBuilder::new(hyper::Method::POST, format!("/api/v1/items/{id}/copy"));
             let ask = ask.json(&serde_json::json!({ "to": to, "name": name }));
             user.client.send(ask).await?.expect(&[201]).map(drop)
         }
-        Kind::Webdav => moving::place(user, "COPY", &from, &format!("{folder}/{name}")).await,
+        Kind::Webdav => moving::send_move_or_copy(user, "COPY", &from, &format!("{folder}/{name}")).await,
     }
 }

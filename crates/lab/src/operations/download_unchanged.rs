@@ -2,10 +2,10 @@
 
 use hyper::header::{ETAG, IF_NONE_MATCH};
 
-use super::operation::{EVERYWHERE, Operation, nothing};
+use super::operation::{EVERYWHERE, Operation, no_preparation};
 use super::share::Share;
 use super::user::User;
-use crate::wire::{Ask, Fault, address};
+use crate::wire::{RequestBuilder, Fault, address};
 
 /// Limits on the ETags that a user remembers, and on the bytes of each.
 const MOST_TAGS: usize = 1_000;
@@ -14,20 +14,20 @@ const LONGEST_TAG: usize = 256;
 /// Conditional download of a document that the user already has, by its ETag.
 pub const OPERATION: Operation = Operation {
     name: "download-unchanged",
-    what: "Requesting a document that the user already has, with its entity tag",
+    description: "Requesting a document that the user already has, with its entity tag",
     offered_by: EVERYWHERE,
     changes: false,
-    describes: false,
+    needs_propfind: false,
     signs_in: false,
-    prepare: nothing,
+    prepare: no_preparation,
     run: |user, share| Box::pin(run(user, share)),
 };
 
 async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     let document = user.any_document(share)?;
-    let address = address::content(&user.crowd.target, &user.crowd.corpus.path(&document));
+    let address = address::content_address(&user.crowd.target, &user.crowd.corpus.path(&document));
     let known = user.tags.get(&document.number).cloned();
-    let mut ask = Ask::get(address);
+    let mut ask = RequestBuilder::get(address);
     if let Some(tag) = &known {
         ask = ask.with(IF_NONE_MATCH, tag);
     }

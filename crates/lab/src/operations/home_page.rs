@@ -10,10 +10,10 @@ use crate::wire::Fault;
 /// The start page with its resources.
 pub const OPERATION: Operation = Operation {
     name: "home-page",
-    what: "The start page with its resources",
+    description: "The start page with its resources",
     offered_by: STRONGROOM,
     changes: false,
-    describes: false,
+    needs_propfind: false,
     signs_in: true,
     prepare: signed_in,
     run: |user, share| Box::pin(run(user, share)),

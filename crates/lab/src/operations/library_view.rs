@@ -10,10 +10,10 @@ use crate::wire::{Fault, address, encode};
 /// The page of a folder as a view: documents newest first, in chosen columns.
 pub const OPERATION: Operation = Operation {
     name: "library-view",
-    what: "The page of a folder as a view: newest first, in chosen columns",
+    description: "The page of a folder as a view: newest first, in chosen columns",
     offered_by: STRONGROOM,
     changes: false,
-    describes: false,
+    needs_propfind: false,
     signs_in: true,
     prepare: signed_in,
     run: |user, share| Box::pin(run(user, share)),
@@ -21,7 +21,7 @@ pub const OPERATION: Operation = Operation {
 
 async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     let document = user.any_document(share)?;
-    let path = address::below(&user.crowd.target, &user.crowd.corpus.folder_path(&document));
+    let path = address::target_path(&user.crowd.target, &user.crowd.corpus.folder_path(&document));
     let view = format!("/browse/{}?sort=modified&order=descending&cols=modified,by,size,version", encode(&path));
     page::get(user, &view, "aria-sort=\"descending\"").await.map(drop)
 }

@@ -1,20 +1,20 @@
 //! The first entries of a folder, by REST or PROPFIND.
 
-use super::operation::{EVERYWHERE, Operation, nothing};
+use super::operation::{EVERYWHERE, Operation, no_preparation};
 use super::properties;
 use super::share::Share;
 use super::user::User;
-use crate::wire::{Ask, Fault, Kind, address};
+use crate::wire::{RequestBuilder, Fault, Kind, address};
 
 /// The first entries of a folder, by REST or PROPFIND.
 pub const OPERATION: Operation = Operation {
     name: "list-folder",
-    what: "The first entries of a folder, by REST or PROPFIND",
+    description: "The first entries of a folder, by REST or PROPFIND",
     offered_by: EVERYWHERE,
     changes: false,
-    describes: true,
+    needs_propfind: true,
     signs_in: false,
-    prepare: nothing,
+    prepare: no_preparation,
     run: |user, share| Box::pin(run(user, share)),
 };
 
@@ -24,11 +24,11 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     let target = user.crowd.target.clone();
     match target.kind {
         Kind::Strongroom => {
-            let address = format!("{}&limit=50", address::by_path(&target, "/children", &folder));
-            let answer = user.client.send(Ask::get(address)).await?.expect(&[200])?;
+            let address = format!("{}&limit=50", address::item_address(&target, "/children", &folder));
+            let answer = user.client.send(RequestBuilder::get(address)).await?.expect(&[200])?;
             let found = answer.json()?["items"].as_array().map_or(0, Vec::len);
             if found == 0 { Err(Fault::content(format!("{folder} is listed as empty"))) } else { Ok(()) }
         }
-        Kind::Webdav => properties::find(user, &format!("{}/", address::content(&target, &folder)), "1", 2).await,
+        Kind::Webdav => properties::find(user, &format!("{}/", address::content_address(&target, &folder)), "1", 2).await,
     }
 }

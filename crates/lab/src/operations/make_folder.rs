@@ -4,15 +4,15 @@ use super::operation::{EVERYWHERE, Operation, Work};
 use super::share::Share;
 use super::upload::has_own;
 use super::user::User;
-use crate::wire::{Ask, Fault, Kind, address};
+use crate::wire::{RequestBuilder, Fault, Kind, address};
 
 /// Creating a folder, by REST or MKCOL.
 pub const OPERATION: Operation = Operation {
     name: "make-folder",
-    what: "A new folder, by REST or MKCOL",
+    description: "A new folder, by REST or MKCOL",
     offered_by: EVERYWHERE,
     changes: true,
-    describes: false,
+    needs_propfind: false,
     signs_in: false,
     prepare,
     run: |user, share| Box::pin(run(user, share)),
@@ -30,13 +30,13 @@ async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
     match target.kind {
         Kind::Strongroom => {
             let id = user.id_at(&above).await?;
-            let ask = Ask::new(hyper::Method::POST, format!("/api/v1/items/{id}/folders"));
+            let ask = RequestBuilder::new(hyper::Method::POST, format!("/api/v1/items/{id}/folders"));
             let ask = ask.json(&serde_json::json!({ "name": name }));
             user.client.send(ask).await?.expect(&[201]).map(drop)
         }
         Kind::Webdav => {
-            let address = format!("{}/", address::content(&target, &format!("{above}/{name}")));
-            user.client.send(Ask::new(address::method("MKCOL"), address)).await?.expect(&[201]).map(drop)
+            let address = format!("{}/", address::content_address(&target, &format!("{above}/{name}")));
+            user.client.send(RequestBuilder::new(address::method("MKCOL"), address)).await?.expect(&[201]).map(drop)
         }
     }
 }

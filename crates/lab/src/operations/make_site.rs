@@ -1,19 +1,19 @@
 //! Creating a site below the site of the corpus.
 
-use super::operation::{Operation, STRONGROOM, nothing};
+use super::operation::{Operation, STRONGROOM, no_preparation};
 use super::share::Share;
 use super::user::User;
-use crate::wire::{Ask, Fault};
+use crate::wire::{RequestBuilder, Fault};
 
 /// Creating a site below the site of the corpus.
 pub const OPERATION: Operation = Operation {
     name: "make-site",
-    what: "A new site below the site of the corpus",
+    description: "A new site below the site of the corpus",
     offered_by: STRONGROOM,
     changes: true,
-    describes: false,
+    needs_propfind: false,
     signs_in: false,
-    prepare: nothing,
+    prepare: no_preparation,
     run: |user, share| Box::pin(run(user, share)),
 };
 
@@ -21,6 +21,6 @@ async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
     let above = user.id_at("").await?;
     let serial = user.next_serial();
     let name = format!("Lab {} {}-{serial}", user.crowd.run, user.number);
-    let ask = Ask::new(hyper::Method::POST, format!("/api/v1/items/{above}/sites"));
+    let ask = RequestBuilder::new(hyper::Method::POST, format!("/api/v1/items/{above}/sites"));
     user.client.send(ask.json(&serde_json::json!({ "name": name }))).await?.expect(&[201]).map(drop)
 }

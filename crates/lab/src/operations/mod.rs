@@ -29,15 +29,15 @@ mod search_page;
 mod share;
 mod sign_in;
 mod static_file;
-mod unbuilt;
+mod unavailable;
 mod upload;
 mod user;
 mod versions;
 
 pub use operation::{Operation, Work};
 pub use share::Share;
-pub use unbuilt::not_built;
-pub use user::{Crowd, User};
+pub use unavailable::missing_feature;
+pub use user::{SharedUserState, User};
 
 /// All operations.
 pub const ALL: &[Operation] = &[

@@ -20,13 +20,13 @@ pub struct Operation {
     /// Name in plans.
     pub name: &'static str,
     /// Description for people.
-    pub what: &'static str,
+    pub description: &'static str,
     /// Kinds of targets that offer the operation.
     pub offered_by: &'static [Kind],
     /// True if the operation changes anything on the target.
     pub changes: bool,
     /// True if the operation requires PROPFIND of a WebDAV server.
-    pub describes: bool,
+    pub needs_propfind: bool,
     /// True if the operation runs in a browser session.
     pub signs_in: bool,
     /// Establishes the preconditions, outside the measured time.
@@ -36,6 +36,6 @@ pub struct Operation {
 }
 
 /// Preparation of operations without preconditions.
-pub fn nothing<'a>(_: &'a mut User, _: &'a Share) -> Work<'a> {
+pub fn no_preparation<'a>(_: &'a mut User, _: &'a Share) -> Work<'a> {
     Box::pin(std::future::ready(Ok(())))
 }

@@ -10,10 +10,10 @@ use crate::wire::Fault;
 /// The user's own page with settings and sessions.
 pub const OPERATION: Operation = Operation {
     name: "own-page",
-    what: "The user's own page with settings and sessions",
+    description: "The user's own page with settings and sessions",
     offered_by: STRONGROOM,
     changes: false,
-    describes: false,
+    needs_propfind: false,
     signs_in: true,
     prepare: signed_in,
     run: |user, share| Box::pin(run(user, share)),

@@ -4,7 +4,7 @@
 use hyper::header;
 
 use super::user::User;
-use crate::wire::{Answer, Ask, Fault, FaultKind, excerpt};
+use crate::wire::{ReadResponse, RequestBuilder, Fault, FaultKind, excerpt};
 
 /// Limit on consecutive redirects.
 const MOST_REDIRECTS: usize = 5;
@@ -21,14 +21,14 @@ const MOST_SAID: usize = 100;
 
 /// Gets a page with its resources. The page must contain `expected`, so that an error page is detected whatever its
 /// status.
-pub async fn get(user: &mut User, path: &str, expected: &str) -> Result<Answer, Fault> {
-    let answer = follow(user, Ask::get(path).like_browser()).await?;
+pub async fn get(user: &mut User, path: &str, expected: &str) -> Result<ReadResponse, Fault> {
+    let answer = follow(user, RequestBuilder::get(path).like_browser()).await?;
     complete(user, &answer, expected).await?;
     Ok(answer)
 }
 
 /// Sends a request like a browser, and follows redirects.
-pub async fn follow(user: &mut User, ask: Ask) -> Result<Answer, Fault> {
+pub async fn follow(user: &mut User, ask: RequestBuilder) -> Result<ReadResponse, Fault> {
     let mut answer = user.client.send(ask).await?;
     for _ in 0..MOST_REDIRECTS {
         if !answer.status.is_redirection() {
@@ -40,13 +40,13 @@ pub async fn follow(user: &mut User, ask: Ask) -> Result<Answer, Fault> {
             None if to.starts_with('/') && !to.starts_with("//") => to,
             None => return Err(Fault::new(FaultKind::Status, format!("a redirect leads to another server: {to}"))),
         };
-        answer = user.client.send(Ask::get(path).like_browser()).await?;
+        answer = user.client.send(RequestBuilder::get(path).like_browser()).await?;
     }
     Err(Fault::new(FaultKind::Status, "the redirects do not end"))
 }
 
 /// Checks a page and fetches the resources that are new to the user.
-pub async fn complete(user: &mut User, page: &Answer, expected: &str) -> Result<(), Fault> {
+pub async fn complete(user: &mut User, page: &ReadResponse, expected: &str) -> Result<(), Fault> {
     let text = page.text();
     if page.status != 200 {
         let said = excerpt(&text, MOST_SAID);
@@ -61,10 +61,10 @@ pub async fn complete(user: &mut User, page: &Answer, expected: &str) -> Result<
         return Err(Fault::content(format!("a page with status 200 (\"{title}\") does not show \"{expected}\"")));
     }
     for path in resources(&text) {
-        if !user.seen.contains(&path) {
-            user.client.send(Ask::get(path.as_str()).like_browser()).await?.expect(&[200, 304])?;
-            if user.seen.len() < MOST_SEEN && path.len() <= LONGEST_SEEN {
-                user.seen.insert(path);
+        if !user.cached_resources.contains(&path) {
+            user.client.send(RequestBuilder::get(path.as_str()).like_browser()).await?.expect(&[200, 304])?;
+            if user.cached_resources.len() < MOST_SEEN && path.len() <= LONGEST_SEEN {
+                user.cached_resources.insert(path);
             }
         }
     }

@@ -2,20 +2,20 @@
 
 use hyper::header::{CONTENT_TYPE, HeaderName};
 
-use super::operation::{EVERYWHERE, Operation, nothing};
+use super::operation::{EVERYWHERE, Operation, no_preparation};
 use super::share::Share;
 use super::user::User;
-use crate::wire::{Ask, Fault, Kind, Outgoing, address};
+use crate::wire::{RequestBuilder, Fault, Kind, RequestBody, address};
 
 /// Properties of a document, by REST or PROPFIND.
 pub const OPERATION: Operation = Operation {
     name: "properties",
-    what: "The properties of a document, by REST or PROPFIND",
+    description: "The properties of a document, by REST or PROPFIND",
     offered_by: EVERYWHERE,
     changes: false,
-    describes: true,
+    needs_propfind: true,
     signs_in: false,
-    prepare: nothing,
+    prepare: no_preparation,
     run: |user, share| Box::pin(run(user, share)),
 };
 
@@ -25,7 +25,7 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     let target = user.crowd.target.clone();
     match target.kind {
         Kind::Strongroom => {
-            let answer = user.client.send(Ask::get(address::by_path(&target, "", &path))).await?.expect(&[200])?;
+            let answer = user.client.send(RequestBuilder::get(address::item_address(&target, "", &path))).await?.expect(&[200])?;
             let described = answer.json()?;
             if described["name"] == document.name.as_str() && described["size"] == document.size {
                 Ok(())
@@ -33,7 +33,7 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
                 Err(Fault::content(format!("{path} is described with another name or size")))
             }
         }
-        Kind::Webdav => find(user, &address::content(&target, &path), "0", 1).await,
+        Kind::Webdav => find(user, &address::content_address(&target, &path), "0", 1).await,
     }
 }
 
@@ -41,10 +41,10 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
 pub async fn find(user: &mut User, address: &str, depth: &str, least: usize) -> Result<(), Fault> {
     const ASKED: &str = "<?xml version=\"1.0\"?><propfind xmlns=\"DAV:\"><prop><getcontentlength/><getlastmodified/>\
         <getetag/><resourcetype/></prop></propfind>";
-    let ask = Ask::new(address::method("PROPFIND"), address)
+    let ask = RequestBuilder::new(address::method("PROPFIND"), address)
         .with(HeaderName::from_static("depth"), depth)
         .with(CONTENT_TYPE, "application/xml")
-        .body(Outgoing::Bytes(ASKED.into()));
+        .body(RequestBody::Bytes(ASKED.into()));
     let answer = user.client.send(ask).await?.expect(&[207])?;
     let text = answer.text();
     let found = text.matches("response>").count() / 2;

@@ -1,6 +1,6 @@
 //! Uploading a new version of a document.
 
-use super::operation::{EVERYWHERE, Operation, nothing};
+use super::operation::{EVERYWHERE, Operation, no_preparation};
 use super::share::Share;
 use super::upload;
 use super::user::User;
@@ -9,12 +9,12 @@ use crate::wire::Fault;
 /// Uploading a new version of a document.
 pub const OPERATION: Operation = Operation {
     name: "replace",
-    what: "A new version of a document",
+    description: "A new version of a document",
     offered_by: EVERYWHERE,
     changes: true,
-    describes: false,
+    needs_propfind: false,
     signs_in: false,
-    prepare: nothing,
+    prepare: no_preparation,
     run: |user, share| Box::pin(run(user, share)),
 };
 

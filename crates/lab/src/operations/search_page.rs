@@ -11,10 +11,10 @@ use crate::wire::Fault;
 /// Search by name, on the search page.
 pub const OPERATION: Operation = Operation {
     name: "search-page",
-    what: "A search for a name, as a page",
+    description: "A search for a name, as a page",
     offered_by: STRONGROOM,
     changes: false,
-    describes: false,
+    needs_propfind: false,
     signs_in: true,
     prepare: signed_in,
     run: |user, share| Box::pin(run(user, share)),

@@ -4,22 +4,22 @@ use super::operation::{EVERYWHERE, Operation, Work};
 use super::share::Share;
 use super::user::User;
 use crate::corpus::Document;
-use crate::wire::{Ask, Fault, Kind, Outgoing, address};
+use crate::wire::{RequestBuilder, Fault, Kind, RequestBody, address};
 
 /// Uploading a new document.
 pub const OPERATION: Operation = Operation {
     name: "upload",
-    what: "A new document",
+    description: "A new document",
     offered_by: EVERYWHERE,
     changes: true,
-    describes: false,
+    needs_propfind: false,
     signs_in: false,
     prepare,
     run: |user, share| Box::pin(run(user, share)),
 };
 
 fn prepare<'a>(user: &'a mut User, _: &'a Share) -> Work<'a> {
-    Box::pin(user.make_place())
+    Box::pin(user.create_folder())
 }
 
 async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
@@ -28,7 +28,7 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
 
 /// Uploads a new document and remembers it.
 pub async fn add(user: &mut User, share: &Share) -> Result<(), Fault> {
-    user.make_place().await?;
+    user.create_folder().await?;
     let (path, document) = user.new_document(share)?;
     put(user, &path, &document, 0).await?;
     user.remember(path, document);
@@ -39,7 +39,7 @@ pub async fn add(user: &mut User, share: &Share) -> Result<(), Fault> {
 pub async fn put(user: &mut User, path: &str, document: &Document, version: u32) -> Result<(), Fault> {
     let target = user.crowd.target.clone();
     let content = user.crowd.corpus.content(document, version);
-    let ask = Ask::new(hyper::Method::PUT, address::content(&target, path)).body(Outgoing::document(content));
+    let ask = RequestBuilder::new(hyper::Method::PUT, address::content_address(&target, path)).body(RequestBody::document(content));
     let answer = user.client.send(ask).await?.expect(&[200, 201, 204])?;
     if target.kind == Kind::Strongroom && answer.json()?["size"] != document.size {
         return Err(Fault::content(format!("{path} was stored with another size")));
@@ -49,5 +49,5 @@ pub async fn put(user: &mut User, path: &str, document: &Document, version: u32)
 
 /// Preparation of operations on the user's uploads: makes sure that there is one.
 pub fn has_own<'a>(user: &'a mut User, share: &'a Share) -> Work<'a> {
-    Box::pin(async { if user.own.is_empty() { add(user, share).await } else { Ok(()) } })
+    Box::pin(async { if user.uploads.is_empty() { add(user, share).await } else { Ok(()) } })
 }

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::corpus::{Corpus, Document};
-use crate::wire::address::{by_path, make_collection};
-use crate::wire::{Ask, Client, Fault, Kind, Login, Target};
+use crate::wire::address::{item_address, make_collection};
+use crate::wire::{RequestBuilder, Client, Fault, Kind, Login, Target};
 
 use super::share::Share;
 
@@ -17,7 +17,7 @@ const MOST_OWN: usize = 500;
 const MOST_IDS: usize = 200_000;
 
 /// State shared by the users of one thread on one server.
-pub struct Crowd {
+pub struct SharedUserState {
     /// Server that the users send requests to.
     pub target: Arc<Target>,
     /// Corpus on the target.
@@ -30,7 +30,7 @@ pub struct Crowd {
     ids: RefCell<HashMap<u64, Rc<str>>>,
 }
 
-impl Crowd {
+impl SharedUserState {
     /// Creates a crowd.
     pub fn new(target: Arc<Target>, corpus: Arc<Corpus>, run: String, people: Arc<Vec<Login>>) -> Rc<Self> {
         Rc::new(Self { target, corpus, run, people, ids: RefCell::default() })
@@ -40,15 +40,15 @@ impl Crowd {
 /// A virtual user.
 pub struct User {
     /// State shared with other users.
-    pub crowd: Rc<Crowd>,
+    pub crowd: Rc<SharedUserState>,
     /// HTTP client, with the user's connection.
     pub client: Client,
     /// Source of the user's random choices.
     pub random: fastrand::Rng,
     /// Documents that the user uploaded: path and document.
-    pub own: VecDeque<(String, Document)>,
+    pub uploads: VecDeque<(String, Document)>,
     /// Page resources that the user already has.
-    pub seen: HashSet<String>,
+    pub cached_resources: HashSet<String>,
     /// True if the user has a session.
     pub signed_in: bool,
     /// Page resources, for the operation that requests only resources.
@@ -56,7 +56,7 @@ pub struct User {
     /// ETags of documents that the user has, by document number.
     pub tags: HashMap<u64, String>,
     /// Notes of operations for their next execution, each under a key of its own.
-    pub notes: HashMap<&'static str, String>,
+    pub notes_by_key: HashMap<&'static str, String>,
     /// Its number.
     pub number: u32,
     serial: u32,
@@ -65,20 +65,20 @@ pub struct User {
 
 impl User {
     /// Creates the user with the given number.
-    pub fn new(crowd: Rc<Crowd>, number: u32) -> Self {
+    pub fn new(crowd: Rc<SharedUserState>, number: u32) -> Self {
         let client = Client::new(crowd.target.clone());
         let random = fastrand::Rng::with_seed(crowd.corpus.plan().seed ^ (u64::from(number) << 20) ^ fastrand::u64(..));
         let (own, seen) = (VecDeque::new(), HashSet::new());
         let (statics, tags) = (Vec::new(), HashMap::new());
         let notes = HashMap::new();
         let (signed_in, serial, place_made) = (false, 0, false);
-        Self { crowd, client, random, own, seen, signed_in, statics, tags, notes, number, serial, place_made }
+        Self { crowd, client, random, uploads: own, cached_resources: seen, signed_in, statics, tags, notes_by_key: notes, number, serial, place_made }
     }
 
     /// Turns the user into a new person: no connection, no session, no cached resources.
-    pub fn renew(&mut self) {
-        self.client.forget();
-        self.seen.clear();
+    pub fn reset(&mut self) {
+        self.client.reset();
+        self.cached_resources.clear();
         self.tags.clear();
         self.signed_in = false;
     }
@@ -108,7 +108,7 @@ impl User {
 
     /// Returns the note under a key; empty if there is none.
     pub fn note(&self, name: &str) -> &str {
-        self.notes.get(name).map_or("", String::as_str)
+        self.notes_by_key.get(name).map_or("", String::as_str)
     }
 
     /// Returns a number that this user has not used before.
@@ -129,7 +129,7 @@ impl User {
     }
 
     /// Creates the folder of the user's own documents on targets where an upload does not create it.
-    pub async fn make_place(&mut self) -> Result<(), Fault> {
+    pub async fn create_folder(&mut self) -> Result<(), Fault> {
         if self.place_made {
             return Ok(());
         }
@@ -143,14 +143,14 @@ impl User {
 
     /// Remembers a document that the user uploaded.
     pub fn remember(&mut self, path: String, document: Document) {
-        if self.own.len() >= MOST_OWN {
-            self.own.pop_front();
+        if self.uploads.len() >= MOST_OWN {
+            self.uploads.pop_front();
         }
-        self.own.push_back((path, document));
+        self.uploads.push_back((path, document));
     }
 
     /// Returns the identifier of a document of the corpus.
-    pub async fn id_of(&mut self, document: &Document) -> Result<Rc<str>, Fault> {
+    pub async fn document_id(&mut self, document: &Document) -> Result<Rc<str>, Fault> {
         if let Some(id) = self.crowd.ids.borrow().get(&document.number) {
             return Ok(id.clone());
         }
@@ -165,7 +165,7 @@ impl User {
 
     /// Returns the identifier of the item at a path.
     pub async fn id_at(&mut self, path: &str) -> Result<String, Fault> {
-        let answer = self.client.send(Ask::get(by_path(&self.crowd.target, "", path))).await?.expect(&[200])?;
+        let answer = self.client.send(RequestBuilder::get(item_address(&self.crowd.target, "", path))).await?.expect(&[200])?;
         let id = answer.json()?["id"].as_str().map(str::to_owned);
         id.ok_or_else(|| Fault::content(format!("{path} has no id")))
     }

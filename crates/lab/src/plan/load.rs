@@ -79,7 +79,7 @@ pub struct Step {
 }
 
 /// Formats a duration for use in a sentence.
-fn spoken(time: Duration) -> String {
+fn format_duration(time: Duration) -> String {
     match time.as_secs_f64() {
         seconds if seconds < 1.0 => format!("{} ms", seconds * 1000.0),
         seconds if seconds >= 120.0 && seconds % 60.0 == 0.0 => format!("{} min", seconds / 60.0),
@@ -110,13 +110,13 @@ struct Stage {
 
 /// The course of a load over time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Course {
+pub struct LoadCurve {
     stages: Vec<Stage>,
 }
 
 impl Load {
     /// Describes the load in words, for reports.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let (model, what) = match self.model {
             Model::Closed => ("closed", if self.most_users() == 1 { "user" } else { "users" }),
             Model::Open => ("open", "operations each second"),
@@ -130,20 +130,20 @@ impl Load {
         };
         let manner = match (self.model, self.pace) {
             (Model::Open, _) => format!(", at most {} at once", self.users),
-            (Model::Closed, Some(pace)) => format!(", each with an operation every {}", spoken(pace.0)),
+            (Model::Closed, Some(pace)) => format!(", each with an operation every {}", format_duration(pace.0)),
             (Model::Closed, None) if self.think.0.is_zero() => " without pauses".to_owned(),
-            (Model::Closed, None) => format!(" with pauses of {}", spoken(self.think.0)),
+            (Model::Closed, None) => format!(" with pauses of {}", format_duration(self.think.0)),
         };
         let holds: Vec<Duration> = self.steps.iter().map(|step| step.hold.0).collect();
         let holds = match &holds[..] {
             [] => String::new(),
-            [first, others @ ..] if others.iter().all(|hold| hold == first) => format!(", {} each", spoken(*first)),
+            [first, others @ ..] if others.iter().all(|hold| hold == first) => format!(", {} each", format_duration(*first)),
             _ => ", not all for the same time".to_owned(),
         };
         let whole: Duration = counted.iter().map(|(from, to, _)| *to - *from).sum();
         let times = [(self.ramp.0, "ramp"), (self.warmup.0, "warm-up"), (whole, "counted")];
         let times = times.iter().filter(|(time, _)| !time.is_zero());
-        let times: Vec<String> = times.map(|(time, what)| format!("{} {what}", spoken(*time))).collect();
+        let times: Vec<String> = times.map(|(time, what)| format!("{} {what}", format_duration(*time))).collect();
         let fresh = if self.fresh { "; each operation by somebody new" } else { "" };
         format!("{model} model, {levels} {what}{manner}{holds}; {}{fresh}", times.join(", "))
     }
@@ -209,7 +209,7 @@ impl Load {
     }
 
     /// Returns the course of this load.
-    pub fn course(&self) -> Course {
+    pub fn course(&self) -> LoadCurve {
         let full = match self.model {
             Model::Closed => f64::from(self.users),
             Model::Open => self.rate.unwrap_or_default(),
@@ -226,11 +226,11 @@ impl Load {
             stages.push(Stage { from: step.level, to: step.level, lasts: step.hold.0, counted: true });
         }
         stages.retain(|stage| !stage.lasts.is_zero());
-        Course { stages }
+        LoadCurve { stages }
     }
 }
 
-impl Course {
+impl LoadCurve {
     /// Returns the level at a time after the start; `None` after the end.
     pub fn level(&self, at: Duration) -> Option<f64> {
         let (stage, begun) = self.stage(at)?;
@@ -239,7 +239,7 @@ impl Course {
     }
 
     /// Returns the first time, from `after` on, at which the level is above `bound`; `None` if there is none.
-    pub fn rises_above(&self, bound: f64, after: Duration) -> Option<Duration> {
+    pub fn next_above(&self, bound: f64, after: Duration) -> Option<Duration> {
         let mut begun = Duration::ZERO;
         for stage in &self.stages {
             let ends = begun + stage.lasts;
@@ -317,7 +317,7 @@ impl Course {
 mod tests {
     use super::*;
 
-    fn course(text: &str) -> Course {
+    fn course(text: &str) -> LoadCurve {
         toml::from_str::<Load>(text).unwrap().course()
     }
 
@@ -335,15 +335,15 @@ mod tests {
     #[test]
     fn the_time_at_which_a_user_begins_is_known() {
         let course = course("users = 100\nramp = '10s'\nduration = '20s'");
-        let at = course.rises_above(50.0, Duration::ZERO).unwrap();
+        let at = course.next_above(50.0, Duration::ZERO).unwrap();
         assert!(course.level(at).unwrap() > 50.0 && at < Duration::from_millis(5010), "{at:?}");
-        assert_eq!(course.rises_above(0.0, Duration::from_secs(12)), Some(Duration::from_secs(12)));
-        assert_eq!(course.rises_above(100.0, Duration::ZERO), None);
+        assert_eq!(course.next_above(0.0, Duration::from_secs(12)), Some(Duration::from_secs(12)));
+        assert_eq!(course.next_above(100.0, Duration::ZERO), None);
     }
 
     #[test]
     fn a_load_is_told_in_words() {
-        let words = |text: &str| toml::from_str::<Load>(text).unwrap().words();
+        let words = |text: &str| toml::from_str::<Load>(text).unwrap().describe();
         assert_eq!(
             words("users = 20\nthink = '200ms'\nramp = '5s'\nwarmup = '5s'\nduration = '50s'"),
             "closed model, 20 users with pauses of 200 ms; 5 s ramp, 5 s warm-up, 50 s counted"

@@ -15,7 +15,7 @@ use crate::wire::TargetPlan;
 
 use message::{cut, explain, unknown};
 
-pub use load::{Course, Load, Model, Step};
+pub use load::{LoadCurve, Load, Model, Step};
 pub use shipped::{SHIPPED, shipped};
 pub use threshold::{Figure, Threshold, Verdict};
 
@@ -94,7 +94,7 @@ impl Plan {
             )));
         }
         for share in &self.mix {
-            if operations::find(&share.operation).is_none() && operations::not_built(&share.operation).is_none() {
+            if operations::find(&share.operation).is_none() && operations::missing_feature(&share.operation).is_none() {
                 let names = operations::names();
                 return Err(Error::new(unknown("operation", &share.operation, &names)));
             }

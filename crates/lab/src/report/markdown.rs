@@ -247,7 +247,7 @@ mod tests {
             }],
             thresholds: vec![Verdict { threshold: hostile.to_owned(), measured: None, passed: false }],
             findings: vec![crate::result::Finding {
-                trouble: crate::result::Trouble::Stall,
+                trouble: crate::result::Problem::Stall,
                 text: hostile.to_owned(),
                 operation: Some(hostile.to_owned()),
                 seconds: None,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Finding {
     /// Kind of problem.
-    pub trouble: Trouble,
+    pub trouble: Problem,
     /// Description.
     pub text: String,
     /// Operation that is affected most, if one stands out.
@@ -18,7 +18,7 @@ pub struct Finding {
 /// Kinds of problems.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash)]
 #[serde(rename_all = "kebab-case")]
-pub enum Trouble {
+pub enum Problem {
     /// Nothing was answered for some time.
     Stall,
     /// A small share of the operations takes a slow path.

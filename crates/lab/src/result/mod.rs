@@ -3,7 +3,7 @@
 mod finding;
 mod run_result;
 
-pub use finding::{Finding, Trouble};
+pub use finding::{Finding, Problem};
 #[cfg(test)]
 pub use run_result::sample;
 pub use run_result::{

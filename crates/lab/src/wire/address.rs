@@ -2,24 +2,24 @@
 
 use hyper::{Method, header};
 
-use super::{Ask, Client, Fault, Kind, Target, encode};
+use super::{RequestBuilder, Client, Fault, Kind, Target, encode};
 
 /// Address of the content at a path of the corpus.
-pub fn content(target: &Target, path: &str) -> String {
+pub fn content_address(target: &Target, path: &str) -> String {
     match target.kind {
-        Kind::Strongroom => format!("/api/v1/content/{}", encode(&below(target, path))),
-        Kind::Webdav => format!("/{}", encode(&below(target, path))),
+        Kind::Strongroom => format!("/api/v1/content/{}", encode(&target_path(target, path))),
+        Kind::Webdav => format!("/{}", encode(&target_path(target, path))),
     }
 }
 
 /// Address of the description of the item at a path of the corpus, or of a subresource of it.
-pub fn by_path(target: &Target, about: &str, path: &str) -> String {
-    let query = form_urlencoded::Serializer::new(String::new()).append_pair("path", &below(target, path)).finish();
+pub fn item_address(target: &Target, about: &str, path: &str) -> String {
+    let query = form_urlencoded::Serializer::new(String::new()).append_pair("path", &target_path(target, path)).finish();
     format!("/api/v1/items/by-path{about}?{query}")
 }
 
 /// Converts a path of the corpus to a path on the target.
-pub fn below(target: &Target, path: &str) -> String {
+pub fn target_path(target: &Target, path: &str) -> String {
     if target.root.is_empty() {
         path.to_owned()
     } else {
@@ -34,9 +34,9 @@ pub fn method(name: &'static str) -> Method {
 
 /// Creates a collection by WebDAV. An existing collection is not a fault.
 pub async fn make_collection(client: &mut Client, path: &str) -> Result<(), Fault> {
-    let address = format!("{}/", content(client.target(), path));
+    let address = format!("{}/", content_address(client.target(), path));
     client
-        .send(Ask::new(method("MKCOL"), address).with(header::CONTENT_LENGTH, "0"))
+        .send(RequestBuilder::new(method("MKCOL"), address).with(header::CONTENT_LENGTH, "0"))
         .await?
         .expect(&[201, 200, 405])?;
     Ok(())

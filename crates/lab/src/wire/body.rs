@@ -11,7 +11,7 @@ use crate::corpus::Content;
 
 /// The body of a request.
 #[derive(Clone, Debug, Default)]
-pub enum Outgoing {
+pub enum RequestBody {
     /// None.
     #[default]
     Empty,
@@ -21,7 +21,7 @@ pub enum Outgoing {
     Document(Box<Content>, u64),
 }
 
-impl Outgoing {
+impl RequestBody {
     /// Creates a body from a document.
     pub fn document(content: Content) -> Self {
         let length = content.length();
@@ -38,7 +38,7 @@ impl Outgoing {
     }
 }
 
-impl Body for Outgoing {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -8,8 +8,8 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
-use super::link::Link;
-use super::{Fault, FaultKind, Outgoing, Target, excerpt};
+use super::link::Connection;
+use super::{Fault, FaultKind, RequestBody, Target, excerpt};
 use crate::corpus::Verifier;
 
 /// Limit on the bytes of a response that is read into memory.
@@ -27,18 +27,18 @@ const MOST_LOCATION: usize = 200;
 
 /// A request.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct RequestBuilder {
     method: Method,
     path: String,
     headers: Vec<(HeaderName, HeaderValue)>,
-    body: Outgoing,
+    body: RequestBody,
     credentials: bool,
 }
 
-impl Ask {
+impl RequestBuilder {
     /// Creates a request for a path that is already encoded.
     pub fn new(method: Method, path: impl Into<String>) -> Self {
-        Self { method, path: path.into(), headers: Vec::new(), body: Outgoing::Empty, credentials: true }
+        Self { method, path: path.into(), headers: Vec::new(), body: RequestBody::Empty, credentials: true }
     }
 
     /// Creates a GET request.
@@ -64,7 +64,7 @@ impl Ask {
 
     /// Sets the body.
     #[must_use]
-    pub fn body(mut self, body: Outgoing) -> Self {
+    pub fn body(mut self, body: RequestBody) -> Self {
         self.body = body;
         self
     }
@@ -72,7 +72,7 @@ impl Ask {
     /// Sets a JSON body.
     #[must_use]
     pub fn json(self, value: &serde_json::Value) -> Self {
-        let body = Outgoing::Bytes(value.to_string().into());
+        let body = RequestBody::Bytes(value.to_string().into());
         self.body(body).with(header::CONTENT_TYPE, "application/json")
     }
 
@@ -80,14 +80,14 @@ impl Ask {
     #[must_use]
     pub fn form(self, fields: &[(&str, &str)]) -> Self {
         let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-        let body = Outgoing::Bytes(text.into());
+        let body = RequestBody::Bytes(text.into());
         self.body(body).with(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
     }
 }
 
 /// A response that has been read completely.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ReadResponse {
     /// Its status.
     pub status: StatusCode,
     /// Its headers.
@@ -97,7 +97,7 @@ pub struct Answer {
     what: String,
 }
 
-impl Answer {
+impl ReadResponse {
     /// Returns the response if it has one of these statuses.
     ///
     /// # Errors
@@ -148,7 +148,7 @@ pub struct WireCounts {
 /// The HTTP client of one virtual user.
 pub struct Client {
     target: Arc<Target>,
-    link: Option<Link>,
+    link: Option<Connection>,
     cookies: Vec<(String, String)>,
     /// Traffic so far.
     pub counted: WireCounts,
@@ -166,46 +166,46 @@ impl Client {
     }
 
     /// Drops the connection, together with a response that is in flight.
-    pub fn hang_up(&mut self) {
+    pub fn disconnect(&mut self) {
         self.link = None;
     }
 
     /// Forgets everything, like the browser of a new person.
-    pub fn forget(&mut self) {
+    pub fn reset(&mut self) {
         self.link = None;
         self.cookies.clear();
     }
 
     /// Sends a request and reads the response into memory.
-    pub async fn send(&mut self, ask: Ask) -> Result<Answer, Fault> {
+    pub async fn send(&mut self, ask: RequestBuilder) -> Result<ReadResponse, Fault> {
         let what = format!("{} {}", ask.method, ask.path);
         let (status, headers, mut incoming) = self.begin(ask, &what).await?;
         let mut body = BytesMut::new();
         while let Some(chunk) = self.chunk(&mut incoming, &what).await? {
             if body.len() + chunk.len() > MOST_TEXT {
-                self.hang_up();
+                self.disconnect();
                 return Err(Fault::content(format!("{what} was answered with more than {} MB", MOST_TEXT >> 20)));
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, headers, body: body.freeze(), what })
+        Ok(ReadResponse { status, headers, body: body.freeze(), what })
     }
 
     /// Sends a request and compares the response body with a document while it arrives.
-    pub async fn verify(&mut self, ask: Ask, mut verifier: Verifier) -> Result<(), Fault> {
+    pub async fn verify(&mut self, ask: RequestBuilder, mut verifier: Verifier) -> Result<(), Fault> {
         let what = format!("{} {}", ask.method, ask.path);
         let (status, headers, mut incoming) = self.begin(ask, &what).await?;
         if status != StatusCode::OK {
             let first = self.chunk(&mut incoming, &what).await?.unwrap_or_default();
-            self.hang_up();
-            return Err(Answer { status, headers, body: first, what }
+            self.disconnect();
+            return Err(ReadResponse { status, headers, body: first, what }
                 .expect(&[200])
                 .err()
                 .unwrap_or_else(|| Fault::new(FaultKind::Status, "an unexpected status")));
         }
         while let Some(chunk) = self.chunk(&mut incoming, &what).await? {
             if let Err(why) = verifier.feed(&chunk) {
-                self.hang_up();
+                self.disconnect();
                 return Err(Fault::content(format!("{what}: {why}")));
             }
         }
@@ -213,15 +213,15 @@ impl Client {
     }
 
     /// Sends a request and passes on the lines of the response as they arrive.
-    pub async fn lines(&mut self, ask: Ask, mut take: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(), Fault> {
+    pub async fn stream_lines(&mut self, ask: RequestBuilder, mut take: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(), Fault> {
         let what = format!("{} {}", ask.method, ask.path);
         let silent = |_| Fault::new(FaultKind::Timeout, format!("{what}: nothing arrived for {} s", SILENCE.as_secs()));
         let begun = tokio::time::timeout(SILENCE, self.begin(ask, &what)).await;
         let (status, headers, mut incoming) = begun.map_err(silent)??;
         if status != StatusCode::OK {
             let body = self.chunk(&mut incoming, &what).await?.unwrap_or_default();
-            self.hang_up();
-            return Answer { status, headers, body, what }.expect(&[200]).map(drop);
+            self.disconnect();
+            return ReadResponse { status, headers, body, what }.expect(&[200]).map(drop);
         }
         let mut kept = BytesMut::new();
         loop {
@@ -238,7 +238,7 @@ impl Client {
         }
     }
 
-    async fn begin(&mut self, ask: Ask, what: &str) -> Result<(StatusCode, HeaderMap, Incoming), Fault> {
+    async fn begin(&mut self, ask: RequestBuilder, what: &str) -> Result<(StatusCode, HeaderMap, Incoming), Fault> {
         let usable = match &mut self.link {
             Some(link) => link.is_usable().await,
             None => false,
@@ -246,7 +246,7 @@ impl Client {
         if !usable {
             self.link = None;
         }
-        let idle = self.link.as_ref().map(Link::idle);
+        let idle = self.link.as_ref().map(Connection::idle);
         let safe = ask.method.is_safe();
         let first = self.attempt(ask.clone(), what).await;
         let first = match (first, idle) {
@@ -264,12 +264,12 @@ impl Client {
     }
 
     /// Makes one attempt. A fault is returned together with a flag that is true if the server never took the request.
-    async fn attempt(&mut self, ask: Ask, what: &str) -> Result<(StatusCode, HeaderMap, Incoming), (Fault, bool)> {
+    async fn attempt(&mut self, ask: RequestBuilder, what: &str) -> Result<(StatusCode, HeaderMap, Incoming), (Fault, bool)> {
         let sent = ask.body.length();
         let request = self.request(ask).map_err(|fault| (fault, false))?;
         let link = match &mut self.link {
             Some(link) => link,
-            none => none.insert(Link::open(&self.target).await.map_err(|fault| (fault, false))?),
+            none => none.insert(Connection::open(&self.target).await.map_err(|fault| (fault, false))?),
         };
         self.counted.requests += 1;
         let answer = match link.send(request).await {
@@ -292,7 +292,7 @@ impl Client {
             let link = self.link.as_mut().ok_or_else(closed)?;
             match link.wait(body.frame()).await {
                 None => {
-                    link.mark_free();
+                    link.mark_idle();
                     return Ok(None);
                 }
                 Some(Err(error)) => {
@@ -309,9 +309,9 @@ impl Client {
         }
     }
 
-    fn request(&self, ask: Ask) -> Result<Request<Outgoing>, Fault> {
+    fn request(&self, ask: RequestBuilder) -> Result<Request<RequestBody>, Fault> {
         let impossible = |_| Fault::new(FaultKind::Protocol, "this path cannot be requested");
-        let empty = matches!(ask.body, Outgoing::Empty);
+        let empty = matches!(ask.body, RequestBody::Empty);
         let length = ask.body.length();
         let carries = !empty || ask.method == Method::POST || ask.method == Method::PUT;
         let mut request = Request::builder().method(ask.method).uri(ask.path).body(ask.body).map_err(impossible)?;

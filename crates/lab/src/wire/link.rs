@@ -6,13 +6,13 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use hyper::client::conn::http1::{self, Connection, SendRequest};
+use hyper::client::conn::http1::{self, SendRequest};
 use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::{Fault, FaultKind, Outgoing, Target};
+use super::{Fault, FaultKind, RequestBody, Target};
 
 /// Limit on the buffer of a connection. The buffer is small at first, so that ten thousand connections do not need much
 /// memory.
@@ -22,18 +22,18 @@ trait Wire: Read + Write + Unpin {}
 impl<T: Read + Write + Unpin> Wire for T {}
 
 /// A connection to a target.
-pub struct Link {
-    sender: SendRequest<Outgoing>,
-    connection: Option<Driven>,
+pub struct Connection {
+    sender: SendRequest<RequestBody>,
+    connection: Option<HttpConnection>,
     free_since: Instant,
 }
 
-enum Driven {
-    Plain(Box<Connection<TokioIo<TcpStream>, Outgoing>>),
-    Secure(Box<Connection<Box<dyn Wire>, Outgoing>>),
+enum HttpConnection {
+    Plain(Box<http1::Connection<TokioIo<TcpStream>, RequestBody>>),
+    Secure(Box<http1::Connection<Box<dyn Wire>, RequestBody>>),
 }
 
-impl Driven {
+impl HttpConnection {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let ended = match self {
             Self::Plain(connection) => Pin::new(connection.as_mut()).poll(context),
@@ -44,7 +44,7 @@ impl Driven {
     }
 }
 
-impl Link {
+impl Connection {
     /// Connects to a target.
     pub async fn open(target: &Target) -> Result<Self, Fault> {
         let failed = |error: &dyn std::fmt::Display| {
@@ -58,14 +58,14 @@ impl Link {
             None => {
                 let made = builder.handshake(TokioIo::new(stream)).await;
                 let (sender, connection) = made.map_err(|error| failed(&error))?;
-                (sender, Driven::Plain(Box::new(connection)))
+                (sender, HttpConnection::Plain(Box::new(connection)))
             }
             Some((config, name)) => {
                 let stream = TlsConnector::from(config.clone()).connect(name.clone(), stream).await;
                 let stream = stream.map_err(|error| failed(&format!("{error}{}", hint(&error))))?;
                 let wire: Box<dyn Wire> = Box::new(TokioIo::new(stream));
                 let (sender, connection) = builder.handshake(wire).await.map_err(|error| failed(&error))?;
-                (sender, Driven::Secure(Box::new(connection)))
+                (sender, HttpConnection::Secure(Box::new(connection)))
             }
         };
         Ok(Self { sender, connection: Some(connection), free_since: Instant::now() })
@@ -95,7 +95,7 @@ impl Link {
     }
 
     /// Records that a response is complete.
-    pub fn mark_free(&mut self) {
+    pub fn mark_idle(&mut self) {
         self.free_since = Instant::now();
     }
 
@@ -112,7 +112,7 @@ impl Link {
     /// Sends a request and waits for the response head.
     pub async fn send(
         &mut self,
-        request: hyper::Request<Outgoing>,
+        request: hyper::Request<RequestBody>,
     ) -> hyper::Result<hyper::Response<hyper::body::Incoming>> {
         let answer = self.sender.send_request(request);
         wait(&mut self.connection, answer).await
@@ -131,7 +131,7 @@ fn hint(error: &std::io::Error) -> &'static str {
 }
 
 /// Drives the connection. Returns true if it has ended.
-fn drive(connection: &mut Option<Driven>, context: &mut Context<'_>) -> bool {
+fn drive(connection: &mut Option<HttpConnection>, context: &mut Context<'_>) -> bool {
     let ended = connection.as_mut().is_none_or(|driven| driven.poll(context).is_ready());
     if ended {
         *connection = None;
@@ -139,7 +139,7 @@ fn drive(connection: &mut Option<Driven>, context: &mut Context<'_>) -> bool {
     ended
 }
 
-async fn wait<T>(connection: &mut Option<Driven>, future: impl Future<Output = T>) -> T {
+async fn wait<T>(connection: &mut Option<HttpConnection>, future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     poll_fn(|context| {
         if let Poll::Ready(value) = future.as_mut().poll(context) {

@@ -9,8 +9,8 @@ mod link;
 mod target;
 mod target_plan;
 
-pub use body::Outgoing;
-pub use client::{Answer, Ask, Client, WireCounts};
+pub use body::RequestBody;
+pub use client::{ReadResponse, RequestBuilder, Client, WireCounts};
 pub use fault::{Fault, FaultKind, excerpt};
 pub use target::{Login, Target, encode};
 pub use target_plan::{Kind, TargetPlan};

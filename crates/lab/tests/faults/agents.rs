@@ -7,7 +7,7 @@ use lab::Wishes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::server::{Server, Trouble};
+use crate::server::{Server, Misbehaviour};
 use crate::{plan, webdav};
 
 const TOKEN: &str = "a word of agents";
@@ -72,7 +72,7 @@ async fn a_part_that_is_none_is_refused() {
 
 #[tokio::test]
 async fn the_largest_plan_reaches_its_agents() {
-    let (server, agent) = (Server::start(Trouble::None).await, agent().await);
+    let (server, agent) = (Server::start(Misbehaviour::None).await, agent().await);
     let text = plan("users = 1\nduration = '1s'") + "\n# ";
     // As JSON, the text is twice as long.
     let text = format!("{text}{}\n", "\"".repeat((1 << 20) - text.len() - 1));
@@ -84,8 +84,8 @@ async fn the_largest_plan_reaches_its_agents() {
 
 /// 0.0.0.0 leads to this machine, but is not a loopback address.
 #[tokio::test]
-async fn the_word_of_agents_goes_where_the_plan_and_somebody_say_so() {
-    let (server, agent) = (Server::start(Trouble::None).await, agent().await);
+async fn the_agent_token_is_sent_only_to_allowed_and_confirmed_hosts() {
+    let (server, agent) = (Server::start(Misbehaviour::None).await, agent().await);
     let agent = agent.replace("127.0.0.1", "0.0.0.0");
     let unnamed = plan("users = 1\nduration = '2s'") + &format!("[[monitors]]\nkind = 'machine'\non = ['{agent}']\n");
     let named = unnamed.replace("[corpus]", "[target]\nhosts = ['0.0.0.0']\n[corpus]");

@@ -3,9 +3,9 @@
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use lab::{RunResult, Trouble as Found, Wishes};
+use lab::{RunResult, Problem as Found, Wishes};
 
-use crate::server::{Server, Trouble};
+use crate::server::{Server, Misbehaviour};
 use crate::{plan, troubles, webdav};
 
 /// Behaviour of the server. If this variable is set, the test below acts as a server.
@@ -46,7 +46,7 @@ impl Drop for Process {
 #[ignore = "a server for the test below"]
 async fn a_process_of_its_own() {
     let Ok(trouble) = std::env::var(TROUBLE) else { return };
-    let server = Server::start(if trouble == "grows" { Trouble::Grows } else { Trouble::None }).await;
+    let server = Server::start(if trouble == "grows" { Misbehaviour::Grows } else { Misbehaviour::None }).await;
     server.begin();
     println!("\nserving {}", server.url());
     // Waits until the parent process kills this one, or has ended itself.

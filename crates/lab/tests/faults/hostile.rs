@@ -10,7 +10,7 @@ use lab::{Event, RunResult, Wishes};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::server::{ELSEWHERE, Server, Trouble};
+use crate::server::{ELSEWHERE, Server, Misbehaviour};
 use crate::{plan, run, webdav};
 
 const SHORT: &str = "users = 2\nthink = '5ms'\nduration = '2s'";
@@ -49,9 +49,9 @@ async fn refused(text: &str, target: String) -> String {
 
 #[tokio::test]
 async fn an_upload_that_is_refused_for_now_is_tried_again_and_no_other() {
-    let result = run(Trouble::Busy, SHORT).await;
+    let result = run(Misbehaviour::Busy, SHORT).await;
     assert_eq!(result.corpus.loaded.documents, 40);
-    let server = Server::start(Trouble::Refuses).await;
+    let server = Server::start(Misbehaviour::Refuses).await;
     let said = refused(&plan(SHORT), server.url()).await;
     assert!(said.contains("the corpus cannot be loaded: PUT /Lab") && said.contains("403"), "{said}");
     assert!(server.uploads() <= CONNECTIONS, "{}", server.uploads());
@@ -59,7 +59,7 @@ async fn an_upload_that_is_refused_for_now_is_tried_again_and_no_other() {
 
 #[tokio::test]
 async fn an_upload_that_is_not_answered_is_given_up_after_a_minute() {
-    let server = Server::start(Trouble::Swallows).await;
+    let server = Server::start(Misbehaviour::Swallows).await;
     let begun = Instant::now();
     let said = refused(&plan(SHORT), server.url()).await;
     assert!(said.contains("PUT /Lab%201-1/") && said.contains("was not answered within 60 s"), "{said}");
@@ -78,14 +78,14 @@ async fn a_server_that_has_everything_is_not_taken_for_one_with_another_corpus()
 
 #[tokio::test]
 async fn a_server_that_speaks_no_tls_is_said() {
-    let server = Server::start(Trouble::None).await;
+    let server = Server::start(Misbehaviour::None).await;
     let said = refused(&plan(SHORT), server.url().replace("http://", "https://")).await;
     assert!(said.contains("no connection to https://") && said.contains("write http://"), "{said}");
 }
 
 #[tokio::test]
 async fn a_redirect_says_where_it_leads() {
-    let result = run(Trouble::Redirects, SHORT).await;
+    let result = run(Misbehaviour::Redirects, SHORT).await;
     let fault = result.faults.iter().find(|fault| fault.operation == "download").unwrap();
     assert!(
         fault.first.contains("302") && fault.first.contains(&format!("a redirect to {ELSEWHERE}")),
@@ -106,7 +106,7 @@ fn watching(url: &str, figures: &str) -> String {
 
 #[tokio::test]
 async fn an_endpoint_that_shows_nothing_is_said_before_the_load() {
-    let server = Server::start(Trouble::None).await;
+    let server = Server::start(Misbehaviour::None).await;
     let refused = async |url: &str, figures: &str| refused(&watching(url, figures), server.url()).await;
     let said = refused("http://127.0.0.1:1/metrics", "").await;
     assert!(said.contains("http://127.0.0.1:1/metrics has no figures: no connection"), "{said}");
@@ -127,7 +127,7 @@ async fn watched(text: &str, server: &Server) -> (RunResult, Vec<String>) {
     let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
     let mut told = Vec::new();
     let result = lab::run(text, &wishes, |event| {
-        if let Event::Unwatched(why) = event {
+        if let Event::MonitorUnavailable(why) = event {
             told.push(why);
         }
     });
@@ -137,7 +137,7 @@ async fn watched(text: &str, server: &Server) -> (RunResult, Vec<String>) {
 
 #[tokio::test]
 async fn a_target_without_figures_of_its_own_is_run_and_that_is_told() {
-    let server = Server::start(Trouble::None).await;
+    let server = Server::start(Misbehaviour::None).await;
     let (result, told) = watched(&watching("/metrics", "'database_'"), &server).await;
     assert!(result.total.done > 0 && result.monitors.is_empty(), "{:?}", result.monitors);
     assert!(told.len() == 1 && told[0].contains("/metrics has no figures"), "{told:?}");
@@ -152,7 +152,7 @@ async fn an_endpoint_with_names_that_are_always_new_fills_neither_memory_nor_rep
         (0..2_000).map(gauge).collect()
     });
     let text = watching(&format!("http://{}/metrics", endpoint.await), "") + "[[monitors]]\nkind = 'machine'\n";
-    let server = Server::start(Trouble::None).await;
+    let server = Server::start(Misbehaviour::None).await;
     let (result, told) = watched(&text, &server).await;
     let (new, others): (Vec<_>, Vec<_>) = result.monitors.iter().partition(|series| series.name.starts_with("new_"));
     assert_eq!((new.len(), told.len()), (500, 0));

@@ -8,8 +8,8 @@ mod growing;
 mod hostile;
 mod server;
 
-use lab::{Changes, Event, Kind, RunResult, Trouble as Found, Wishes};
-use server::{Server, Trouble};
+use lab::{PlanOverrides, Event, Kind, RunResult, Problem as Found, Wishes};
+use server::{Server, Misbehaviour};
 
 const PLAN: &str = r#"
 name = "small"
@@ -27,8 +27,8 @@ operation = "upload"
 weight = 1
 "#;
 
-fn webdav() -> Changes {
-    Changes { kind: Some(Kind::Webdav), ..Changes::default() }
+fn webdav() -> PlanOverrides {
+    PlanOverrides { kind: Some(Kind::Webdav), ..PlanOverrides::default() }
 }
 
 fn plan(load: &str) -> String {
@@ -40,12 +40,12 @@ fn plan(load: &str) -> String {
 const RUNS: u32 = 5;
 const LATE: f64 = 10.0;
 
-async fn run(trouble: Trouble, load: &str) -> RunResult {
+async fn run(trouble: Misbehaviour, load: &str) -> RunResult {
     run_on(&[trouble], load).await
 }
 
 /// Runs the plan on several servers that should be equal.
-async fn run_on(troubles: &[Trouble], load: &str) -> RunResult {
+async fn run_on(troubles: &[Misbehaviour], load: &str) -> RunResult {
     let mut runs = 0;
     loop {
         let mut servers = Vec::new();
@@ -76,7 +76,7 @@ const STEADY: &str = "users = 8\nthink = '20ms'\nwarmup = '1s'\nduration = '14s'
 
 #[tokio::test]
 async fn a_server_that_behaves_well_is_not_blamed() {
-    let result = run(Trouble::None, STEADY).await;
+    let result = run(Misbehaviour::None, STEADY).await;
     assert_eq!(troubles(&result), [], "{:?}", result.findings);
     assert_eq!((result.total.failed, result.thresholds[0].passed), (0, true), "{:?}", result.faults);
     assert!(result.total.rate > 50.0, "{}", result.total.rate);
@@ -84,7 +84,7 @@ async fn a_server_that_behaves_well_is_not_blamed() {
 
 #[tokio::test]
 async fn a_stall_is_found_with_its_time() {
-    let result = run(Trouble::Stops, STEADY).await;
+    let result = run(Misbehaviour::Stops, STEADY).await;
     let stall = result.findings.iter().find(|finding| finding.trouble == Found::Stall).expect("a stall");
     let (from, to) = stall.seconds.unwrap();
     assert!((5..=7).contains(&from) && (7..=10).contains(&to), "{stall:?}");
@@ -93,7 +93,7 @@ async fn a_stall_is_found_with_its_time() {
 
 #[tokio::test]
 async fn an_open_load_does_not_forgive_a_stall() {
-    let result = run(Trouble::Stops, "model = 'open'\nrate = 200.0\nusers = 4\nwarmup = '1s'\nduration = '14s'").await;
+    let result = run(Misbehaviour::Stops, "model = 'open'\nrate = 200.0\nusers = 4\nwarmup = '1s'\nduration = '14s'").await;
     // The stall takes two of fourteen seconds: a seventh of the intended operations had to wait, on average for half of
     // the stall.
     assert!(result.total.p90 > 100.0, "{}", result.total.p90);
@@ -102,14 +102,14 @@ async fn an_open_load_does_not_forgive_a_stall() {
 
 #[tokio::test]
 async fn a_slow_path_is_found_with_its_share() {
-    let result = run(Trouble::SlowPath, STEADY).await;
+    let result = run(Misbehaviour::SlowPath, STEADY).await;
     assert_eq!(troubles(&result), [Found::SlowPath], "{:?}", result.findings);
     assert_eq!(result.findings[0].operation.as_deref(), Some("download"));
 }
 
 #[tokio::test]
 async fn a_decay_is_found_with_the_operation_that_brings_it() {
-    let result = run(Trouble::Leak, STEADY).await;
+    let result = run(Misbehaviour::Leak, STEADY).await;
     assert_eq!(troubles(&result), [Found::Decay], "{:?}", result.findings);
     assert_eq!(result.findings[0].operation.as_deref(), Some("download"));
 }
@@ -117,13 +117,13 @@ async fn a_decay_is_found_with_the_operation_that_brings_it() {
 #[tokio::test]
 async fn a_lock_is_found_by_raising_the_load() {
     let steps = "steps = [{ level = 4, for = '5s' }, { level = 16, for = '5s' }]";
-    let result = run(Trouble::Lock, steps).await;
+    let result = run(Misbehaviour::Lock, steps).await;
     assert_eq!(troubles(&result), [Found::Scaling], "{:?}", result.findings);
 }
 
 #[tokio::test]
 async fn a_twin_that_is_slower_is_found_and_equal_ones_are_not_blamed() {
-    let result = run_on(&[Trouble::None, Trouble::Slow, Trouble::None], STEADY).await;
+    let result = run_on(&[Misbehaviour::None, Misbehaviour::Slow, Misbehaviour::None], STEADY).await;
     // Other effects of a busy machine on the run are ignored here.
     let unequal: Vec<_> = result.findings.iter().filter(|finding| finding.trouble == Found::Unequal).collect();
     assert_eq!(unequal.len(), 1, "{:?}", result.findings);
@@ -133,7 +133,7 @@ async fn a_twin_that_is_slower_is_found_and_equal_ones_are_not_blamed() {
     assert_eq!(result.servers.iter().map(|server| server.done).sum::<u64>(), in_time(&result));
     let page = lab::report::html(&result);
     assert!(page.contains("Servers") && page.contains(&result.servers[2].name));
-    let equal = run_on(&[Trouble::None, Trouble::None], STEADY).await;
+    let equal = run_on(&[Misbehaviour::None, Misbehaviour::None], STEADY).await;
     assert!(!troubles(&equal).contains(&Found::Unequal), "{:?}", equal.findings);
 }
 
@@ -144,7 +144,7 @@ fn in_time(result: &RunResult) -> u64 {
 
 #[tokio::test]
 async fn wrong_content_with_the_right_status_is_a_fault() {
-    for trouble in [Trouble::ErrorPage, Trouble::Flips] {
+    for trouble in [Misbehaviour::ErrorPage, Misbehaviour::Flips] {
         let result = run(trouble, "users = 4\nthink = '5ms'\nduration = '2s'").await;
         let faults = &result.faults;
         assert!(faults.iter().all(|fault| fault.operation == "download"), "{faults:?}");
@@ -155,7 +155,7 @@ async fn wrong_content_with_the_right_status_is_a_fault() {
 
 #[tokio::test]
 async fn a_target_that_closes_connections_is_counted_and_not_waited_for() {
-    let result = run(Trouble::Closes, "users = 4\nthink = '5ms'\nduration = '2s'").await;
+    let result = run(Misbehaviour::Closes, "users = 4\nthink = '5ms'\nduration = '2s'").await;
     assert!(
         result.faults.iter().any(|fault| fault.first.contains("download") || fault.first.contains("GET")),
         "{:?}",
@@ -166,14 +166,14 @@ async fn a_target_that_closes_connections_is_counted_and_not_waited_for() {
 
 #[tokio::test]
 async fn a_connection_that_was_not_used_may_be_closed_as_browsers_let_it() {
-    let result = run(Trouble::Closes, "users = 8\nthink = '2500ms'\nwarmup = '3s'\nduration = '9s'").await;
+    let result = run(Misbehaviour::Closes, "users = 8\nthink = '2500ms'\nwarmup = '3s'\nduration = '9s'").await;
     assert!(result.total.done >= 20 && result.total.failed == 0, "{:?}", result.faults);
     assert!(result.total.requests > result.total.done, "none was asked again");
 }
 
 #[tokio::test]
 async fn answers_that_never_end_are_given_up() {
-    for trouble in [Trouble::Drips, Trouble::DripsHeads] {
+    for trouble in [Misbehaviour::Drips, Misbehaviour::DripsHeads] {
         let started = std::time::Instant::now();
         let result = run(trouble, "users = 4\nfresh = true\ntimeout = '500ms'\nduration = '2s'").await;
         assert_eq!(result.total.done, 0);
@@ -184,7 +184,7 @@ async fn answers_that_never_end_are_given_up() {
 
 #[tokio::test]
 async fn a_target_that_hangs_while_the_corpus_is_loaded_is_not_waited_for() {
-    let server = Server::start(Trouble::Hangs).await;
+    let server = Server::start(Misbehaviour::Hangs).await;
     let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
     let said = lab::run(&plan(STEADY), &wishes, |_| {}).await.map(drop).unwrap_err().to_string();
     assert!(said.contains("\"Lab 1-1\" was not answered within 20 s"), "{said}");
@@ -192,7 +192,7 @@ async fn a_target_that_hangs_while_the_corpus_is_loaded_is_not_waited_for() {
 
 #[tokio::test]
 async fn an_agent_that_says_nothing_is_lost_and_not_waited_for() {
-    let server = Server::start(Trouble::None).await;
+    let server = Server::start(Misbehaviour::None).await;
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let agents = vec![silent.local_addr().unwrap().to_string()];
     let wishes = Wishes { target: Some(server.url()), changes: webdav(), agents, ..Wishes::default() };
@@ -265,7 +265,7 @@ async fn load_goes_only_where_the_plan_and_somebody_say_so() {
 
 #[tokio::test]
 async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
-    let server = Server::start(Trouble::None).await;
+    let server = Server::start(Misbehaviour::None).await;
     let token = "a word of agents";
     let mut agents = Vec::new();
     for _ in 0..2 {
@@ -301,7 +301,7 @@ async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
     wishes.agents = vec![agents[0].clone(), "127.0.0.1:1".to_owned()];
     let mut lost = Vec::new();
     let without = lab::run(&text, &wishes, |event| {
-        if let Event::Lost(why) = event {
+        if let Event::AgentLost(why) = event {
             lost.push(why);
         }
     });
@@ -319,7 +319,7 @@ async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
 
 #[tokio::test]
 async fn what_cannot_be_watched_is_said_before_the_load() {
-    let server = Server::start(Trouble::None).await;
+    let server = Server::start(Misbehaviour::None).await;
     let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
     let refused = async |monitor: &str| {
         let text = plan("users = 1\nduration = '2s'") + "[[monitors]]\n" + monitor;
@@ -340,14 +340,14 @@ async fn what_cannot_be_watched_is_said_before_the_load() {
 
 #[tokio::test]
 async fn the_first_operations_are_measured_like_the_others() {
-    let result = run(Trouble::Slow, "users = 8\nduration = '2s'").await;
+    let result = run(Misbehaviour::Slow, "users = 8\nduration = '2s'").await;
     let shortest = result.operations[0].latency.percentile(0.0);
     assert!(result.operations[0].label == "download" && shortest > 14.0, "{shortest}");
 }
 
 #[tokio::test]
 async fn a_report_is_one_file_that_needs_nothing_else() {
-    let result = run(Trouble::None, "users = 2\nthink = '5ms'\nduration = '2s'").await;
+    let result = run(Misbehaviour::None, "users = 2\nthink = '5ms'\nduration = '2s'").await;
     let directory = tempfile::tempdir().unwrap();
     let files = lab::report::save(&result, directory.path(), "small").unwrap();
     assert_eq!(files.len(), 3);

@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// Kinds of misbehaviour. Those of downloads begin with the load; those of uploads and collections act at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Trouble {
+pub enum Misbehaviour {
     None,
     /// Answers nothing for 2 s, starting 6 s after the load begins.
     Stops,
@@ -57,7 +57,7 @@ pub enum Trouble {
 pub const ELSEWHERE: &str = "https://elsewhere.example/sign-in";
 
 struct State {
-    trouble: Trouble,
+    trouble: Misbehaviour,
     files: Mutex<HashMap<String, Bytes>>,
     refused: Mutex<HashSet<String>>,
     begun: OnceLock<Instant>,
@@ -75,7 +75,7 @@ pub struct Server {
 }
 
 impl Server {
-    pub async fn start(trouble: Trouble) -> Self {
+    pub async fn start(trouble: Misbehaviour) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(State {
@@ -115,8 +115,8 @@ impl Server {
 
 async fn serve(stream: TcpStream, state: Arc<State>) {
     let dripping = match state.trouble {
-        Trouble::Drips => Some("HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n"),
-        Trouble::DripsHeads => Some("HTTP/1.1 200 OK\r\nx-drips: "),
+        Misbehaviour::Drips => Some("HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n"),
+        Misbehaviour::DripsHeads => Some("HTTP/1.1 200 OK\r\nx-drips: "),
         _ => None,
     };
     if let Some(beginning) = dripping.filter(|_| state.begun.get().is_some()) {
@@ -143,7 +143,7 @@ type Served = Result<Response<Full<Bytes>>, std::io::Error>;
 async fn answer(request: Request<Incoming>, state: Arc<State>) -> Served {
     let path = request.uri().path().trim_end_matches('/').to_owned();
     let elapsed = state.begun.get().map(Instant::elapsed);
-    if state.trouble == Trouble::Stops {
+    if state.trouble == Misbehaviour::Stops {
         let back = Duration::from_secs(8);
         if let Some(left) = elapsed.filter(|at| at.as_secs() >= 6).and_then(|at| back.checked_sub(at)) {
             // sleep: this is how the server behaves badly
@@ -155,9 +155,9 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Served {
             state.uploads.fetch_add(1, Ordering::Relaxed);
             let body = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
             match state.trouble {
-                Trouble::Swallows => return std::future::pending().await,
-                Trouble::Refuses => return Ok(status(StatusCode::FORBIDDEN, "no more")),
-                Trouble::Busy if state.refused.lock().unwrap().insert(path.clone()) => {
+                Misbehaviour::Swallows => return std::future::pending().await,
+                Misbehaviour::Refuses => return Ok(status(StatusCode::FORBIDDEN, "no more")),
+                Misbehaviour::Busy if state.refused.lock().unwrap().insert(path.clone()) => {
                     return Ok(status(StatusCode::SERVICE_UNAVAILABLE, "not now"));
                 }
                 _ => {}
@@ -165,7 +165,7 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Served {
             state.files.lock().unwrap().insert(path, body);
             Ok(status(StatusCode::CREATED, ""))
         }
-        "MKCOL" if state.trouble == Trouble::Hangs => std::future::pending().await,
+        "MKCOL" if state.trouble == Misbehaviour::Hangs => std::future::pending().await,
         "MKCOL" => Ok(status(StatusCode::CREATED, "")),
         "DELETE" => {
             let gone = state.files.lock().unwrap().remove(&path);
@@ -186,10 +186,10 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Served {
 async fn download(bytes: Bytes, elapsed: Duration, state: &State) -> Served {
     let number = state.downloads.fetch_add(1, Ordering::Relaxed);
     let wait = match state.trouble {
-        Trouble::Slow => Duration::from_millis(15),
-        Trouble::SlowPath if number % 100 == 99 => Duration::from_millis(600),
-        Trouble::Leak => Duration::from_millis(5) + elapsed * 8 / 1000,
-        Trouble::Lock => {
+        Misbehaviour::Slow => Duration::from_millis(15),
+        Misbehaviour::SlowPath if number % 100 == 99 => Duration::from_millis(600),
+        Misbehaviour::Leak => Duration::from_millis(5) + elapsed * 8 / 1000,
+        Misbehaviour::Lock => {
             let _held = state.lock.lock().await;
             // sleep: this is how the server behaves badly
             tokio::time::sleep(Duration::from_millis(4)).await;
@@ -197,14 +197,14 @@ async fn download(bytes: Bytes, elapsed: Duration, state: &State) -> Served {
         }
         _ => Duration::ZERO,
     };
-    if state.trouble == Trouble::Grows {
+    if state.trouble == Misbehaviour::Grows {
         state.kept.lock().unwrap().push(vec![1; 16 << 10]);
     }
     if !wait.is_zero() {
         // sleep: this is how the server behaves badly
         tokio::time::sleep(wait).await;
     }
-    if state.trouble == Trouble::Redirects {
+    if state.trouble == Misbehaviour::Redirects {
         let mut response = status(StatusCode::FOUND, "go and sign in");
         response.headers_mut().insert("location", ELSEWHERE.parse().unwrap());
         return Ok(response);
@@ -213,14 +213,14 @@ async fn download(bytes: Bytes, elapsed: Duration, state: &State) -> Served {
         return Ok(Response::new(Full::new(bytes)));
     }
     match state.trouble {
-        Trouble::ErrorPage => Ok(status(StatusCode::OK, "<html><title>Error</title>Something went wrong</html>")),
-        Trouble::Flips => {
+        Misbehaviour::ErrorPage => Ok(status(StatusCode::OK, "<html><title>Error</title>Something went wrong</html>")),
+        Misbehaviour::Flips => {
             let mut wrong = bytes.to_vec();
             let middle = wrong.len() / 2;
             wrong[middle] ^= 1;
             Ok(Response::new(Full::new(wrong.into())))
         }
-        Trouble::Closes => Err(std::io::Error::other("closed on purpose")),
+        Misbehaviour::Closes => Err(std::io::Error::other("closed on purpose")),
         _ => Ok(Response::new(Full::new(bytes))),
     }
 }

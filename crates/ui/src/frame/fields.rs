@@ -84,7 +84,7 @@ impl Fields {
 
 /// Reads the fields of a form of at most `most` bytes. The form token is not checked here.
 pub async fn read(body: Body, most: usize) -> Result<Fields> {
-    request_body::apart(request_body::read_to_end(body, most).await?, Fields::parse).await
+    request_body::parse_off_thread(request_body::read_to_end(body, most).await?, Fields::parse).await
 }
 
 /// Returns the error for input larger than any form needs.

@@ -14,17 +14,17 @@ use crate::server::request;
 
 /// Bytes for all bodies, and the part of them for anonymous senders. Bytes are counted in steps; the first step of each
 /// body is free.
-const HELD: usize = 64 << 20;
-const OF_STRANGERS: usize = HELD / 8;
+const BODY_MEMORY: usize = 64 << 20;
+const ANONYMOUS_MEMORY: usize = BODY_MEMORY / 8;
 const STEP: usize = 16 << 10;
 /// Divisor for the quota of one user, or of one anonymous address, in their part.
 const SHARE: usize = 4;
 /// Divisor for the quota of all signed-in users at one address.
 const OFFICE: usize = 2;
 
-static ROOM: Room = Room::new(HELD - OF_STRANGERS);
-static ROOM_OF_STRANGERS: Room = Room::new(OF_STRANGERS);
-static SHARES: LazyLock<Mutex<HashMap<Share, usize>>> = LazyLock::new(Mutex::default);
+static BUDGET: Room = Room::new(BODY_MEMORY - ANONYMOUS_MEMORY);
+static ROOM_OF_STRANGERS: Room = Room::new(ANONYMOUS_MEMORY);
+static SHARES: LazyLock<Mutex<HashMap<Quota, usize>>> = LazyLock::new(Mutex::default);
 
 #[derive(Debug)]
 struct Room {
@@ -40,19 +40,19 @@ impl Room {
 
 /// Holder of a quota.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Share {
+enum Quota {
     One(Sender),
     /// All signed-in users at one address.
-    Office(IpAddr),
+    SharedAddress(IpAddr),
 }
 
-impl Share {
+impl Quota {
     /// Returns the quotas that apply to the current request, each with its divisor of the budget.
     fn current() -> Vec<(Self, usize)> {
         let (sender, address) = (Sender::current(), request::senders().1);
         let office = address.filter(|_| matches!(sender, Sender::Person(_)));
         let one = Some(sender).filter(|sender| *sender != Sender::Unknown).map(|sender| (Self::One(sender), SHARE));
-        one.into_iter().chain(office.map(|address| (Self::Office(address), OFFICE))).collect()
+        one.into_iter().chain(office.map(|address| (Self::SharedAddress(address), OFFICE))).collect()
     }
 }
 
@@ -82,7 +82,7 @@ impl Sender {
 #[derive(Debug)]
 pub struct BodyMemory {
     room: &'static Room,
-    shares: Vec<(Share, usize)>,
+    shares: Vec<(Quota, usize)>,
     steps: usize,
     permit: Option<SemaphorePermit<'static>>,
 }
@@ -90,8 +90,8 @@ pub struct BodyMemory {
 impl BodyMemory {
     /// Creates an empty reservation for the sender of the current request.
     pub fn nothing() -> Self {
-        let room = if matches!(Sender::current(), Sender::Person(_)) { &ROOM } else { &ROOM_OF_STRANGERS };
-        Self { room, shares: Share::current(), steps: 0, permit: None }
+        let room = if matches!(Sender::current(), Sender::Person(_)) { &BUDGET } else { &ROOM_OF_STRANGERS };
+        Self { room, shares: Quota::current(), steps: 0, permit: None }
     }
 
     /// Reserves what a body of this length needs.
@@ -101,7 +101,7 @@ impl BodyMemory {
             return Ok(());
         }
         let mut shares = shares();
-        let full = |(share, fraction): &(Share, usize)| {
+        let full = |(share, fraction): &(Quota, usize)| {
             shares.get(share).copied().unwrap_or(0) + more > self.room.all / fraction
         };
         if self.shares.iter().any(full) {
@@ -138,6 +138,6 @@ impl Drop for BodyMemory {
     }
 }
 
-fn shares() -> MutexGuard<'static, HashMap<Share, usize>> {
+fn shares() -> MutexGuard<'static, HashMap<Quota, usize>> {
     SHARES.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -26,7 +26,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use memory::{BodyMemory, Sender};
 use refusal::Refused;
-use turns::Turns;
+use turns::FairSemaphore;
 
 pub use refusal::FIELDS;
 
@@ -188,7 +188,7 @@ const SHORT: usize = 8 << 10;
 
 /// Parses a body with `read`. A long body is parsed on another thread, so that no other request waits meanwhile. Until
 /// then the body counts against the memory for bodies.
-pub async fn apart<T: Send + 'static>(
+pub async fn parse_off_thread<T: Send + 'static>(
     body: BufferedBody,
     read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
 ) -> Result<T> {
@@ -199,7 +199,7 @@ pub async fn apart<T: Send + 'static>(
 }
 
 /// Permits for CPU-bound work. One processor is left for everything else.
-static TURNS: LazyLock<Arc<Turns>> = LazyLock::new(|| Turns::new(processors().saturating_sub(1).max(1)));
+static TURNS: LazyLock<Arc<FairSemaphore>> = LazyLock::new(|| FairSemaphore::new(processors().saturating_sub(1).max(1)));
 
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::testing::is_alone;
 
-use super::{Bounded, FIELDS, MAX_ANONYMOUS_BODY, apart, read_to_end, run_cpu_bound};
+use super::{Bounded, FIELDS, MAX_ANONYMOUS_BODY, parse_off_thread, read_to_end, run_cpu_bound};
 
 /// Longest wait for a sender's work behind the work of others.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -199,7 +199,7 @@ async fn bodies_take_their_room_until_they_are_parsed() {
         std::thread::sleep(Duration::from_millis(20));
         Ok(())
     };
-    let send = async || apart(read_to_end(Body::from(vec![7; FIELDS]), FIELDS).await?, slowly).await;
+    let send = async || parse_off_thread(read_to_end(Body::from(vec![7; FIELDS]), FIELDS).await?, slowly).await;
     let ends = (0..40).map(|_| on_behalf(Some("dora"), None, send()));
     let ends = futures_util::future::join_all(ends).await;
     let codes: Vec<_> = ends.into_iter().map(|end| end.map_err(|error| error.code().as_str())).collect();

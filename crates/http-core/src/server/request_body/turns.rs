@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::memory::Sender;
 
 /// Permits, and the queue for them.
-pub struct Turns(Mutex<Waiting>);
+pub struct FairSemaphore(Mutex<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
@@ -17,25 +17,25 @@ struct Waiting {
     /// Waiting senders, once each, in the order in which they are served.
     round: VecDeque<Sender>,
     /// Waiting requests of each sender, oldest first.
-    asked: HashMap<Sender, VecDeque<oneshot::Sender<Turn>>>,
+    asked: HashMap<Sender, VecDeque<oneshot::Sender<FairPermit>>>,
 }
 
 /// A permit, passed to the next waiter when it is dropped.
-pub struct Turn(Option<Arc<Turns>>);
+pub struct FairPermit(Option<Arc<FairSemaphore>>);
 
-impl Turns {
+impl FairSemaphore {
     /// Creates this many permits.
     pub fn new(count: usize) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Waiting { free: count, ..Waiting::default() })))
     }
 
     /// Waits for a permit for this sender. Returns `None` when the program is shutting down.
-    pub async fn take(self: &Arc<Self>, sender: Sender) -> Option<Turn> {
+    pub async fn take(self: &Arc<Self>, sender: Sender) -> Option<FairPermit> {
         let come = {
             let mut waiting = self.locked();
             if waiting.free > 0 {
                 waiting.free -= 1;
-                return Some(Turn(Some(self.clone())));
+                return Some(FairPermit(Some(self.clone())));
             }
             let (give, come) = oneshot::channel();
             let asked = waiting.asked.entry(sender.clone()).or_default();
@@ -55,7 +55,7 @@ impl Turns {
 
 impl Waiting {
     /// Takes the next waiting request and skips cancelled ones. Frees the permit if there is none.
-    fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
+    fn next(&mut self) -> Option<oneshot::Sender<FairPermit>> {
         while let Some(sender) = self.round.pop_front() {
             let Some(asked) = self.asked.get_mut(&sender) else { continue };
             let next = std::iter::from_fn(|| asked.pop_front()).find(|give| !give.is_closed());
@@ -73,7 +73,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Turn {
+impl Drop for FairPermit {
     fn drop(&mut self) {
         let Some(turns) = self.0.take() else { return };
         loop {

@@ -32,7 +32,7 @@ impl Compare {
         let found = lab::compare::compare(&first, &second).map_err(|error| into_command_error(&error))?;
         let names = [&self.first, &self.second].map(|path| path.display().to_string());
         let text = lab::compare::markdown((&first, &names[0]), (&second, &names[1]), &found);
-        let unlike = lab::compare::unlike(&first, &second);
+        let unlike = lab::compare::differing_conditions(&first, &second);
         show(self.json, &json!({ "unlike": unlike, "differences": found }), &text);
         Ok(ExitCode::SUCCESS)
     }

@@ -33,7 +33,7 @@ impl Corpus {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode> {
         let plan = lab::read_plan(&self.plan).map_err(|error| into_command_error(&error))?;
-        let changes = lab::Changes { scale: self.scale, ..lab::Changes::default() };
+        let changes = lab::PlanOverrides { scale: self.scale, ..lab::PlanOverrides::default() };
         let plan = changes.apply(&plan).map_err(|error| into_command_error(&error))?;
         let corpus = lab::Corpus::new(plan.corpus);
         let mut live = Live::new(self.json);

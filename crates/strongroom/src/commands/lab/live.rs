@@ -28,7 +28,7 @@ impl Live {
 
     /// Processes an event of the run.
     pub fn take(&mut self, event: Event) {
-        if let Event::Lost(why) | Event::Left(why) | Event::Unwatched(why) = &event {
+        if let Event::AgentLost(why) | Event::NotRemoved(why) | Event::MonitorUnavailable(why) = &event {
             match &self.bar {
                 Some(bar) => bar.println(plain(why)),
                 None => eprintln!("{}", plain(why)),
@@ -52,7 +52,7 @@ impl Live {
                 bar.set_message(line(&window));
             }
             Event::Ending => bar.set_message("waiting for the last responses"),
-            Event::Lost(_) | Event::Left(_) | Event::Unwatched(_) => {}
+            Event::AgentLost(_) | Event::NotRemoved(_) | Event::MonitorUnavailable(_) => {}
         }
     }
 

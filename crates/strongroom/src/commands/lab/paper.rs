@@ -104,7 +104,7 @@ impl Paper {
         let mut phases = Vec::new();
         for phase in &paper.phases {
             phases.push(self.phase(phase, on, stop).await?);
-            if stop.asked() {
+            if stop.is_requested() {
                 return Err(Error::unavailable(format!("interrupted: the tables of {} were not written", paper.name)));
             }
         }
@@ -121,11 +121,11 @@ impl Paper {
             &["blobs", "policy", "set", "--database", "main", "--active", on.store, "--minimum-size", MINIMUM],
         )?;
         let plan = lab::read_plan(phase).map_err(|error| into_command_error(&error))?;
-        let changes = lab::Changes {
+        let changes = lab::PlanOverrides {
             scale: Some(self.scale),
             users: self.users,
             seconds: self.seconds,
-            ..lab::Changes::default()
+            ..lab::PlanOverrides::default()
         };
         let wishes = lab::Wishes {
             target: Some(server.address.clone()),
@@ -139,7 +139,7 @@ impl Paper {
         let result =
             lab::run(&plan, &wishes, |event| live.take(event)).await.map_err(|error| into_command_error(&error))?;
         live.end();
-        if !stop.asked() {
+        if !stop.is_requested() {
             lab::report::save(&result, &self.out, &file_name(&result.label))
                 .map_err(|error| into_command_error(&error))?;
         }

@@ -57,7 +57,7 @@ impl Operations {
                     "name": operation.name,
                     "offered_by": operation.offered_by,
                     "changes": operation.changes,
-                    "description": operation.what,
+                    "description": operation.description,
                 })
             })
             .collect();
@@ -73,7 +73,7 @@ fn operations() -> String {
             let webdav =
                 if operation.offered_by.contains(&lab::Kind::Webdav) { "any WebDAV server" } else { "Strongroom" };
             let changes = if operation.changes { "changes" } else { "reads" };
-            [operation.name.to_owned(), webdav.to_owned(), changes.to_owned(), operation.what.to_owned()]
+            [operation.name.to_owned(), webdav.to_owned(), changes.to_owned(), operation.description.to_owned()]
         })
         .collect();
     table(["Operation", "Offered by", "Effect", "What it does"], &rows)

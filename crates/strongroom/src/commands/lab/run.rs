@@ -73,7 +73,7 @@ impl Run {
         }
         let wishes = self.target.run_options();
         let changes =
-            lab::Changes { scale: self.scale, users: self.users, seconds: self.seconds, ..wishes.changes.clone() };
+            lab::PlanOverrides { scale: self.scale, users: self.users, seconds: self.seconds, ..wishes.changes.clone() };
         let wishes = lab::Wishes {
             changes,
             label: self.label.clone(),

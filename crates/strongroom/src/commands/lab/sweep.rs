@@ -61,7 +61,7 @@ impl Sweep {
         wishes.label = Some(format!("sweep-{}", file_name(&self.plan)));
         let stop = lab::Stop::on_signals().map_err(|error| into_command_error(&error))?;
         wishes.stop = stop.clone();
-        let mut judge = lab::sweep::Judge::new(stop, self.p95);
+        let mut judge = lab::sweep::SweepObserver::new(stop, self.p95);
         let mut live = Live::new(self.json);
         let tell = |event| {
             judge.take(&event);

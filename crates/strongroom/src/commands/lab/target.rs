@@ -47,7 +47,7 @@ impl TargetFlags {
         lab::Wishes {
             target: self.target.clone(),
             twins: self.twin.clone(),
-            changes: lab::Changes { kind, root: self.root.clone(), ..lab::Changes::default() },
+            changes: lab::PlanOverrides { kind, root: self.root.clone(), ..lab::PlanOverrides::default() },
             login,
             confirmed: self.yes_this_is_mine,
             ..lab::Wishes::default()

@@ -87,7 +87,7 @@ pub async fn of(session: &Session, item: &Item) -> Preview {
         },
         Kind::Markdown | Kind::Table | Kind::Text(_) | Kind::Unknown => match read(session, item).await {
             Ok((bytes, cut)) => {
-                let drawn = request_body::apart(bytes.into(), move |bytes| Ok(text(kind, bytes, cut))).await;
+                let drawn = request_body::parse_off_thread(bytes.into(), move |bytes| Ok(text(kind, bytes, cut))).await;
                 drawn.unwrap_or_else(|error| no_preview(&error))
             }
             Err(error) => no_preview(&error),

@@ -2,7 +2,7 @@
 //! mix, and the other operations are scaled up.
 
 /// Names of the operations, each with the missing feature.
-const UNBUILT: &[(&str, &str)] = &[
+const UNAVAILABLE: &[(&str, &str)] = &[
     ("read-list", "lists"),
     ("read-list-grid", "lists"),
     ("list-form", "lists"),
@@ -22,6 +22,6 @@ const UNBUILT: &[(&str, &str)] = &[
 
 /// Returns the feature that is missing for an operation on every target; `None` if the operation is available or
 /// unknown.
-pub fn not_built(name: &str) -> Option<&'static str> {
-    UNBUILT.iter().find(|(known, _)| *known == name).map(|(_, needs)| *needs)
+pub fn missing_feature(name: &str) -> Option<&'static str> {
+    UNAVAILABLE.iter().find(|(known, _)| *known == name).map(|(_, needs)| *needs)
 }

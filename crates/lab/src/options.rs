@@ -16,7 +16,7 @@ pub struct Wishes {
     /// Servers that should be equal to the target, in place of the plan's.
     pub twins: Vec<String>,
     /// Deviations from the plan.
-    pub changes: Changes,
+    pub changes: PlanOverrides,
     /// Login name and password.
     pub login: Option<Login>,
     /// True if the user confirmed that the target may be put under load.
@@ -35,7 +35,7 @@ pub struct Wishes {
 
 /// Deviations of a run from its plan.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Changes {
+pub struct PlanOverrides {
     /// Kind of the target.
     pub kind: Option<Kind>,
     /// Path below which the corpus lies.
@@ -50,7 +50,7 @@ pub struct Changes {
     pub steps: Vec<(f64, u64)>,
 }
 
-impl Changes {
+impl PlanOverrides {
     /// Returns the plan with these changes.
     ///
     /// # Errors

@@ -46,4 +46,4 @@ pub use result::{Finding, OperationResult, RunResult, Problem};
 pub use run::{read_plan, run};
 pub use stop::Stop;
 pub use wire::{Kind, Login};
-pub use options::{PlanOverrides, Wishes};
+pub use options::{PlanOverrides, RunOptions};

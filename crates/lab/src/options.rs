@@ -10,7 +10,7 @@ use crate::wire::{Kind, Login};
 
 /// Options of a run, in addition to its plan.
 #[derive(Clone, Debug, Default)]
-pub struct Wishes {
+pub struct RunOptions {
     /// URL of the target, in place of the plan's.
     pub target: Option<String>,
     /// Servers that should be equal to the target, in place of the plan's.

@@ -24,7 +24,7 @@ use crate::result::{CorpusResult, RunResult};
 use crate::stop::Stop;
 use crate::watch::Monitors;
 use crate::wire::Target;
-use crate::options::Wishes;
+use crate::options::RunOptions;
 
 /// Limit on the bytes of a plan.
 const MOST_PLAN: u64 = 1 << 20;
@@ -37,7 +37,7 @@ const MOST_PLAN: u64 = 1 << 20;
 /// not errors: they are part of the result.
 pub fn run<'a>(
     plan_text: &'a str,
-    wishes: &'a Wishes,
+    wishes: &'a RunOptions,
     tell: impl FnMut(Event) + 'a,
 ) -> LocalBoxFuture<'a, Result<RunResult>> {
     run_plan(plan_text, wishes, Box::new(tell))
@@ -45,7 +45,7 @@ pub fn run<'a>(
 
 fn run_plan<'a>(
     plan_text: &'a str,
-    wishes: &'a Wishes,
+    wishes: &'a RunOptions,
     mut tell: Box<dyn FnMut(Event) + 'a>,
 ) -> LocalBoxFuture<'a, Result<RunResult>> {
     Box::pin(async move {

@@ -15,7 +15,7 @@ use crate::event::Event;
 use crate::measure::{Collector, Totals, Window};
 use crate::thread::on_own_thread;
 use crate::wire::{RequestBuilder, Client, Fault, FaultKind, Target};
-use crate::options::Wishes;
+use crate::options::RunOptions;
 
 /// Time allowed to an agent beyond its load and its last operation: it probes the target first.
 const GRACE: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ enum AgentMessage {
 pub async fn run_on_agents(
     setup: &Setup,
     plan_text: &str,
-    wishes: &Wishes,
+    wishes: &RunOptions,
     mut collector: Collector,
     tell: &mut dyn FnMut(Event),
 ) -> Result<(Vec<Window>, Totals)> {

@@ -5,7 +5,7 @@ use crate::result::RunResult;
 use crate::stats::median;
 
 /// Factor by which an operation must have slowed down more than the others to be named.
-const CLEARLY: f64 = 1.5;
+const MIN_FACTOR: f64 = 1.5;
 
 /// Returns the operation whose latency rose most from `before` to `after`, if it stands out.
 pub fn most_affected(result: &RunResult, before: &[Window], after: &[Window]) -> Option<String> {
@@ -21,6 +21,6 @@ pub fn most_affected(result: &RunResult, before: &[Window], after: &[Window]) ->
     factors.sort_by(|a, b| b.1.total_cmp(&a.1));
     let (worst, factor) = *factors.first()?;
     let others = median(&factors[1..].iter().map(|(_, factor)| *factor).collect::<Vec<_>>());
-    let stands_out = factors.len() == 1 || factor > others * CLEARLY;
+    let stands_out = factors.len() == 1 || factor > others * MIN_FACTOR;
     stands_out.then(|| result.operations[worst].label.clone())
 }

@@ -8,10 +8,10 @@ use crate::stats::{median, same_distribution};
 
 /// Share of the earlier rate below which the later rate must have fallen. Either this criterion or that of latency
 /// suffices.
-const FALLEN: f64 = 0.6;
+const MAX_RATE_SHARE: f64 = 0.6;
 /// Factor by which the median latency must have risen. In 19 healthy one-minute runs on a shared machine it rose by a
 /// factor of up to 1.48 from the first quarter to the last.
-const RISEN: f64 = 1.75;
+const MIN_LATENCY_FACTOR: f64 = 1.75;
 /// Milliseconds by which the median latency must have risen as well.
 const RISEN_BY: f64 = 1.0;
 /// Share of the longer user cycle that must be explained by longer waiting for responses.
@@ -39,10 +39,10 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
         let cycle = |rate: f64| windows[0].level / rate.max(f64::MIN_POSITIVE) * 1000.0;
         let waited = latency[3] - latency[0] >= (cycle(rate[3]) - cycle(rate[0])) * EXPLAINED;
         let slower = waited
-            && rate[3] < rate[0] * FALLEN
+            && rate[3] < rate[0] * MAX_RATE_SHARE
             && rate.is_sorted_by(|a, b| *b <= a * 1.05)
             && sure(&rates(first), &rates(last));
-        let longer = latency[3] > latency[0] * RISEN
+        let longer = latency[3] > latency[0] * MIN_LATENCY_FACTOR
             && latency[3] > latency[0] + RISEN_BY
             && latency.is_sorted_by(|a, b| *b >= a * 0.95)
             && sure(&medians(first), &medians(last));

@@ -17,10 +17,10 @@ const SHARE: f64 = 0.15;
 /// Minimum growth over the run in bytes, required as well.
 const BYTES: f64 = 24e6;
 /// Minimum slope of the second half, relative to that of the first: a cache that fills up slows down.
-const STILL: f64 = 0.5;
+const MIN_LATE_SLOPE: f64 = 0.5;
 /// Share of the growth that may be released after the load. A larger share was in use by in-flight requests, or
 /// retained by the allocator for a while.
-const BACK: f64 = 0.25;
+const MAX_RELEASED_SHARE: f64 = 0.25;
 /// Time for which growing memory is still monitored after the load.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -70,9 +70,9 @@ fn grows(series: &Series, windows: &[Window]) -> Option<f64> {
     let grown = slope * points.len() as f64;
     let middle = points.len() / 2;
     let (early, late) = (trend(&points[..middle]).0, trend(&points[middle..]).0);
-    let steady = fit > FIT && early > 0.0 && late > early * STILL;
+    let steady = fit > FIT && early > 0.0 && late > early * MIN_LATE_SLOPE;
     let much = grown > BYTES && grown > points[0] * SHARE;
     // A process that has ended reports no memory, which does not count as a release.
     let (end, now) = (points.last()?, series.points.iter().rev().find(|(_, value)| *value > 0.0)?.1);
-    (steady && much && end - now < grown * BACK).then_some(grown)
+    (steady && much && end - now < grown * MAX_RELEASED_SHARE).then_some(grown)
 }

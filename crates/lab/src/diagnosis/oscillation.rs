@@ -8,7 +8,7 @@ use crate::stats::{autocorrelation, deviation, mean};
 /// Minimum swing of the throughput: its standard deviation as a share of its mean.
 const SWING: f64 = 0.25;
 /// Minimum autocorrelation of the throughput at a lag of one period.
-const ALIKE: f64 = 0.5;
+const MIN_AUTOCORRELATION: f64 = 0.5;
 /// Minimum number of periods.
 const PERIODS: usize = 3;
 /// Minimum swing of the response times, as a share of the swing expected if the server causes the oscillation.
@@ -27,7 +27,7 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
         let trough = alike.iter().position(|value| *value < 0.0);
         let crest = trough.and_then(|trough| {
             (trough.max(3)..alike.len())
-                .filter(|lag| alike[*lag] > ALIKE)
+                .filter(|lag| alike[*lag] > MIN_AUTOCORRELATION)
                 .max_by(|a, b| alike[*a].total_cmp(&alike[*b]))
         });
         if let Some(period) = crest.filter(|period| waits(windows, &rates, *period as f64)) {

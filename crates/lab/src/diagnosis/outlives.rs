@@ -8,9 +8,9 @@ use crate::stats::{median, same_distribution};
 
 /// Share of the earlier rate below which the later rate must have fallen. Either this criterion or that of latency
 /// suffices.
-const FALLEN: f64 = 0.8;
+const MAX_RATE_SHARE: f64 = 0.8;
 /// Factor by which the median latency must have risen.
-const RISEN: f64 = 1.5;
+const MIN_LATENCY_FACTOR: f64 = 1.5;
 /// Significance level: the p-value must be below this.
 const CHANCE: f64 = 0.05;
 
@@ -26,9 +26,9 @@ pub fn examine(result: &RunResult) -> Option<Finding> {
         let Some((_, before)) = before else { continue };
         // In its first second, a step still completes requests of the previous step.
         let settled = &after[1..];
-        let slower = median(&rates(settled)) < median(&rates(before)) * FALLEN
+        let slower = median(&rates(settled)) < median(&rates(before)) * MAX_RATE_SHARE
             && same_distribution(&rates(before), &rates(settled)) < CHANCE;
-        let longer = median(&medians(settled)) > median(&medians(before)) * RISEN
+        let longer = median(&medians(settled)) > median(&medians(before)) * MIN_LATENCY_FACTOR
             && same_distribution(&medians(before), &medians(settled)) < CHANCE;
         if slower || longer {
             return Some(Finding {

@@ -9,10 +9,10 @@ const LEAST_RATE: f64 = 5.0;
 /// Share of the usual responses below which a second belongs to a stall.
 const NEARLY_NOTHING: f64 = 0.05;
 /// Milliseconds that an operation must take before its user counts as kept waiting.
-const KEPT: f64 = 900.0;
+const MIN_WAIT_MS: f64 = 900.0;
 /// Multiple of its usual latency that the operation must take as well. While all users fetch something large, few
 /// responses arrive although nothing is stalled.
-const FAR: f64 = 3.0;
+const MIN_WAIT_FACTOR: f64 = 3.0;
 
 pub fn examine(result: &RunResult) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -26,19 +26,19 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
             let (from, to) = (run[0].second, run[0].second + run.len() as u64);
             // Delayed responses arrive late, within the stall or in the first second after it.
             let around = windows.iter().filter(|window| (from..=to + 1).contains(&window.second));
-            let waits = around.flat_map(|window| &window.operations).filter(|part| part.max >= KEPT);
+            let waits = around.flat_map(|window| &window.operations).filter(|part| part.max >= MIN_WAIT_MS);
             let longest = waits
-                .filter(|part| result.operations.get(part.operation).is_some_and(|of| part.max >= FAR * of.p50))
+                .filter(|part| result.operations.get(part.operation).is_some_and(|of| part.max >= MIN_WAIT_FACTOR * of.p50))
                 .map(|part| part.max)
                 .fold(0.0, f64::max);
             let failed: u64 = run.iter().map(|window| window.failed).sum();
-            if longest < KEPT && failed == 0 {
+            if longest < MIN_WAIT_MS && failed == 0 {
                 continue;
             }
             // The whole seconds without responses are a lower bound: the stall began and ended within the seconds
             // around them.
             let lasted = (run.len() as f64).max(longest / 1000.0);
-            let waited = if longest >= KEPT {
+            let waited = if longest >= MIN_WAIT_MS {
                 format!("the longest wait was {longest:.0} ms")
             } else {
                 format!("{failed} operations failed during that time")

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use futures_util::future::join_all;
-use lab::Wishes;
+use lab::RunOptions;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -77,7 +77,7 @@ async fn the_largest_plan_reaches_its_agents() {
     // As JSON, the text is twice as long.
     let text = format!("{text}{}\n", "\"".repeat((1 << 20) - text.len() - 1));
     let (target, agents, agent_token) = (Some(server.url()), vec![agent], TOKEN.to_owned());
-    let wishes = Wishes { target, agents, agent_token, changes: webdav(), ..Wishes::default() };
+    let wishes = RunOptions { target, agents, agent_token, changes: webdav(), ..RunOptions::default() };
     let result = lab::run(&text, &wishes, |_| {}).await.unwrap();
     assert!(result.total.done > 0 && result.total.failed == 0, "{:?}", result.faults);
 }
@@ -91,7 +91,7 @@ async fn the_agent_token_is_sent_only_to_allowed_and_confirmed_hosts() {
     let named = unnamed.replace("[corpus]", "[target]\nhosts = ['0.0.0.0']\n[corpus]");
     let run = async |text: &str, confirmed| {
         let (target, agent_token) = (Some(server.url()), TOKEN.to_owned());
-        let wishes = Wishes { target, agent_token, confirmed, changes: webdav(), ..Wishes::default() };
+        let wishes = RunOptions { target, agent_token, confirmed, changes: webdav(), ..RunOptions::default() };
         lab::run(text, &wishes, |_| {}).await
     };
     let said = run(&unnamed, true).await.map(drop).unwrap_err().to_string();

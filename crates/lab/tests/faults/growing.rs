@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use lab::{RunResult, Problem as Found, Wishes};
+use lab::{RunResult, Problem as Found, RunOptions};
 
 use crate::server::{Server, Misbehaviour};
 use crate::{plan, troubles, webdav};
@@ -57,7 +57,7 @@ async fn watched(trouble: &str) -> (String, RunResult) {
     let process = Process::start(trouble);
     let load = "users = 4\nthink = '20ms'\nwarmup = '2s'\nduration = '46s'";
     let monitor = format!("[[monitors]]\nkind = 'machine'\nprocesses = ['{}']\n", process.name());
-    let wishes = Wishes { target: Some(process.url.clone()), changes: webdav(), ..Wishes::default() };
+    let wishes = RunOptions { target: Some(process.url.clone()), changes: webdav(), ..RunOptions::default() };
     let result = lab::run(&(plan(load) + &monitor), &wishes, |_| {}).await.unwrap();
     (process.child.id().to_string(), result)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use lab::{Event, RunResult, Wishes};
+use lab::{Event, RunResult, RunOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -43,7 +43,7 @@ async fn answering(body: impl Fn() -> String + Send + Sync + 'static) -> SocketA
 }
 
 async fn refused(text: &str, target: String) -> String {
-    let wishes = Wishes { target: Some(target), changes: webdav(), ..Wishes::default() };
+    let wishes = RunOptions { target: Some(target), changes: webdav(), ..RunOptions::default() };
     lab::run(text, &wishes, |_| {}).await.map(drop).unwrap_err().to_string()
 }
 
@@ -124,7 +124,7 @@ async fn an_endpoint_that_shows_nothing_is_said_before_the_load() {
 }
 
 async fn watched(text: &str, server: &Server) -> (RunResult, Vec<String>) {
-    let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
+    let wishes = RunOptions { target: Some(server.url()), changes: webdav(), ..RunOptions::default() };
     let mut told = Vec::new();
     let result = lab::run(text, &wishes, |event| {
         if let Event::MonitorUnavailable(why) = event {

@@ -8,7 +8,7 @@ mod growing;
 mod hostile;
 mod server;
 
-use lab::{PlanOverrides, Event, Kind, RunResult, Problem as Found, Wishes};
+use lab::{PlanOverrides, Event, Kind, RunResult, Problem as Found, RunOptions};
 use server::{Server, Misbehaviour};
 
 const PLAN: &str = r#"
@@ -53,7 +53,7 @@ async fn run_on(troubles: &[Misbehaviour], load: &str) -> RunResult {
             servers.push(Server::start(*trouble).await);
         }
         let twins = servers[1..].iter().map(Server::url).collect();
-        let wishes = Wishes { target: Some(servers[0].url()), twins, changes: webdav(), ..Wishes::default() };
+        let wishes = RunOptions { target: Some(servers[0].url()), twins, changes: webdav(), ..RunOptions::default() };
         let begin = |event| {
             if matches!(event, Event::Begins(_)) {
                 servers.iter().for_each(Server::begin);
@@ -185,7 +185,7 @@ async fn answers_that_never_end_are_given_up() {
 #[tokio::test]
 async fn a_target_that_hangs_while_the_corpus_is_loaded_is_not_waited_for() {
     let server = Server::start(Misbehaviour::Hangs).await;
-    let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
+    let wishes = RunOptions { target: Some(server.url()), changes: webdav(), ..RunOptions::default() };
     let said = lab::run(&plan(STEADY), &wishes, |_| {}).await.map(drop).unwrap_err().to_string();
     assert!(said.contains("\"Lab 1-1\" was not answered within 20 s"), "{said}");
 }
@@ -195,7 +195,7 @@ async fn an_agent_that_says_nothing_is_lost_and_not_waited_for() {
     let server = Server::start(Misbehaviour::None).await;
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let agents = vec![silent.local_addr().unwrap().to_string()];
-    let wishes = Wishes { target: Some(server.url()), changes: webdav(), agents, ..Wishes::default() };
+    let wishes = RunOptions { target: Some(server.url()), changes: webdav(), agents, ..RunOptions::default() };
     let said = lab::run(&plan(STEADY), &wishes, |_| {}).await.map(drop).unwrap_err().to_string();
     assert!(said.contains("no agent completed its part") && said.contains("nothing arrived for 15 s"), "{said}");
 }
@@ -235,14 +235,14 @@ fn nothing_is_measured_by_the_clock_on_the_wall() {
 async fn a_target_that_is_not_there_is_said_at_once() {
     // Nothing listens on a port that was just released.
     let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
-    let wishes = Wishes { target: Some(format!("http://127.0.0.1:{port}")), ..Wishes::default() };
+    let wishes = RunOptions { target: Some(format!("http://127.0.0.1:{port}")), ..RunOptions::default() };
     let error = lab::run(&plan(STEADY), &wishes, |_| {}).await.unwrap_err().to_string();
     assert!(error.contains("no connection to http://127.0.0.1"), "{error}");
 }
 
 #[tokio::test]
 async fn load_goes_only_where_the_plan_and_somebody_say_so() {
-    let wishes = |confirmed| Wishes { target: Some("http://192.0.2.1".to_owned()), confirmed, ..Wishes::default() };
+    let wishes = |confirmed| RunOptions { target: Some("http://192.0.2.1".to_owned()), confirmed, ..RunOptions::default() };
     let error = lab::run(&plan(STEADY), &wishes(true), |_| {}).await.unwrap_err().to_string();
     assert!(error.contains("does not name 192.0.2.1"), "{error}");
     let named = plan(STEADY).replace("[corpus]", "[target]\nhosts = ['192.0.2.1']\n[corpus]");
@@ -257,7 +257,7 @@ async fn load_goes_only_where_the_plan_and_somebody_say_so() {
         ("http://[::1]:0", "65535"),
         ("http://127.0.0.1:", "65535"),
     ] {
-        let wishes = Wishes { target: Some(wrong.to_owned()), ..Wishes::default() };
+        let wishes = RunOptions { target: Some(wrong.to_owned()), ..RunOptions::default() };
         let error = lab::run(&plan(STEADY), &wishes, |_| {}).await.unwrap_err().to_string();
         assert!(error.contains(why), "{wrong}: {error}");
     }
@@ -276,12 +276,12 @@ async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
         agents.push(from.await.unwrap());
     }
     let text = plan("users = 8\nthink = '20ms'\nduration = '3s'") + "[[monitors]]\nkind = 'machine'\n";
-    let mut wishes = Wishes {
+    let mut wishes = RunOptions {
         target: Some(server.url()),
         changes: webdav(),
         agents: agents.clone(),
         agent_token: token.to_owned(),
-        ..Wishes::default()
+        ..RunOptions::default()
     };
     let together = lab::run(&text, &wishes, |_| {}).await.unwrap();
     assert_eq!(together.total.failed, 0, "{:?}", together.faults);
@@ -320,7 +320,7 @@ async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
 #[tokio::test]
 async fn what_cannot_be_watched_is_said_before_the_load() {
     let server = Server::start(Misbehaviour::None).await;
-    let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
+    let wishes = RunOptions { target: Some(server.url()), changes: webdav(), ..RunOptions::default() };
     let refused = async |monitor: &str| {
         let text = plan("users = 1\nduration = '2s'") + "[[monitors]]\n" + monitor;
         lab::run(&text, &wishes, |_| {}).await.map(drop).unwrap_err().to_string()

@@ -127,13 +127,13 @@ impl Paper {
             seconds: self.seconds,
             ..lab::PlanOverrides::default()
         };
-        let wishes = lab::Wishes {
+        let wishes = lab::RunOptions {
             target: Some(server.address.clone()),
             changes,
             login: Some(lab::Login { user: "admin".to_owned(), password: server.password.clone() }),
             label: Some(format!("{phase}-{}{}", on.store, self.file_suffix())),
             stop: stop.clone(),
-            ..lab::Wishes::default()
+            ..lab::RunOptions::default()
         };
         let mut live = Live::new(self.json);
         let result =

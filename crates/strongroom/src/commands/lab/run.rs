@@ -74,7 +74,7 @@ impl Run {
         let wishes = self.target.run_options();
         let changes =
             lab::PlanOverrides { scale: self.scale, users: self.users, seconds: self.seconds, ..wishes.changes.clone() };
-        let wishes = lab::Wishes {
+        let wishes = lab::RunOptions {
             changes,
             label: self.label.clone(),
             agents: self.agents.clone(),

@@ -37,20 +37,20 @@ enum KindFlag {
 
 impl TargetFlags {
     /// Converts the flags into options of a run.
-    pub fn run_options(&self) -> lab::Wishes {
+    pub fn run_options(&self) -> lab::RunOptions {
         let kind = self.kind.map(|kind| match kind {
             KindFlag::Strongroom => lab::Kind::Strongroom,
             KindFlag::Webdav => lab::Kind::Webdav,
         });
         let login =
             self.user.clone().map(|user| lab::Login { user, password: self.password.clone().unwrap_or_default() });
-        lab::Wishes {
+        lab::RunOptions {
             target: self.target.clone(),
             twins: self.twin.clone(),
             changes: lab::PlanOverrides { kind, root: self.root.clone(), ..lab::PlanOverrides::default() },
             login,
             confirmed: self.yes_this_is_mine,
-            ..lab::Wishes::default()
+            ..lab::RunOptions::default()
         }
     }
 }

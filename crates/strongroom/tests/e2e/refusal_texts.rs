@@ -54,7 +54,7 @@ async fn a_refusal_names_the_place_that_was_asked_for() {
 
     let source = tempfile::tempdir().unwrap();
     let refused = farm.run(&["import", source.path().to_str().unwrap(), "Documents/new/y"]).unwrap_err();
-    assert!(refused.output.contains("\"Documents/new/y\": make the folder first"), "{}", refused.output);
+    assert!(refused.output.contains("\"Documents/new/y\": create the folder first"), "{}", refused.output);
     assert!(farm.run(&["import", "--help"]).unwrap().contains("SITE/LIBRARY[/FOLDER]"));
     assert!(farm.run(&["user", "add", "--help"]).unwrap().contains("unless --password-stdin reads it"));
 }

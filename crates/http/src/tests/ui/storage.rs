@@ -49,13 +49,13 @@ async fn what_a_form_of_storage_is_refused_for_is_said_in_it() {
         ("/farm/stores/files/remove", &[], "belongs to every farm"),
         ("/farm/policies/new", &[("place", "/nowhere")], "no site collection or library"),
         ("/farm/policies/database/main", &[("store", "files"), ("minimum", "big")], "is not a size"),
-        ("/farm/policies/database/main", &[("store", "files"), ("types", "a/b")], "is no file type"),
+        ("/farm/policies/database/main", &[("store", "files"), ("types", "a/b")], "is not a file type"),
         (
             "/farm/policies/database/main",
             &[("store", "files"), ("tier-basis", "age"), ("tier-days", "9"), ("tier-store", "")],
             "needs a number of days and a store",
         ),
-        ("/farm/jobs/new/migrate", &[("from", "files"), ("to", "files")], "both where BLOBs come from"),
+        ("/farm/jobs/new/migrate", &[("from", "files"), ("to", "files")], "is both the source and the destination"),
         ("/farm/jobs/new/collect", &[("share", "1000")], "is not a whole number"),
     ] {
         let refused = browser.post(page, page, fields).await;

@@ -16,7 +16,7 @@ const MOST: f64 = 1e6;
 /// One figure, compared between two results.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Difference {
-    /// Its kind.
+    /// Name of the figure.
     pub figure: String,
     /// Median over the seconds of the first result.
     pub first: f64,

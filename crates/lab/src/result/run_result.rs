@@ -77,7 +77,7 @@ pub struct RunResult {
 /// Figures of one operation, or of all together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OperationResult {
-    /// Title.
+    /// Label.
     pub label: String,
     /// Share of the mix that was run, 0 to 1.
     pub share: f64,

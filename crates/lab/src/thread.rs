@@ -31,7 +31,7 @@ pub fn spawn<T: Send + 'static, F: Future<Output = T>>(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let work = move || {
         let value = runtime.block_on(make());
-        // Skips work whose caller no longer waits.
+        // The caller may no longer be waiting.
         let _ = done.send(value);
         // A pending name lookup must not hold the thread.
         runtime.shutdown_background();

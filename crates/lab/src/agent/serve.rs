@@ -131,7 +131,7 @@ async fn answer(
             Err(error) => AgentLine::Failed(error.to_string()),
         };
         drop(held);
-        // Skips work whose caller no longer waits.
+        // The caller may no longer be waiting.
         let _ = to.send(line);
     });
     Ok(lines(from))

@@ -201,7 +201,11 @@ mod tests {
             assert!(text.contains(&format!("**A and B differ in their {said}.**")), "{said}: {text}");
         }
         second = RunResult { load: String::new(), ..run(100, 5.0) };
-        assert_eq!(differing_conditions(&first, &second), Vec::<String>::new(), "an old result does not record its load");
+        assert_eq!(
+            differing_conditions(&first, &second),
+            Vec::<String>::new(),
+            "an old result does not record its load"
+        );
     }
 
     #[test]

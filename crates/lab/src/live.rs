@@ -95,7 +95,9 @@ impl Live {
             }
             Event::Second(window) => state.windows.push((**window).clone()),
             Event::Ending => state.phase = "waiting for the last responses".to_owned(),
-            Event::AgentLost(why) | Event::NotRemoved(why) | Event::MonitorUnavailable(why) => state.said.push(why.clone()),
+            Event::AgentLost(why) | Event::NotRemoved(why) | Event::MonitorUnavailable(why) => {
+                state.said.push(why.clone())
+            }
         }
     }
 

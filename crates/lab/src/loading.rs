@@ -14,7 +14,7 @@ use tokio::task::LocalSet;
 use crate::corpus::{ANY_FINGERPRINT, Corpus, Loaded, NOTE};
 use crate::error::{Error, Result};
 use crate::thread::on_own_thread;
-use crate::wire::{RequestBuilder, Client, Fault, FaultKind, Kind, RequestBody, Target, address};
+use crate::wire::{Client, Fault, FaultKind, Kind, RequestBody, RequestBuilder, Target, address};
 
 /// Base timeout of one upload. One second is added for every `BYTES_A_SECOND` bytes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -94,7 +94,9 @@ enum CorpusContainer {
 
 /// Applies the timeout `FIRST` to a request. A timeout is a fault.
 async fn with_timeout<T>(what: &str, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
-    let late = |_| Fault::new(FaultKind::Timeout, format!("{what} was not answered within {} s", FIRST_RESPONSE_TIMEOUT.as_secs()));
+    let late = |_| {
+        Fault::new(FaultKind::Timeout, format!("{what} was not answered within {} s", FIRST_RESPONSE_TIMEOUT.as_secs()))
+    };
     tokio::time::timeout(FIRST_RESPONSE_TIMEOUT, work).await.map_err(late)?
 }
 

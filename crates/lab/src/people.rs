@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::random::random_letter;
 use crate::stop::Stop;
 use crate::thread::on_own_thread;
-use crate::wire::{ReadResponse, RequestBuilder, Client, Fault, FaultKind, Kind, Login, Target, address};
+use crate::wire::{Client, Fault, FaultKind, Kind, Login, ReadResponse, RequestBuilder, Target, address};
 
 /// Users per account: half of the 100 sessions that Strongroom keeps per account, so that a user who signs in again
 /// ends no other user's session.
@@ -138,7 +138,10 @@ impl MadeAccounts {
             let member = RequestBuilder::new(Method::PUT, format!("/api/v1/groups/{group}/members/{account}"));
             ask(client, member).await?.expect(&[204])?;
         }
-        let place = ask(client, RequestBuilder::get(address::item_address(&self.target, "", ""))).await?.expect(&[200])?.json()?;
+        let place = ask(client, RequestBuilder::get(address::item_address(&self.target, "", "")))
+            .await?
+            .expect(&[200])?
+            .json()?;
         let table = RequestBuilder::get(format!("/api/v1/items/{}/permissions", id(&place)?));
         let table = ask(client, table).await?.expect(&[200])?.json()?;
         // A grant on the item that the permissions are inherited from changes one row, however large the corpus is.
@@ -150,7 +153,8 @@ impl MadeAccounts {
         let role = roles["items"].as_array().into_iter().flatten().find(|role| role["name"] == ROLE);
         let role = id(role.ok_or_else(|| Fault::content(format!("there is no role {ROLE}")))?)?;
         let granted = json!({ "principal": group, "role": role });
-        let grant = RequestBuilder::new(Method::POST, format!("/api/v1/items/{from}/permissions/grants")).json(&granted);
+        let grant =
+            RequestBuilder::new(Method::POST, format!("/api/v1/items/{from}/permissions/grants")).json(&granted);
         ask(client, grant).await?.expect(&[204])?;
         self.grant = Some((from, role));
         Ok(())

@@ -18,13 +18,13 @@ use crate::event::Event;
 use crate::loading::load;
 use crate::measure::{Collector, Flush, Window};
 use crate::monitor::Series;
+use crate::options::RunOptions;
 use crate::people::People;
 use crate::random::random_word;
 use crate::result::{CorpusResult, RunResult};
 use crate::stop::Stop;
 use crate::watch::Monitors;
 use crate::wire::Target;
-use crate::options::RunOptions;
 
 /// Limit on the bytes of a plan.
 const MOST_PLAN: u64 = 1 << 20;
@@ -164,7 +164,8 @@ async fn collect(
 /// releases when it is idle is not a leak.
 async fn final_series(watch: Monitors, windows: &[Window], stop: &Stop) -> Vec<Series> {
     let begun = Instant::now();
-    while diagnosis::may_grow(&watch.series(), windows) && begun.elapsed() < diagnosis::PATIENCE && !stop.is_requested() {
+    while diagnosis::may_grow(&watch.series(), windows) && begun.elapsed() < diagnosis::PATIENCE && !stop.is_requested()
+    {
         // sleep: readings come once a second
         tokio::time::sleep(Duration::from_secs(1)).await;
     }

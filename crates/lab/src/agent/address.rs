@@ -9,7 +9,12 @@ use crate::wire::{Target, TargetPlan};
 ///
 /// # Errors
 /// If the agent must not be contacted, or its name cannot be resolved.
-pub async fn resolve_monitor_agent(address: &str, agents: &[String], plan: &TargetPlan, confirmed: bool) -> Result<Target> {
+pub async fn resolve_monitor_agent(
+    address: &str,
+    agents: &[String],
+    plan: &TargetPlan,
+    confirmed: bool,
+) -> Result<Target> {
     if agents.iter().any(|agent| agent == address) {
         return resolve_agent(address).await;
     }

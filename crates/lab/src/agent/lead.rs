@@ -13,9 +13,9 @@ use crate::engine::Setup;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::measure::{Collector, Totals, Window};
-use crate::thread::on_own_thread;
-use crate::wire::{RequestBuilder, Client, Fault, FaultKind, Target};
 use crate::options::RunOptions;
+use crate::thread::on_own_thread;
+use crate::wire::{Client, Fault, FaultKind, RequestBuilder, Target};
 
 /// Time allowed to an agent beyond its load and its last operation: it probes the target first.
 const GRACE: Duration = Duration::from_secs(60);

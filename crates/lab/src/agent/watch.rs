@@ -11,7 +11,7 @@ use super::protocol::AgentLine;
 use crate::error::{Error, Result};
 use crate::monitor::{Monitor, Reading, WatchingTask};
 use crate::thread::on_own_thread;
-use crate::wire::{RequestBuilder, Client, Fault, FaultKind, Target};
+use crate::wire::{Client, Fault, FaultKind, RequestBuilder, Target};
 
 /// Timeout for an agent's first reading.
 const FIRST: Duration = Duration::from_secs(20);

@@ -3,7 +3,7 @@
 
 use super::culprit;
 use super::stretch::{LEAST, medians, rates, stretches};
-use crate::result::{Finding, RunResult, Problem};
+use crate::result::{Finding, Problem, RunResult};
 use crate::stats::{median, same_distribution};
 
 /// Share of the earlier rate below which the later rate must have fallen. Either this criterion or that of latency

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::measure::Window;
 use crate::monitor::Series;
-use crate::result::{Finding, RunResult, Problem};
+use crate::result::{Finding, Problem, RunResult};
 use crate::stats::trend;
 
 /// Minimum number of readings: a freshly started server also fills its caches evenly, and may do so for half a minute.

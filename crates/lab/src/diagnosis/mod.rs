@@ -13,7 +13,7 @@ mod unequal;
 
 pub use growth::{PATIENCE, may_grow};
 
-use crate::result::{Finding, RunResult, Problem};
+use crate::result::{Finding, Problem, RunResult};
 
 /// Looks for all kinds of problems.
 pub fn examine(result: &RunResult) -> Vec<Finding> {

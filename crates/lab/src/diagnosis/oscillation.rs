@@ -2,7 +2,7 @@
 
 use super::stretch::{LEAST, rates, stretches};
 use crate::measure::Window;
-use crate::result::{Finding, RunResult, Problem};
+use crate::result::{Finding, Problem, RunResult};
 use crate::stats::{autocorrelation, deviation, mean};
 
 /// Minimum swing of the throughput: its standard deviation as a share of its mean.

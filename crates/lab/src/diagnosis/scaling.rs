@@ -4,7 +4,7 @@
 use super::culprit;
 use super::stretch::{medians, rates, stretches};
 use crate::measure::Window;
-use crate::result::{Finding, RunResult, Problem};
+use crate::result::{Finding, Problem, RunResult};
 use crate::stats::median;
 
 /// Factor by which the load must have risen.

@@ -2,7 +2,7 @@
 
 use super::stretch::LEAST;
 use crate::measure::Distribution;
-use crate::result::{Finding, RunResult, Problem};
+use crate::result::{Finding, Problem, RunResult};
 
 /// Minimum latency of a slow operation, as a multiple of the median.
 const FACTOR: f64 = 5.0;

@@ -1,7 +1,7 @@
 //! Stall: for a second or more, nothing or almost nothing was answered.
 
 use super::stretch::{rates, stretches};
-use crate::result::{Finding, RunResult, Problem};
+use crate::result::{Finding, Problem, RunResult};
 use crate::stats::median;
 
 /// Minimum usual responses per second. At a lower rate, a second without responses is no evidence.
@@ -28,7 +28,9 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
             let around = windows.iter().filter(|window| (from..=to + 1).contains(&window.second));
             let waits = around.flat_map(|window| &window.operations).filter(|part| part.max >= MIN_WAIT_MS);
             let longest = waits
-                .filter(|part| result.operations.get(part.operation).is_some_and(|of| part.max >= MIN_WAIT_FACTOR * of.p50))
+                .filter(|part| {
+                    result.operations.get(part.operation).is_some_and(|of| part.max >= MIN_WAIT_FACTOR * of.p50)
+                })
                 .map(|part| part.max)
                 .fold(0.0, f64::max);
             let failed: u64 = run.iter().map(|window| window.failed).sum();

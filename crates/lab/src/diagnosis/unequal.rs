@@ -2,7 +2,7 @@
 
 use super::stretch::LEAST;
 use crate::measure::{Window, WindowPart};
-use crate::result::{Finding, PartResult, RunResult, Problem};
+use crate::result::{Finding, PartResult, Problem, RunResult};
 use crate::stats::{median, same_distribution};
 
 /// Slower: factor by which the median latency exceeds that of the best one.

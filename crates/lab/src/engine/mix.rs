@@ -51,7 +51,9 @@ impl Mix {
                 None => missing.push(MissingShare {
                     label: share.label(),
                     share: share.weight / all,
-                    needs: operations::missing_feature(&share.operation).unwrap_or("pages and REST of Strongroom").to_owned(),
+                    needs: operations::missing_feature(&share.operation)
+                        .unwrap_or("pages and REST of Strongroom")
+                        .to_owned(),
                 }),
             }
         }

@@ -7,7 +7,7 @@ use hyper::header::{HeaderName, SERVER};
 
 use crate::error::{Error, Result};
 use crate::thread::on_own_thread;
-use crate::wire::{RequestBuilder, Client, Kind, Target, address};
+use crate::wire::{Client, Kind, RequestBuilder, Target, address};
 
 /// Timeout for a response about the target itself.
 const PATIENCE: Duration = Duration::from_secs(20);

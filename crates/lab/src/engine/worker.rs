@@ -14,7 +14,7 @@ use super::mix::Mix;
 use super::pace::{Arrivals, random_pause};
 use super::setup::Setup;
 use crate::measure::{Flush, Recorder};
-use crate::operations::{SharedUserState, Share, User, Work};
+use crate::operations::{Share, SharedUserState, User, Work};
 use crate::plan::{LoadCurve, Model};
 use crate::wire::{Fault, FaultKind, Target, WireCounts};
 

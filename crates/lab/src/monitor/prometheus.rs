@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::series::{EVERY, LONGEST_NAME, MOST_SERIES, Reading};
 use crate::error::{Error, Result};
 use crate::thread::on_own_thread;
-use crate::wire::{ReadResponse, RequestBuilder, Client, Fault, FaultKind, Target, TargetPlan};
+use crate::wire::{Client, Fault, FaultKind, ReadResponse, RequestBuilder, Target, TargetPlan};
 
 /// Timeout for one reading.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -99,7 +99,8 @@ impl Endpoint {
 
 async fn ask(client: &mut Client, path: &str) -> Result<ReadResponse, Fault> {
     let late = |_| Fault::new(FaultKind::Timeout, format!("it does not answer within {} s", PATIENCE.as_secs()));
-    let answer = tokio::time::timeout(PATIENCE, client.send(RequestBuilder::get(path))).await.map_err(late)??.expect(&[200])?;
+    let answer =
+        tokio::time::timeout(PATIENCE, client.send(RequestBuilder::get(path))).await.map_err(late)??.expect(&[200])?;
     if answer.body.len() > MOST_ANSWER {
         return Err(Fault::content(format!("its response is larger than {} MB", MOST_ANSWER >> 20)));
     }

@@ -4,7 +4,7 @@ use hyper::Method;
 
 use super::operation::{Operation, STRONGROOM};
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault};
+use crate::wire::{Fault, RequestBuilder};
 
 /// Adding a user to a group and removing the user again.
 pub const OPERATION: Operation = Operation {
@@ -30,7 +30,12 @@ async fn prepare(user: &mut User) -> Result<(), Fault> {
     let me = user.client.send(RequestBuilder::get("/api/v1/me")).await?.expect(&[200])?.json()?;
     let name = format!("Lab {} {}", user.crowd.run, user.number);
     let said = serde_json::json!({ "name": name, "description": "Made by the load lab" });
-    let made = user.client.send(RequestBuilder::new(Method::POST, "/api/v1/groups").json(&said)).await?.expect(&[201])?.json()?;
+    let made = user
+        .client
+        .send(RequestBuilder::new(Method::POST, "/api/v1/groups").json(&said))
+        .await?
+        .expect(&[201])?
+        .json()?;
     let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     user.notes_by_key.insert(PERSON, word(&me["user"]["id"]));
     user.notes_by_key.insert(GROUP, word(&made["id"]));

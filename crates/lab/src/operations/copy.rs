@@ -5,7 +5,7 @@ use super::operation::{EVERYWHERE, Operation};
 use super::share::Share;
 use super::upload::has_own;
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault, Kind};
+use crate::wire::{Fault, Kind, RequestBuilder};
 
 /// Copying a document of the corpus into the user's folder.
 pub const OPERATION: Operation = Operation {

@@ -4,7 +4,7 @@ use super::operation::{EVERYWHERE, Operation};
 use super::share::Share;
 use super::upload::has_own;
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault, address};
+use crate::wire::{Fault, RequestBuilder, address};
 
 /// Deleting a document that the user uploaded.
 pub const OPERATION: Operation = Operation {

@@ -3,7 +3,7 @@
 use super::operation::{EVERYWHERE, Operation, no_preparation};
 use super::share::Share;
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault, address};
+use crate::wire::{Fault, RequestBuilder, address};
 
 /// Downloading a document and comparing it byte for byte.
 pub const OPERATION: Operation = Operation {

@@ -5,7 +5,7 @@ use hyper::header::{ETAG, IF_NONE_MATCH};
 use super::operation::{EVERYWHERE, Operation, no_preparation};
 use super::share::Share;
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault, address};
+use crate::wire::{Fault, RequestBuilder, address};
 
 /// Limits on the ETags that a user remembers, and on the bytes of each.
 const MOST_TAGS: usize = 1_000;

@@ -5,7 +5,7 @@ use super::page;
 use super::share::Share;
 use super::sign_in::signed_in;
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault};
+use crate::wire::{Fault, RequestBuilder};
 
 /// Opening the user's own page and saving the settings.
 pub const OPERATION: Operation = Operation {

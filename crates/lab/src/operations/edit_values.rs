@@ -6,7 +6,7 @@ use super::operation::{Operation, STRONGROOM};
 use super::share::Share;
 use super::upload::has_own;
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault};
+use crate::wire::{Fault, RequestBuilder};
 
 /// Changing the value of a document in a column of its library. The document's bytes stay the same.
 pub const OPERATION: Operation = Operation {

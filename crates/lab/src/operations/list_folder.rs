@@ -4,7 +4,7 @@ use super::operation::{EVERYWHERE, Operation, no_preparation};
 use super::properties;
 use super::share::Share;
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault, Kind, address};
+use crate::wire::{Fault, Kind, RequestBuilder, address};
 
 /// The first entries of a folder, by REST or PROPFIND.
 pub const OPERATION: Operation = Operation {
@@ -29,6 +29,8 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
             let found = answer.json()?["items"].as_array().map_or(0, Vec::len);
             if found == 0 { Err(Fault::content(format!("{folder} is listed as empty"))) } else { Ok(()) }
         }
-        Kind::Webdav => properties::find(user, &format!("{}/", address::content_address(&target, &folder)), "1", 2).await,
+        Kind::Webdav => {
+            properties::find(user, &format!("{}/", address::content_address(&target, &folder)), "1", 2).await
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::operation::{EVERYWHERE, Operation, Work};
 use super::share::Share;
 use super::upload::has_own;
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault, Kind, address};
+use crate::wire::{Fault, Kind, RequestBuilder, address};
 
 /// Creating a folder, by REST or MKCOL.
 pub const OPERATION: Operation = Operation {

@@ -3,7 +3,7 @@
 use super::operation::{Operation, STRONGROOM, no_preparation};
 use super::share::Share;
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault};
+use crate::wire::{Fault, RequestBuilder};
 
 /// Creating a site below the site of the corpus.
 pub const OPERATION: Operation = Operation {

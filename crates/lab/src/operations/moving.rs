@@ -6,7 +6,7 @@ use super::operation::{EVERYWHERE, Operation};
 use super::share::Share;
 use super::upload::has_own;
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault, Kind, address};
+use crate::wire::{Fault, Kind, RequestBuilder, address};
 
 /// Renaming a document that the user uploaded.
 pub const OPERATION: Operation = Operation {

@@ -4,7 +4,7 @@
 use hyper::header;
 
 use super::user::User;
-use crate::wire::{ReadResponse, RequestBuilder, Fault, FaultKind, excerpt};
+use crate::wire::{Fault, FaultKind, ReadResponse, RequestBuilder, excerpt};
 
 /// Limit on consecutive redirects.
 const MOST_REDIRECTS: usize = 5;

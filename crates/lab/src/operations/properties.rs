@@ -5,7 +5,7 @@ use hyper::header::{CONTENT_TYPE, HeaderName};
 use super::operation::{EVERYWHERE, Operation, no_preparation};
 use super::share::Share;
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault, Kind, RequestBody, address};
+use crate::wire::{Fault, Kind, RequestBody, RequestBuilder, address};
 
 /// Properties of a document, by REST or PROPFIND.
 pub const OPERATION: Operation = Operation {
@@ -25,7 +25,11 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     let target = user.crowd.target.clone();
     match target.kind {
         Kind::Strongroom => {
-            let answer = user.client.send(RequestBuilder::get(address::item_address(&target, "", &path))).await?.expect(&[200])?;
+            let answer = user
+                .client
+                .send(RequestBuilder::get(address::item_address(&target, "", &path)))
+                .await?
+                .expect(&[200])?;
             let described = answer.json()?;
             if described["name"] == document.name.as_str() && described["size"] == document.size {
                 Ok(())

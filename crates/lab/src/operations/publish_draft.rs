@@ -4,7 +4,7 @@ use hyper::Method;
 
 use super::operation::{Operation, STRONGROOM};
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault, RequestBody, address};
+use crate::wire::{Fault, RequestBody, RequestBuilder, address};
 
 /// Checking out a text, writing it, checking it in as a draft, and publishing it.
 pub const OPERATION: Operation = Operation {
@@ -46,7 +46,10 @@ async fn run(user: &mut User) -> Result<(), Fault> {
     let said = serde_json::json!({ "comment": "A draft of the load lab" });
     user.client.send(RequestBuilder::new(Method::PUT, format!("{item}/check-out"))).await?.expect(&[204])?;
     user.client.send(RequestBuilder::new(Method::PUT, format!("{item}/content")).body(text)).await?.expect(&[200])?;
-    user.client.send(RequestBuilder::new(Method::POST, format!("{item}/check-in")).json(&said)).await?.expect(&[200])?;
+    user.client
+        .send(RequestBuilder::new(Method::POST, format!("{item}/check-in")).json(&said))
+        .await?
+        .expect(&[200])?;
     let answer = user.client.send(RequestBuilder::new(Method::POST, format!("{item}/publish")).json(&said)).await?;
     let version = answer.expect(&[200])?.json()?;
     let version = version["version"].as_str().unwrap_or_default();

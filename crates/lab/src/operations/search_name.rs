@@ -4,7 +4,7 @@ use super::operation::{Operation, STRONGROOM, no_preparation};
 use super::share::Share;
 use super::user::User;
 use crate::corpus;
-use crate::wire::{RequestBuilder, Fault};
+use crate::wire::{Fault, RequestBuilder};
 
 /// Search by part of a name.
 pub const OPERATION: Operation = Operation {

@@ -4,7 +4,7 @@ use super::operation::{Operation, STRONGROOM, Work};
 use super::page;
 use super::share::Share;
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault, FaultKind};
+use crate::wire::{Fault, FaultKind, RequestBuilder};
 
 /// Signing in through the form, followed by the start page.
 pub const OPERATION: Operation = Operation {

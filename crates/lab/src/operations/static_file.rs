@@ -4,7 +4,7 @@ use super::operation::{Operation, STRONGROOM, no_preparation};
 use super::page;
 use super::share::Share;
 use super::user::User;
-use crate::wire::{RequestBuilder, Fault};
+use crate::wire::{Fault, RequestBuilder};
 
 /// A style sheet, script or image of the pages.
 pub const OPERATION: Operation = Operation {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::corpus::{Corpus, Document};
 use crate::wire::address::{item_address, make_collection};
-use crate::wire::{RequestBuilder, Client, Fault, Kind, Login, Target};
+use crate::wire::{Client, Fault, Kind, Login, RequestBuilder, Target};
 
 use super::share::Share;
 
@@ -72,7 +72,20 @@ impl User {
         let (statics, tags) = (Vec::new(), HashMap::new());
         let notes = HashMap::new();
         let (signed_in, serial, place_made) = (false, 0, false);
-        Self { crowd, client, random, uploads: own, cached_resources: seen, signed_in, statics, tags, notes_by_key: notes, number, serial, place_made }
+        Self {
+            crowd,
+            client,
+            random,
+            uploads: own,
+            cached_resources: seen,
+            signed_in,
+            statics,
+            tags,
+            notes_by_key: notes,
+            number,
+            serial,
+            place_made,
+        }
     }
 
     /// Turns the user into a new person: no connection, no session, no cached resources.
@@ -165,7 +178,8 @@ impl User {
 
     /// Returns the identifier of the item at a path.
     pub async fn id_at(&mut self, path: &str) -> Result<String, Fault> {
-        let answer = self.client.send(RequestBuilder::get(item_address(&self.crowd.target, "", path))).await?.expect(&[200])?;
+        let answer =
+            self.client.send(RequestBuilder::get(item_address(&self.crowd.target, "", path))).await?.expect(&[200])?;
         let id = answer.json()?["id"].as_str().map(str::to_owned);
         id.ok_or_else(|| Fault::content(format!("{path} has no id")))
     }

@@ -137,7 +137,9 @@ impl Load {
         let holds: Vec<Duration> = self.steps.iter().map(|step| step.hold.0).collect();
         let holds = match &holds[..] {
             [] => String::new(),
-            [first, others @ ..] if others.iter().all(|hold| hold == first) => format!(", {} each", format_duration(*first)),
+            [first, others @ ..] if others.iter().all(|hold| hold == first) => {
+                format!(", {} each", format_duration(*first))
+            }
             _ => ", not all for the same time".to_owned(),
         };
         let whole: Duration = counted.iter().map(|(from, to, _)| *to - *from).sum();

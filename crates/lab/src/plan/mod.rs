@@ -15,7 +15,7 @@ use crate::wire::TargetPlan;
 
 use message::{cut, explain, unknown};
 
-pub use load::{LoadCurve, Load, Model, Step};
+pub use load::{Load, LoadCurve, Model, Step};
 pub use shipped::{SHIPPED, shipped};
 pub use threshold::{Figure, Threshold, Verdict};
 

@@ -2,7 +2,7 @@
 
 use hyper::{Method, header};
 
-use super::{RequestBuilder, Client, Fault, Kind, Target, encode};
+use super::{Client, Fault, Kind, RequestBuilder, Target, encode};
 
 /// Address of the content at a path of the corpus.
 pub fn content_address(target: &Target, path: &str) -> String {
@@ -14,7 +14,8 @@ pub fn content_address(target: &Target, path: &str) -> String {
 
 /// Address of the description of the item at a path of the corpus, or of a subresource of it.
 pub fn item_address(target: &Target, about: &str, path: &str) -> String {
-    let query = form_urlencoded::Serializer::new(String::new()).append_pair("path", &target_path(target, path)).finish();
+    let query =
+        form_urlencoded::Serializer::new(String::new()).append_pair("path", &target_path(target, path)).finish();
     format!("/api/v1/items/by-path{about}?{query}")
 }
 

@@ -213,7 +213,11 @@ impl Client {
     }
 
     /// Sends a request and passes on the lines of the response as they arrive.
-    pub async fn stream_lines(&mut self, ask: RequestBuilder, mut take: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(), Fault> {
+    pub async fn stream_lines(
+        &mut self,
+        ask: RequestBuilder,
+        mut take: impl FnMut(&[u8]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         let what = format!("{} {}", ask.method, ask.path);
         let silent = |_| Fault::new(FaultKind::Timeout, format!("{what}: nothing arrived for {} s", SILENCE.as_secs()));
         let begun = tokio::time::timeout(SILENCE, self.begin(ask, &what)).await;
@@ -264,7 +268,11 @@ impl Client {
     }
 
     /// Makes one attempt. A fault is returned together with a flag that is true if the server never took the request.
-    async fn attempt(&mut self, ask: RequestBuilder, what: &str) -> Result<(StatusCode, HeaderMap, Incoming), (Fault, bool)> {
+    async fn attempt(
+        &mut self,
+        ask: RequestBuilder,
+        what: &str,
+    ) -> Result<(StatusCode, HeaderMap, Incoming), (Fault, bool)> {
         let sent = ask.body.length();
         let request = self.request(ask).map_err(|fault| (fault, false))?;
         let link = match &mut self.link {

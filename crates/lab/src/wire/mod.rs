@@ -10,7 +10,7 @@ mod target;
 mod target_plan;
 
 pub use body::RequestBody;
-pub use client::{ReadResponse, RequestBuilder, Client, WireCounts};
+pub use client::{Client, ReadResponse, RequestBuilder, WireCounts};
 pub use fault::{Fault, FaultKind, excerpt};
 pub use target::{Login, Target, encode};
 pub use target_plan::{Kind, TargetPlan};

@@ -7,7 +7,7 @@ use lab::RunOptions;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::server::{Server, Misbehaviour};
+use crate::server::{Misbehaviour, Server};
 use crate::{plan, webdav};
 
 const TOKEN: &str = "a word of agents";

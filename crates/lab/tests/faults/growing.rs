@@ -3,9 +3,9 @@
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use lab::{RunResult, Problem as Found, RunOptions};
+use lab::{Problem as Found, RunOptions, RunResult};
 
-use crate::server::{Server, Misbehaviour};
+use crate::server::{Misbehaviour, Server};
 use crate::{plan, troubles, webdav};
 
 /// Behaviour of the server. If this variable is set, the test below acts as a server.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use lab::{Event, RunResult, RunOptions};
+use lab::{Event, RunOptions, RunResult};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::server::{ELSEWHERE, Server, Misbehaviour};
+use crate::server::{ELSEWHERE, Misbehaviour, Server};
 use crate::{plan, run, webdav};
 
 const SHORT: &str = "users = 2\nthink = '5ms'\nduration = '2s'";

@@ -8,8 +8,8 @@ mod growing;
 mod hostile;
 mod server;
 
-use lab::{PlanOverrides, Event, Kind, RunResult, Problem as Found, RunOptions};
-use server::{Server, Misbehaviour};
+use lab::{Event, Kind, PlanOverrides, Problem as Found, RunOptions, RunResult};
+use server::{Misbehaviour, Server};
 
 const PLAN: &str = r#"
 name = "small"
@@ -93,7 +93,8 @@ async fn a_stall_is_found_with_its_time() {
 
 #[tokio::test]
 async fn an_open_load_does_not_forgive_a_stall() {
-    let result = run(Misbehaviour::Stops, "model = 'open'\nrate = 200.0\nusers = 4\nwarmup = '1s'\nduration = '14s'").await;
+    let result =
+        run(Misbehaviour::Stops, "model = 'open'\nrate = 200.0\nusers = 4\nwarmup = '1s'\nduration = '14s'").await;
     // The stall takes two of fourteen seconds: a seventh of the intended operations had to wait, on average for half of
     // the stall.
     assert!(result.total.p90 > 100.0, "{}", result.total.p90);
@@ -242,7 +243,8 @@ async fn a_target_that_is_not_there_is_said_at_once() {
 
 #[tokio::test]
 async fn load_goes_only_where_the_plan_and_somebody_say_so() {
-    let wishes = |confirmed| RunOptions { target: Some("http://192.0.2.1".to_owned()), confirmed, ..RunOptions::default() };
+    let wishes =
+        |confirmed| RunOptions { target: Some("http://192.0.2.1".to_owned()), confirmed, ..RunOptions::default() };
     let error = lab::run(&plan(STEADY), &wishes(true), |_| {}).await.unwrap_err().to_string();
     assert!(error.contains("does not name 192.0.2.1"), "{error}");
     let named = plan(STEADY).replace("[corpus]", "[target]\nhosts = ['192.0.2.1']\n[corpus]");

@@ -30,7 +30,7 @@ pub enum OnConflict {
     Replace,
     /// Refuses the upload.
     Fail,
-    /// Stores the upload under a free name such as `SavePlan (2).pdf`.
+    /// Stores the upload under a free name such as `Plan (2).pdf`.
     KeepBoth,
 }
 

@@ -7,6 +7,7 @@ mod circles;
 mod references;
 mod supply;
 mod tidy;
+mod unchecked;
 
 use std::path::PathBuf;
 use std::process::Command;

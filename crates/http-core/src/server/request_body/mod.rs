@@ -199,7 +199,8 @@ pub async fn parse_off_thread<T: Send + 'static>(
 }
 
 /// Permits for CPU-bound work. One processor is left for everything else.
-static TURNS: LazyLock<Arc<FairSemaphore>> = LazyLock::new(|| FairSemaphore::new(processors().saturating_sub(1).max(1)));
+static TURNS: LazyLock<Arc<FairSemaphore>> =
+    LazyLock::new(|| FairSemaphore::new(processors().saturating_sub(1).max(1)));
 
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

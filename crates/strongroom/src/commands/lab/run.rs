@@ -72,8 +72,12 @@ impl Run {
             lab::report::prepare(directory).map_err(|error| into_command_error(&error))?;
         }
         let wishes = self.target.run_options();
-        let changes =
-            lab::PlanOverrides { scale: self.scale, users: self.users, seconds: self.seconds, ..wishes.changes.clone() };
+        let changes = lab::PlanOverrides {
+            scale: self.scale,
+            users: self.users,
+            seconds: self.seconds,
+            ..wishes.changes.clone()
+        };
         let wishes = lab::RunOptions {
             changes,
             label: self.label.clone(),

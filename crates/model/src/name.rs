@@ -60,12 +60,18 @@ impl Name {
         fold(&self.0)
     }
 
-    /// Returns the part after the last dot in lower case, or the empty string: `pdf` for `Plan.PDF`.
+    /// Returns the part after the last dot in lower case, or the empty string: `pdf` for `Plan.PDF`, nothing for
+    /// `.profile`.
     pub fn extension(&self) -> String {
-        match self.0.rsplit_once('.') {
-            Some((stem, extension)) if !stem.is_empty() => extension.to_lowercase(),
-            _ => String::new(),
-        }
+        extension(&self.0)
+    }
+}
+
+/// Returns the extension of a name that was not checked, as [`Name::extension`] does.
+pub(crate) fn extension(name: &str) -> String {
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => extension.to_lowercase(),
+        _ => String::new(),
     }
 }
 

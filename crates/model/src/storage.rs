@@ -1,6 +1,7 @@
 //! Rules of a storage policy beyond store and size: the file types that are externalised, and the BLOBs that move to
 //! another store when they have aged.
 
+use crate::name::extension;
 use crate::{Error, Id, Result};
 
 /// Limit on the file types of one policy.
@@ -101,8 +102,7 @@ impl StorageRules {
     /// Returns whether BLOBs of a document with this name may be externalised.
     pub fn goes_outside(&self, name: &str) -> bool {
         let Some(types) = self.types.as_ref().filter(|types| !types.is_empty()) else { return true };
-        let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
-        extension.is_some_and(|extension| types.binary_search(&extension).is_ok())
+        types.binary_search(&extension(name)).is_ok()
     }
 
     /// Returns these rules, completed by those of the policy above.
@@ -187,6 +187,7 @@ mod tests {
         assert!(rules.goes_outside("Plan.v2.PDF"));
         assert!(!rules.goes_outside("Plan.pdf.txt"));
         assert!(!rules.goes_outside("pdf"));
+        assert!(!rules.goes_outside(".pdf"), "a name that begins with its only dot has no extension");
         assert!(StorageRules::default().goes_outside("anything"));
         assert!(StorageRules { types: Some(Vec::new()), tiers: None }.goes_outside("anything"));
     }

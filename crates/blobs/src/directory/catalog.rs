@@ -149,16 +149,7 @@ impl Catalog {
     /// Refreshes once. Returns whether all listed segments still exist: the BLOBs of one that was compacted away
     /// meanwhile are in a segment that the listing may lack.
     fn refreshed(&self) -> Result<bool> {
-        if self.directory_changed()? {
-            let listed = self.layout.segment_files("seg")?;
-            for id in &listed {
-                if self.segment(*id).is_none() {
-                    self.add(*id, Segment::growing(false));
-                }
-            }
-            let listed: HashSet<u64> = listed.into_iter().collect();
-            self.segments().iter().filter(|s| !listed.contains(&s.id)).for_each(|s| self.forget(s.id));
-        }
+        self.list_if_changed()?;
         let mut all_are_there = true;
         for segment in self.segments() {
             match self.refresh_one(&segment) {
@@ -276,24 +267,93 @@ impl Catalog {
         segment
     }
 
-    /// Returns whether the directory must be listed again.
-    fn directory_changed(&self) -> Result<bool> {
+    /// Lists the directory if it changed since the last listing; adds the new segments and forgets the removed ones.
+    /// A concurrent caller waits until the segments of the listing that it relies on are known.
+    fn list_if_changed(&self) -> Result<()> {
         let path = self.layout.segments();
         let modified = std::fs::metadata(&path)
             .and_then(|meta| meta.modified())
             .map_err(|e| io_error("read the metadata of", &path, e))?;
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         if *listed == Some(modified) {
-            return Ok(false);
+            return Ok(());
         }
         // File times advance in ticks of the kernel's clock: after a very recent change, the next one may leave the
         // same time.
         let settled = modified.elapsed().is_ok_and(|age| age > Duration::from_secs(1));
+        // Taken before the listing, which lacks the segments that this process creates meanwhile.
+        let known = self.segments();
+        let ids: HashSet<u64> = self.layout.segment_files("seg")?.into_iter().collect();
+        for id in &ids {
+            if self.segment(*id).is_none() {
+                self.add(*id, Segment::growing(false));
+            }
+        }
+        known.iter().filter(|segment| !ids.contains(&segment.id)).for_each(|segment| self.forget(segment.id));
+        // Set last, so that a refresh after a failed listing lists again.
         *listed = settled.then_some(modified);
-        Ok(true)
+        Ok(())
     }
 
     fn known(&self) -> std::sync::RwLockReadGuard<'_, Known> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::sync::Barrier;
+
+    use super::*;
+    use crate::directory::growing::head;
+    use crate::{DirectoryOptions, Owner};
+
+    fn catalog(scratch: &tempfile::TempDir) -> Catalog {
+        let layout = Layout::open(scratch.path(), &Owner::new("farm").unwrap(), true).unwrap();
+        Catalog::open(layout, Coding::new(scratch.path(), &DirectoryOptions::default())).unwrap()
+    }
+
+    /// Sets a modification time that is old enough for a listing to be remembered.
+    fn set_age(path: &std::path::Path, seconds: u64) {
+        let time = SystemTime::now() - Duration::from_secs(seconds);
+        File::open(path).unwrap().set_modified(time).unwrap();
+    }
+
+    #[test]
+    fn a_failed_listing_is_made_up_for() {
+        let scratch = tempfile::tempdir().unwrap();
+        let catalog = catalog(&scratch);
+        let (segments, aside) = (catalog.layout.segments(), scratch.path().join("aside"));
+        fs::write(catalog.layout.segment(7), head(7)).unwrap();
+        set_age(&segments, 3600);
+        let changed = fs::metadata(&segments).unwrap().modified().unwrap();
+        // A file in place of the directory has a modification time but cannot be listed.
+        fs::rename(&segments, &aside).unwrap();
+        fs::write(&segments, b"").unwrap();
+        File::open(&segments).unwrap().set_modified(changed).unwrap();
+        assert!(catalog.refresh().is_err());
+        fs::remove_file(&segments).unwrap();
+        fs::rename(&aside, &segments).unwrap();
+        File::open(&segments).unwrap().set_modified(changed).unwrap();
+        catalog.refresh().unwrap();
+        assert!(catalog.segment(7).is_some(), "the segment of another process is found");
+    }
+
+    #[test]
+    fn no_concurrent_refresh_returns_before_the_new_segments_are_known() {
+        let scratch = tempfile::tempdir().unwrap();
+        let catalog = catalog(&scratch);
+        for id in 1..=50 {
+            fs::write(catalog.layout.segment(id), head(id)).unwrap();
+            set_age(&catalog.layout.segments(), 3600 - id);
+            let start = Barrier::new(4);
+            let refresh = || {
+                start.wait();
+                catalog.refresh().unwrap();
+                assert!(catalog.segment(id).is_some(), "segment {id}");
+            };
+            std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(refresh))));
+        }
     }
 }

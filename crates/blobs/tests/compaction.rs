@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use blobs::testing::random_bytes;
@@ -66,6 +66,25 @@ async fn space_is_freed_and_nothing_else_changes() {
     let again = store.compact(CompactLimits::default()).await.unwrap();
     all_is_well(&store, &kept, &gone).await;
     assert_eq!(again.copied_bytes, 0, "what was compacted is not worth it again: {again:?}");
+}
+
+#[tokio::test]
+async fn freed_bytes_are_those_that_the_disk_gets_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, kept, gone) = holey(dir.path()).await;
+    store.close().await;
+    let lengths = || -> BTreeMap<_, u64> {
+        let files = segment_files(dir.path(), "seg").into_iter();
+        files.map(|path| (path.clone(), fs::metadata(path).unwrap().len())).collect()
+    };
+    let before = lengths();
+    let options = DirectoryOptions { segment_bytes: 400_000, ..options() };
+    let store = BlobStore::open_directory(dir.path(), &owner(), options).await.unwrap();
+    let report = store.compact(CompactLimits::default()).await.unwrap();
+    let after = lengths();
+    assert!(after.keys().filter(|path| !before.contains_key(*path)).count() >= 2, "several targets: {after:?}");
+    assert_eq!(report.freed_bytes, before.values().sum::<u64>() - after.values().sum::<u64>(), "{report:?}");
+    all_is_well(&store, &kept, &gone).await;
 }
 
 #[tokio::test]

@@ -41,7 +41,8 @@ pub fn compact(catalog: &Arc<Catalog>, segment_bytes: u64, limits: CompactLimits
     let chosen = candidates(catalog, segment_bytes, limits)?;
     // Each batch is padded to the end of a block.
     let to_copy = chosen.iter().map(|(_, footprint)| footprint + (footprint / BATCH + 2) * BLOCK).sum();
-    let mut compaction = Compaction { catalog, segment_bytes, to_copy, target: None, report: CompactReport::default() };
+    let report = CompactReport::default();
+    let mut compaction = Compaction { catalog, segment_bytes, to_copy, target: None, sealed_bytes: 0, report };
     // Each segment is dropped before the next one is taken: the space of a removed file is not freed while a handle is
     // open.
     let done = chosen.into_iter().try_for_each(|(segment, _)| match compaction.compact_segment(&segment, limits) {
@@ -54,7 +55,9 @@ pub fn compact(catalog: &Arc<Catalog>, segment_bytes: u64, limits: CompactLimits
         done => done,
     });
     // The target is sealed after an error too: the records copied so far are good.
-    compaction.finish().and(done).map(|()| compaction.report)
+    compaction.seal_target().and(done)?;
+    let Compaction { report, sealed_bytes, .. } = compaction;
+    Ok(CompactReport { freed_bytes: report.freed_bytes.saturating_sub(sealed_bytes), ..report })
 }
 
 /// Returns the sealed segments with a large enough share of dead bytes, and the short ones if there are several, each
@@ -87,6 +90,8 @@ struct Compaction<'a> {
     /// Number of record bytes still to be copied.
     to_copy: u64,
     target: Option<GrowingSegment>,
+    /// Length of the sealed targets, which is subtracted from what the removed segments freed.
+    sealed_bytes: u64,
     report: CompactReport,
 }
 
@@ -170,14 +175,12 @@ impl Compaction<'_> {
     }
 
     fn target_with_room(&mut self, need: u64) -> Result<GrowingSegment> {
-        match self.target.take() {
-            Some(target) if target.room() >= need.next_multiple_of(BLOCK) => Ok(target),
-            full => {
-                full.map_or(Ok(()), |full| full.seal(self.catalog))?;
-                let wish = (self.to_copy + BLOCK).min(self.segment_bytes);
-                GrowingSegment::create(self.catalog, wish, need)
-            }
+        if let Some(target) = self.target.take_if(|target| target.room() >= need.next_multiple_of(BLOCK)) {
+            return Ok(target);
         }
+        self.seal_target()?;
+        let wish = (self.to_copy + BLOCK).min(self.segment_bytes);
+        GrowingSegment::create(self.catalog, wish, need)
     }
 
     /// Removes a segment whose live records were copied.
@@ -200,12 +203,10 @@ impl Compaction<'_> {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn seal_target(&mut self) -> Result<()> {
         let Some(target) = self.target.take() else { return Ok(()) };
-        let end = target.end;
-        target.seal(self.catalog)?;
-        self.report.freed_bytes = self.report.freed_bytes.saturating_sub(end);
-        Ok(())
+        self.sealed_bytes += target.end;
+        target.seal(self.catalog)
     }
 }
 

@@ -6,33 +6,29 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use blobs::testing::s3::S3Server;
-use blobs::testing::{Fault, FaultyProvider, Operation, contract, random_bytes};
-use blobs::{BlobStore, CacheOptions, CachedProvider, Owner, Stored};
+use blobs::testing::{Fault, FaultyProvider, Operation, random_bytes};
+use blobs::{BlobStore, CacheOptions, CachedProvider, Stored};
 use model::ErrorKind;
 use support::*;
+use tempfile::TempDir;
 
 async fn cached(store: &BlobStore, path: &Path, bytes: u64) -> BlobStore {
     let options = CacheOptions { path: path.to_owned(), bytes, largest: 4 << 20 };
     BlobStore::from_provider(Arc::new(CachedProvider::open(store.provider(), options).await.unwrap()))
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn contract_with_a_cache_in_front() {
+/// Creates an empty store in a bucket behind a cache. The server and the directory last as long as the second value.
+async fn bucket_behind_cache() -> (BlobStore, (S3Server, TempDir)) {
     let dir = tempfile::tempdir().unwrap();
     let server = S3Server::start(dir.path());
-    let number = AtomicU32::new(0);
-    contract(|| {
-        let name = format!("store-{}", number.fetch_add(1, Ordering::Relaxed));
-        let (options, secrets, cache) = (server.options(&name), server.secrets(), dir.path().join(name));
-        async move {
-            let store = BlobStore::open_object(&options, &secrets, &Owner::new("farm").unwrap()).await.unwrap();
-            cached(&store, &cache, 20 << 20).await
-        }
-    })
-    .await;
+    let store = BlobStore::open_object(&server.options("store"), &server.secrets(), &owner()).await.unwrap();
+    (cached(&store, &dir.path().join("cache"), 20 << 20).await, (server, dir))
+}
+
+blobs::provider_contract! {
+    with_a_cache_in_front => bucket_behind_cache(),
 }
 
 /// A store whose provider can be made to fail, a location for the cache, and some BLOBs.

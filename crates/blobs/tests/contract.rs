@@ -5,53 +5,48 @@
 mod support;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use blobs::testing::{contract, random_bytes};
+use blobs::testing::{FaultyProvider, random_bytes};
 use blobs::{BlobStore, DirectoryOptions, Owner};
+use tempfile::TempDir;
 
 fn options() -> DirectoryOptions {
     DirectoryOptions { segment_bytes: 4 << 20, ..Default::default() }
 }
 
-async fn run(options: DirectoryOptions) {
+/// Creates an empty store in a directory, which lasts as long as the second value.
+async fn directory(options: DirectoryOptions) -> (BlobStore, TempDir) {
     let dir = tempfile::tempdir().unwrap();
-    let number = Arc::new(AtomicU32::new(0));
-    contract(|| {
-        let path = dir.path().join(number.fetch_add(1, Ordering::Relaxed).to_string());
-        let options = options.clone();
-        async move { BlobStore::open_directory(&path, &Owner::new("farm").unwrap(), options).await.unwrap() }
-    })
-    .await;
+    let owner = Owner::new("farm").unwrap();
+    (BlobStore::open_directory(dir.path(), &owner, options).await.unwrap(), dir)
 }
 
-#[tokio::test]
-async fn contract_in_segments_and_files() {
-    run(options()).await;
+fn encoded_in_segments(form: usize) -> DirectoryOptions {
+    DirectoryOptions { segment_bytes: 4 << 20, ..support::encoding(support::FORMS[form]) }
 }
 
-#[tokio::test]
-async fn contract_with_tiny_segments_and_two_writers() {
-    run(DirectoryOptions { segment_bytes: 100_000, writers: 2, zero_fill: false, ..options() }).await;
+fn encoded_in_files(form: usize) -> DirectoryOptions {
+    DirectoryOptions { segment_limit: 0, ..support::encoding(support::FORMS[form]) }
 }
 
-#[tokio::test]
-async fn contract_with_files_only() {
-    run(DirectoryOptions { segment_limit: 0, ..options() }).await;
+/// Creates an empty store behind a provider that could inject faults.
+async fn behind_faults() -> (BlobStore, TempDir) {
+    let (store, dir) = directory(options()).await;
+    (BlobStore::from_provider(Arc::new(FaultyProvider::new(store.provider()))), dir)
 }
 
-#[tokio::test]
-async fn contract_encoded_in_segments_and_files() {
-    for form in support::FORMS {
-        run(DirectoryOptions { segment_bytes: 4 << 20, ..support::encoding(form) }).await;
-    }
-}
-
-#[tokio::test]
-async fn contract_encoded_in_files_only() {
-    for form in support::FORMS {
-        run(DirectoryOptions { segment_limit: 0, ..support::encoding(form) }).await;
-    }
+blobs::provider_contract! {
+    in_segments_and_files => directory(options()),
+    with_tiny_segments_and_two_writers =>
+        directory(DirectoryOptions { segment_bytes: 100_000, writers: 2, zero_fill: false, ..options() }),
+    with_files_only => directory(DirectoryOptions { segment_limit: 0, ..options() }),
+    compressed_in_segments_and_files => directory(encoded_in_segments(0)),
+    encrypted_in_segments_and_files => directory(encoded_in_segments(1)),
+    compressed_and_encrypted_in_segments_and_files => directory(encoded_in_segments(2)),
+    compressed_in_files_only => directory(encoded_in_files(0)),
+    encrypted_in_files_only => directory(encoded_in_files(1)),
+    compressed_and_encrypted_in_files_only => directory(encoded_in_files(2)),
+    behind_a_provider_that_injects_faults => behind_faults(),
 }
 
 #[tokio::test(flavor = "multi_thread")]

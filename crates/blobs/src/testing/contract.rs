@@ -1,371 +1,65 @@
-//! The contract that every BLOB store must fulfil. Each check works on an empty store of its own.
+//! The test suite of the provider contract: a macro that makes one test of each promise.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test suite: a failed expectation is a panic")]
-
-use std::collections::BTreeMap;
-use std::future::Future;
-use std::ops::Range;
-use std::sync::atomic::{AtomicI64, Ordering};
-
-use bytes::Bytes;
-use model::{Digest, Error, ErrorKind, Result};
-
-use crate::{BlobReader, BlobStore, BoxFuture, Consent, Locator, Outcome, Stored, digest_of};
-
-/// Runs the whole suite; `empty` creates an empty store on each call.
+/// Expands to a module for each case, with one `#[test]` for each promise of the contract. The expression of a case is a
+/// future of an empty store and of something that lasts as long as the test, such as the directory of the store. It is
+/// evaluated in the scope of the macro's call. The calling crate needs tokio with multi-threaded runtime and macros.
 ///
-/// # Panics
-/// When the store violates the contract.
-pub async fn contract<F, S>(mut empty: F)
-where
-    F: FnMut() -> S,
-    S: Future<Output = BlobStore>,
-{
-    stores_and_reads_all_sizes(empty().await).await;
-    streams_what_arrives_in_pieces(empty().await).await;
-    refuses_other_lengths_than_announced(empty().await).await;
-    leaves_nothing_of_a_dropped_writer(empty().await).await;
-    serves_ranges(empty().await).await;
-    stores_the_same_bytes_once(empty().await).await;
-    stores_the_same_bytes_once_at_the_same_time(empty().await).await;
-    takes_bad_locators_as_hints(empty().await).await;
-    says_not_found_only_of_what_is_absent(empty().await).await;
-    deletes_and_stores_again(empty().await).await;
-    enumerates_everything_once_in_order(empty().await).await;
-    verifies_what_it_holds(empty().await).await;
-    deletes_several_at_once(empty().await).await;
-    deletes_nothing_without_consent(empty().await).await;
-    counts_what_it_holds(empty().await).await;
-    compacts_without_losing(empty().await).await;
-    refuses_writes_after_close(empty().await).await;
-}
-
-/// Returns incompressible bytes that depend on `seed`.
-pub fn random_bytes(seed: u64, length: usize) -> Bytes {
-    let mut out = vec![0; length];
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&seed.to_le_bytes());
-    hasher.finalize_xof().fill(&mut out);
-    Bytes::from(out)
-}
-
-/// Reads the remaining bytes of a reader.
-pub async fn read_all(reader: &mut BlobReader) -> Result<Vec<u8>> {
-    let mut out = Vec::new();
-    while let Some(chunk) = reader.next_chunk().await? {
-        out.extend_from_slice(&chunk);
-    }
-    Ok(out)
-}
-
-/// Opens a BLOB and reads a range of it.
-pub async fn read_range(store: &BlobStore, stored: &Stored, range: Range<u64>) -> Result<Vec<u8>> {
-    let mut reader = store.open(stored.digest, stored.size, Some(&stored.locator)).await?;
-    reader.set_range(range);
-    read_all(&mut reader).await
-}
-
-async fn put(store: &BlobStore, bytes: &Bytes) -> Stored {
-    store.put(digest_of(bytes), bytes.clone()).await.unwrap()
-}
-
-async fn stream(store: &BlobStore, bytes: &Bytes, piece: usize, announced: Option<u64>) -> Result<Stored> {
-    let mut writer = store.writer(announced).await?;
-    for start in (0..bytes.len()).step_by(piece) {
-        writer.write(bytes.slice(start..bytes.len().min(start + piece))).await?;
-    }
-    assert_eq!(writer.written(), bytes.len() as u64);
-    writer.finish().await
-}
-
-async fn is_there(store: &BlobStore, stored: &Stored, bytes: &Bytes) {
-    store.ensure_present(stored.digest, stored.size).await.unwrap();
-    for locator in [Some(&stored.locator), None] {
-        let mut reader = store.open(stored.digest, stored.size, locator).await.unwrap();
-        assert_eq!(reader.size(), bytes.len() as u64);
-        assert!(read_all(&mut reader).await.unwrap() == bytes[..], "BLOB of {} bytes reads back", bytes.len());
-        assert!(reader.next_chunk().await.unwrap().is_none(), "the end stays the end");
-        let mut reader = store.open(stored.digest, stored.size, locator).await.unwrap();
-        if let Some(whole) = reader.try_whole() {
-            assert!(whole.unwrap() == *bytes, "a BLOB of {} bytes at once", bytes.len());
-            assert!(reader.next_chunk().await.unwrap().is_none());
-        }
-    }
-}
-
-const SIZES: [usize; 14] =
-    [0, 1, 63, 4095, 4096, 65_535, 65_536, 65_537, 131_072, 262_145, 1 << 20, (1 << 20) + 1, 3_000_000, 9_000_001];
-
-async fn stores_and_reads_all_sizes(store: BlobStore) {
-    let mut all = Vec::new();
-    for (seed, size) in SIZES.into_iter().enumerate() {
-        let bytes = random_bytes(seed as u64, size);
-        let stored = put(&store, &bytes).await;
-        assert_eq!((stored.digest, stored.size, stored.existed), (digest_of(&bytes), size as u64, false));
-        is_there(&store, &stored, &bytes).await;
-        all.push((stored, bytes));
-    }
-    for (stored, bytes) in &all {
-        is_there(&store, stored, bytes).await;
-    }
-}
-
-async fn streams_what_arrives_in_pieces(store: BlobStore) {
-    for (seed, size) in SIZES.into_iter().enumerate() {
-        let bytes = random_bytes(1000 + seed as u64, size);
-        let announced = [None, Some(size as u64)][seed % 2];
-        let stored = stream(&store, &bytes, 70_001, announced).await.unwrap();
-        assert_eq!((stored.digest, stored.size, stored.existed), (digest_of(&bytes), size as u64, false));
-        is_there(&store, &stored, &bytes).await;
-    }
-}
-
-async fn refuses_other_lengths_than_announced(store: BlobStore) {
-    for size in [10, 3_000_000] {
-        let bytes = random_bytes(7, size);
-        for wrong in [size as u64 - 1, size as u64 + 1, 0] {
-            let error = stream(&store, &bytes, 50_000, Some(wrong)).await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Invalid, "{size} bytes announced as {wrong}");
-        }
-    }
-    assert_eq!(store.enumerate(None, 10).await.unwrap().entries, vec![]);
-}
-
-async fn leaves_nothing_of_a_dropped_writer(store: BlobStore) {
-    for size in [10, 9_000_000] {
-        let mut writer = store.writer(None).await.unwrap();
-        writer.write(random_bytes(3, size)).await.unwrap();
-        drop(writer);
-    }
-    assert_eq!(store.enumerate(None, 10).await.unwrap().entries, vec![]);
-    assert_eq!(store.usage().await.unwrap().blobs, 0);
-}
-
-async fn serves_ranges(store: BlobStore) {
-    for size in [10usize, 200_000, 3_000_000] {
-        let bytes = random_bytes(size as u64, size);
-        let stored = put(&store, &bytes).await;
-        let end = size as u64;
-        let (cut, far) = (65_536.min(end), end.saturating_sub(65_537));
-        for range in [0..end, 0..1, end - 1..end, cut - 1..cut, cut..end, far..end, 3..end - 3, 5..5] {
-            let expected = &bytes[range.start as usize..range.end as usize];
-            assert!(read_range(&store, &stored, range.clone()).await.unwrap() == expected, "{range:?} of {size}");
-        }
-        for beyond in [end..end + 5, end + 1..end + 2, 5..u64::MAX] {
-            let expected = &bytes[(beyond.start.min(end)) as usize..];
-            assert!(read_range(&store, &stored, beyond).await.unwrap() == expected);
-        }
-    }
-}
-
-async fn stores_the_same_bytes_once(store: BlobStore) {
-    for size in [0, 5000, 3_000_000] {
-        let bytes = random_bytes(11, size);
-        let first = put(&store, &bytes).await;
-        let again = put(&store, &bytes).await;
-        let streamed = stream(&store, &bytes, 100_000, None).await.unwrap();
-        assert_eq!((first.existed, again.existed, streamed.existed), (false, true, true), "{size} bytes");
-        is_there(&store, &streamed, &bytes).await;
-    }
-    assert_eq!(store.enumerate(None, 10).await.unwrap().entries.len(), 3);
-}
-
-async fn stores_the_same_bytes_once_at_the_same_time(store: BlobStore) {
-    let bytes = random_bytes(12, 30_000);
-    let tasks: Vec<_> = (0..16)
-        .map(|_| {
-            let (store, bytes) = (store.clone(), bytes.clone());
-            tokio::spawn(async move { put(&store, &bytes).await })
-        })
-        .collect();
-    let mut fresh = 0;
-    for task in tasks {
-        let stored = task.await.unwrap();
-        fresh += usize::from(!stored.existed);
-        is_there(&store, &stored, &bytes).await;
-    }
-    assert_eq!(fresh, 1, "one put was the first");
-    assert_eq!(store.enumerate(None, 10).await.unwrap().entries.len(), 1);
-}
-
-async fn takes_bad_locators_as_hints(store: BlobStore) {
-    let (one, two) = (random_bytes(1, 500), random_bytes(2, 500));
-    let (first, second) = (put(&store, &one).await, put(&store, &two).await);
-    let garbled: Vec<u8> = first.locator.as_bytes().iter().map(|byte| byte ^ 0x5a).collect();
-    let mut cut = first.locator.as_bytes().to_vec();
-    cut.pop();
-    for hint in [&second.locator.as_bytes().to_vec(), &garbled, &cut, &vec![], &vec![255; 32]] {
-        let hint = Locator::from_bytes(hint).unwrap();
-        let mut reader = store.open(first.digest, first.size, Some(&hint)).await.unwrap();
-        assert!(read_all(&mut reader).await.unwrap() == one[..]);
-    }
-}
-
-async fn says_not_found_only_of_what_is_absent(store: BlobStore) {
-    let stored = put(&store, &random_bytes(1, 100)).await;
-    for locator in [None, Some(&stored.locator)] {
-        let error = store.open(digest_of(b"absent"), 100, locator).await.err().unwrap();
-        assert_eq!(error.kind(), ErrorKind::NotFound);
-    }
-    let error = store.open(stored.digest, 99, Some(&stored.locator)).await.err().unwrap();
-    assert_eq!(error.kind(), ErrorKind::Corrupt, "a size that contradicts the store");
-}
-
-async fn deletes_and_stores_again(store: BlobStore) {
-    for size in [0, 40_000, 3_000_000] {
-        let (bytes, other) = (random_bytes(20, size), random_bytes(21, size + 1));
-        let stored = put(&store, &bytes).await;
-        let kept = put(&store, &other).await;
-        let mut reading = store.open(stored.digest, stored.size, Some(&stored.locator)).await.unwrap();
-        store.delete(stored.digest).await.unwrap();
-        store.delete(stored.digest).await.unwrap();
-        // A reader that was opened before the deletion may continue or fail; it never delivers other bytes.
-        if let Ok(read) = read_all(&mut reading).await {
-            assert!(read == bytes[..]);
-        }
-        for locator in [Some(&stored.locator), None] {
-            let error = store.open(stored.digest, stored.size, locator).await.err().unwrap();
-            assert_eq!(error.kind(), ErrorKind::NotFound, "{size} bytes");
-        }
-        assert_eq!(store.ensure_present(stored.digest, stored.size).await.unwrap_err().kind(), ErrorKind::NotFound);
-        let listed = store.enumerate(None, 100).await.unwrap().entries;
-        assert!(listed.iter().all(|entry| entry.digest != stored.digest));
-        is_there(&store, &kept, &other).await;
-        let again = put(&store, &bytes).await;
-        assert!(!again.existed, "{size} bytes");
-        is_there(&store, &again, &bytes).await;
-    }
-}
-
-async fn enumerates_everything_once_in_order(store: BlobStore) {
-    let before = model::Timestamp::now();
-    let mut expected = BTreeMap::new();
-    for seed in 0..40u64 {
-        let size = if seed % 10 == 0 { 2_000_000 } else { 100 + seed as usize };
-        let stored = put(&store, &random_bytes(seed, size)).await;
-        expected.insert(stored.digest, stored.size);
-    }
-    for limit in [1, 7, 40, 1000] {
-        let mut listed = Vec::new();
-        let mut after: Option<Digest> = None;
-        loop {
-            let page = store.enumerate(after, limit).await.unwrap();
-            assert!(page.entries.len() <= limit);
-            listed.extend(page.entries);
-            match page.next {
-                Some(next) => after = Some(next),
-                None => break,
+/// ```text
+/// blobs::provider_contract! {
+///     with_defaults => empty_store(Options::default()),
+///     compressed => empty_store(Options { compression: Some(3), ..Options::default() }),
+/// }
+/// ```
+#[macro_export]
+macro_rules! provider_contract {
+    (@promises $empty:expr => $($promise:ident),+ $(,)?) => {
+        $(
+            #[::tokio::test(flavor = "multi_thread")]
+            async fn $promise() {
+                let (store, _kept) = $empty.await;
+                $crate::testing::promises::$promise(store).await;
             }
-        }
-        let pairs: Vec<_> = listed.iter().map(|entry| (entry.digest, entry.size)).collect();
-        assert_eq!(pairs, expected.iter().map(|(digest, size)| (*digest, *size)).collect::<Vec<_>>());
-        assert!(listed.iter().all(|entry| entry.stored_at >= before && entry.stored_at <= model::Timestamp::now()));
-    }
+        )+
+    };
+    ($($case:ident => $empty:expr),+ $(,)?) => {
+        $(
+            mod $case {
+                use super::*;
+
+                $crate::provider_contract! { @promises $empty =>
+                    stores_and_reads_all_sizes,
+                    streams_what_arrives_in_pieces,
+                    refuses_other_lengths_than_announced,
+                    leaves_nothing_of_a_dropped_writer,
+                    serves_ranges,
+                    stores_the_same_bytes_once,
+                    stores_the_same_bytes_once_at_the_same_time,
+                    takes_bad_locators_as_hints,
+                    says_not_found_only_of_what_is_absent,
+                    deletes_and_stores_again,
+                    enumerates_everything_once_in_order,
+                    verifies_what_it_holds,
+                    rereads_what_it_lists,
+                    deletes_several_at_once,
+                    deletes_nothing_without_consent,
+                    counts_what_it_holds,
+                    compacts_without_losing,
+                    refuses_writes_after_close,
+                }
+            }
+        )+
+    };
 }
 
-async fn verifies_what_it_holds(store: BlobStore) {
-    let mut expected = BTreeMap::new();
-    for seed in 0..6u64 {
-        let stored = put(&store, &random_bytes(seed, [10, 70_000, 2_000_000][seed as usize % 3])).await;
-        expected.insert(stored.digest, stored.size);
-    }
-    let (gone, _) = expected.pop_first().unwrap();
-    store.delete(gone).await.unwrap();
-    let mut verification = store.verify();
-    let mut found = BTreeMap::new();
-    while let Some(checked) = verification.next().await {
-        let checked = checked.unwrap();
-        assert_eq!(checked.outcome, Outcome::Intact, "{checked:?}");
-        found.insert(checked.digest.unwrap(), checked.size);
-    }
-    assert_eq!(found, expected);
-}
-
-async fn deletes_several_at_once(store: BlobStore) {
-    let mut all = Vec::new();
-    for seed in 0..12u64 {
-        all.push(put(&store, &random_bytes(seed, [10, 70_000, 2_000_000][seed as usize % 3])).await);
-    }
-    let (gone, kept) = all.split_at(9);
-    let never = digest_of(b"never stored");
-    let wanted: Vec<_> = gone.iter().map(|stored| stored.digest).chain([never]).collect();
-    for _ in 0..2 {
-        let outcomes = store.delete_all(wanted.clone(), &()).await.unwrap();
-        assert!(outcomes.len() == wanted.len() && outcomes.iter().all(|(_, outcome)| outcome.is_ok()), "{outcomes:?}");
-    }
-    for stored in gone {
-        let error = store.ensure_present(stored.digest, stored.size).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
-    }
-    for stored in kept {
-        store.ensure_present(stored.digest, stored.size).await.unwrap();
-    }
-}
-
-/// Consents this many times.
-struct Consents(AtomicI64);
-
-impl Consent for Consents {
-    fn ask(&self) -> BoxFuture<'_, ()> {
-        let left = self.0.fetch_sub(1, Ordering::SeqCst);
-        Box::pin(async move { if left > 0 { Ok(()) } else { Err(Error::unavailable("the right was lost")) } })
-    }
-}
-
-async fn deletes_nothing_without_consent(store: BlobStore) {
-    let mut all = Vec::new();
-    for seed in 0..20 {
-        all.push(put(&store, &random_bytes(seed, 1_000)).await);
-    }
-    for times in [0, 3] {
-        let digests: Vec<Digest> = all.iter().map(|stored| stored.digest).collect();
-        let outcomes = store.delete_all(digests, &Consents(AtomicI64::new(times))).await.unwrap_or_default();
-        let gone: Vec<Digest> = outcomes.iter().filter(|(_, done)| done.is_ok()).map(|(digest, _)| *digest).collect();
-        // One consent may cover all of them, if the store waits for nothing in between.
-        assert!([times as usize, if times > 0 { all.len() } else { 0 }].contains(&gone.len()), "{outcomes:?}");
-        for stored in &all {
-            assert_eq!(store.ensure_present(stored.digest, stored.size).await.is_err(), gone.contains(&stored.digest));
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_promise_becomes_a_test() {
+        let promises = include_str!("promises.rs").lines().filter_map(|line| line.strip_prefix("pub async fn "));
+        let listed: Vec<&str> = include_str!("contract.rs").lines().map(str::trim).collect();
+        for promise in promises {
+            let name = promise.split('(').next().unwrap();
+            assert!(listed.contains(&format!("{name},").as_str()), "{name} is not in the list");
         }
     }
-}
-
-async fn counts_what_it_holds(store: BlobStore) {
-    assert_eq!(store.usage().await.unwrap().blobs, 0);
-    let one = put(&store, &random_bytes(1, 30_000)).await;
-    put(&store, &random_bytes(2, 2_000_000)).await;
-    let usage = store.usage().await.unwrap();
-    assert_eq!((usage.blobs, usage.content_bytes), (2, 2_030_000));
-    assert!(usage.disk_bytes >= usage.content_bytes);
-    store.delete(one.digest).await.unwrap();
-    let usage = store.usage().await.unwrap();
-    assert_eq!((usage.blobs, usage.content_bytes), (1, 2_000_000));
-}
-
-async fn compacts_without_losing(store: BlobStore) {
-    let mut kept = Vec::new();
-    for seed in 0..30u64 {
-        let bytes = random_bytes(seed, 20_000);
-        let stored = put(&store, &bytes).await;
-        match seed % 3 {
-            0 => kept.push((stored, bytes)),
-            _ => store.delete(stored.digest).await.unwrap(),
-        }
-    }
-    store.compact(crate::CompactLimits { dead_share: 0.1, ..Default::default() }).await.unwrap();
-    for (stored, bytes) in &kept {
-        is_there(&store, stored, bytes).await;
-    }
-    assert_eq!(store.enumerate(None, 100).await.unwrap().entries.len(), kept.len());
-}
-
-async fn refuses_writes_after_close(store: BlobStore) {
-    let bytes = random_bytes(1, 100);
-    put(&store, &bytes).await;
-    store.close().await;
-    let other = random_bytes(2, 100);
-    match store.put(digest_of(&other), other.clone()).await {
-        Err(error) => assert_eq!(error.kind(), ErrorKind::Unavailable),
-        Ok(_) => panic!("a closed store took a BLOB"),
-    }
-    store.close().await;
 }

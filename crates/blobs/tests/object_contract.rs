@@ -139,6 +139,8 @@ fn options_that_cannot_work_are_refused() {
         ObjectOptions { compression: Some(20), ..good.clone() },
         ObjectOptions { put_limit: 1 << 30, ..good.clone() },
         ObjectOptions { part_bytes: 1 << 20, ..good.clone() },
+        ObjectOptions { orphan_seconds: 0, ..good.clone() },
+        ObjectOptions { orphan_seconds: 24 * 3600 - 1, ..good.clone() },
     ] {
         assert_eq!(bad.check().unwrap_err().kind(), model::ErrorKind::Invalid, "{bad:?}");
     }

@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::coding::StoreKey;
 
+/// Minimum of [`ObjectOptions::orphan_seconds`]. An upload of a large BLOB over a slow line takes hours, and compaction
+/// must not remove its data meanwhile.
+const MIN_ORPHAN_SECONDS: u64 = 24 * 3600;
+
 /// The protocol of an object store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -107,7 +111,7 @@ pub struct ObjectOptions {
     /// Number of parts of one upload in flight; each takes `part_bytes` of memory.
     pub parts_in_flight: usize,
     /// Age in seconds from which on compaction removes the remains of unfinished uploads. An upload that takes longer
-    /// than half of it fails.
+    /// than half of it fails. At least a day.
     pub orphan_seconds: u64,
     /// Timeouts and retries.
     pub patience: Timeouts,
@@ -181,6 +185,13 @@ impl ObjectOptions {
             return refuse(
                 "the parts of an upload have between 5 MiB and 1 GiB, and 1 to 64 of them are sent at once".to_owned(),
             );
+        }
+        if self.orphan_seconds < MIN_ORPHAN_SECONDS {
+            return refuse(format!(
+                "the remains of unfinished uploads stay for {} seconds, which is less than the {MIN_ORPHAN_SECONDS} that \
+                 running uploads need",
+                self.orphan_seconds
+            ));
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ pub mod testing;
 mod verification;
 mod writer;
 
-pub use cache::{CacheOptions, CachedProvider};
+pub use cache::CacheOptions;
 pub use coding::StoreKey;
 pub use directory::{DirectoryOptions, create_directories, create_private_directories, free_bytes, sync_directory};
 pub use hasher::{BlobHasher, digest_of};

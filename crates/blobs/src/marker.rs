@@ -52,12 +52,22 @@ fn plain(word: String) -> Result<String> {
     Ok(word)
 }
 
-/// A store whose marker can be read and changed.
+/// A store whose marker can be read and changed, so that one restoration of a farm at a time may write to the store.
+///
+/// - `read_marker` MUST read the marker as it is stored at this moment, never a remembered text. It MUST fail when the
+///   marker is absent or belongs to another farm.
+/// - `set_holder` MUST be durable when it returns, and MUST leave the rest of the marker unchanged.
+/// - `set_holder` MUST return the holder that its own write replaced. Setting the current holder MUST succeed and change
+///   nothing.
+/// - Concurrent changes, in any processes, MUST take effect one after the other, so that none replaces a marker that it
+///   has not read. Only in a service that cannot make a write depend on what was read MAY a change replace a concurrent
+///   one without returning its holder.
+/// - A reader MUST get either the marker before a change or the one after it, never a part.
 pub trait Marked: Send + Sync + 'static {
-    /// Reads the current text of the marker. Fails when the marker belongs to another farm.
+    /// Reads the current text of the marker.
     fn read_marker(&self) -> BoxFuture<'_, String>;
 
-    /// Writes another holder into the marker, durably, and returns the previous one.
+    /// Writes another holder into the marker and returns the previous one.
     fn set_holder(&self, holder: Option<String>) -> BoxFuture<'_, Option<String>>;
 
     /// The location of the store, for messages.

@@ -2,6 +2,7 @@
 //! Each restoration would take for orphans the BLOBs that only the other one needs.
 //! `docs/decisions/0023-a-store-has-one-holder.md` explains the decision.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Code, Digest, Error, Result};
@@ -21,16 +22,16 @@ const BELIEVED: Duration = Duration::from_secs(5);
 /// found in the store after that time stays.
 pub const HAND_OVER_GRACE: Duration = Duration::from_secs(6);
 
-/// A store that accepts writes only while its owner holds it.
-pub struct ExclusiveProvider<P> {
-    inner: P,
+/// The right of an owner to write to a store, read from the marker of the store.
+pub struct Ownership {
+    store: Arc<dyn Marked>,
     owner: Owner,
-    asked: CachedCheck,
+    check: CachedCheck,
 }
 
-impl<P: Provider + Marked> ExclusiveProvider<P> {
-    pub fn new(inner: P, owner: &Owner) -> Self {
-        Self { inner, owner: owner.clone(), asked: CachedCheck::new(Some(BELIEVED), Duration::ZERO) }
+impl Ownership {
+    pub fn new(store: Arc<dyn Marked>, owner: &Owner) -> Self {
+        Self { store, owner: owner.clone(), check: CachedCheck::new(Some(BELIEVED), Duration::ZERO) }
     }
 
     /// Fails unless the owner holds the store.
@@ -38,12 +39,20 @@ impl<P: Provider + Marked> ExclusiveProvider<P> {
     /// # Errors
     /// `Unavailable` with code `store_taken_over` when another restoration of the farm holds the store; the errors of
     /// reading its marker.
-    async fn require(&self) -> Result<()> {
-        self.asked.settle(|| self.ask()).await
+    pub async fn require(&self) -> Result<()> {
+        self.check.settle(|| self.ask()).await
+    }
+
+    /// Makes `holder` the one that may write to the store and returns the previous one.
+    ///
+    /// # Errors
+    /// The errors of changing the marker.
+    pub async fn hand_over(&self, holder: Option<String>) -> Result<Option<String>> {
+        self.store.set_holder(holder).await
     }
 
     async fn ask(&self) -> Result<()> {
-        let text = self.inner.read_marker().await?;
+        let text = self.store.read_marker().await?;
         if marker::holder(&text).as_deref() == self.owner.holder() {
             return Ok(());
         }
@@ -51,30 +60,43 @@ impl<P: Provider + Marked> ExclusiveProvider<P> {
             "{} was taken over by another restoration of this farm and no longer accepts anything from this one: each \
              of the two would delete BLOBs that only the other needs. If the other one is gone for good, see \
              `strongroom blobs stores take-over`",
-            self.inner.label()
+            self.store.label()
         ))
         .with_code(Code::StoreTakenOver))
     }
 }
 
 /// Combined consent: that of the caller that deletes, and the check that the owner still holds the store.
-struct CombinedConsent<'a, P> {
-    store: &'a ExclusiveProvider<P>,
+struct CombinedConsent<'a> {
+    ownership: &'a Ownership,
     other: &'a dyn Consent,
 }
 
-impl<P: Provider + Marked> Consent for CombinedConsent<'_, P> {
+impl Consent for CombinedConsent<'_> {
     fn ask(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            self.store.require().await?;
+            self.ownership.require().await?;
             self.other.ask().await?;
             // The other consent may have taken long.
-            self.store.require().await
+            self.ownership.require().await
         })
     }
 }
 
-impl<P: Provider + Marked> Provider for ExclusiveProvider<P> {
+/// A store that accepts writes only while its owner holds it.
+pub struct ExclusiveProvider {
+    inner: Arc<dyn Provider>,
+    ownership: Arc<Ownership>,
+}
+
+impl ExclusiveProvider {
+    pub fn new(inner: Arc<dyn Provider>, ownership: Arc<Ownership>) -> Self {
+        Self { inner, ownership }
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Provider for ExclusiveProvider {
     fn kind(&self) -> &'static str {
         self.inner.kind()
     }
@@ -84,18 +106,18 @@ impl<P: Provider + Marked> Provider for ExclusiveProvider<P> {
     }
 
     fn put(&self, blob: BlobInMemory) -> BoxFuture<'_, Stored> {
-        if self.asked.is_settled() {
+        if self.ownership.check.is_settled() {
             return self.inner.put(blob);
         }
         Box::pin(async move {
-            self.require().await?;
+            self.ownership.require().await?;
             self.inner.put(blob).await
         })
     }
 
     fn upload(&self, announced: Option<u64>) -> BoxFuture<'_, Box<dyn Upload>> {
         Box::pin(async move {
-            self.require().await?;
+            self.ownership.require().await?;
             self.inner.upload(announced).await
         })
     }
@@ -110,8 +132,9 @@ impl<P: Provider + Marked> Provider for ExclusiveProvider<P> {
 
     fn delete(&self, digest: Digest) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            self.require().await?;
-            self.inner.delete(digest).await
+            // A store may wait long before it deletes, and only `delete_all` checks after that wait.
+            let outcomes = self.delete_all(vec![digest], &()).await?;
+            outcomes.into_iter().try_for_each(|(_, outcome)| outcome)
         })
     }
 
@@ -121,7 +144,7 @@ impl<P: Provider + Marked> Provider for ExclusiveProvider<P> {
         consent: &'a dyn Consent,
     ) -> BoxFuture<'a, Vec<(Digest, Result<()>)>> {
         Box::pin(async move {
-            let both = CombinedConsent { store: self, other: consent };
+            let both = CombinedConsent { ownership: &self.ownership, other: consent };
             self.inner.delete_all(digests, &both).await
         })
     }
@@ -148,17 +171,9 @@ impl<P: Provider + Marked> Provider for ExclusiveProvider<P> {
 
     fn compact(&self, limits: CompactLimits) -> BoxFuture<'_, CompactReport> {
         Box::pin(async move {
-            self.require().await?;
+            self.ownership.require().await?;
             self.inner.compact(limits).await
         })
-    }
-
-    fn ensure_holder(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.require())
-    }
-
-    fn hand_over(&self, holder: Option<String>) -> BoxFuture<'_, Option<String>> {
-        self.inner.set_holder(holder)
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -1,6 +1,8 @@
 //! The contract between the facade and a kind of BLOB store.
 //!
-//! `testing::contract` tests the MUST and MAY requirements below on every implementation.
+//! `provider_contract!` (feature `testing`) tests the MUST and MAY requirements below on every implementation. Who may
+//! write to a store is not part of this contract: a store that several restorations of a farm can reach also implements
+//! `Marked`.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -132,6 +134,8 @@ impl Consent for () {
 /// - After a failed write, no caller that waited for it MUST be given success, and a later write MUST NOT rely on it.
 /// - Dropping any future or object MUST be safe at any time. A BLOB whose operation did not return MAY be stored or
 ///   not, but never in part.
+/// - A provider that wraps another one MUST decide on every method, also on those with a default: its `impl` carries
+///   `#[deny(clippy::missing_trait_methods)]`.
 pub trait Provider: Send + Sync + 'static {
     /// The kind's name, such as `directory`.
     fn kind(&self) -> &'static str;
@@ -227,18 +231,6 @@ pub trait Provider: Send + Sync + 'static {
     fn compact(&self, limits: CompactLimits) -> BoxFuture<'_, CompactReport> {
         let _ = limits;
         Box::pin(async { Ok(CompactReport::default()) })
-    }
-
-    /// Fails unless the owner that opened the store may write to it. Only stores that several restorations of a farm
-    /// can reach check this.
-    fn ensure_holder(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async { Ok(()) })
-    }
-
-    /// Makes `holder` the one that may write to the store and returns the previous one. Stores without holders change
-    /// nothing.
-    fn hand_over(&self, holder: Option<String>) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async { Ok(holder) })
     }
 
     /// Finishes pending work and releases all resources. Later writes MUST fail with `Unavailable`.

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::{Digest, Result};
 
+use crate::cache::{CacheOptions, CachedProvider};
 use crate::directory::{DirectoryOptions, DirectoryProvider};
 use crate::locator::Locator;
-use crate::marker::Owner;
+use crate::marker::{Marked, Owner};
 use crate::metrics::Metrics;
 use crate::object::{ObjectOptions, ObjectProvider, ObjectSecrets};
 use crate::outcome::Outcome;
-use crate::ownership::ExclusiveProvider;
+use crate::ownership::{ExclusiveProvider, Ownership};
 use crate::provider::{BlobInMemory, CompactLimits, CompactReport, Consent, Entry, Page, Provider, Stored, Usage};
 use crate::reader::BlobReader;
 use crate::verification::Verification;
@@ -22,6 +23,8 @@ use crate::writer::BlobWriter;
 #[derive(Clone)]
 pub struct BlobStore {
     provider: Arc<dyn Provider>,
+    /// `None` for a store that a single restoration of a farm can reach.
+    ownership: Option<Arc<Ownership>>,
     metrics: Metrics,
 }
 
@@ -31,7 +34,7 @@ impl BlobStore {
     /// farm or holds something else.
     pub async fn open_directory(path: &Path, owner: &Owner, options: DirectoryOptions) -> Result<BlobStore> {
         let provider = DirectoryProvider::open(path, owner, options).await?;
-        Ok(Self::from_provider(Arc::new(ExclusiveProvider::new(provider, owner))))
+        Ok(Self::owned(provider, owner))
     }
 
     /// Opens the store in a bucket of an object store and creates it on first use. Fails with `Conflict` when the
@@ -39,7 +42,7 @@ impl BlobStore {
     /// `Unavailable` when the service does not answer or refuses the credential.
     pub async fn open_object(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<BlobStore> {
         let provider = ObjectProvider::open(options, secrets, owner).await?;
-        Ok(Self::from_provider(Arc::new(ExclusiveProvider::new(provider, owner))))
+        Ok(Self::owned(provider, owner))
     }
 
     /// Returns an existing store in a bucket. The service is contacted when the store is first used and has ten seconds
@@ -47,13 +50,30 @@ impl BlobStore {
     /// cannot work.
     pub fn expect_object(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<BlobStore> {
         let provider = ObjectProvider::expect(options, secrets, owner)?;
-        Ok(Self::from_provider(Arc::new(ExclusiveProvider::new(provider, owner))))
+        Ok(Self::owned(provider, owner))
     }
 
-    /// Wraps a provider of any kind.
+    /// Wraps a provider of any kind. The result has no holder, even if the provider comes from a store that has one.
     pub fn from_provider(provider: Arc<dyn Provider>) -> BlobStore {
         let metrics = Metrics::of(provider.kind());
-        Self { provider, metrics }
+        Self { provider, ownership: None, metrics }
+    }
+
+    /// Wraps a provider that accepts writes only while `owner` holds the store.
+    fn owned(provider: impl Provider + Marked, owner: &Owner) -> Self {
+        let provider = Arc::new(provider);
+        let ownership = Arc::new(Ownership::new(provider.clone(), owner));
+        let exclusive = ExclusiveProvider::new(provider, ownership.clone());
+        Self { ownership: Some(ownership), ..Self::from_provider(Arc::new(exclusive)) }
+    }
+
+    /// Returns this store with a cache in front, including the files that earlier processes left in the cache.
+    ///
+    /// # Errors
+    /// Failures of the cache's directory.
+    pub async fn cached(&self, options: CacheOptions) -> Result<BlobStore> {
+        let cached = CachedProvider::open(self.provider.clone(), options).await?;
+        Ok(Self { provider: Arc::new(cached), ..self.clone() })
     }
 
     /// Returns the provider behind the facade, for wrapping it.
@@ -149,21 +169,28 @@ impl BlobStore {
         self.provider.compact(limits).await
     }
 
-    /// Fails unless the store's owner may write to it.
+    /// Fails unless the store's owner may write to it. A store without holders never fails.
     ///
     /// # Errors
     /// `Unavailable` with code `store_taken_over` when another restoration of the farm holds it; failures of the store.
     pub async fn held(&self) -> Result<()> {
-        self.provider.ensure_holder().await
+        match &self.ownership {
+            Some(ownership) => ownership.require().await,
+            None => Ok(()),
+        }
     }
 
     /// Makes `holder` (a restoration of the farm; `None` for the farm as it was first created) the one that may write
-    /// to the store. Returns the previous holder, which notices within [`HAND_OVER_GRACE`](crate::HANDED_OVER).
+    /// to the store. Returns the previous holder, which notices within [`HAND_OVER_GRACE`](crate::HAND_OVER_GRACE). A
+    /// store without holders changes nothing and returns `holder`.
     ///
     /// # Errors
     /// Failures of the store.
     pub async fn hand_over(&self, holder: Option<String>) -> Result<Option<String>> {
-        self.provider.hand_over(holder).await
+        match &self.ownership {
+            Some(ownership) => ownership.hand_over(holder).await,
+            None => Ok(holder),
+        }
     }
 
     /// Finishes pending work and releases all resources. Later writes fail. A store that is dropped instead is

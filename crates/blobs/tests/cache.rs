@@ -6,17 +6,17 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use blobs::testing::s3::S3Server;
 use blobs::testing::{Fault, FaultyProvider, Operation, random_bytes};
-use blobs::{BlobStore, CacheOptions, CachedProvider, Stored};
+use blobs::{BlobStore, BoxFuture, CacheOptions, Consent, Stored};
 use model::ErrorKind;
 use support::*;
 use tempfile::TempDir;
 
 async fn cached(store: &BlobStore, path: &Path, bytes: u64) -> BlobStore {
-    let options = CacheOptions { path: path.to_owned(), bytes, largest: 4 << 20 };
-    BlobStore::from_provider(Arc::new(CachedProvider::open(store.provider(), options).await.unwrap()))
+    store.cached(CacheOptions { path: path.to_owned(), bytes, largest: 4 << 20 }).await.unwrap()
 }
 
 /// Creates an empty store in a bucket behind a cache. The server and the directory last as long as the second value.
@@ -134,6 +134,47 @@ async fn damaged_files_are_never_served() {
             fixture.read(&store, at).await.unwrap();
         }
     }
+}
+
+/// Always consents, and counts how often it was asked.
+#[derive(Default)]
+struct CountedConsent(AtomicUsize);
+
+impl Consent for CountedConsent {
+    fn ask(&self) -> BoxFuture<'_, ()> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[tokio::test]
+async fn a_batch_is_deleted_as_one_and_leaves_the_cache() {
+    let fixture = fixture(&[10, 70_000, 3_000_000]).await;
+    let store = cached(&fixture.behind, &fixture.cache(), 20 << 20).await;
+    for at in 0..3 {
+        fixture.keep(&store, at).await;
+    }
+    let consent = CountedConsent::default();
+    let digests = fixture.blobs[..2].iter().map(|(stored, _)| stored.digest).collect();
+    let outcomes = store.delete_all(digests, &consent).await.unwrap();
+    assert!(outcomes.len() == 2 && outcomes.iter().all(|(_, outcome)| outcome.is_ok()), "{outcomes:?}");
+    assert_eq!(consent.0.into_inner(), 1, "a directory asks once for all");
+    assert!(!fixture.file(0).exists() && !fixture.file(1).exists() && fixture.file(2).exists());
+    assert_eq!(fixture.read(&store, 0).await.unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn a_blob_that_was_not_deleted_stays_in_the_cache() {
+    let fixture = fixture(&[10, 70_000, 100_000]).await;
+    let store = cached(&fixture.behind, &fixture.cache(), 20 << 20).await;
+    for at in 0..3 {
+        fixture.keep(&store, at).await;
+    }
+    fixture.faulty.set(Some(Fault { operation: Operation::Delete, after: 1, kind: ErrorKind::Unavailable }));
+    let digests = fixture.blobs.iter().map(|(stored, _)| stored.digest).collect();
+    let outcomes = store.delete_all(digests, &()).await.unwrap();
+    assert_eq!(outcomes.iter().filter(|(_, outcome)| outcome.is_ok()).count(), 1, "{outcomes:?}");
+    assert!(!fixture.file(0).exists() && fixture.file(1).exists() && fixture.file(2).exists());
 }
 
 #[tokio::test]

@@ -20,7 +20,8 @@ use crate::directory::LargeSource;
 use crate::locator::Locator;
 use crate::outcome::{Outcome, Reporter};
 use crate::provider::{
-    BlobInMemory, BoxFuture, CompactLimits, CompactReport, Entry, Page, Provider, Source, Stored, Upload, Usage,
+    BlobInMemory, BoxFuture, CompactLimits, CompactReport, Consent, Entry, Page, Provider, Source, Stored, Upload,
+    Usage,
 };
 
 /// A provider with a cache in front. It caches BLOBs that are read from beginning to end and evicts the least recently
@@ -63,8 +64,19 @@ impl CachedProvider {
         let source = self.inner.open(digest, size, locator).await?;
         Ok(Box::new(FillingSource::new(source, self.files.clone(), deleted, digest, size)))
     }
+
+    /// Removes BLOBs that the store has deleted from the cache.
+    async fn forget(&self, digests: Vec<Digest>) -> Result<()> {
+        let files = self.files.clone();
+        blocking(move || {
+            digests.iter().for_each(|digest| files.deleted(digest));
+            Ok(())
+        })
+        .await
+    }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Provider for CachedProvider {
     fn kind(&self) -> &'static str {
         self.inner.kind()
@@ -93,12 +105,20 @@ impl Provider for CachedProvider {
     fn delete(&self, digest: Digest) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.inner.delete(digest).await?;
-            let files = self.files.clone();
-            let forget = move || {
-                files.deleted(&digest);
-                Ok(())
-            };
-            blocking(forget).await
+            self.forget(vec![digest]).await
+        })
+    }
+
+    fn delete_all<'a>(
+        &'a self,
+        digests: Vec<Digest>,
+        consent: &'a dyn Consent,
+    ) -> BoxFuture<'a, Vec<(Digest, Result<()>)>> {
+        Box::pin(async move {
+            let outcomes = self.inner.delete_all(digests, consent).await?;
+            let deleted = outcomes.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(digest, _)| *digest);
+            self.forget(deleted.collect()).await?;
+            Ok(outcomes)
         })
     }
 
@@ -124,14 +144,6 @@ impl Provider for CachedProvider {
 
     fn compact(&self, limits: CompactLimits) -> BoxFuture<'_, CompactReport> {
         self.inner.compact(limits)
-    }
-
-    fn ensure_holder(&self) -> BoxFuture<'_, ()> {
-        self.inner.ensure_holder()
-    }
-
-    fn hand_over(&self, holder: Option<String>) -> BoxFuture<'_, Option<String>> {
-        self.inner.hand_over(holder)
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -7,9 +7,10 @@ use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result};
 
 use crate::locator::Locator;
-use crate::outcome::Reporter;
+use crate::outcome::{Outcome, Reporter};
 use crate::provider::{
-    BlobInMemory, BoxFuture, CompactLimits, CompactReport, Page, Provider, Source, Stored, Upload, Usage,
+    BlobInMemory, BoxFuture, CompactLimits, CompactReport, Consent, Entry, Page, Provider, Source, Stored, Upload,
+    Usage,
 };
 
 /// An operation that can be made to fail.
@@ -77,6 +78,7 @@ impl FaultyProvider {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Provider for FaultyProvider {
     fn kind(&self) -> &'static str {
         self.inner.kind()
@@ -125,6 +127,27 @@ impl Provider for FaultyProvider {
         })
     }
 
+    /// Each BLOB counts as a call of [`Operation::Delete`]. The ones that do not fail are deleted together.
+    fn delete_all<'a>(
+        &'a self,
+        digests: Vec<Digest>,
+        consent: &'a dyn Consent,
+    ) -> BoxFuture<'a, Vec<(Digest, Result<()>)>> {
+        Box::pin(async move {
+            let (mut passed, mut outcomes) = (Vec::new(), Vec::new());
+            for digest in digests {
+                match self.plan.check(Operation::Delete) {
+                    Ok(()) => passed.push(digest),
+                    Err(error) => outcomes.push((digest, Err(error))),
+                }
+            }
+            if !passed.is_empty() {
+                outcomes.extend(self.inner.delete_all(passed, consent).await?);
+            }
+            Ok(outcomes)
+        })
+    }
+
     fn enumerate(&self, after: Option<Digest>, limit: usize) -> BoxFuture<'_, Page> {
         Box::pin(async move {
             self.plan.check(Operation::Enumerate)?;
@@ -132,8 +155,19 @@ impl Provider for FaultyProvider {
         })
     }
 
+    fn reread(&self, entry: Entry) -> BoxFuture<'_, Outcome> {
+        Box::pin(async move {
+            self.plan.check(Operation::Open)?;
+            self.inner.reread(entry).await
+        })
+    }
+
     fn verify(&self, reporter: Reporter) -> BoxFuture<'_, ()> {
         self.inner.verify(reporter)
+    }
+
+    fn look_over(&self) -> BoxFuture<'_, Vec<String>> {
+        self.inner.look_over()
     }
 
     fn usage(&self) -> BoxFuture<'_, Usage> {

@@ -1,9 +1,8 @@
 //! Opening a BLOB store from its row in the configuration database.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use blobs::{BlobStore, CacheOptions, CachedProvider, DirectoryOptions, Owner};
+use blobs::{BlobStore, CacheOptions, DirectoryOptions, Owner};
 use database::configuration::farm::StoreRow;
 use model::{Error, Id, Result};
 
@@ -36,8 +35,7 @@ impl Inner {
         }
         let path = self.directory.join("cache").join(row.id.to_string());
         let cache = CacheOptions { path, bytes, largest: bytes / 4 };
-        let cached = CachedProvider::open(store.provider(), cache).await?;
-        Ok(BlobStore::from_provider(Arc::new(cached)))
+        store.cached(cache).await
     }
 
     /// Opens a store and checks that it responds. A relative directory is below the data directory. Only with `create`,

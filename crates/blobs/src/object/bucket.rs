@@ -15,9 +15,10 @@ use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
 use object_store::{
     BackoffConfig, ClientOptions, GetOptions, GetRange, ObjectStore, PutMode, PutOptions, PutPayload, RetryConfig,
+    UpdateVersion,
 };
 
-use super::failure::{failed, is_absent, is_broken_connection, is_taken};
+use super::failure::{failed, is_absent, is_broken_connection, is_taken, is_unsupported};
 use super::http::Connector;
 use super::options::{ObjectKind, ObjectOptions, ObjectSecrets, ServerSideEncryption};
 
@@ -38,6 +39,9 @@ pub struct Listed {
     pub length: u64,
     pub modified: Timestamp,
 }
+
+/// The version of an object that was read, for replacing only that version.
+pub struct ReadVersion(UpdateVersion);
 
 /// A page of a listing, and the token for the next one.
 pub struct Listing {
@@ -84,6 +88,11 @@ impl Bucket {
     /// Reads a whole object; `None` when the service reports that it is absent. Fails with `Corrupt` when it has more
     /// than `limit` bytes.
     pub async fn get(&self, key: &str, limit: u64) -> Result<Option<Bytes>> {
+        Ok(self.get_versioned(key, limit).await?.map(|(bytes, _)| bytes))
+    }
+
+    /// Like [`Self::get`], with the version that was read.
+    pub async fn get_versioned(&self, key: &str, limit: u64) -> Result<Option<(Bytes, ReadVersion)>> {
         let what = || format!("read {key}");
         let found = match self.objects.get_opts(&path(key)?, GetOptions::default()).await {
             Ok(found) => found,
@@ -96,12 +105,13 @@ impl Bucket {
                 format!("{key} in {} has {length} bytes, more than this object can have: restore it", self.label);
             return Err(Error::corrupt(text));
         }
+        let version = UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() };
         let bytes = found.bytes().await.map_err(|error| failed(&what(), &self.label, error))?;
         if bytes.len() as u64 != length {
             let text = format!("{} returned {} bytes of {key} instead of {length}; try again", self.label, bytes.len());
             return Err(Error::unavailable(text));
         }
-        Ok(Some(bytes))
+        Ok(Some((bytes, ReadVersion(version))))
     }
 
     /// Reads exactly this range of an object; `None` when the service reports that it is absent. Fails with `Corrupt`
@@ -166,6 +176,23 @@ impl Bucket {
     pub async fn replace(&self, key: &str, pieces: &[Bytes]) -> Result<()> {
         let done = self.objects.put_opts(&path(key)?, payload(pieces), PutOptions::default()).await;
         done.map(drop).map_err(|error| failed(&format!("store {key}"), &self.label, error))
+    }
+
+    /// Replaces an object if it still has the version that was read. Returns `false` when it has another one, and when
+    /// no response arrived, so that the outcome is unknown. A service without versions or such a condition replaces
+    /// whatever is there.
+    pub async fn replace_version(&self, key: &str, version: ReadVersion, pieces: &[Bytes]) -> Result<bool> {
+        let ReadVersion(version) = version;
+        if version.e_tag.is_none() && version.version.is_none() {
+            return self.replace(key, pieces).await.map(|()| true);
+        }
+        let options = PutOptions { mode: PutMode::Update(version), ..Default::default() };
+        match self.objects.put_opts(&path(key)?, payload(pieces), options).await {
+            Ok(_) => Ok(true),
+            Err(error) if is_taken(&error) || is_broken_connection(&error) => Ok(false),
+            Err(error) if is_unsupported(&error) => self.replace(key, pieces).await.map(|()| true),
+            Err(error) => Err(failed(&format!("store {key}"), &self.label, error)),
+        }
     }
 
     /// Removes an object. An absent one is no error.

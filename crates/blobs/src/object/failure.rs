@@ -66,9 +66,18 @@ pub fn is_absent(cause: &Cause) -> bool {
         && !matches!(code_in(&cause.to_string()), Some("NoSuchBucket" | "ContainerNotFound"))
 }
 
-/// Returns whether a conditional PUT found an existing object, or another PUT to the same key in progress.
+/// Returns whether a conditional PUT found an object that its condition excludes, or another PUT to the same key in
+/// progress.
 pub fn is_taken(cause: &Cause) -> bool {
     matches!(cause, Cause::AlreadyExists { .. } | Cause::Precondition { .. })
+}
+
+/// Returns whether the service does not know the condition of a PUT.
+pub fn is_unsupported(cause: &Cause) -> bool {
+    let text = cause.to_string();
+    matches!(cause, Cause::NotImplemented { .. })
+        || code_in(&text) == Some("NotImplemented")
+        || text.contains("501 Not Implemented")
 }
 
 /// Returns whether no response arrived, so that the outcome of the request is unknown.

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use crate::marker::{self, Owner};
 use crate::single_flight::CachedCheck;
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, ReadVersion};
 use super::names::Names;
 
 /// Limit on the length of the marker, which has some hundred bytes.
@@ -19,6 +19,9 @@ const MARKER_LIMIT: u64 = 64 << 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Minimum delay between a failed check and the next one.
 const PAUSE: Duration = Duration::from_secs(5);
+
+/// Limit on attempts to change the marker while others change it too or replies are lost.
+const MARKER_CHANGES: usize = 5;
 
 /// The check that precedes every use of a store.
 pub struct StoreCheck {
@@ -92,22 +95,44 @@ impl StoreCheck {
     }
 
     pub async fn mark(&self, bucket: &Bucket, names: &Names) -> Result<String> {
+        self.read_mark(bucket, names).await.map(|(text, _)| text)
+    }
+
+    async fn read_mark(&self, bucket: &Bucket, names: &Names) -> Result<(String, ReadVersion)> {
         self.ready(bucket, names).await?;
-        match bucket.get(&names.marker(), MARKER_LIMIT).await? {
-            Some(found) => self.check_mark(bucket, names, &found),
+        match bucket.get_versioned(&names.marker(), MARKER_LIMIT).await? {
+            Some((found, version)) => Ok((self.check_mark(bucket, names, &found)?, version)),
             None => Err(absent(bucket)),
         }
     }
 
-    /// Writes another holder into the marker and returns the previous one.
+    /// Writes another holder into the marker and returns the previous one. The write depends on the marker that was
+    /// read (`If-Match`), so a concurrent change is never replaced unseen. Where a service does not support that
+    /// condition, the last of several concurrent changes stays, and each of them may return the same previous holder.
+    ///
+    /// # Errors
+    /// Those of [`Self::mark`]; `Unavailable` when the marker keeps changing or the replies are lost.
     pub async fn set_holder(&self, bucket: &Bucket, names: &Names, holder: Option<String>) -> Result<Option<String>> {
-        let text = self.mark(bucket, names).await?;
-        let before = marker::holder(&text);
-        if before != holder {
+        let mut tried = None;
+        for _ in 0..MARKER_CHANGES {
+            let (text, version) = self.read_mark(bucket, names).await?;
+            let before = marker::holder(&text);
+            if before == holder {
+                // An earlier attempt may have succeeded although its reply was lost.
+                return Ok(tried.unwrap_or(before));
+            }
             let text = marker::with_holder(&text, holder.as_deref());
-            bucket.replace(&names.marker(), &[Bytes::from(text)]).await?;
+            if bucket.replace_version(&names.marker(), version, &[Bytes::from(text)]).await? {
+                return Ok(before);
+            }
+            tried = Some(before);
         }
-        Ok(before)
+        Err(Error::unavailable(format!(
+            "{} in {} could not be changed: others change it at the same time, or replies of the service are lost; try \
+             again",
+            names.marker(),
+            bucket.label()
+        )))
     }
 }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
 /// Limit on the bytes of a message that are read.
@@ -39,6 +40,8 @@ pub enum Fault {
     LoseReply,
     /// The response has status 200 and contains an error with this code.
     ErrorInside(&'static str),
+    /// The server receives the request only after [`FaultProxy::release`].
+    Hold,
     /// A listing gets the response that it got the first time.
     StaleList,
     /// The response body is not XML.
@@ -82,6 +85,8 @@ pub struct FaultProxy {
 struct Shared {
     server: String,
     state: Mutex<State>,
+    /// Has a permit for each held request that was released.
+    released: Semaphore,
 }
 
 #[derive(Default)]
@@ -97,7 +102,7 @@ impl FaultProxy {
     pub async fn start(server: String) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let address = listener.local_addr().map_or_else(|e| panic!("no address: {e}"), |address| address.to_string());
-        let shared = Arc::new(Shared { server, state: Mutex::default() });
+        let shared = Arc::new(Shared { server, state: Mutex::default(), released: Semaphore::new(0) });
         let serving = shared.clone();
         let task = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -119,6 +124,11 @@ impl FaultProxy {
         let mut state = self.shared.state();
         state.rules = rules.into_iter().collect();
         (state.spoilt, state.seen) = (0, 0);
+    }
+
+    /// Lets the server receive a request that is held, or the next one that will be.
+    pub fn release(&self) {
+        self.shared.released.add_permits(1);
     }
 
     /// Number of exchanges with an injected fault since the rules were set.
@@ -173,6 +183,10 @@ impl Shared {
         }
         if trouble == Some(Fault::Silence) {
             never().await;
+        }
+        if trouble == Some(Fault::Hold) {
+            // The semaphore is never closed.
+            self.released.acquire().await.map_err(io::Error::other)?.forget();
         }
         if let Some(Fault::FlipRequest(at)) = trouble {
             flip(&mut request.body, at);

@@ -3,6 +3,7 @@
 //! nor `database` knows the other.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use blobs::{BlobInMemory, BoxFuture, Entry, Locator, Page, Provider, Source, Stored, Upload, Usage, digest_of};
@@ -20,11 +21,19 @@ const ABANDONED_AFTER: Duration = Duration::from_secs(48 * 3600);
 pub(crate) struct DatabaseStore {
     database: Database,
     ids: Arc<IdSource>,
+    closed: AtomicBool,
 }
 
 impl DatabaseStore {
     pub(crate) fn new(database: Database, ids: Arc<IdSource>) -> Self {
-        Self { database, ids }
+        Self { database, ids, closed: AtomicBool::new(false) }
+    }
+
+    fn require_open(&self) -> Result<()> {
+        match self.closed.load(Ordering::Acquire) {
+            true => Err(Error::unavailable("the BLOB store is closed")),
+            false => Ok(()),
+        }
     }
 
     /// Deletes the parts of abandoned uploads.
@@ -81,6 +90,7 @@ impl Provider for DatabaseStore {
 
     fn put(&self, blob: BlobInMemory) -> BoxFuture<'_, Stored> {
         Box::pin(async move {
+            self.require_open()?;
             let (id, size) = (self.ids.next(), signed(blob.size)?);
             let digest = blob.digest;
             let bytes = gather(blob.pieces);
@@ -101,6 +111,7 @@ impl Provider for DatabaseStore {
 
     fn upload(&self, _announced: Option<u64>) -> BoxFuture<'_, Box<dyn Upload>> {
         Box::pin(async move {
+            self.require_open()?;
             let id = self.ids.next();
             let write =
                 move |transaction: &mut Transaction<'_>| stored::insert(transaction, id, None, 0, Timestamp::now());
@@ -162,6 +173,7 @@ impl Provider for DatabaseStore {
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
+        self.closed.store(true, Ordering::Release);
         Box::pin(async { Ok(()) })
     }
 }
@@ -276,5 +288,28 @@ impl Source for DatabaseSource {
             }
             self.try_read(offset, limit).unwrap_or_else(|| Err(Error::invalid("the BLOB was read beyond its end")))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blobs::BlobStore;
+    use database::testing::{Fresh, fresh_database};
+    use database::{Engine, Options, Schema};
+    use model::id_time;
+
+    use super::*;
+
+    /// Creates an empty store in a database, which lasts as long as the second value.
+    async fn within(engine: Engine) -> (BlobStore, Fresh) {
+        let fresh = fresh_database(engine).await;
+        let database = Database::make(&fresh.location, Schema::Content, &Options::default()).await.unwrap();
+        let ids = IdSource::new(1, id_time()..id_time() + 3_600_000);
+        (BlobStore::from_provider(Arc::new(DatabaseStore::new(database, Arc::new(ids)))), fresh)
+    }
+
+    blobs::provider_contract! {
+        in_sqlite => within(Engine::Sqlite),
+        in_postgres => within(Engine::Postgres),
     }
 }

@@ -5,6 +5,13 @@ use model::{Id, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
+/// The columns that [`read`] expects, in its order.
+macro_rules! columns {
+    () => {
+        "id, destination, state, needs_stores, started_at, seen_at, finished_at, bytes, new_bytes, message"
+    };
+}
+
 statements! {
     INSERT = "INSERT INTO backup_set (id, destination, state, needs_stores, started_at, seen_at, bytes, new_bytes, message)
         VALUES ($1, $2, 'running', $3, $4, $4, 0, 0, '')";
@@ -12,14 +19,12 @@ statements! {
     END = "UPDATE backup_set SET state = $2, finished_at = $3, seen_at = $3, bytes = $4, new_bytes = $5, message = $6
         WHERE id = $1 AND state = 'running'";
     REMOVE = "UPDATE backup_set SET state = 'removed' WHERE id = $1";
-    FIND = "SELECT id, destination, state, needs_stores, started_at, seen_at, finished_at, bytes, new_bytes, message FROM backup_set
-        WHERE id = $1";
-    LIST = "SELECT id, destination, state, needs_stores, started_at, seen_at, finished_at, bytes, new_bytes, message FROM backup_set
-        WHERE id < $1 ORDER BY id DESC LIMIT $2";
+    FIND = concat!("SELECT ", columns!(), " FROM backup_set WHERE id = $1");
+    LIST = concat!("SELECT ", columns!(), " FROM backup_set WHERE id < $1 ORDER BY id DESC LIMIT $2");
     HOLDS_SINCE = "SELECT MIN(started_at) FROM backup_set WHERE (state = 'running' AND seen_at > $1)
         OR (state = 'kept' AND needs_stores)";
-    HOLDING = "SELECT id, destination, state, needs_stores, started_at, seen_at, finished_at, bytes, new_bytes, message FROM backup_set
-        WHERE (state = 'running' AND seen_at > $1) OR (state = 'kept' AND needs_stores) ORDER BY started_at, id";
+    HOLDING = concat!("SELECT ", columns!(), " FROM backup_set
+        WHERE (state = 'running' AND seen_at > $1) OR (state = 'kept' AND needs_stores) ORDER BY started_at, id");
     LAST_KEPT = "SELECT MAX(CASE WHEN started_at <= $1 THEN started_at END), MAX(started_at) FROM backup_set
         WHERE state = 'kept'";
 }

@@ -8,15 +8,21 @@ use model::{Id, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
+/// The columns that [`read`] expects, in its order.
+macro_rules! columns {
+    () => {
+        "id, kind, state, wish, payload, progress, message, runner, lease_until, created_at, created_by,
+        started_at, finished_at"
+    };
+}
+
 statements! {
     INSERT = "INSERT INTO job (id, kind, state, wish, payload, progress, message, runner, lease_until, created_at, created_by)
         VALUES ($1, $2, 'waiting', 'run', $3, '', '', 0, 0, $4, $5)";
-    FIND = "SELECT id, kind, state, wish, payload, progress, message, runner, lease_until, created_at, created_by, started_at,
-        finished_at FROM job WHERE id = $1";
-    LIST = "SELECT id, kind, state, wish, payload, progress, message, runner, lease_until, created_at, created_by, started_at,
-        finished_at FROM job WHERE id < $1 ORDER BY id DESC LIMIT $2";
-    READY = "SELECT id, kind, state, wish, payload, progress, message, runner, lease_until, created_at, created_by, started_at,
-        finished_at FROM job WHERE (state = 'waiting' OR (state = 'running' AND (lease_until < $1 OR lease_until > $2))) ORDER BY id LIMIT 20";
+    FIND = concat!("SELECT ", columns!(), " FROM job WHERE id = $1");
+    LIST = concat!("SELECT ", columns!(), " FROM job WHERE id < $1 ORDER BY id DESC LIMIT $2");
+    READY = concat!("SELECT ", columns!(),
+        " FROM job WHERE (state = 'waiting' OR (state = 'running' AND (lease_until < $1 OR lease_until > $2))) ORDER BY id LIMIT 20");
     CLAIM = "UPDATE job SET state = 'running', runner = $2, lease_until = $4, started_at = COALESCE(started_at, $3)
         WHERE id = $1 AND (state = 'waiting' OR (state = 'running' AND (lease_until < $3 OR lease_until > $5)))";
     RENEW = "UPDATE job SET lease_until = $3, progress = $4 WHERE id = $1 AND runner = $2 AND state = 'running'";

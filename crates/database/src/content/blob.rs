@@ -5,16 +5,26 @@ use model::{Digest, Id, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
+/// The columns that [`read`] expects, in its order.
+macro_rules! blob_columns {
+    () => {
+        "id, digest, size, store_id, locator"
+    };
+}
+
+pub(super) use blob_columns;
+
 statements! {
-    FIND = "SELECT id, digest, size, store_id, locator FROM blob WHERE digest = $1";
+    FIND = concat!("SELECT ", blob_columns!(), " FROM blob WHERE digest = $1");
     INSERT = "INSERT INTO blob (id, digest, size, store_id, locator, created_at) VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (digest) DO NOTHING";
-    AFTER = "SELECT id, digest, size, store_id, locator FROM blob WHERE id > $1 ORDER BY id LIMIT $2";
+    AFTER = concat!("SELECT ", blob_columns!(), " FROM blob WHERE id > $1 ORDER BY id LIMIT $2");
     MOVE = "UPDATE blob SET store_id = $3, locator = $4 WHERE id = $1 AND store_id = $2";
-    IN_STORE = "SELECT id, digest, size, store_id, locator FROM blob WHERE id > $1 AND store_id = $2 AND size >= $3 AND size <= $4
+    IN_STORE = concat!("SELECT ", blob_columns!(),
+        " FROM blob WHERE id > $1 AND store_id = $2 AND size >= $3 AND size <= $4
         AND created_at < $5 AND COALESCE(accessed_at, created_at) < $6
         AND ($7 = 0 OR EXISTS (SELECT 1 FROM version v JOIN node n ON n.id = v.node_id
-        WHERE v.blob_id = blob.id AND (n.library_id = $7 OR n.collection_id = $7))) ORDER BY id LIMIT $8";
+        WHERE v.blob_id = blob.id AND (n.library_id = $7 OR n.collection_id = $7))) ORDER BY id LIMIT $8");
     COUNT_IN_STORE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE id > $1 AND store_id = $2 AND size >= $3
         AND size <= $4 AND created_at < $5 AND COALESCE(accessed_at, created_at) < $6
         AND ($7 = 0 OR EXISTS (SELECT 1 FROM version v JOIN node n ON n.id = v.node_id
@@ -30,7 +40,8 @@ statements! {
     KEEP_AWHILE = "UPDATE blob SET unreferenced_at = $2 WHERE id = $1 AND unreferenced_at IS NOT NULL";
     INSERT_MARKED = "INSERT INTO blob (id, digest, size, store_id, locator, created_at, unreferenced_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (digest) DO NOTHING";
-    MARKED_BEFORE = "SELECT id, digest, size, store_id, locator FROM blob WHERE unreferenced_at < $1 AND id > $2 ORDER BY id LIMIT $3";
+    MARKED_BEFORE = concat!("SELECT ", blob_columns!(),
+        " FROM blob WHERE unreferenced_at < $1 AND id > $2 ORDER BY id LIMIT $3");
     COUNT_MARKED_BEFORE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE unreferenced_at < $1";
     COUNT_MARKED_SINCE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE unreferenced_at >= $1";
     DELETE_MARKED = "DELETE FROM blob WHERE id = $1 AND unreferenced_at < $2
@@ -59,7 +70,7 @@ pub struct BlobRow {
     pub locator: Option<Vec<u8>>,
 }
 
-fn read(row: &Row<'_>) -> Result<BlobRow> {
+pub(super) fn read(row: &Row<'_>) -> Result<BlobRow> {
     Ok(BlobRow { id: row.get(0)?, digest: row.get(1)?, size: row.get(2)?, store_id: row.get(3)?, locator: row.get(4)? })
 }
 

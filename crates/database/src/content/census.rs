@@ -3,24 +3,20 @@
 
 use model::{Digest, Id, Result};
 
-use super::blob::BlobRow;
-use crate::{Reader, Row, params, statements};
+use super::blob::{BlobRow, blob_columns, read};
+use crate::{Reader, params, statements};
 
 statements! {
-    NEEDED = "SELECT id, digest, size, store_id, locator FROM blob WHERE digest > $1 AND store_id <> $2
-        AND EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id) ORDER BY digest LIMIT $3";
+    NEEDED = concat!("SELECT ", blob_columns!(), " FROM blob WHERE digest > $1 AND store_id <> $2
+        AND EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id) ORDER BY digest LIMIT $3");
     TOTAL = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE store_id <> $1
         AND EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
-    HELD = "SELECT id, digest, size, store_id, locator FROM blob WHERE digest > $1 AND (store_id <> $2
-        OR EXISTS (SELECT 1 FROM reclaim r WHERE r.digest = blob.digest AND r.reason = 'moved')) ORDER BY digest LIMIT $3";
+    HELD = concat!("SELECT ", blob_columns!(), " FROM blob WHERE digest > $1 AND (store_id <> $2
+        OR EXISTS (SELECT 1 FROM reclaim r WHERE r.digest = blob.digest AND r.reason = 'moved')) ORDER BY digest LIMIT $3");
     HELD_TOTAL = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE store_id <> $1
         OR EXISTS (SELECT 1 FROM reclaim r WHERE r.digest = blob.digest AND r.reason = 'moved')";
     VERSIONS = "SELECT v.id, v.node_id, b.digest, b.size, b.store_id FROM version v JOIN blob b ON b.id = v.blob_id WHERE v.id > $1
         ORDER BY v.id LIMIT $2";
-}
-
-fn read(row: &Row<'_>) -> Result<BlobRow> {
-    Ok(BlobRow { id: row.get(0)?, digest: row.get(1)?, size: row.get(2)?, store_id: row.get(3)?, locator: row.get(4)? })
 }
 
 /// References of versions to BLOBs in stores other than `own`, in order of digest, starting after `after`.

@@ -2,13 +2,29 @@
 
 use model::{Id, Result, Timestamp};
 
+use crate::statement::count_columns;
 use crate::{Reader, Transaction, params, statements};
 
+/// The columns that [`read`] expects, in its order. `$of` is the table or its alias.
+macro_rules! collection_columns {
+    ($of:literal) => {
+        concat!(
+            $crate::statement::column_list!($of: id, path, tree_version, quota_bytes, audit_reads),
+            ", EXISTS (SELECT 1 FROM item_lock held WHERE held.collection_id = ",
+            $of,
+            ".id)"
+        )
+    };
+}
+
+pub(super) use collection_columns;
+
+/// Number of columns of a site collection in a row.
+pub(super) const WIDTH: usize = count_columns(collection_columns!("collection"));
+
 statements! {
-    FIND = "SELECT id, path, tree_version, quota_bytes, audit_reads,
-        EXISTS (SELECT 1 FROM item_lock l WHERE l.collection_id = collection.id) FROM collection WHERE id = $1";
-    LOCK = "SELECT id, path, tree_version, quota_bytes, audit_reads,
-        EXISTS (SELECT 1 FROM item_lock l WHERE l.collection_id = collection.id) FROM collection WHERE id = $1 {for_update}";
+    FIND = concat!("SELECT ", collection_columns!("collection"), " FROM collection WHERE id = $1");
+    LOCK = concat!("SELECT ", collection_columns!("collection"), " FROM collection WHERE id = $1 {for_update}");
     INSERT = "INSERT INTO collection (id, path, tree_version, quota_bytes, audit_reads, created_at)
         VALUES ($1, $2, 1, NULL, $3, $4)";
     CHANGE_TREE = "UPDATE collection SET tree_version = tree_version + 1 WHERE id = $1";
@@ -45,7 +61,7 @@ pub struct CollectionRow {
     pub has_locks: bool,
 }
 
-/// Reads a site collection from the first 6 columns of a row.
+/// Reads a site collection from the first columns of a row.
 pub(crate) fn read(row: &crate::Row<'_>) -> Result<CollectionRow> {
     Ok(CollectionRow {
         id: row.get(0)?,

@@ -4,16 +4,23 @@ use model::{Id, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
+/// The columns that [`read`] expects, in its order.
+macro_rules! columns {
+    () => {
+        "sequence, at, actor_id, collection_id, node_id, action, detail"
+    };
+}
+
 statements! {
     INSERT = "INSERT INTO event (at, actor_id, collection_id, node_id, action, detail) VALUES ($1, $2, $3, $4, $5, $6)";
-    OF_NODE = "SELECT sequence, at, actor_id, collection_id, node_id, action, detail FROM event
+    OF_NODE = concat!("SELECT ", columns!(), " FROM event
         WHERE node_id = $1 AND sequence < $2 AND (action <> 'document.read' OR actor_id = $3 OR $3 = 0)
-        ORDER BY sequence DESC LIMIT $4";
-    OF_COLLECTION = "SELECT sequence, at, actor_id, collection_id, node_id, action, detail FROM event
+        ORDER BY sequence DESC LIMIT $4");
+    OF_COLLECTION = concat!("SELECT ", columns!(), " FROM event
         WHERE collection_id = $1 AND sequence < $2 AND sequence >= $3 AND (actor_id = $4 OR $4 = 0)
-        AND (action = $5 OR $5 = '') ORDER BY sequence DESC LIMIT $6";
-    NEWEST = "SELECT sequence, at, actor_id, collection_id, node_id, action, detail FROM event
-        WHERE sequence < $1 AND action <> 'document.read' ORDER BY sequence DESC LIMIT $2";
+        AND (action = $5 OR $5 = '') ORDER BY sequence DESC LIMIT $6");
+    NEWEST = concat!("SELECT ", columns!(), " FROM event
+        WHERE sequence < $1 AND action <> 'document.read' ORDER BY sequence DESC LIMIT $2");
     LAST = "SELECT MAX(sequence) FROM event";
 }
 

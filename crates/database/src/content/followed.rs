@@ -2,7 +2,7 @@
 
 use model::{Id, Result, Timestamp};
 
-use super::node::{NodeRow, read};
+use super::node::{NodeRow, node_columns, read};
 use crate::{Reader, Transaction, params, statements};
 
 statements! {
@@ -11,10 +11,8 @@ statements! {
     REMOVE = "DELETE FROM followed WHERE principal_id = $1 AND node_id = $2";
     HAS = "SELECT 1 FROM followed WHERE principal_id = $1 AND node_id = $2";
     COUNT = "SELECT COUNT(*) FROM followed WHERE principal_id = $1";
-    LIST = "SELECT n.id, n.collection_id, n.parent_id, n.library_id, n.scope_id, n.kind, n.name, n.folded, n.created_at,
-        n.created_by, n.modified_at, n.modified_by, n.content_type_id, n.size, n.media_type, n.version_id, n.published_id,
-        n.major, n.minor, n.holder_id, n.held_at, n.working_id FROM followed f JOIN node n ON n.id = f.node_id
-        WHERE f.principal_id = $1 ORDER BY n.modified_at DESC, n.id DESC LIMIT $2";
+    LIST = concat!("SELECT ", node_columns!("n"), " FROM followed f JOIN node n ON n.id = f.node_id
+        WHERE f.principal_id = $1 ORDER BY n.modified_at DESC, n.id DESC LIMIT $2");
 }
 
 /// Records that a user follows an item.

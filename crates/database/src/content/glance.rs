@@ -2,42 +2,33 @@
 
 use model::{Id, LibrarySettings, Result};
 
-use super::collection::{self, CollectionRow};
+use super::collection::{self, CollectionRow, collection_columns};
 use super::library;
-use super::node::{self, NodeRow};
-use super::version::{self, VersionRow};
+use super::node::{self, NodeRow, node_columns};
+use super::version::{self, VersionRow, version_columns};
 use crate::{Reader, Row, params, statements};
 
 statements! {
-    LOOK = "SELECT c.id, c.path, c.tree_version, c.quota_bytes, c.audit_reads,
-        EXISTS (SELECT 1 FROM item_lock l WHERE l.collection_id = c.id),
-        n.id, n.collection_id, n.parent_id, n.library_id, n.scope_id, n.kind, n.name, n.folded, n.created_at, n.created_by,
-        n.modified_at, n.modified_by, n.content_type_id, n.size, n.media_type, n.version_id, n.published_id, n.major,
-        n.minor, n.holder_id, n.held_at, n.working_id,
-        v.id, v.node_id, v.blob_id, v.major, v.minor, v.working, v.size, v.media_type, v.created_at, v.created_by,
-        v.modified_at, v.comment, b.digest, b.store_id, b.locator
+    LOOK = concat!("SELECT ", collection_columns!("c"), ",
+        ", node_columns!("n"), ",
+        ", version_columns!(), "
         FROM collection c LEFT JOIN node n ON n.parent_id = $2 AND n.folded = $3
-        LEFT JOIN version v ON v.id = n.version_id LEFT JOIN blob b ON b.id = v.blob_id WHERE c.id = $1";
-    SHELF = "SELECT c.id, c.path, c.tree_version, c.quota_bytes, c.audit_reads,
-        EXISTS (SELECT 1 FROM item_lock k WHERE k.collection_id = c.id),
-        p.id, p.collection_id, p.parent_id, p.library_id, p.scope_id, p.kind, p.name, p.folded, p.created_at, p.created_by,
-        p.modified_at, p.modified_by, p.content_type_id, p.size, p.media_type, p.version_id, p.published_id, p.major,
-        p.minor, p.holder_id, p.held_at, p.working_id,
-        n.id, n.collection_id, n.parent_id, n.library_id, n.scope_id, n.kind, n.name, n.folded, n.created_at, n.created_by,
-        n.modified_at, n.modified_by, n.content_type_id, n.size, n.media_type, n.version_id, n.published_id, n.major,
-        n.minor, n.holder_id, n.held_at, n.working_id,
+        LEFT JOIN version v ON v.id = n.version_id LEFT JOIN blob b ON b.id = v.blob_id WHERE c.id = $1");
+    SHELF = concat!("SELECT ", collection_columns!("c"), ",
+        ", node_columns!("p"), ",
+        ", node_columns!("n"), ",
         l.node_id, l.versioning, l.major_limit, l.minor_limit, l.require_checkout
         FROM collection c LEFT JOIN node p ON p.id = $2 LEFT JOIN library l ON l.node_id = p.library_id
-        LEFT JOIN node n ON n.parent_id = p.id AND n.folded = $3 WHERE c.id = $1";
+        LEFT JOIN node n ON n.parent_id = p.id AND n.folded = $3 WHERE c.id = $1");
 }
 
 /// First columns of the item and of its version.
-const ITEM: usize = 6;
-const VERSION: usize = ITEM + 22;
+const ITEM: usize = collection::WIDTH;
+const VERSION: usize = ITEM + node::WIDTH;
 /// First columns of the parent, the child and the library settings in a [`CreationContext`].
-const PARENT: usize = 6;
-const CHILD: usize = PARENT + 22;
-const LIBRARY: usize = CHILD + 22;
+const PARENT: usize = collection::WIDTH;
+const CHILD: usize = PARENT + node::WIDTH;
+const LIBRARY: usize = CHILD + node::WIDTH;
 
 /// The result of a look-up.
 #[derive(Clone, Debug)]

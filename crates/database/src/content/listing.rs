@@ -3,18 +3,16 @@
 
 use model::{Id, Result};
 
-use super::node::{NodeRow, read};
+use super::node::{NodeRow, node_columns, read};
 use crate::{Reader, Transaction, params, statements};
 
 statements! {
-    CONTAINERS = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
-        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
-        held_at, working_id FROM node WHERE parent_id = $1 AND kind <> 'document' AND folded > $2
-        ORDER BY folded LIMIT $3";
-    CONTAINERS_DOWN = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
-        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
-        held_at, working_id FROM node WHERE parent_id = $1 AND kind <> 'document' AND ($2 = '' OR folded < $2)
-        ORDER BY folded DESC LIMIT $3";
+    CONTAINERS = concat!("SELECT ", node_columns!("node"),
+        " FROM node WHERE parent_id = $1 AND kind <> 'document' AND folded > $2
+        ORDER BY folded LIMIT $3");
+    CONTAINERS_DOWN = concat!("SELECT ", node_columns!("node"),
+        " FROM node WHERE parent_id = $1 AND kind <> 'document' AND ($2 = '' OR folded < $2)
+        ORDER BY folded DESC LIMIT $3");
     ANY_CHILD = "SELECT id FROM node WHERE parent_id = $1 LIMIT 1";
 }
 

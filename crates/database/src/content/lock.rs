@@ -4,23 +4,29 @@ use model::{Id, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
+/// The columns that [`read`] expects, in its order.
+macro_rules! columns {
+    () => {
+        "token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at"
+    };
+}
+
 statements! {
-    FIND = "SELECT token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at FROM item_lock
-        WHERE token = $1 AND expires_at > $2";
-    COVERING = "SELECT token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at FROM item_lock
-        WHERE node_id {in $2} AND (node_id = $1 OR deep) AND expires_at > $3 ORDER BY created_at, token";
-    ON_ITEMS = "SELECT token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at FROM item_lock
-        WHERE node_id {in $1} AND expires_at > $2 ORDER BY created_at, token";
-    BELOW = "WITH RECURSIVE below (id) AS (
+    FIND = concat!("SELECT ", columns!(), " FROM item_lock WHERE token = $1 AND expires_at > $2");
+    COVERING = concat!("SELECT ", columns!(), " FROM item_lock
+        WHERE node_id {in $2} AND (node_id = $1 OR deep) AND expires_at > $3 ORDER BY created_at, token");
+    ON_ITEMS = concat!("SELECT ", columns!(), " FROM item_lock
+        WHERE node_id {in $1} AND expires_at > $2 ORDER BY created_at, token");
+    BELOW = concat!("WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
-        SELECT l.token, l.collection_id, l.node_id, l.owner_id, l.owner, l.exclusive, l.deep, l.created_at, l.expires_at
-        FROM below b JOIN item_lock l ON l.node_id = b.id WHERE l.expires_at > $2 ORDER BY l.created_at, l.token";
+        SELECT ", columns!(), "
+        FROM below b JOIN item_lock l ON l.node_id = b.id WHERE l.expires_at > $2 ORDER BY l.created_at, l.token");
     COUNT = "SELECT COUNT(*) FROM item_lock WHERE collection_id = $1";
     COUNT_OF = "SELECT COUNT(*) FROM (SELECT token FROM item_lock WHERE collection_id = $1 AND owner_id = $2
         AND expires_at > $3 LIMIT $4) counted";
-    INSERT = "INSERT INTO item_lock (token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    INSERT = concat!("INSERT INTO item_lock (", columns!(), ")
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
     EXTEND = "UPDATE item_lock SET expires_at = $2 WHERE token = $1";
     DELETE = "DELETE FROM item_lock WHERE token = $1";
     DELETE_BELOW = "WITH RECURSIVE below (id) AS (

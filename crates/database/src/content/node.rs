@@ -2,21 +2,29 @@
 
 use model::{Error, Id, NodeKind, Result, Timestamp, VersionNumber};
 
+use crate::statement::count_columns;
 use crate::{Reader, Row, Sql, Transaction, params, statements};
 
+/// The columns that [`read_from`] expects, in its order. `$of` is the table or its alias.
+macro_rules! node_columns {
+    ($of:literal) => {
+        $crate::statement::column_list!($of: id, collection_id, parent_id, library_id, scope_id, kind, name, folded,
+            created_at, created_by, modified_at, modified_by, content_type_id, size, media_type, version_id,
+            published_id, major, minor, holder_id, held_at, working_id)
+    };
+}
+
+pub(super) use node_columns;
+
+/// Number of columns of an item in a row.
+pub(super) const WIDTH: usize = count_columns(node_columns!("node"));
+
 statements! {
-    FIND = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
-        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
-        held_at, working_id FROM node WHERE id = $1";
-    FIND_CHILD = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
-        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
-        held_at, working_id FROM node WHERE parent_id = $1 AND folded = $2";
-    LOCK = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
-        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
-        held_at, working_id FROM node WHERE id = $1 {for_update}";
-    HELD_BY = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
-        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
-        held_at, working_id FROM node WHERE holder_id = $1 AND id > $2 ORDER BY id LIMIT $3";
+    FIND = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id = $1");
+    FIND_CHILD = concat!("SELECT ", node_columns!("node"), " FROM node WHERE parent_id = $1 AND folded = $2");
+    LOCK = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id = $1 {for_update}");
+    HELD_BY = concat!("SELECT ", node_columns!("node"),
+        " FROM node WHERE holder_id = $1 AND id > $2 ORDER BY id LIMIT $3");
     INSERT = "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at,
         created_by, modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
@@ -108,12 +116,12 @@ impl NodeRow {
     }
 }
 
-/// Reads an item from the first 22 columns of a row, in the order of the statements of this module.
+/// Reads an item from the first columns of a row.
 pub(crate) fn read(row: &Row<'_>) -> Result<NodeRow> {
     read_from(row, 0)
 }
 
-/// Reads an item like [`read`], starting at column `at`.
+/// Reads an item from the columns of `node_columns!`, the first of which is `at`.
 pub(crate) fn read_from(row: &Row<'_>, at: usize) -> Result<NodeRow> {
     Ok(NodeRow {
         id: row.get(at)?,

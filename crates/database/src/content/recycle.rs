@@ -4,20 +4,25 @@ use model::{Id, NodeKind, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
+/// The columns that [`read`] expects, in its order.
+macro_rules! columns {
+    () => {
+        "id, collection_id, node_id, parent_id, library_id, scope_id, kind, name, path, stage, size, documents,
+        deleted_at, deleted_by"
+    };
+}
+
 statements! {
-    INSERT = "INSERT INTO recycled (id, collection_id, node_id, parent_id, library_id, scope_id, kind, name, path, stage, size,
-        documents, deleted_at, deleted_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
-    FIND = "SELECT id, collection_id, node_id, parent_id, library_id, scope_id, kind, name, path, stage, size, documents,
-        deleted_at, deleted_by FROM recycled WHERE id = $1";
-    OF_PERSON = "SELECT id, collection_id, node_id, parent_id, library_id, scope_id, kind, name, path, stage, size, documents,
-        deleted_at, deleted_by FROM recycled
-        WHERE collection_id = $1 AND deleted_by = $2 AND stage = 'person' AND id < $3 ORDER BY id DESC LIMIT $4";
-    OF_SITE = "SELECT id, collection_id, node_id, parent_id, library_id, scope_id, kind, name, path, stage, size, documents,
-        deleted_at, deleted_by FROM recycled WHERE collection_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    INSERT = concat!("INSERT INTO recycled (", columns!(),
+        ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)");
+    FIND = concat!("SELECT ", columns!(), " FROM recycled WHERE id = $1");
+    OF_PERSON = concat!("SELECT ", columns!(), " FROM recycled
+        WHERE collection_id = $1 AND deleted_by = $2 AND stage = 'person' AND id < $3 ORDER BY id DESC LIMIT $4");
+    OF_SITE = concat!("SELECT ", columns!(),
+        " FROM recycled WHERE collection_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3");
     TO_SITE = "UPDATE recycled SET stage = 'site' WHERE id = $1";
     DELETE = "DELETE FROM recycled WHERE id = $1";
-    EXPIRED = "SELECT id, collection_id, node_id, parent_id, library_id, scope_id, kind, name, path, stage, size, documents,
-        deleted_at, deleted_by FROM recycled WHERE deleted_at < $1 ORDER BY id LIMIT $2";
+    EXPIRED = concat!("SELECT ", columns!(), " FROM recycled WHERE deleted_at < $1 ORDER BY id LIMIT $2");
 }
 
 /// The bin that an entry is in.

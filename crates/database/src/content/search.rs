@@ -5,36 +5,31 @@
 
 use model::{Id, Result, Timestamp};
 
-use super::node::{NodeRow, read};
+use super::node::{NodeRow, node_columns, read};
 use crate::{Reader, params, statements};
 
 /// Number of name parts that one statement can compare.
 pub const MOST_WORDS: usize = 6;
 
 statements! {
-    DOCUMENTS = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
-        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
-        held_at, working_id FROM node WHERE kind = 'document'
+    DOCUMENTS = concat!("SELECT ", node_columns!("node"), " FROM node WHERE kind = 'document'
         AND (modified_at < $1 OR (modified_at = $1 AND id < $2)) AND modified_at <= $1
         AND (modified_at > $3 OR (modified_at = $3 AND id >= $4)) AND modified_at >= $3
         AND {position folded, $5} > 0 AND {position folded, $6} > 0 AND {position folded, $7} > 0
         AND {position folded, $8} > 0 AND {position folded, $9} > 0 AND {position folded, $10} > 0
         AND ($11 OR scope_id {in $12})
-        ORDER BY modified_at DESC, id DESC LIMIT $13";
+        ORDER BY modified_at DESC, id DESC LIMIT $13");
     STRETCH = "SELECT modified_at, id FROM node WHERE kind = 'document'
         AND (modified_at < $1 OR (modified_at = $1 AND id < $2)) AND modified_at <= $1
         ORDER BY modified_at DESC, id DESC LIMIT 1 OFFSET $3";
-    PLACES = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
-        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
-        held_at, working_id FROM node WHERE kind <> 'document' AND parent_id > 0
+    PLACES = concat!("SELECT ", node_columns!("node"), " FROM node WHERE kind <> 'document' AND parent_id > 0
         AND {position folded, $1} > 0 AND {position folded, $2} > 0 AND {position folded, $3} > 0
         AND {position folded, $4} > 0 AND {position folded, $5} > 0 AND {position folded, $6} > 0
         AND ($7 OR scope_id {in $8})
-        ORDER BY CASE kind WHEN 'site' THEN 0 WHEN 'library' THEN 1 ELSE 2 END, folded, id LIMIT $9";
-    DRAFTS = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
-        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
-        held_at, working_id FROM node WHERE kind = 'document' AND minor > 0 AND modified_by = $1
-        ORDER BY modified_at DESC, id DESC LIMIT $2";
+        ORDER BY CASE kind WHEN 'site' THEN 0 WHEN 'library' THEN 1 ELSE 2 END, folded, id LIMIT $9");
+    DRAFTS = concat!("SELECT ", node_columns!("node"),
+        " FROM node WHERE kind = 'document' AND minor > 0 AND modified_by = $1
+        ORDER BY modified_at DESC, id DESC LIMIT $2");
     GRANTED = "SELECT DISTINCT g.scope_id, g.role_id, s.collection_id
         FROM scope_grant g JOIN scope s ON s.id = g.scope_id WHERE g.principal_id {in $1}";
 }

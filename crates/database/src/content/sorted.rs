@@ -3,25 +3,19 @@
 
 use model::{Id, Result, Timestamp};
 
-use super::node::{NodeRow, read};
+use super::node::{NodeRow, node_columns, read};
 use crate::{Reader, Sql, Value, params, statements};
 
 /// Number of name parts that a filter can compare.
 pub const MOST_PARTS: usize = 3;
 
-macro_rules! columns {
-    () => {
-        "SELECT n.id, n.collection_id, n.parent_id, n.library_id, n.scope_id, n.kind, n.name, n.folded, n.created_at,
-        n.created_by, n.modified_at, n.modified_by, n.content_type_id, n.size, n.media_type, n.version_id,
-        n.published_id, n.major, n.minor, n.holder_id, n.held_at, n.working_id FROM "
-    };
-}
-
 // `$1` is the parent, `$2` and `$3` are the position after which the page begins, `$4` is the number of rows.
 macro_rules! walk {
     ($from:literal, $place:literal, $order:literal) => {
         concat!(
-            columns!(),
+            "SELECT ",
+            node_columns!("n"),
+            " FROM ",
             $from,
             " AND ",
             $place,
@@ -47,7 +41,8 @@ macro_rules! walk_values {
 
 statements! {
     // The most frequent view: all documents by name, without any filter.
-    PLAIN = concat!(columns!(), "node n WHERE n.parent_id = $1 AND n.folded > $2 AND n.kind = 'document' ORDER BY n.folded LIMIT $3");
+    PLAIN = concat!("SELECT ", node_columns!("n"),
+        " FROM node n WHERE n.parent_id = $1 AND n.folded > $2 AND n.kind = 'document' ORDER BY n.folded LIMIT $3");
     NAME_UP = walk!("node n WHERE n.parent_id = $1", "n.folded > $2 AND CAST($3 AS BIGINT) = 0", "n.folded");
     NAME_DOWN = walk!("node n WHERE n.parent_id = $1", "($2 = '' OR n.folded < $2) AND CAST($3 AS BIGINT) = 0", "n.folded DESC");
     TIME_UP = walk!("node n WHERE n.parent_id = $1",

@@ -2,17 +2,15 @@
 
 use model::{Id, Result};
 
-use super::node::{NodeRow, read};
+use super::node::{NodeRow, node_columns, read};
 use crate::{Reader, Transaction, params, statements};
 
 statements! {
-    SUBTREE = "WITH RECURSIVE below (id, depth) AS (
+    SUBTREE = concat!("WITH RECURSIVE below (id, depth) AS (
             SELECT id, 0 FROM node WHERE id = $1
             UNION ALL SELECT n.id, b.depth + 1 FROM node n JOIN below b ON n.parent_id = b.id)
-        SELECT n.id, n.collection_id, n.parent_id, n.library_id, n.scope_id, n.kind, n.name, n.folded, n.created_at,
-            n.created_by, n.modified_at, n.modified_by, n.content_type_id, n.size, n.media_type, n.version_id,
-            n.published_id, n.major, n.minor, n.holder_id, n.held_at, n.working_id
-        FROM below b JOIN node n ON n.id = b.id ORDER BY b.depth, n.id";
+        SELECT ", node_columns!("n"), "
+        FROM below b JOIN node n ON n.id = b.id ORDER BY b.depth, n.id");
     SET_SCOPE = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id WHERE n.scope_id = $2)

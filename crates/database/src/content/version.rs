@@ -5,27 +5,36 @@ use model::{Digest, Id, Result, Timestamp, VersionNumber};
 use super::node::number;
 use crate::{Reader, Row, Transaction, params, statements};
 
+/// The columns that [`read_from`] expects, in its order: those of the version `v` and of its BLOB `b`.
+macro_rules! version_columns {
+    () => {
+        concat!(
+            $crate::statement::column_list!("v": id, node_id, blob_id, major, minor, working, size, media_type,
+                created_at, created_by, modified_at, comment),
+            ", ",
+            $crate::statement::column_list!("b": digest, store_id, locator)
+        )
+    };
+}
+
+pub(super) use version_columns;
+
 statements! {
-    FIND = "SELECT v.id, v.node_id, v.blob_id, v.major, v.minor, v.working, v.size, v.media_type, v.created_at, v.created_by,
-        v.modified_at, v.comment, b.digest, b.store_id, b.locator
-        FROM version v JOIN blob b ON b.id = v.blob_id WHERE v.id = $1";
-    FIND_NUMBER = "SELECT v.id, v.node_id, v.blob_id, v.major, v.minor, v.working, v.size, v.media_type, v.created_at,
-        v.created_by, v.modified_at, v.comment, b.digest, b.store_id, b.locator
+    FIND = concat!("SELECT ", version_columns!(), "
+        FROM version v JOIN blob b ON b.id = v.blob_id WHERE v.id = $1");
+    FIND_NUMBER = concat!("SELECT ", version_columns!(), "
         FROM version v JOIN blob b ON b.id = v.blob_id
-        WHERE v.node_id = $1 AND v.major = $2 AND v.minor = $3 AND NOT v.working";
-    LIST = "SELECT v.id, v.node_id, v.blob_id, v.major, v.minor, v.working, v.size, v.media_type, v.created_at, v.created_by,
-        v.modified_at, v.comment, b.digest, b.store_id, b.locator
+        WHERE v.node_id = $1 AND v.major = $2 AND v.minor = $3 AND NOT v.working");
+    LIST = concat!("SELECT ", version_columns!(), "
         FROM version v JOIN blob b ON b.id = v.blob_id
-        WHERE v.node_id = $1 AND NOT v.working ORDER BY v.major DESC, v.minor DESC, v.id DESC LIMIT $2";
-    LIST_BELOW = "SELECT v.id, v.node_id, v.blob_id, v.major, v.minor, v.working, v.size, v.media_type, v.created_at,
-        v.created_by, v.modified_at, v.comment, b.digest, b.store_id, b.locator
+        WHERE v.node_id = $1 AND NOT v.working ORDER BY v.major DESC, v.minor DESC, v.id DESC LIMIT $2");
+    LIST_BELOW = concat!("SELECT ", version_columns!(), "
         FROM version v JOIN blob b ON b.id = v.blob_id
         WHERE v.node_id = $1 AND NOT v.working AND (v.major, v.minor, v.id) < ($2, $3, $4)
-        ORDER BY v.major DESC, v.minor DESC, v.id DESC LIMIT $5";
-    LIST_OLDER = "SELECT v.id, v.node_id, v.blob_id, v.major, v.minor, v.working, v.size, v.media_type, v.created_at,
-        v.created_by, v.modified_at, v.comment, b.digest, b.store_id, b.locator
+        ORDER BY v.major DESC, v.minor DESC, v.id DESC LIMIT $5");
+    LIST_OLDER = concat!("SELECT ", version_columns!(), "
         FROM version v JOIN blob b ON b.id = v.blob_id
-        WHERE v.node_id = $1 AND v.id < $2 AND NOT v.working ORDER BY v.major DESC, v.minor DESC, v.id DESC LIMIT $3";
+        WHERE v.node_id = $1 AND v.id < $2 AND NOT v.working ORDER BY v.major DESC, v.minor DESC, v.id DESC LIMIT $3");
     NEWEST_ID = "SELECT MAX(id) FROM version";
     HOLDERS = "SELECT DISTINCT node_id FROM version WHERE blob_id = $1 AND node_id <> $2 AND NOT working ORDER BY node_id DESC LIMIT $3";
     INSERT = "INSERT INTO version (id, node_id, blob_id, major, minor, working, size, media_type, created_at, created_by,
@@ -75,7 +84,7 @@ fn read(row: &Row<'_>) -> Result<VersionRow> {
     read_from(row, 0)
 }
 
-/// Reads a version from the column `at` on, in the order of the statements of this module.
+/// Reads a version from the columns of `version_columns!`, the first of which is `at`.
 pub(crate) fn read_from(row: &Row<'_>, at: usize) -> Result<VersionRow> {
     Ok(VersionRow {
         id: row.get(at)?,

@@ -3,6 +3,7 @@
 //! [`Repository::as_caller`] returns a [`Session`], the only access to content: each of its methods checks the caller's
 //! rights before it reads or changes anything. This crate knows no wire format and no SQL text.
 
+mod blocking;
 mod content;
 mod documents;
 mod farm;

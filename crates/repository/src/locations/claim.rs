@@ -11,6 +11,7 @@ use database::configuration::farm::StoreRow;
 use model::{Code, Error, Result};
 
 use crate::Session;
+use crate::blocking::blocking;
 use crate::locations::markers::{self, MarkerKind, prefix_within, real_path};
 use crate::storage::settings as object_settings;
 
@@ -113,9 +114,7 @@ impl Session {
             }
         }
         let ground = ReservedLocations { base, stores, databases };
-        tokio::task::spawn_blocking(move || ground.require_own(&new)).await.unwrap_or_else(|error| {
-            Err(Error::unavailable("looking at the directory was interrupted").with_source(error))
-        })
+        blocking(move || ground.require_own(&new)).await
     }
 
     /// Refuses a prefix that overlaps another store of the farm at the same endpoint, or that is or lies within a

@@ -11,6 +11,8 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use model::{Code, Error, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::blocking::blocking;
+
 /// Minimum number of characters of a password.
 pub const MIN_PASSWORD_CHARS: usize = 12;
 /// Maximum number of characters of a password.
@@ -39,6 +41,18 @@ pub(crate) struct Hasher {
 /// Permit to run one hash.
 pub(crate) struct HashPermit(OwnedSemaphorePermit);
 
+impl HashPermit {
+    /// Runs work on the blocking pool. The permit is released when the work ends, even if no caller waits for the
+    /// result any more.
+    async fn run<T: Send + 'static>(self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+        blocking(move || {
+            let _permit = self.0;
+            work()
+        })
+        .await
+    }
+}
+
 impl Hasher {
     /// Returns a hasher that runs one hash per processor at a time, and at most four.
     pub(crate) fn new() -> Self {
@@ -65,7 +79,7 @@ impl Hasher {
     pub(crate) async fn hash_new(&self, password: &str, own: &[&str]) -> Result<String> {
         let (turn, password) = (self.turn().await?, password.to_owned());
         let own: Vec<String> = own.iter().map(|text| (*text).to_owned()).collect();
-        blocking(turn, move || {
+        turn.run(move || {
             let own: Vec<&str> = own.iter().map(String::as_str).collect();
             check(&password, &own)?;
             hash(&password)
@@ -76,7 +90,7 @@ impl Hasher {
     /// Returns whether a verified password would be refused as a new one.
     pub(crate) async fn is_outdated(&self, password: &str, own: Vec<String>) -> Result<bool> {
         let (turn, password) = (self.turn().await?, password.to_owned());
-        blocking(turn, move || {
+        turn.run(move || {
             let own: Vec<&str> = own.iter().map(String::as_str).collect();
             Ok(check(&password, &own).is_err())
         })
@@ -86,14 +100,14 @@ impl Hasher {
     /// Returns the hash of a link's password, in PHC string format.
     pub(crate) async fn hash(&self, password: &str) -> Result<String> {
         let (turn, password) = (self.turn().await?, password.to_owned());
-        blocking(turn, move || hash(&password)).await
+        turn.run(move || hash(&password)).await
     }
 }
 
 /// Returns whether `password` matches the hash `stored`. Without a stored hash, returns false after the same time.
 pub(crate) async fn verify(turn: HashPermit, password: &str, stored: Option<String>) -> Result<bool> {
     let password = password.to_owned();
-    blocking(turn, move || {
+    turn.run(move || {
         let exists = stored.is_some();
         let text = match &stored {
             Some(text) => text.as_str(),
@@ -172,15 +186,6 @@ fn dummy_hash() -> Result<&'static str> {
             Ok(NOBODY.get_or_init(|| text))
         }
     }
-}
-
-async fn blocking<T: Send + 'static>(turn: HashPermit, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    // The permit is released when the work ends, even if no caller waits for the result any more.
-    let task = tokio::task::spawn_blocking(move || {
-        let _turn = turn.0;
-        work()
-    });
-    task.await.map_err(|e| Error::unavailable("the server is stopping").with_source(e))?
 }
 
 fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Error {

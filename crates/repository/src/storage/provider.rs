@@ -6,6 +6,7 @@ use blobs::{BlobStore, CacheOptions, DirectoryOptions, Owner};
 use database::configuration::farm::StoreRow;
 use model::{Error, Id, Result};
 
+use crate::blocking::blocking;
 use crate::farm::repository::Inner;
 use crate::farm::seal;
 use crate::storage::settings as object;
@@ -141,10 +142,4 @@ fn settings_with(row: &StoreRow, key_file: Option<&[u8]>) -> Result<(Settings, S
         (Some(_), None) => return Err(Error::unavailable("the key that opens its credentials is missing")),
     };
     Ok((settings_from(row.settings.as_bytes(), &row.name)?, secrets))
-}
-
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        Err(Error::unavailable("the program was stopped while it used the farm's key").with_source(error))
-    })
 }

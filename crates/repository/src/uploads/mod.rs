@@ -23,6 +23,7 @@ use bytes::Bytes;
 use database::content::upload::{self, UploadRow};
 use model::{Error, Id, Result, Timestamp};
 
+use crate::blocking::blocking;
 use crate::documents::{Destination, Saved, UploadOptions};
 use crate::farm::registry::ContentDatabase;
 use crate::{Repository, Session};
@@ -342,11 +343,4 @@ fn random() -> Result<String> {
         Error::unavailable("the operating system's random number generator failed").with_source(error.to_string())
     })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => Err(Error::unavailable("the server is stopping: try again").with_source(error)),
-    }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use database::content::upload;
 use model::{Result, Timestamp};
 
-use super::blocking;
 use super::partial::fault;
 use crate::Repository;
+use crate::blocking::blocking;
 use crate::farm::registry::ContentDatabase;
 
 /// Minimum age at which a file without a row is removed; its row may be about to be written.

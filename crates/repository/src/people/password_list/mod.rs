@@ -18,6 +18,7 @@ use model::{Error, Id, Result, Timestamp};
 
 use self::coding::{MOST_BITS, Sum, number, part_of};
 use self::file::SumFile;
+use crate::blocking::blocking;
 use crate::{Repository, Session};
 
 pub use database::configuration::password_list::PasswordList;
@@ -234,9 +235,4 @@ fn sum_of(password: &str) -> Sum {
 /// Returns the number that represents a sum within its part. It uses other bits than those that select the part.
 fn within_part(sum: &Sum) -> u64 {
     number(sum, 8)
-}
-
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    let task = tokio::task::spawn_blocking(work);
-    task.await.map_err(|error| Error::unavailable("the program is stopping").with_source(error))?
 }

@@ -2,7 +2,6 @@
 
 use database::Transaction;
 use database::content::glance::CreationContext;
-use database::content::idempotency;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
 use model::{Code, Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
@@ -11,7 +10,7 @@ use crate::items::item::etag;
 use crate::items::tree::{free_name, held_parent, lock_in};
 use crate::session::errors::{name_taken_hidden, no_folder, taken};
 use crate::session::guard::{Checked, Child, Guard};
-use crate::session::idempotency::key_of;
+use crate::session::idempotency::Key;
 use crate::session::target::join;
 
 use super::placed::Placed;
@@ -102,7 +101,7 @@ impl Saved {
     }
 }
 
-/// Everything that the transaction needs. Cloned for each attempt.
+/// Everything that the transaction needs. Its attempts share one plan.
 #[derive(Clone)]
 pub(crate) struct SavePlan {
     pub(crate) guard: Guard,
@@ -150,8 +149,11 @@ impl SavePlan {
         checked: Checked,
         seen: CreationContext,
     ) -> Result<Saved> {
-        if let Some(saved) = self.repeated(transaction)? {
-            return Ok(saved);
+        let key = self.key();
+        if let Some(key) = &key
+            && let Some(result) = key.find(transaction)?
+        {
+            return self.repeated(transaction, &result);
         }
         let now = Timestamp::now();
         let mut parent = seen.parent.ok_or_else(no_folder)?;
@@ -172,7 +174,10 @@ impl SavePlan {
         let mut tally = UsageDelta::default();
         let saved = self.put_over(transaction, &shelf, present, &mut tally)?;
         tally.charge(transaction, &self.guard, &shelf.checked)?;
-        self.remember(transaction, &saved, now)?;
+        if let Some(key) = &key {
+            let outcome = if saved.created { CREATED } else { REPLACED };
+            key.store(transaction, &format!("{} {outcome}", saved.version_id))?;
+        }
         Ok(saved)
     }
 
@@ -376,11 +381,12 @@ impl SavePlan {
         }
     }
 
-    fn key(&self) -> Option<String> {
-        self.options.idempotency_key.as_ref().map(|key| key_of(self.guard.caller(), key))
+    fn key(&self) -> Option<Key> {
+        let key = self.options.idempotency_key.as_ref()?;
+        Some(Key::new(self.guard.caller(), key, self.request()))
     }
 
-    fn request(&self) -> Vec<u8> {
+    fn request(&self) -> Digest {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.placed.digest().as_bytes());
         // Hashes the folder's path, not its identifier: a folder missing at the first request exists at the repetition.
@@ -388,17 +394,11 @@ impl SavePlan {
         for name in self.folders.iter().chain([&self.name]) {
             hasher.update(b"/").update(name.as_str().as_bytes());
         }
-        hasher.finalize().as_bytes().to_vec()
+        Digest::new(*hasher.finalize().as_bytes())
     }
 
-    /// Returns the outcome of an earlier request with the same key.
-    fn repeated(&self, transaction: &mut Transaction<'_>) -> Result<Option<Saved>> {
-        let Some(key) = self.key() else { return Ok(None) };
-        let Some((request, result)) = idempotency::find(transaction, &key)? else { return Ok(None) };
-        if request != self.request() {
-            return Err(Error::invalid("this idempotency key was used for another request: choose a new key")
-                .with_code(Code::IdempotencyKeyReused));
-        }
+    /// Returns the outcome of an earlier request with the same key, from its stored result.
+    fn repeated(&self, transaction: &mut Transaction<'_>, result: &str) -> Result<Saved> {
         let (version, outcome) = result.split_once(' ').ok_or_else(|| {
             Error::corrupt("the stored result of an earlier request with this idempotency key cannot be read")
         })?;
@@ -411,21 +411,10 @@ impl SavePlan {
         match (stored, row) {
             (Some(stored), Some(row)) => {
                 let path = join(&self.parent_path, &row.name);
-                Ok(Some(self.saved(&row, &stored, path, outcome == CREATED)))
+                Ok(self.saved(&row, &stored, path, outcome == CREATED))
             }
             _ => Err(Error::conflict("the document that was stored with this idempotency key has been deleted since")
                 .with_code(Code::IdempotencyKeyReused)),
-        }
-    }
-
-    fn remember(&self, transaction: &mut Transaction<'_>, saved: &Saved, now: Timestamp) -> Result<()> {
-        match self.key() {
-            Some(key) => {
-                let outcome = if saved.created { CREATED } else { REPLACED };
-                let result = format!("{} {outcome}", saved.version_id);
-                idempotency::insert(transaction, &key, &self.request(), &result, now)
-            }
-            None => Ok(()),
         }
     }
 }

@@ -7,14 +7,14 @@ use blobs::BlobWriter;
 use bytes::{Bytes, BytesMut};
 use database::Reader;
 use database::content::node::{self, NodeRow};
-use database::content::{collection, idempotency, library};
+use database::content::{collection, library};
 use model::{Code, Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result, Right, Versioning};
 
 use crate::farm::registry::ContentDatabase;
 use crate::session::caller::ReadDuration;
 use crate::session::errors::{name_conflict, name_taken_hidden, nothing_at, require_free, taken};
 use crate::session::guard::Guard;
-use crate::session::idempotency::key_of;
+use crate::session::idempotency;
 use crate::session::known::Known;
 use crate::session::locate::{Located, check_depth};
 use crate::session::lookup::FolderLookup;
@@ -279,9 +279,8 @@ impl Session {
     /// request.
     async fn repeats(&self, located: &Located, options: &UploadOptions) -> Result<bool> {
         let Some(key) = &options.idempotency_key else { return Ok(false) };
-        let key = key_of(self.principal.id, key);
-        let found = located.content.database.read(move |reader| idempotency::find(reader, &key)).await?;
-        Ok(found.is_some())
+        let (caller, key) = (self.principal.id, key.clone());
+        located.content.database.read(move |reader| idempotency::is_used(reader, caller, &key)).await
     }
 
     async fn check_quota(&self, located: &Located, announced: Option<u64>) -> Result<()> {

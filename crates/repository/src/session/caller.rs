@@ -9,7 +9,7 @@ use crate::farm::absent::AbsentDatabase;
 use crate::farm::registry::{ContentDatabase, Registry};
 use crate::session::errors::no_item;
 use crate::session::guard::{Guard, RequiredRight};
-use crate::session::idempotency::{IdempotencyKey, Key, key_of};
+use crate::session::idempotency::{IdempotencyKey, Key};
 use crate::session::known::{Known, Permitted, Viewed};
 use crate::session::locate::{Finder, Located, locate_id, locate_path};
 use crate::{Repository, Target};
@@ -237,8 +237,7 @@ impl Session {
     /// BLOB stores and jobs; an upload has its key in its options. Keys are kept for at least seven days.
     #[must_use]
     pub fn idempotent(mut self, key: &str, request: Digest) -> Self {
-        let name = key_of(self.principal.id, key);
-        self.repetition = IdempotencyKey(Some(Arc::new(Key { name, request })));
+        self.repetition = IdempotencyKey::new(Key::new(self.principal.id, key, request));
         self
     }
 }

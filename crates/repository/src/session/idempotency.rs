@@ -1,4 +1,7 @@
-//! Idempotent requests: an object with a client's idempotency key is created once, and a repeated request returns it.
+//! Idempotent requests: a repetition with a client's idempotency key changes nothing and returns the result of the first
+//! request. All keys and results are read and stored here.
+//!
+//! This module must not know what the requests change.
 
 use std::sync::Arc;
 
@@ -9,35 +12,63 @@ use model::{Code, Digest, Error, Id, Result, Timestamp};
 /// A client's idempotency key, and the digest of the request that it was used for.
 #[derive(Debug)]
 pub(crate) struct Key {
-    pub(super) name: String,
-    pub(super) request: Digest,
+    name: String,
+    request: Digest,
 }
 
-/// The idempotency key of a request, if it has one.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct IdempotencyKey(pub(super) Option<Arc<Key>>);
+impl Key {
+    pub(crate) fn new(caller: Id, key: &str, request: Digest) -> Self {
+        Self { name: stored_name(caller, key), request }
+    }
 
-impl IdempotencyKey {
-    /// Returns the object that an earlier request with this key created. Must run first in the creating transaction.
-    pub(crate) fn find(&self, reader: &mut Reader<'_>) -> Result<Option<Id>> {
-        let Some(key) = &self.0 else { return Ok(None) };
-        let Some((request, result)) = idempotency::find(reader, &key.name)? else { return Ok(None) };
-        if request != key.request.as_bytes() {
+    /// Returns the result of an earlier request with this key. Must run first in the transaction that stores the
+    /// result.
+    ///
+    /// # Errors
+    /// `Invalid` with code `idempotency_key_reused` when the earlier request was a different one.
+    pub(crate) fn find(&self, reader: &mut Reader<'_>) -> Result<Option<String>> {
+        let Some((request, result)) = idempotency::find(reader, &self.name)? else { return Ok(None) };
+        if request != self.request.as_bytes() {
             return Err(Error::invalid("this idempotency key was used for another request: choose a new key")
                 .with_code(Code::IdempotencyKeyReused));
         }
-        result.parse().map(Some)
+        Ok(Some(result))
+    }
+
+    /// Stores the result of the request under the key.
+    pub(crate) fn store(&self, transaction: &mut Transaction<'_>, result: &str) -> Result<()> {
+        idempotency::insert(transaction, &self.name, self.request.as_bytes(), result, Timestamp::now())
+    }
+}
+
+/// Returns whether the caller used a key before, for whatever request.
+pub(crate) fn is_used(reader: &mut Reader<'_>, caller: Id, key: &str) -> Result<bool> {
+    Ok(idempotency::find(reader, &stored_name(caller, key))?.is_some())
+}
+
+/// Returns a client's idempotency key in its stored form, which never collides with a key of another caller.
+fn stored_name(caller: Id, key: &str) -> String {
+    format!("{caller}:{key}")
+}
+
+/// The idempotency key of a request that creates an object, if it has one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct IdempotencyKey(Option<Arc<Key>>);
+
+impl IdempotencyKey {
+    pub(crate) fn new(key: Key) -> Self {
+        Self(Some(Arc::new(key)))
+    }
+
+    /// Returns the object that an earlier request with this key created. Must run first in the creating transaction.
+    pub(crate) fn find(&self, reader: &mut Reader<'_>) -> Result<Option<Id>> {
+        let Some(key) = &self.0 else { return Ok(None) };
+        key.find(reader)?.map(|created| created.parse()).transpose()
     }
 
     /// Stores the identifier of the created object under the key.
     pub(crate) fn store_result(&self, transaction: &mut Transaction<'_>, created: Id) -> Result<()> {
         let Some(key) = &self.0 else { return Ok(()) };
-        let (request, result) = (key.request.as_bytes(), created.to_string());
-        idempotency::insert(transaction, &key.name, request, &result, Timestamp::now())
+        key.store(transaction, &created.to_string())
     }
-}
-
-/// Returns a client's idempotency key in its stored form, which never collides with a key of another caller.
-pub(crate) fn key_of(caller: Id, key: &str) -> String {
-    format!("{caller}:{key}")
 }

@@ -7,7 +7,7 @@ use model::Code;
 mod support;
 
 use bytes::Bytes;
-use model::{ErrorKind, LibrarySettings, Name, VersionNumber, Versioning};
+use model::{ErrorKind, LibrarySettings, MAX_DEPTH, Name, VersionNumber, Versioning};
 use repository::{Bin, CheckIn, OnConflict, Preconditions, Session, Sort, Transfer, UploadOptions, VersionChoice};
 use support::{at, each_farm, get, names, put, read, to};
 
@@ -310,6 +310,28 @@ async fn a_quota_refuses_what_does_not_fit_and_purging_makes_room() {
         let entry = admin.delete(&at("Documents/b")).await.unwrap();
         admin.purge(root, entry, Bin::Site).await.unwrap();
         put(&admin, "Documents/c", &"c".repeat(60_000)).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_document_gets_deeper_by_moving_its_folder_than_it_could_be_created() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        // The root site and the library are levels too.
+        let deep = |folders: usize| format!("Documents{}", "/f".repeat(folders));
+        let (last, too_deep) = (deep(MAX_DEPTH - 3), deep(MAX_DEPTH - 2));
+        put(&admin, &format!("{last}/text"), "deepest").await.unwrap();
+        let created = put(&admin, &format!("{too_deep}/text"), "too deep").await.unwrap_err();
+        assert_eq!(created.code(), Code::PathTooDeep);
+        put(&admin, "Documents/box/text", "in a box").await.unwrap();
+        let moved = admin.move_to(&at("Documents/box"), &at(&last), None).await.unwrap_err();
+        let copied = admin.copy_to(&at("Documents/box"), &at(&last), None).await.unwrap_err();
+        assert_eq!((moved.code(), copied.code()), (Code::PathTooDeep, Code::PathTooDeep));
+        admin.move_to(&at("Documents/box"), &at(&deep(MAX_DEPTH - 4)), None).await.unwrap();
+        assert_eq!(get(&admin, &format!("{}/box/text", deep(MAX_DEPTH - 4))).await.unwrap(), "in a box");
+        let empty = admin.create_folder(&at("Documents"), &Name::new("empty").unwrap()).await.unwrap();
+        admin.move_to(&empty.id.into(), &at(&last), None).await.unwrap();
     })
     .await;
 }

@@ -45,7 +45,7 @@ statements! {
         SELECT id, holder_id FROM below WHERE holder_id IS NOT NULL AND holder_id <> $2 LIMIT 1";
     HEIGHT = "WITH RECURSIVE below (id, depth) AS (
             SELECT id, 0 FROM node WHERE id = $1
-            UNION ALL SELECT n.id, b.depth + 1 FROM node n JOIN below b ON n.parent_id = b.id WHERE n.kind <> 'document')
+            UNION ALL SELECT n.id, b.depth + 1 FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT CAST(COALESCE(MAX(depth), 0) AS BIGINT) FROM below";
     DELETE_VALUES = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
@@ -97,7 +97,7 @@ pub fn count(reader: &mut Reader<'_>, id: Id) -> Result<i64> {
     Ok(reader.find(COUNT, &params![id], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// Number of container levels below an item. Documents do not count.
+/// Number of levels below an item, documents included.
 pub fn height(reader: &mut Reader<'_>, id: Id) -> Result<usize> {
     let height: i64 = reader.find(HEIGHT, &params![id], |row| row.get(0))?.unwrap_or(0);
     Ok(usize::try_from(height).unwrap_or(usize::MAX))

@@ -37,7 +37,8 @@ statements! {
     UNMARK_USED = "UPDATE blob SET unreferenced_at = NULL WHERE unreferenced_at IS NOT NULL
         AND EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
     UNMARK = "UPDATE blob SET unreferenced_at = NULL WHERE id = $1 AND unreferenced_at IS NOT NULL";
-    KEEP_AWHILE = "UPDATE blob SET unreferenced_at = $2 WHERE id = $1 AND unreferenced_at IS NOT NULL";
+    KEEP_AWHILE = "UPDATE blob SET unreferenced_at = $2 WHERE id = $1 AND (unreferenced_at < $2
+        OR (unreferenced_at IS NULL AND NOT EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)))";
     INSERT_MARKED = "INSERT INTO blob (id, digest, size, store_id, locator, created_at, unreferenced_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (digest) DO NOTHING";
     MARKED_BEFORE = concat!("SELECT ", blob_columns!(),
@@ -97,7 +98,7 @@ pub(super) fn present(transaction: &mut Transaction<'_>, digest: &Digest) -> Res
 }
 
 /// Adds a reference that no version has yet, or prolongs the existing one. Neither is collected before `until`, however
-/// short the garbage-collection window is. Returns the stored row.
+/// short the garbage-collection window is. Never shortens an earlier pin. Returns the stored row.
 pub fn pin(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp, until: Timestamp) -> Result<BlobRow> {
     let values = params![row.id, row.digest, row.size, row.store_id, row.locator.as_deref(), now, until];
     if transaction.execute(INSERT_MARKED, &values)? == 1 {
@@ -224,4 +225,84 @@ pub fn totals(reader: &mut Reader<'_>) -> Result<Vec<(Id, i64, i64)>> {
 /// Documents that have a version with these bytes: identifiers and names, at most `limit`.
 pub fn documents_of(reader: &mut Reader<'_>, digest: &Digest, limit: usize) -> Result<Vec<(Id, String)>> {
     reader.query(DOCUMENTS_OF, &params![*digest, limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Schema;
+    use crate::content::version::{self, VersionRow};
+    use crate::testing::each_engine;
+    use model::VersionNumber;
+
+    fn at(micros: i64) -> Timestamp {
+        Timestamp::from_micros(micros)
+    }
+
+    fn row(id: i64) -> BlobRow {
+        BlobRow { id: Id::new(id), digest: Digest::new([id as u8; 32]), size: 9, store_id: Id::new(5), locator: None }
+    }
+
+    /// Marked references whose mark is older than `before`.
+    fn older(reader: &mut Reader<'_>, before: i64) -> Result<Vec<i64>> {
+        Ok(marked_before(reader, at(before), Id::NONE, 10)?.iter().map(|row| row.id.get()).collect())
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_pin_never_shortens_another() {
+        each_engine(Schema::Content, |database| async move {
+            let pins = |transaction: &mut Transaction<'_>| {
+                pin(transaction, &row(1), at(10), at(1_000))?;
+                pin(transaction, &row(1), at(20), at(500))?;
+                let second = older(transaction, 1_000)?;
+                pin(transaction, &row(1), at(30), at(2_000))?;
+                Ok((second, older(transaction, 2_000)?, older(transaction, 2_001)?))
+            };
+            let marks = database.write(pins).await.unwrap();
+            assert_eq!(marks, (vec![], vec![], vec![1]));
+        })
+        .await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_pin_marks_an_existing_reference_that_no_version_has() {
+        each_engine(Schema::Content, |database| async move {
+            let pins = |transaction: &mut Transaction<'_>| {
+                for id in [1, 2] {
+                    insert(transaction, &row(id), at(10))?;
+                }
+                add_version(transaction, &row(2))?;
+                for id in [1, 2] {
+                    pin(transaction, &row(id), at(20), at(1_000))?;
+                }
+                // A collection that begins meanwhile starts no shorter period.
+                let marked = mark(transaction, Id::NONE, Id::new(9), at(30))?;
+                Ok((marked, older(transaction, 1_000)?, older(transaction, 1_001)?))
+            };
+            let marks = database.write(pins).await.unwrap();
+            assert_eq!(marks, (0, vec![], vec![1]));
+        })
+        .await;
+    }
+
+    fn add_version(transaction: &mut Transaction<'_>, blob: &BlobRow) -> Result<()> {
+        let (number, text) = (VersionNumber::new(1, 0), String::new());
+        let version = VersionRow {
+            id: Id::new(40),
+            node_id: Id::new(30),
+            blob_id: blob.id,
+            number,
+            working: false,
+            size: blob.size,
+            media_type: text.clone(),
+            created_at: at(10),
+            created_by: Id::new(1),
+            modified_at: at(10),
+            comment: text,
+            digest: blob.digest,
+            store_id: blob.store_id,
+            locator: None,
+        };
+        version::insert(transaction, &version)
+    }
 }

@@ -1,10 +1,13 @@
-//! Tests of pages of listings and logs, on both engines: page sizes, column values of a whole page, the audit log.
+//! Tests of pages of listings and logs, on both engines: page sizes, column values of a whole page, the audit log, the
+//! faults of BLOBs.
 
 mod support;
 
 use std::collections::HashSet;
 
-use model::{ColumnKind, ColumnValue, Name, Right, Role};
+use database::content::fault::{self, FaultRow};
+use database::{Database, Schema, Transaction};
+use model::{ColumnKind, ColumnValue, Digest, Id, Name, Right, Role, Timestamp};
 use repository::{AUDIT_ACTIONS, AuditFilter, ColumnChange, Sort, ValuesChange};
 use support::{at, each_farm, get, put};
 
@@ -165,4 +168,64 @@ async fn a_role_that_somebody_has_is_not_deleted() {
         admin.delete_role(role).await.unwrap();
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_page_loses_no_fault_of_a_blob_in_several_stores() {
+    /// Number of stores that lack the first BLOB, and number of the BLOB whose faults are at 2,000 and 2,001.
+    const STORES: i64 = 64;
+    const SPLIT: u64 = 1_937;
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let content = Database::open(&farm.content.location, Schema::Content, &Default::default()).await.unwrap();
+        let write = |transaction: &mut Transaction<'_>| {
+            for store in 1..=STORES {
+                fault::put(transaction, &fault_row(1, store))?;
+            }
+            for number in 2..=SPLIT {
+                fault::put(transaction, &fault_row(number, 1))?;
+            }
+            fault::accept(transaction, &digest(SPLIT), Timestamp::now(), Id::new(1))?;
+            fault::put(transaction, &fault_row(SPLIT, 2))
+        };
+        content.write(write).await.unwrap();
+        content.close().await;
+
+        let (page, next) = admin.blob_faults(None, 1).await.unwrap();
+        assert_eq!((page.len() as i64, next), (STORES, Some(digest(1))));
+        let (mut after, mut seen) = (None, Vec::new());
+        loop {
+            let (page, next) = admin.blob_faults(after, 700).await.unwrap();
+            seen.extend(page.into_iter().map(|fault| (fault.digest, fault.store)));
+            after = next;
+            if after.is_none() {
+                break;
+            }
+        }
+        let distinct: HashSet<_> = seen.iter().collect();
+        assert_eq!((seen.len(), distinct.len()), (2_001, 2_001));
+
+        // The loss was accepted in one of the two stores only.
+        let faulty = admin.storage().await.unwrap().faulty_blobs().await.unwrap();
+        assert_eq!((faulty.len() as u64, faulty.last().copied()), (SPLIT, Some((digest(SPLIT), false))));
+    })
+    .await;
+}
+
+fn digest(number: u64) -> Digest {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&number.to_be_bytes());
+    Digest::new(bytes)
+}
+
+fn fault_row(number: u64, store: i64) -> FaultRow {
+    FaultRow {
+        store_id: Id::new(store),
+        digest: digest(number),
+        state: "missing".into(),
+        detail: String::new(),
+        found_at: Timestamp::now(),
+        accepted_at: None,
+        accepted_by: None,
+    }
 }

@@ -10,9 +10,10 @@ statements! {
         ON CONFLICT (store_id, digest) DO UPDATE SET state = excluded.state, detail = excluded.detail";
     REMOVE = "DELETE FROM blob_fault WHERE store_id = $1 AND digest = $2";
     ACCEPT = "UPDATE blob_fault SET accepted_at = $2, accepted_by = $3 WHERE digest = $1 AND accepted_at IS NULL";
-    FIND = "SELECT store_id, digest, state, detail, found_at, accepted_at, accepted_by FROM blob_fault WHERE digest = $1";
-    LIST = "SELECT store_id, digest, state, detail, found_at, accepted_at, accepted_by FROM blob_fault WHERE digest > $1
-        ORDER BY digest LIMIT $2";
+    FIND = "SELECT store_id, digest, state, detail, found_at, accepted_at, accepted_by FROM blob_fault WHERE digest = $1
+        ORDER BY store_id";
+    LIST = "SELECT store_id, digest, state, detail, found_at, accepted_at, accepted_by FROM blob_fault
+        WHERE (digest, store_id) > ($1, $2) ORDER BY digest, store_id LIMIT $3";
     COUNT = "SELECT COUNT(*) FROM blob_fault WHERE accepted_at IS NULL";
     BY_STORE = "SELECT store_id, COUNT(*), COUNT(accepted_at) FROM blob_fault GROUP BY store_id";
     NEEDED_BY_STORE = "SELECT f.store_id, COUNT(*) FROM blob_fault f WHERE EXISTS (SELECT 1 FROM blob b
@@ -78,10 +79,21 @@ pub fn find(reader: &mut Reader<'_>, digest: &Digest) -> Result<Vec<FaultRow>> {
     reader.query(FIND, &params![*digest], read)
 }
 
-/// Faults in order of digest, starting after `after`.
-pub fn list(reader: &mut Reader<'_>, after: Option<Digest>, limit: usize) -> Result<Vec<FaultRow>> {
-    let after: Vec<u8> = after.map(|digest| digest.as_bytes().to_vec()).unwrap_or_default();
-    reader.query(LIST, &params![after, limit as i64], read)
+/// Position in the list of faults: digest and store. A BLOB may have a fault in several stores.
+pub type Position = (Digest, Id);
+
+/// Position after all faults of these bytes.
+pub fn after_all(digest: Digest) -> Position {
+    (digest, Id::new(i64::MAX))
+}
+
+/// Faults in order of digest and store, starting after `after`.
+pub fn list(reader: &mut Reader<'_>, after: Option<Position>, limit: usize) -> Result<Vec<FaultRow>> {
+    let (digest, store) = match after {
+        Some((digest, store)) => (digest.as_bytes().to_vec(), store),
+        None => (Vec::new(), Id::NONE),
+    };
+    reader.query(LIST, &params![digest, store, limit as i64], read)
 }
 
 /// Number of faults whose loss is not accepted.
@@ -133,4 +145,52 @@ pub fn of_node(reader: &mut Reader<'_>, node: Id) -> Result<Vec<FaultyVersion>> 
             state: row.get(4)?,
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Schema;
+    use crate::testing::each_engine;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_end_of_a_page_may_lie_between_two_faults_of_one_blob() {
+        each_engine(Schema::Content, |database| async move {
+            let stored: Vec<(u8, i64)> = vec![(1, 1), (2, 1), (2, 2), (2, 3), (3, 2)];
+            let faults = stored.clone();
+            let write = move |transaction: &mut Transaction<'_>| {
+                for (digest, store) in faults.iter().rev() {
+                    put(transaction, &row(*digest, *store))?;
+                }
+                Ok(())
+            };
+            database.write(write).await.unwrap();
+            for limit in 1..=6 {
+                let (mut after, mut listed) = (None, Vec::new());
+                loop {
+                    let page = database.read(move |reader| list(reader, after, limit)).await.unwrap();
+                    let Some(last) = page.last() else { break };
+                    after = Some((last.digest, last.store_id));
+                    listed.extend(page.iter().map(|row| (row.digest.as_bytes()[0], row.store_id.get())));
+                }
+                assert_eq!(listed, stored, "pages of {limit}");
+            }
+            let after = Some(after_all(Digest::new([2; 32])));
+            let page = database.read(move |reader| list(reader, after, 9)).await.unwrap();
+            assert_eq!(page.iter().map(|row| row.digest.as_bytes()[0]).collect::<Vec<_>>(), [3]);
+        })
+        .await;
+    }
+
+    fn row(digest: u8, store: i64) -> FaultRow {
+        FaultRow {
+            store_id: Id::new(store),
+            digest: Digest::new([digest; 32]),
+            state: "missing".into(),
+            detail: String::new(),
+            found_at: Timestamp::from_micros(1),
+            accepted_at: None,
+            accepted_by: None,
+        }
+    }
 }

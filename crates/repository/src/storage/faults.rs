@@ -15,8 +15,6 @@ use crate::{Session, Storage, StorageDatabase, Target};
 
 /// Limit on the documents named for each BLOB.
 const NAMED: usize = 20;
-/// Assumed limit on the stores of one farm that lack the same BLOB.
-const MOST_STORES: usize = 64;
 
 /// A missing or damaged BLOB.
 #[derive(Clone, Debug)]
@@ -52,7 +50,8 @@ pub struct FaultyDocument {
 
 impl Session {
     /// Returns a page of faults ordered by digest, after `after`, and the digest after which the next page begins. The
-    /// page has at most `limit` faults, and more only where several content databases need the last BLOB.
+    /// page has at most `limit` faults, and more only where the last BLOB has several, in several stores or content
+    /// databases.
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
@@ -61,7 +60,7 @@ impl Session {
         let mut faults = Vec::new();
         for database in storage.databases()? {
             let read = move |reader: &mut Reader<'_>| {
-                let rows = whole_groups(fault::list(reader, after, limit + MOST_STORES)?, limit);
+                let rows = page_and_next(reader, after, limit)?;
                 rows.into_iter().map(|row| Ok((blob::documents_of(reader, &row.digest, NAMED)?, row))).collect()
             };
             let rows: Vec<(Vec<(Id, String)>, FaultRow)> = match database.database.read_long(read).await {
@@ -284,14 +283,17 @@ async fn record_fault(
     database.write_vital(write).await
 }
 
-/// Returns at least `limit` rows, and one more if there is one, without splitting the rows of one BLOB.
-fn whole_groups(mut rows: Vec<FaultRow>, limit: usize) -> Vec<FaultRow> {
-    if rows.len() == limit + MOST_STORES
+/// Returns the first `limit` rows after `after`, all further rows of the last BLOB among them, and the row that follows.
+fn page_and_next(reader: &mut Reader<'_>, after: Option<Digest>, limit: usize) -> Result<Vec<FaultRow>> {
+    let mut rows = fault::list(reader, after.map(fault::after_all), limit)?;
+    if rows.len() == limit
         && let Some(last) = rows.last().map(|row| row.digest)
     {
         rows.retain(|row| row.digest != last);
+        rows.extend(fault::find(reader, &last)?);
+        rows.extend(fault::list(reader, Some(fault::after_all(last)), 1)?);
     }
-    rows
+    Ok(rows)
 }
 
 pub(crate) fn no_fault(digest: Digest) -> Error {

@@ -70,9 +70,7 @@ impl Storage {
             loop {
                 let page = database.database.read_long(move |reader| fault::list(reader, after, PAGE)).await?;
                 let Some(last) = page.last() else { break };
-                // The faults of one BLOB in several stores may be split by the end of a page. They have the same
-                // digest, which is already recorded then.
-                after = Some(last.digest);
+                after = Some((last.digest, last.store_id));
                 found.extend(page.iter().map(|row| (row.digest, row.accepted_at.is_some())));
             }
         }

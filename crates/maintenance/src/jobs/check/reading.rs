@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 
 use blobs::{BlobStore, Entry};
-use database::Transaction;
 use database::content::fault;
+use database::{Database, Transaction};
 use futures_util::stream::{self, StreamExt};
 use model::{Digest, ErrorKind, Id, Result};
-use repository::{DATABASE_STORE, StorageDatabase};
+use repository::DATABASE_STORE;
 
 use super::super::collect::unneeded;
 use super::super::throttle::Throttle;
@@ -113,7 +113,7 @@ impl Check<'_> {
     async fn record(&self, place: &CheckedStore, after: Option<Digest>, read: &[Read]) -> Result<()> {
         let Some(last) = read.last().map(|read| read.entry.digest) else { return Ok(()) };
         for database in &place.databases {
-            let known = recorded(database, place.id, after, last).await?;
+            let known = recorded(&database.database, place.id, after, last).await?;
             for Read { entry, fault, .. } in read.iter().filter(|read| read.is_needed) {
                 match fault {
                     Some((state, detail)) => {
@@ -171,20 +171,62 @@ impl Check<'_> {
 }
 
 /// Returns the BLOBs above `after` and up to `last` that a database has on record as missing or damaged in a store.
-async fn recorded(
-    database: &StorageDatabase,
-    store: Id,
-    mut after: Option<Digest>,
-    last: Digest,
-) -> Result<HashSet<Digest>> {
-    let mut known = HashSet::new();
+async fn recorded(database: &Database, store: Id, after: Option<Digest>, last: Digest) -> Result<HashSet<Digest>> {
+    let (mut known, mut after) = (HashSet::new(), after.map(fault::after_all));
     loop {
-        let page = database.database.read(move |reader| fault::list(reader, after, PAGE)).await?;
+        let page = database.read(move |reader| fault::list(reader, after, PAGE)).await?;
         let of_store = page.iter().filter(|row| row.store_id == store && row.digest <= last);
         known.extend(of_store.map(|row| row.digest));
-        match page.last().map(|row| row.digest) {
-            Some(end) if end < last => after = Some(end),
+        match page.last() {
+            Some(row) if row.digest <= last => after = Some((row.digest, row.store_id)),
             _ => return Ok(known),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use database::Schema;
+    use database::content::fault::FaultRow;
+    use database::testing::each_engine;
+    use model::Timestamp;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_fault_behind_the_end_of_a_page_is_known() {
+        each_engine(Schema::Content, |database| async move {
+            // The page ends between the faults of one BLOB in two stores.
+            let digest = |number: usize| {
+                let mut bytes = [0; 32];
+                bytes[..8].copy_from_slice(&(number as u64).to_be_bytes());
+                Digest::new(bytes)
+            };
+            let write = move |transaction: &mut Transaction<'_>| {
+                let others = (1..PAGE).map(|number| (number, 1));
+                for (number, store) in others.chain([(PAGE, 1), (PAGE, 2), (PAGE + 1, 2)]) {
+                    fault::put(transaction, &row(digest(number), store))?;
+                }
+                Ok(())
+            };
+            database.write(write).await.unwrap();
+            let second = Id::new(2);
+            let known = recorded(&database, second, None, digest(PAGE)).await.unwrap();
+            assert_eq!(known, HashSet::from([digest(PAGE)]));
+            let known = recorded(&database, second, Some(digest(PAGE)), digest(PAGE + 1)).await.unwrap();
+            assert_eq!(known, HashSet::from([digest(PAGE + 1)]));
+        })
+        .await;
+    }
+
+    fn row(digest: Digest, store: i64) -> FaultRow {
+        FaultRow {
+            store_id: Id::new(store),
+            digest,
+            state: "missing".into(),
+            detail: String::new(),
+            found_at: Timestamp::from_micros(1),
+            accepted_at: None,
+            accepted_by: None,
         }
     }
 }

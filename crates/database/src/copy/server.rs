@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::{Code, Error, Result};
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::programs::{VERSIONS, not_started};
 
@@ -19,6 +20,12 @@ use super::programs::{VERSIONS, not_started};
 const STATE: &str = "postmaster.pid";
 const LINE: usize = 7;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Time limit for the recovery of a copy, in which the server replays all WAL of the backup. A server that hangs would
+/// otherwise block its caller for ever.
+const RECOVERY: Duration = Duration::from_secs(4 * 60 * 60);
+/// Time limits for an orderly shutdown and for an immediate one. After both, the process is killed.
+const ENDING: [(Signal, Duration); 2] =
+    [(Signal::INT, Duration::from_secs(10 * 60)), (Signal::QUIT, Duration::from_secs(60))];
 /// Limit on the bytes of the server's last output that are reported.
 const SAID: usize = 2_000;
 
@@ -50,7 +57,7 @@ impl CopiedServer {
     ///
     /// # Errors
     /// `Unavailable` if this version of PostgreSQL is not installed, with the name of the package, or if the server
-    /// does not start, with its last output.
+    /// does not start or has not recovered within four hours, with its last output.
     pub fn start(directory: &Path, version: &str) -> Result<Self> {
         let program = program(version)?;
         let (to_thread, begun) = (directory.to_owned(), mpsc::channel());
@@ -59,7 +66,7 @@ impl CopiedServer {
         // process ends.
         let thread = thread::spawn(move || {
             let started = spawn(&program, &to_thread).and_then(|mut child| {
-                let ready = wait_until_ready(&mut child, &to_thread);
+                let ready = wait_until_ready(&mut child, &to_thread, RECOVERY);
                 if ready.is_err() {
                     end(&mut child);
                 }
@@ -169,14 +176,13 @@ fn spawn(program: &Path, directory: &Path) -> Result<Child> {
     command.spawn().map_err(|error| not_started("postgres", error))
 }
 
-fn wait_until_ready(child: &mut Child, directory: &Path) -> Result<()> {
+fn wait_until_ready(child: &mut Child, directory: &Path, limit: Duration) -> Result<()> {
+    let deadline = Instant::now() + limit;
     loop {
         if let Some(status) = child.try_wait().map_err(|error| not_started("postgres", error))? {
-            let said = fs::read(directory.join("strongroom.log")).unwrap_or_default();
-            let said = String::from_utf8_lossy(&said[said.len().saturating_sub(SAID)..]).into_owned();
             return Err(Error::unavailable(format!(
                 "the database server does not start from the copy ({status}): {}",
-                said.trim()
+                last_output(directory)
             )));
         }
         let state = fs::read_to_string(directory.join(STATE)).unwrap_or_default();
@@ -186,14 +192,60 @@ fn wait_until_ready(child: &mut Child, directory: &Path) -> Result<()> {
         {
             return Ok(());
         }
+        if Instant::now() >= deadline {
+            return Err(Error::unavailable(format!(
+                "the database server that was started from the copy is not ready after {} minutes and was stopped: {}",
+                limit.as_secs() / 60,
+                last_output(directory)
+            )));
+        }
         thread::sleep(LOOK_EVERY);
     }
 }
 
-/// Ends the server: SIGINT closes every connection and shuts down in order.
+fn last_output(directory: &Path) -> String {
+    let said = fs::read(directory.join("strongroom.log")).unwrap_or_default();
+    String::from_utf8_lossy(&said[said.len().saturating_sub(SAID)..]).trim().to_owned()
+}
+
+/// Ends the server: SIGINT closes every connection and shuts down in order. A server that does not react is ended by
+/// force; its files are a copy.
 fn end(child: &mut Child) {
-    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-    // The process may already have exited.
-    let _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::INT));
+    let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
+    for (signal, limit) in ENDING {
+        // The identifier of a process that was waited for may belong to another one.
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        // The process may already have exited.
+        let _ = kill_process(pid, signal);
+        let deadline = Instant::now() + limit;
+        while Instant::now() < deadline {
+            if !matches!(child.try_wait(), Ok(None)) {
+                return;
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+    // Fails only for a process that has exited.
+    let _ = child.kill();
     let _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_never_gets_ready_is_given_up() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("strongroom.log"), "redo in progress\n").unwrap();
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        let limit = Duration::from_millis(120);
+        let error = wait_until_ready(&mut child, directory.path(), limit).unwrap_err();
+        assert!(error.message().contains("not ready after 0 minutes"), "{}", error.message());
+        assert!(error.message().ends_with("redo in progress"), "{}", error.message());
+        end(&mut child);
+        assert!(child.try_wait().unwrap().is_some());
+    }
 }

@@ -56,11 +56,11 @@ pub use items::{
 pub use jobs::{
     CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, Job, JobError, JobRequest, MigrateWork, QUARANTINE_DAYS, Work,
 };
-pub use locations::markers::SERVER_LOCK;
-pub use locations::markers::{
-    BACKUP_MARKER, MarkedLocation, MarkerKind, marker_within, markers_around, prefix_within, real_path, sign_of_prefix,
-    signs_around_prefix,
+pub use locations::claim::restoration::{
+    require_restorable, require_restoration_outside_farms, require_separate_restoration,
 };
+pub use locations::data_directory::{DataDirectory, DataDirectoryLock};
+pub use locations::markers::{BACKUP_MARKER, real_path};
 pub use locks::{LONGEST_LOCK, Lock, MAX_LOCK_OWNER, NewLock};
 pub use people::*;
 pub use search::extract::{Content as TextContent, Extract as TextExtract, Format as TextFormat};

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use config::{Config, Environment, File, FileFormat};
 use model::{Error, Result};
+use repository::DataDirectory;
 use serde::Deserialize;
 
 use crate::listen::Listen;
-
-/// Name of the settings file in the data directory, read unless `--config` names another.
-pub const FILE: &str = "strongroom.toml";
 
 /// Environment variables with the prefix `STRONGROOM_` that are not settings.
 const NOT_SETTINGS: [&str; 4] = ["admin_password", "log", "lab_password", "lab_token"];
@@ -139,7 +137,7 @@ impl Settings {
         let from_environment = std::env::var_os("STRONGROOM_DATA").map(PathBuf::from);
         let data = place.data.clone().or(from_environment).unwrap_or_else(default_data);
         let mut builder = Config::builder();
-        let beside = data.join(FILE);
+        let beside = DataDirectory::new(&data).settings();
         if let Some(file) = &place.config {
             builder = builder.add_source(File::from(file.as_path()).format(FileFormat::Toml));
         } else if beside.exists() {

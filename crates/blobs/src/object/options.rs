@@ -140,6 +140,11 @@ impl Default for ObjectOptions {
 }
 
 impl ObjectOptions {
+    /// Returns the address of a prefix of the bucket, such as `s3://bucket/prefix`. It does not name the service.
+    pub fn address_of(&self, prefix: &str) -> String {
+        format!("{}://{}/{prefix}", self.kind.as_str(), self.bucket)
+    }
+
     /// Checks the options. Fails with `Invalid` and the reason when they cannot work.
     pub fn check(&self) -> Result<()> {
         let refuse = |why: String| Err(Error::invalid(why));

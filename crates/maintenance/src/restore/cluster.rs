@@ -11,6 +11,7 @@ use database::configuration::backup;
 use database::{Database, Reader};
 use futures_util::future::BoxFuture;
 use model::{Code, Error, Id, Result, Timestamp};
+use repository::require_separate_restoration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
@@ -22,7 +23,6 @@ use crate::backup::place::destination::{Destination, Use};
 use crate::backup::place::small_files::{blocking, failed};
 
 use super::assemble::Pieces;
-use super::place::require_separate;
 use super::set::choose;
 
 /// Number of bytes kept of a program's error output.
@@ -115,7 +115,7 @@ async fn restore(
         };
         let (checked, source, farm) = (place.clone(), options.source.clone(), manifest.farm.clone());
         blocking(move || {
-            require_separate(&checked, &source, &farm)?;
+            require_separate_restoration(&checked, source.directory(), &farm)?;
             require_free(&checked)
         })
         .await?;

@@ -13,11 +13,11 @@ use database::content::restored as content;
 use database::{Database, Location, Options, Reader, Schema, Transaction, require_unused};
 use futures_util::future::BoxFuture;
 use model::{Code, Error, Id, Result, Timestamp, counted};
-use repository::DATABASE_STORE;
+use repository::{DATABASE_STORE, DataDirectory, require_restoration_outside_farms, require_separate_restoration};
 
 use crate::Progress;
 use crate::backup::TemporaryDirectory;
-use crate::backup::format::manifest::{DatabasePart, FILES, KEY_FILE, LONGEST_FILE, Manifest, method};
+use crate::backup::format::manifest::{DatabasePart, FILES, LONGEST_FILE, Manifest, method};
 use crate::backup::place::destination::{Destination, Use};
 use crate::backup::place::small_files::blocking;
 use crate::documents::{Addresses, listed};
@@ -25,7 +25,7 @@ use crate::documents::{Addresses, listed};
 use super::blobs::{BlobRestore, Missing, Outcome, lost};
 use super::cluster::require_restored;
 use super::options::{RestoreOptions, RestoreSummary};
-use super::place::{TargetDirectory, require_no_farm_around, require_separate};
+use super::place::TargetDirectory;
 use super::set::choose;
 use super::stores::{self, Opening, Store, give_back};
 use super::{assemble, leftovers, settings};
@@ -71,8 +71,8 @@ async fn restore(
     let (directory, source, farm) = (options.directory.clone(), options.source.clone(), manifest.farm.clone());
     let is_scratch = options.is_scratch;
     blocking(move || {
-        require_separate(&directory, &source, &farm)?;
-        if is_scratch { Ok(()) } else { require_no_farm_around(&directory) }
+        require_separate_restoration(&directory, source.directory(), &farm)?;
+        if is_scratch { Ok(()) } else { require_restoration_outside_farms(&directory) }
     })
     .await?;
     let ground = TargetDirectory::enter(options, set.id, None).await?;
@@ -82,7 +82,8 @@ async fn restore(
     progress.counted_all();
     let work = Work { destination, options, manifest: &manifest, ground: &ground, scratch: &scratch, progress };
 
-    let configuration = work.bring(&manifest.configuration, Schema::Configuration, "configuration.sqlite").await?;
+    let name = DataDirectory::CONFIGURATION_FILE;
+    let configuration = work.bring(&manifest.configuration, Schema::Configuration, name).await?;
     let (rows, store_rows) =
         configuration.database.read_long(|reader| Ok((farm::databases(reader)?, farm::stores(reader)?))).await?;
     let holder = format!("{}-{}", manifest.id, Timestamp::now().micros());
@@ -243,7 +244,7 @@ impl Work<'_> {
 
     /// Returns the content of the farm's key file, if there was one.
     async fn key_file(&self) -> Result<Option<Bytes>> {
-        match self.manifest.files.iter().find(|file| file.name == KEY_FILE) {
+        match self.manifest.files.iter().find(|file| file.name == DataDirectory::KEY_FILE) {
             Some(file) => self.destination.vault.get_all(&file.entry, LONGEST_FILE).await.map(Some),
             None => Ok(None),
         }
@@ -343,7 +344,7 @@ impl Work<'_> {
         for file in &self.manifest.files {
             let bytes = self.destination.vault.get_all(&file.entry, LONGEST_FILE).await?;
             match file.name.as_str() {
-                "strongroom.toml" => before = Some(bytes),
+                DataDirectory::SETTINGS_FILE => before = Some(bytes),
                 name if FILES.contains(&name) => files.push((name.to_owned(), bytes.to_vec())),
                 _ => {}
             }
@@ -360,7 +361,7 @@ impl Work<'_> {
                 ground.install(from, to)?;
             }
             match text {
-                Some(text) => ground.write("strongroom.toml", text.as_bytes()),
+                Some(text) => ground.write(DataDirectory::SETTINGS_FILE, text.as_bytes()),
                 None => Ok(()),
             }
         })

@@ -6,14 +6,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::blobs::{STORE_MARKER, create_private_directories, sync_directory};
+use ::blobs::{create_private_directories, sync_directory};
 use model::{Code, Error, Id, Result};
-use repository::{MarkerKind, SERVER_LOCK, marker_within, markers_around, real_path};
+use repository::{DataDirectory, DataDirectoryLock, require_restorable};
 
 use super::leftovers::ASIDE;
 use super::options::RestoreOptions;
 use super::unfinished::{Note, Unfinished};
-use crate::backup::BackupLocation;
 use crate::backup::place::small_files::{blocking, failed};
 
 /// Name suffixes of the files of a database: the database file itself, and the files beside it.
@@ -23,15 +22,12 @@ const SUFFIXES: [&str; 5] = ["", "-wal", "-shm", "-reserve", "-commits"];
 /// only some of its files may have been moved.
 const SETTING_ASIDE: &str = ".setting-aside";
 
-/// Files that indicate a farm.
-const FARM_FILES: [&str; 2] = ["configuration.sqlite", "strongroom.toml"];
-
 /// A data directory that is locked against servers while this value exists.
 pub(super) struct TargetDirectory {
     directory: PathBuf,
     set: Id,
     pub unfinished: Unfinished,
-    _lock: File,
+    _lock: DataDirectoryLock,
 }
 
 impl TargetDirectory {
@@ -40,12 +36,12 @@ impl TargetDirectory {
     /// # Errors
     /// `Conflict` when a server uses the directory, or when it holds other files or a farm that must not be replaced.
     pub async fn enter(options: &RestoreOptions, set: Id, content_database: Option<&str>) -> Result<Arc<Self>> {
-        let directory = options.directory.clone();
+        let data = DataDirectory::new(&options.directory);
         let enter = move || {
-            require_usable(&directory)?;
-            create_private_directories(&directory)?;
-            let lock = lock(&directory)?;
-            Ok((lock, sign_of_farm(&directory)?))
+            require_restorable(&data)?;
+            create_private_directories(data.path())?;
+            let lock = lock(&data)?;
+            Ok((lock, data.holds_configuration()?))
         };
         let (lock, has_farm) = blocking(enter).await?;
         let directory = options.directory.clone();
@@ -184,99 +180,15 @@ fn ends_of(path: &Path, aside: &str) -> Result<Vec<&'static str>> {
     Ok(ends)
 }
 
-fn sign_of_farm(directory: &Path) -> Result<bool> {
-    for sign in FARM_FILES {
-        if exists(&directory.join(sign))? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Refuses a restore directory of the farm `farm` that is or lies within a backup location or a store, or that contains
-/// a backup location or another farm's store. Removing or emptying one of them would destroy the other. Blocking.
-pub(super) fn require_separate(directory: &Path, source: &BackupLocation, farm: &str) -> Result<()> {
-    let place = real_path(directory)?;
-    if let Some(source) = source.directory() {
-        let source = real_path(source)?;
-        if place.starts_with(&source) || source.starts_with(&place) {
-            return Err(nested(&place, &source, MarkerKind::Backups));
-        }
-    }
-    let around = markers_around(&place)?
-        .into_iter()
-        .find(|marked| matches!(marked.sign, MarkerKind::Backups | MarkerKind::Store));
-    // Stores below an existing farm's own directory are that farm's concern, and stores that outlived their farm are
-    // accepted.
-    let has_farm = exists(&place.join(SERVER_LOCK))? || sign_of_farm(&place)?;
-    let found = match around {
-        Some(around) => Some(around),
-        None => marker_within(&place, |marked| match marked.sign {
-            MarkerKind::Store => has_farm || marked.owner.as_deref() == Some(farm),
-            sign => sign != MarkerKind::Backups,
-        })?,
-    };
-    found.map_or(Ok(()), |marked| Err(nested(&place, Path::new(&marked.place), marked.sign)))
-}
-
-/// Refuses a data directory within that of another farm, which would treat it as its own. Blocking.
-pub(super) fn require_no_farm_around(directory: &Path) -> Result<()> {
-    let place = real_path(directory)?;
-    let around = markers_around(&place)?;
-    let found = around.iter().find(|marked| marked.sign == MarkerKind::Farm && Path::new(&marked.place) != place);
-    found.map_or(Ok(()), |marked| Err(nested(&place, Path::new(&marked.place), marked.sign)))
-}
-
-fn nested(place: &Path, other: &Path, what: MarkerKind) -> Error {
-    let (place_shown, other_shown) = (place.display(), other.display());
-    let how = match (place == other, place.starts_with(other)) {
-        (true, _) => format!("{place_shown} is {what}"),
-        (_, true) => format!("{place_shown} lies within {other_shown}, {what}"),
-        _ => format!("{other_shown}, {what}, lies within {place_shown}"),
-    };
-    Error::conflict(format!("{how}: restore into a directory outside of it, preferably on another disk"))
-        .with_code(Code::RestoreNested)
-}
-
-/// Refuses a directory with unrelated content. The directory of a former farm or of an interrupted restore has the lock
-/// file and is accepted. Stores that outlived their farm are accepted too. Blocking.
-fn require_usable(directory: &Path) -> Result<()> {
-    if exists(&directory.join(SERVER_LOCK))? || sign_of_farm(directory)? {
-        return Ok(());
-    }
-    let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(|e| failed("read", directory, e))?,
-    };
-    for entry in entries {
-        let entry = entry.map_err(|e| failed("read", directory, e))?;
-        let path = entry.path();
-        let is_store = path.is_dir() && exists(&path.join(STORE_MARKER))?;
-        if entry.file_name() != "lost+found" && !is_store {
-            return Err(Error::conflict(format!(
-                "{} holds other data, such as \"{}\": restore into an empty directory or one that does not exist yet",
-                directory.display(),
-                entry.file_name().to_string_lossy()
-            ))
-            .with_code(Code::RestoreNotEmpty));
-        }
-    }
-    Ok(())
-}
-
 /// Locks the directory against servers and other restores. Blocking.
-fn lock(directory: &Path) -> Result<File> {
-    let path = directory.join(SERVER_LOCK);
-    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-    let lock = lock.map_err(|e| failed("open", &path, e))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(Error::conflict(format!(
+fn lock(data: &DataDirectory) -> Result<DataDirectoryLock> {
+    data.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => Error::conflict(format!(
             "a server or another restore is using {}: stop it first, or restore into another directory",
-            directory.display()
-        ))),
-        Err(TryLockError::Error(error)) => Err(failed("lock", &path, error)),
-    }
+            data.path().display()
+        )),
+        TryLockError::Error(error) => failed("open", &data.server_lock(), error),
+    })
 }
 
 fn with_end(path: &Path, end: &str) -> PathBuf {

@@ -1,18 +1,19 @@
 //! The note in a data directory during an unfinished restore. As long as it exists, the directory does not hold a
 //! complete farm, and only a restore may use it.
 
-use std::fs::{self, OpenOptions, TryLockError};
+use std::fs;
 use std::io;
 use std::path::Path;
 
 use model::{Code, Error, Result};
+use repository::DataDirectory;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 use crate::backup::format::json::pretty;
 use crate::backup::place::small_files::{SmallFiles, failed};
 
-pub(super) const NOTE: &str = "restore-unfinished.json";
+const NOTE: &str = DataDirectory::UNFINISHED_RESTORE_FILE;
 
 /// Content of the note.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,7 +98,8 @@ fn read(bytes: &[u8]) -> Note {
 /// # Errors
 /// `Conflict` with code `restore_unfinished`.
 pub fn refuse_unfinished(directory: &Path, again: Option<&str>) -> Result<()> {
-    let path = directory.join(NOTE);
+    let data = DataDirectory::new(directory);
+    let path = data.unfinished_restore();
     let note = match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         found => read(&found.map_err(|e| failed("read", &path, e))?),
@@ -107,8 +109,7 @@ pub fn refuse_unfinished(directory: &Path, again: Option<&str>) -> Result<()> {
     }
     let place = directory.display();
     let refuse = |text: String| Err(Error::conflict(text).with_code(Code::RestoreUnfinished));
-    let lock = OpenOptions::new().write(true).open(directory.join(repository::SERVER_LOCK));
-    if lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock))) {
+    if data.is_locked() {
         return refuse(format!("a restore into {place} is in progress: wait until it has ended"));
     }
     let (what, only) = match &note.content_database {

@@ -100,7 +100,7 @@ impl Inner {
         if let (Location::Sqlite(path), Location::Sqlite(written)) = (&place, Location::parse(&row.location)?)
             && written.is_relative()
         {
-            let folder = path.parent().unwrap_or(&self.directory);
+            let folder = path.parent().unwrap_or(self.directory.path());
             blobs::create_directories(folder)?;
         }
         let known = self.configuration.read(farm::databases).await?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use blobs::{DirectoryOptions, STORE_MARKER};
+use blobs::DirectoryOptions;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::{Database, Location, Schema};
 use model::{Code, Error, Id, IdSource, Result, Timestamp, id_time};
@@ -16,7 +16,8 @@ use crate::farm::attach;
 use crate::farm::busy::UserLimits;
 use crate::farm::registry::RegistryCell;
 use crate::farm::repository::{GRANTED, Inner, LONG_WALKS, MOST_LONG_WALKS, Repository};
-use crate::locations::markers::{MarkerKind, markers_around, real_path};
+use crate::locations::claim::new_farm::require_no_farm_around;
+use crate::locations::data_directory::{DataDirectory, FILES_LOCATION};
 use crate::people::identities::Identities;
 use crate::people::password;
 use crate::session::access::AccessCache;
@@ -42,8 +43,8 @@ pub struct Options {
 
 impl Options {
     /// Returns the location of the configuration database.
-    fn configuration_location(&self) -> Location {
-        let embedded = || Location::Sqlite(self.directory.join(CONFIGURATION));
+    pub fn configuration_location(&self) -> Location {
+        let embedded = || Location::Sqlite(DataDirectory::new(&self.directory).configuration());
         self.configuration.clone().unwrap_or_else(embedded)
     }
 
@@ -55,7 +56,7 @@ impl Options {
     /// with code `configuration_missing` when a farm has lost its configuration database.
     pub fn check_new_farm(&self) -> Result<()> {
         let present = match &self.configuration {
-            None => self.directory.join(CONFIGURATION).try_exists().unwrap_or(true),
+            None => DataDirectory::new(&self.directory).configuration().try_exists().unwrap_or(true),
             Some(Location::Sqlite(path)) => path.try_exists().unwrap_or(true),
             // Only the database server can tell, and nothing is created without it. The password is validated again
             // before the farm's rows are created.
@@ -80,9 +81,6 @@ pub struct Created {
 
 /// BLOBs smaller than this stay in the content database of a new farm, because a row is then cheaper than a reference.
 pub const DEFAULT_MINIMUM_SIZE: i64 = 16 * 1024;
-
-/// File name of the embedded configuration database.
-const CONFIGURATION: &str = "configuration.sqlite";
 
 fn no_farm(directory: &Path) -> Error {
     Error::not_found(format!(
@@ -124,7 +122,7 @@ fn how_to_restore(options: &Options, error: Error) -> Error {
 
 /// Refuses to create a farm unless that was requested, and never over the remains of another farm or within one.
 fn refuse_existing_farm(options: &Options) -> Result<()> {
-    let left = farm_remains(&options.directory)?;
+    let left = DataDirectory::new(&options.directory).remains()?;
     if !left.is_empty() {
         return Err(Error::conflict(format!(
             "the data directory {} belongs to a farm ({}), but its configuration database {} is missing or empty: \
@@ -139,45 +137,7 @@ fn refuse_existing_farm(options: &Options) -> Result<()> {
     if !options.create {
         return Err(no_farm(&options.directory));
     }
-    let place = real_path(&options.directory)?;
-    let around = markers_around(&place)?;
-    match around.iter().find(|marked| marked.sign == MarkerKind::Farm && Path::new(&marked.place) != place) {
-        Some(marked) => Err(Error::conflict(format!(
-            "{} lies within {}, {}: a farm cannot lie within another farm, choose another directory",
-            place.display(),
-            marked.place,
-            marked.sign
-        ))
-        .with_code(Code::FarmNested)),
-        None => Ok(()),
-    }
-}
-
-/// Lists the files in a data directory that only a farm leaves there.
-fn farm_remains(directory: &Path) -> Result<Vec<String>> {
-    let failed = |path: &Path, error: std::io::Error| {
-        Error::unavailable(format!("{} cannot be accessed: {error}", path.display())).with_source(error)
-    };
-    let mut left = Vec::new();
-    for name in [crate::farm::seal::FILE.to_owned(), format!("blobs/{STORE_MARKER}")] {
-        let path = directory.join(&name);
-        if path.try_exists().map_err(|error| failed(&path, error))? {
-            left.push(name);
-        }
-    }
-    let databases = directory.join("databases");
-    let entries = match std::fs::read_dir(&databases) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(left),
-        entries => entries.map_err(|error| failed(&databases, error))?,
-    };
-    for entry in entries {
-        let entry = entry.map_err(|error| failed(&databases, error))?;
-        let data = entry.metadata().map_err(|error| failed(&entry.path(), error))?;
-        if data.is_file() && data.len() > 0 && entry.path().extension().is_some_and(|kind| kind == "sqlite") {
-            left.push(format!("databases/{}", entry.file_name().display()));
-        }
-    }
-    Ok(left)
+    require_no_farm_around(&options.directory)
 }
 
 /// Creates the rows of a new farm, all in one transaction.
@@ -197,7 +157,7 @@ async fn create(configuration: &Database, options: &Options) -> Result<()> {
             }
             farm::insert(transaction, farm_id, now)?;
             for (id, name, kind, location) in
-                [(DATABASE_STORE, "database", "database", ""), (FILES_STORE, "files", "directory", "blobs")]
+                [(DATABASE_STORE, "database", "database", ""), (FILES_STORE, "files", "directory", FILES_LOCATION)]
             {
                 let store = StoreRow {
                     id,
@@ -281,7 +241,7 @@ impl Repository {
         let (row, holder) = configuration.read(|reader| Ok((farm::find(reader)?, farm::holder(reader)?))).await?;
         let row = row.ok_or_else(|| no_farm(&options.directory))?;
         let inner = Inner {
-            directory: options.directory.clone(),
+            directory: DataDirectory::new(&options.directory),
             farm_id: row.id,
             process_id: Id::new(server),
             restore_id: holder,

@@ -156,7 +156,7 @@ impl Repository {
                 tracing::error!(
                     database = absent.name(),
                     error = error.report(),
-                    help = absent.recovery_advice(&self.inner.directory),
+                    help = absent.recovery_advice(self.inner.directory.path()),
                     "a content database is not open; its sites cannot be used, and nothing is deleted meanwhile"
                 );
                 return Ok(Err(absent));

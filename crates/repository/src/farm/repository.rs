@@ -1,6 +1,5 @@
 //! The open farm, as shared by all sessions.
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use blobs::DirectoryOptions;
@@ -15,6 +14,7 @@ use crate::farm::activity::Activity;
 use crate::farm::busy::UserLimits;
 use crate::farm::registry::RegistryCell;
 use crate::farm::seal::KEY;
+use crate::locations::data_directory::DataDirectory;
 use crate::people::identities::Identities;
 use crate::session::access::AccessCache;
 use crate::session::path_cache::ChainCache;
@@ -28,7 +28,7 @@ pub struct Repository {
 }
 
 pub(crate) struct Inner {
-    pub(crate) directory: PathBuf,
+    pub(crate) directory: DataDirectory,
     pub(crate) farm_id: Id,
     /// Identifier of this start of the process.
     pub(crate) process_id: Id,

@@ -13,12 +13,14 @@ use std::path::{Path, PathBuf};
 use model::{Error, Result};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
-pub(crate) const FILE: &str = "farm.key";
+use crate::locations::data_directory::DataDirectory;
+
+const FILE: &str = DataDirectory::KEY_FILE;
 const FORMAT: u8 = 1;
 pub(crate) const KEY: usize = 32;
 
 /// Seals `plain` for the given subject. Creates the farm's key on first use. Blocks.
-pub(crate) fn seal(directory: &Path, subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn seal(directory: &DataDirectory, subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
     seal_by(&key(directory, true)?, subject, plain)
 }
 
@@ -61,8 +63,8 @@ fn seal_by(key: &LessSafeKey, subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// `Unavailable` when the farm's key is missing or is a different one.
-pub(crate) fn open(directory: &Path, subject: &str, sealed: &[u8]) -> Result<Vec<u8>> {
-    unseal(&key(directory, false)?, &directory.join(FILE), subject, sealed)
+pub(crate) fn open(directory: &DataDirectory, subject: &str, sealed: &[u8]) -> Result<Vec<u8>> {
+    unseal(&key(directory, false)?, &directory.key(), subject, sealed)
 }
 
 /// Opens with the content of a given key file, such as one in a backup.
@@ -101,8 +103,8 @@ fn usable(bytes: &[u8], path: &Path) -> Result<LessSafeKey> {
     UnboundKey::new(&AES_256_GCM, bytes).map(LessSafeKey::new).map_err(|_| garbled(path))
 }
 
-fn key(directory: &Path, create: bool) -> Result<LessSafeKey> {
-    let path = directory.join(FILE);
+fn key(directory: &DataDirectory, create: bool) -> Result<LessSafeKey> {
+    let path = directory.key();
     let bytes = match read(&path)? {
         Some(bytes) => bytes,
         None if create => {
@@ -131,7 +133,7 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Creates the key file atomically. Another process may have created it first; its key is kept then.
-fn make(directory: &Path, path: &Path) -> Result<()> {
+fn make(directory: &DataDirectory, path: &Path) -> Result<()> {
     let text = new_key()?;
     let fresh: PathBuf = directory.join(format!("{FILE}.{}", std::process::id()));
     let write = || {
@@ -143,7 +145,7 @@ fn make(directory: &Path, path: &Path) -> Result<()> {
             _ => {}
         }
         fs::remove_file(&fresh)?;
-        fs::File::open(directory)?.sync_all()
+        fs::File::open(directory.path())?.sync_all()
     };
     write().map_err(|error: std::io::Error| broken("written", path, &error))
 }
@@ -176,43 +178,45 @@ mod tests {
 
     #[test]
     fn a_secret_comes_back_for_its_own_subject_only() {
-        let place = tempfile::tempdir().unwrap();
-        let sealed = seal(place.path(), "store 5", b"swordfish").unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let place = DataDirectory::new(scratch.path());
+        let sealed = seal(&place, "store 5", b"swordfish").unwrap();
         assert!(!sealed.windows(9).any(|window| window == b"swordfish"));
-        assert_eq!(open(place.path(), "store 5", &sealed).unwrap(), b"swordfish");
-        assert!(open(place.path(), "store 6", &sealed).is_err());
-        let key_file = fs::read(place.path().join(FILE)).unwrap();
+        assert_eq!(open(&place, "store 5", &sealed).unwrap(), b"swordfish");
+        assert!(open(&place, "store 6", &sealed).is_err());
+        let key_file = fs::read(place.key()).unwrap();
         assert_eq!(open_with(&key_file, "store 5", &sealed).unwrap(), b"swordfish");
         assert!(open_with(b"not a key", "store 5", &sealed).is_err());
         for at in 0..sealed.len() {
             let mut flipped = sealed.clone();
             flipped[at] ^= 1;
-            assert!(open(place.path(), "store 5", &flipped).is_err(), "byte {at}");
+            assert!(open(&place, "store 5", &flipped).is_err(), "byte {at}");
         }
-        let mode = fs::metadata(place.path().join(FILE)).unwrap().permissions().mode();
+        let mode = fs::metadata(place.key()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "nothing is left beside the key");
     }
 
     #[test]
     fn a_missing_foreign_or_garbled_key_is_told() {
-        let place = tempfile::tempdir().unwrap();
-        let sealed = seal(place.path(), "store 5", b"swordfish").unwrap();
-        let path = place.path().join(FILE);
+        let scratch = tempfile::tempdir().unwrap();
+        let place = DataDirectory::new(scratch.path());
+        let sealed = seal(&place, "store 5", b"swordfish").unwrap();
+        let path = place.key();
         fs::write(&path, "0".repeat(64)).unwrap();
-        assert!(open(place.path(), "store 5", &sealed).unwrap_err().message().contains("own key file"));
+        assert!(open(&place, "store 5", &sealed).unwrap_err().message().contains("own key file"));
         fs::write(&path, "nonsense").unwrap();
-        assert!(open(place.path(), "store 5", &sealed).unwrap_err().message().contains("not a farm's key"));
+        assert!(open(&place, "store 5", &sealed).unwrap_err().message().contains("not a farm's key"));
         fs::remove_file(&path).unwrap();
-        assert!(open(place.path(), "store 5", &sealed).unwrap_err().message().contains("missing"));
+        assert!(open(&place, "store 5", &sealed).unwrap_err().message().contains("missing"));
     }
 
     #[test]
     fn a_secret_that_was_sealed_by_the_first_version_opens() {
-        let place = tempfile::tempdir().unwrap();
-        fs::write(place.path().join(FILE), "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n")
-            .unwrap();
-        assert_eq!(open(place.path(), "store 5", GOLDEN).unwrap(), b"swordfish");
+        let scratch = tempfile::tempdir().unwrap();
+        let place = DataDirectory::new(scratch.path());
+        fs::write(place.key(), "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n").unwrap();
+        assert_eq!(open(&place, "store 5", GOLDEN).unwrap(), b"swordfish");
     }
 
     const GOLDEN: &[u8] = &[

@@ -8,7 +8,6 @@ use model::{Id, Result, Timestamp};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::farm::activity::ActivityMonitor;
-use crate::locations::markers::SERVER_LOCK;
 use crate::{Repository, Session};
 
 /// Interval between heartbeats.
@@ -107,7 +106,7 @@ impl Session {
 impl Repository {
     /// Reports user activity to commands on the same data directory, for as long as the server runs.
     pub async fn report_activity(self) {
-        let path = self.inner.directory.join(SERVER_LOCK);
+        let path = self.inner.directory.server_lock();
         let mut watch = ActivityMonitor::default();
         loop {
             tokio::time::sleep(AT_WORK).await;

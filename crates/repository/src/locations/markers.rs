@@ -10,8 +10,9 @@ use std::{fmt, fs};
 use blobs::{NamedObjects, ObjectOptions, ObjectSecrets, STORE_MARKER};
 use model::{Code, Error, Result};
 
-/// Lock file by which a server or a restore keeps other processes out of a data directory.
-pub const SERVER_LOCK: &str = "server.lock";
+use crate::locations::data_directory::{DataDirectory, inaccessible, is_there};
+use crate::locations::nesting::{Nesting, prefixes};
+
 /// Marker file of a backup location.
 pub const BACKUP_MARKER: &str = "strongroom-backup.json";
 /// Limit on the bytes read of a marker file.
@@ -22,7 +23,7 @@ const NAMES: usize = 2_000;
 
 /// Kind of a marked location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MarkerKind {
+pub(super) enum MarkerKind {
     /// A backup location.
     Backups,
     /// A BLOB store.
@@ -46,13 +47,20 @@ impl fmt::Display for MarkerKind {
 
 /// A location that carries a Strongroom marker.
 #[derive(Clone, Debug)]
-pub struct MarkedLocation {
+pub(super) struct MarkedLocation {
     /// Its kind.
     pub sign: MarkerKind,
     /// The directory, or the prefix within its bucket.
     pub place: String,
     /// The farm that a store belongs to, from its owner marker.
     pub owner: Option<String>,
+}
+
+impl MarkedLocation {
+    /// Returns how a directory lies to this one, which is the directory itself or lies around it.
+    pub fn nesting_of(&self, place: &Path) -> Nesting {
+        if Path::new(&self.place) == place { Nesting::Same } else { Nesting::Within }
+    }
 }
 
 /// Returns the absolute path without symbolic links and `..`. Components that do not exist yet are kept as written.
@@ -74,7 +82,7 @@ pub fn real_path(path: &Path) -> Result<PathBuf> {
         match fs::canonicalize(&real) {
             Ok(found) => real = found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed(&real, error)),
+            Err(error) => return Err(inaccessible(&real, error)),
         }
     }
     Ok(real)
@@ -84,7 +92,7 @@ pub fn real_path(path: &Path) -> Result<PathBuf> {
 ///
 /// # Errors
 /// `Unavailable` when a directory cannot be examined.
-pub fn markers_around(place: &Path) -> Result<Vec<MarkedLocation>> {
+pub(super) fn markers_around(place: &Path) -> Result<Vec<MarkedLocation>> {
     let mut found = Vec::new();
     for directory in place.ancestors() {
         found.extend(sign_of(directory)?);
@@ -92,11 +100,21 @@ pub fn markers_around(place: &Path) -> Result<Vec<MarkedLocation>> {
     Ok(found)
 }
 
+/// Returns the innermost farm whose data directory lies around a directory, other than the directory itself. `place` is
+/// a [`real_path`]. Blocks.
+///
+/// # Errors
+/// `Unavailable` when a directory cannot be examined.
+pub(super) fn farm_around(place: &Path) -> Result<Option<MarkedLocation>> {
+    let around = markers_around(place)?;
+    Ok(around.into_iter().find(|marked| marked.sign == MarkerKind::Farm && marked.nesting_of(place) == Nesting::Within))
+}
+
 /// Returns the first marked location found a few levels within a directory, except those that `passes` accepts. Blocks.
 ///
 /// # Errors
 /// `Unavailable` when the directory cannot be examined.
-pub fn marker_within(place: &Path, passes: impl Fn(&MarkedLocation) -> bool) -> Result<Option<MarkedLocation>> {
+pub(super) fn marker_within(place: &Path, passes: impl Fn(&MarkedLocation) -> bool) -> Result<Option<MarkedLocation>> {
     let (mut level, mut names) = (vec![place.to_path_buf()], 0);
     for _ in 0..DEPTH {
         let mut next = Vec::new();
@@ -127,19 +145,12 @@ fn names_in(directory: &Path, most: usize) -> Result<Vec<OsString>> {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
             Ok(Vec::new())
         }
-        Err(error) => Err(failed(directory, error)),
+        Err(error) => Err(inaccessible(directory, error)),
     }
 }
 
 fn sign_of(directory: &Path) -> Result<Option<MarkedLocation>> {
-    let there = |name: &str| {
-        let path = directory.join(name);
-        match path.try_exists() {
-            // The parent is a file, which contains nothing.
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
-            found => found.map_err(|error| failed(&path, error)),
-        }
-    };
+    let there = |name: &str| is_there(&directory.join(name));
     let marked = |sign, owner| Ok(Some(MarkedLocation { sign, place: directory.display().to_string(), owner }));
     if there(BACKUP_MARKER)? {
         return marked(MarkerKind::Backups, None);
@@ -147,13 +158,13 @@ fn sign_of(directory: &Path) -> Result<Option<MarkedLocation>> {
     if there(STORE_MARKER)? {
         let (path, mut text) = (directory.join(STORE_MARKER), Vec::new());
         let read = fs::File::open(&path).and_then(|file| file.take(MARK_LIMIT).read_to_end(&mut text));
-        read.map_err(|error| failed(&path, error))?;
+        read.map_err(|error| inaccessible(&path, error))?;
         // An unrelated file may have this name.
         if let Some(owner) = owner_of(&text) {
             return marked(MarkerKind::Store, Some(owner));
         }
     }
-    match there("configuration.sqlite")? || there(SERVER_LOCK)? && there("blobs")? {
+    match DataDirectory::new(directory).holds_farm()? {
         true => marked(MarkerKind::Farm, None),
         false => Ok(None),
     }
@@ -164,7 +175,10 @@ fn sign_of(directory: &Path) -> Result<Option<MarkedLocation>> {
 ///
 /// # Errors
 /// Those of the service, except a refusal to show what is around the prefix.
-pub async fn signs_around_prefix(options: &ObjectOptions, secrets: &ObjectSecrets) -> Result<Vec<MarkedLocation>> {
+pub(super) async fn signs_around_prefix(
+    options: &ObjectOptions,
+    secrets: &ObjectSecrets,
+) -> Result<Vec<MarkedLocation>> {
     let (own, mut found) = (options.prefix.trim_matches('/'), Vec::new());
     for prefix in prefixes(own) {
         let marked = |sign, owner| MarkedLocation { sign, place: prefix.to_owned(), owner };
@@ -185,7 +199,7 @@ pub async fn signs_around_prefix(options: &ObjectOptions, secrets: &ObjectSecret
 ///
 /// # Errors
 /// Those of the service.
-pub async fn sign_of_prefix(
+pub(super) async fn sign_of_prefix(
     options: &ObjectOptions,
     secrets: &ObjectSecrets,
     prefix: &str,
@@ -198,39 +212,15 @@ pub async fn sign_of_prefix(
     Ok(owner.map(|owner| (MarkerKind::Store, Some(owner))))
 }
 
-/// Returns a prefix and every prefix around it; the bucket as a whole is last.
-fn prefixes(prefix: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(prefix), |prefix| {
-        if prefix.is_empty() { None } else { Some(prefix.rsplit_once('/').map_or("", |(above, _)| above)) }
-    })
-}
-
-/// Returns whether a prefix is the other or lies within it.
-pub fn prefix_within(inner: &str, outer: &str) -> bool {
-    prefixes(inner.trim_matches('/')).any(|above| above == outer.trim_matches('/'))
-}
-
 fn owner_of(mark: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(mark);
     let owner = text.lines().find_map(|line| line.strip_prefix("owner = "));
     owner.map(|owner| owner.trim().trim_matches('"').to_owned())
 }
 
-fn failed(path: &Path, error: io::Error) -> Error {
-    Error::unavailable(format!("{} cannot be accessed: {error}", path.display())).with_source(error)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_around_a_prefix_ends_with_the_bucket() {
-        assert_eq!(prefixes("a/b/c").collect::<Vec<_>>(), ["a/b/c", "a/b", "a", ""]);
-        assert_eq!(prefixes("").collect::<Vec<_>>(), [""]);
-        assert!(prefix_within("a/b/", "a") && prefix_within("a", "") && prefix_within("/a", "a"));
-        assert!(!prefix_within("ab", "a") && !prefix_within("a", "a/b"));
-    }
 
     #[test]
     fn a_path_is_followed_through_links_and_what_is_not_there_yet() {

@@ -14,7 +14,6 @@ use model::{Error, Id, Result, Timestamp};
 use crate::Session;
 use crate::farm::activity::ActivityMonitor;
 use crate::farm::registry::Registry;
-use crate::locations::markers::SERVER_LOCK;
 use crate::storage::built_in::DATABASE_STORE;
 
 /// An open content database.
@@ -83,7 +82,7 @@ impl Storage {
 
     /// The farm's data directory.
     pub fn directory(&self) -> PathBuf {
-        self.repository.inner.directory.clone()
+        self.repository.inner.directory.path().to_owned()
     }
 
     /// Returns a new identifier.
@@ -210,7 +209,7 @@ impl Storage {
             return watch.is_busy(&inner.activity);
         }
         // Without a server, or when its lock file cannot be read, no activity is assumed.
-        let told = std::fs::metadata(inner.directory.join(SERVER_LOCK)).and_then(|file| file.modified());
+        let told = std::fs::metadata(inner.directory.server_lock()).and_then(|file| file.modified());
         told.is_ok_and(|told| told.elapsed().is_ok_and(|age| age < COUNTS))
     }
 }

@@ -9,7 +9,7 @@ use database::configuration::farm::{self, StoreRow};
 use model::{Code, Error, Id, Name, Result, Timestamp};
 
 use crate::Session;
-use crate::locations::claim as place;
+use crate::locations::claim::store_refusal::taken;
 use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::settings::{KEYS, check_retention, require_keys_kept, with_new_key};
 use crate::storage::store_states::StoreState;
@@ -319,7 +319,7 @@ fn refuse_known(known: &[StoreRow], new: &StoreRow) -> Result<()> {
             && (row.kind == "directory" || row.settings == new.settings)
     };
     match known.iter().find(same) {
-        Some(row) => Err(place::taken(new, row)),
+        Some(row) => Err(taken(new, row)),
         None => Ok(()),
     }
 }

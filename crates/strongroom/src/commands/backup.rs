@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, Subcommand};
-use database::Location;
 use maintenance::{BackupOptions, BackupSummary, PostgresMethod, Progress, RestoreOptions, Retain};
 use model::{Error, Id, Result, counted};
 use serde_json::{Value, json};
@@ -151,15 +150,14 @@ async fn take(arguments: Arguments) -> Result<ExitCode> {
     let Some(destination) = arguments.destination else {
         return Err(Error::invalid("name the destination of the backup"));
     };
-    let farm = farm::options(&Settings::read(&arguments.place)?, false)?;
-    let in_directory = Location::Sqlite(farm.directory.join("configuration.sqlite"));
+    let configuration = farm::options(&Settings::read(&arguments.place)?, false)?.configuration_location();
     let (repository, session) = farm::open(&arguments.place).await?;
     let progress = Arc::new(Progress::default());
     let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
     let started = Instant::now();
     let options = BackupOptions {
         destination: arguments.access.destination(&destination)?,
-        configuration: farm.configuration.unwrap_or(in_directory),
+        configuration,
         key_file: arguments.access.encrypt_with,
         databases_only: arguments.databases_only,
         retain: arguments.retain,

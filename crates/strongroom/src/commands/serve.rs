@@ -1,7 +1,7 @@
 //! `strongroom serve`: opens or creates the farm and serves it until a stop signal arrives.
 
 use model::Code;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{OpenOptions, TryLockError};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,12 +11,12 @@ use std::process::ExitCode;
 use clap::Args;
 use http_edge::{AddressSource, Limits, PublicUrl, TlsFiles, Trust};
 use model::{Error, Result};
-use repository::{MissingRestriction, Repository, SERVER_LOCK, Sandbox};
+use repository::{DataDirectory, DataDirectoryLock, MissingRestriction, Repository, Sandbox};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::farm;
-use crate::configuration::{CommonArguments, FILE, Names, Settings};
+use crate::configuration::{CommonArguments, Names, Settings};
 use crate::listen::Listen;
 use crate::{descriptors, logging};
 
@@ -204,7 +204,7 @@ fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
 
 /// Locks the data directory against a second server. The operating system releases the lock when this process ends,
 /// even after a crash.
-fn lock(directory: &Path) -> Result<File> {
+fn lock(directory: &Path) -> Result<DataDirectoryLock> {
     let failed = |error: std::io::Error| {
         Error::unavailable(format!(
             "the data directory {} cannot be written: {error}; check that it exists, that this user owns it and that \
@@ -216,22 +216,19 @@ fn lock(directory: &Path) -> Result<File> {
     // The directory holds password hashes and all documents, so only the server's own user may access it.
     blobs::create_private_directories(directory)
         .map_err(|error| failed(std::io::Error::other(error.message().to_owned())))?;
-    let path = directory.join(SERVER_LOCK);
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::conflict(format!(
+    DataDirectory::new(directory).try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => Error::conflict(format!(
             "another server is running on the data directory {}: stop it first, or choose another directory with --data",
             directory.display()
-        ))),
-        Err(TryLockError::Error(error)) => Err(failed(error)),
-    }
+        )),
+        TryLockError::Error(error) => failed(error),
+    })
 }
 
 /// Appends the location of the configuration database to the settings file, so that other commands find the farm by its
 /// data directory.
 fn save_configuration_location(directory: &Path, location: &str) -> Result<()> {
-    let path = directory.join(FILE);
+    let path = DataDirectory::new(directory).settings();
     let failed = |error: std::io::Error| {
         Error::unavailable(format!("{} cannot be written: {error}", path.display())).with_source(error)
     };

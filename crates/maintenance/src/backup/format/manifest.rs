@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use model::{Error, Result};
+use repository::DataDirectory;
 use serde::{Deserialize, Serialize};
 
 use super::index::Entry;
@@ -13,9 +14,7 @@ const FORMAT: u32 = 1;
 const WITH_CLUSTERS: u32 = 2;
 
 /// Small files of the data directory that belong to the farm: the key of its secrets, and its settings.
-pub(crate) const FILES: [&str; 2] = [KEY_FILE, "strongroom.toml"];
-/// The key of the farm's secrets.
-pub(crate) const KEY_FILE: &str = "farm.key";
+pub(crate) const FILES: [&str; 2] = [DataDirectory::KEY_FILE, DataDirectory::SETTINGS_FILE];
 /// Maximum length of such a file in bytes.
 pub(crate) const LONGEST_FILE: u64 = 16 << 20;
 

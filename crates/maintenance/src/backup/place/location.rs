@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use blobs::{BlobStore, DirectoryOptions, ObjectOptions, ObjectSecrets, Owner};
 use model::Result;
+use repository::Storage;
 
-use super::small_files::SmallFiles;
+use super::small_files::{SmallFiles, blocking};
 
 /// A backup location.
 #[derive(Clone, Debug)]
@@ -27,12 +28,30 @@ impl fmt::Display for BackupLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directory(path) => write!(f, "{}", path.display()),
-            Self::Objects(options, _) => write!(f, "{}://{}/{}", options.kind.as_str(), options.bucket, options.prefix),
+            Self::Objects(options, _) => f.write_str(&options.address_of(&options.prefix)),
         }
     }
 }
 
 impl BackupLocation {
+    /// Returns the location if the farm's backups may be there. A directory is returned as an absolute path with
+    /// symbolic links resolved.
+    ///
+    /// # Errors
+    /// `Conflict` when the location is not separate from the farm, stores and other backup locations.
+    pub(crate) async fn require_separate(&self, storage: &Storage) -> Result<Self> {
+        match self {
+            Self::Directory(path) => {
+                let (path, storage) = (path.clone(), storage.clone());
+                blocking(move || storage.require_backup_directory(&path)).await.map(Self::Directory)
+            }
+            Self::Objects(options, secrets) => {
+                storage.require_backup_prefix(options, secrets).await?;
+                Ok(self.clone())
+            }
+        }
+    }
+
     /// Returns the location with an absolute path, for processes with another working directory.
     pub(crate) fn absolute(&self) -> Self {
         match self {

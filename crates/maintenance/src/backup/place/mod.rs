@@ -6,7 +6,6 @@ pub(crate) mod destination;
 pub(crate) mod location;
 mod lock;
 mod scratch;
-pub(crate) mod separation;
 pub(crate) mod small_files;
 
 pub use destination::Unreadable;

@@ -24,7 +24,6 @@ use crate::backup::keep::prune::{self, Pruned};
 use crate::backup::place::TemporaryDirectory;
 use crate::backup::place::destination::Destination;
 use crate::backup::place::location::BackupLocation;
-use crate::backup::place::separation::require_separate;
 
 /// Heartbeat interval of a running backup.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
@@ -69,7 +68,7 @@ pub fn backup<'a>(
         // A set that lacks one of the databases could displace a complete set when pruning, so an unavailable database
         // is an error.
         storage.all_databases()?;
-        let place = require_separate(&options.destination, &storage).await?;
+        let place = options.destination.require_separate(&storage).await?;
         let known = kept_in(&storage, &place).await?;
         let key_file = options.key_file.as_deref();
         let destination = Destination::create_or_open(&place, storage.farm_id(), key_file, &known).await?;

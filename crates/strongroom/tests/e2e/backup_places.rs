@@ -122,15 +122,27 @@ async fn a_store_has_no_place_among_backups() {
     backup(&farm, &s3, &s3.address(), "s3://blobs/kept/backups").unwrap();
     let (endpoint, secrets) = (format!("endpoint=http://{}", s3.address()), s3.secrets());
     let (id, secret) = (format!("key_id={}", secrets.key_id), format!("secret={}", secrets.secret));
-    for bucket in ["blobs/kept/backups", "blobs/kept/backups/within"] {
+    let add = |bucket: &str| {
         let words = ["blobs", "stores", "add", "cloud", "--kind", "s3", "--bucket", bucket, "--set", &endpoint];
-        let refused = farm.run(&[&words[..], &["--secret", &id, "--secret", &secret]].concat()).unwrap_err();
+        farm.run(&[&words[..], &["--secret", &id, "--secret", &secret]].concat())
+    };
+    for bucket in ["blobs/kept/backups", "blobs/kept/backups/within"] {
+        let refused = add(bucket).unwrap_err();
         assert!(refused.output.contains("a backup destination: choose"), "{}", refused.output);
     }
+    // The farm's records name the destination below these prefixes.
+    let before = files_below(&s3.bucket());
+    for bucket in ["blobs/kept", "blobs"] {
+        let refused = add(bucket).unwrap_err();
+        let said = format!("blobs/kept/backups, a backup destination, lies within {bucket}: choose a location beside");
+        assert!(refused.output.contains(&said), "{}", refused.output);
+    }
+    assert_eq!(files_below(&s3.bucket()), before, "nothing was left around the backups");
     for path in [place.text("backups"), place.text("backups/within")] {
         let refused =
             farm.run(&["blobs", "stores", "add", "near", "--kind", "directory", "--path", &path]).unwrap_err();
         assert!(refused.output.contains("a backup destination: choose"), "{}", refused.output);
     }
     assert!(!place.path("backups/within").exists());
+    add("blobs/kept/store").unwrap();
 }

@@ -275,12 +275,18 @@ async fn a_bucket_is_one_store_by_whatever_address_it_is_named() {
     assert!(client.put("far.bin", bytes(1, 100_000)).await.unwrap().status.is_success());
     let before = files_below(&s3.bucket());
     let (direct, slashed) = (s3.address(), format!("{}/", s3.address()));
-    let places =
-        [(proxy.address(), "blobs/farm"), (&slashed, "blobs/farm"), (&direct, "blobs/farm/within"), (&direct, "blobs")];
+    let places = [
+        (proxy.address(), "blobs/farm"),
+        (&slashed, "blobs/farm"),
+        (&direct, "blobs/farm/within"),
+        (&direct, "blobs"),
+        (proxy.address(), "blobs"),
+    ];
     let said = [
         "\"cloud\" is already at that location",
         "\"cloud\" is already at that location",
         "blobs/farm/within lies within blobs/farm, the BLOB store \"cloud\"",
+        "blobs/farm, the BLOB store \"cloud\", lies within blobs:",
         "blobs/farm, the BLOB store \"cloud\", lies within blobs:",
     ];
     for ((address, bucket), said) in places.into_iter().zip(said) {

@@ -1,19 +1,28 @@
 //! Rules for a prefix of a bucket that is to become a store: it must not be, contain or lie within another store or a
 //! backup location, by whatever address it is reached.
+//!
+//! A bucket may hold any number of objects, so it is never listed. Around the prefix all markers are read. Within it
+//! only those locations are looked for that the farm's records name.
+
+use std::collections::BTreeMap;
 
 use blobs::{BlobStore, ObjectOptions, ObjectSecrets};
+use database::configuration::backup;
 use database::configuration::farm::StoreRow;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 use super::store_refusal::{nested, nesting_of_names, taken};
 use crate::Session;
-use crate::locations::markers::{MarkerKind, signs_around_prefix};
+use crate::locations::markers::{MarkerKind, sign_of_prefix, signs_around_prefix};
 use crate::locations::nesting::Nesting;
 use crate::storage::settings as object_settings;
 
+/// Limit on the records of backups that are looked through, newest first.
+const BACKUPS: usize = 10_000;
+
 impl Session {
-    /// Refuses a prefix that overlaps another store of the farm at the same endpoint, or that is or lies within a
-    /// backup location or lies within a store.
+    /// Refuses a prefix that overlaps another store of the farm at the same endpoint, that is or lies within a backup
+    /// location, that lies within a store, or that contains a store or backup location of the farm.
     pub(crate) async fn require_free_prefix(&self, row: &StoreRow) -> Result<()> {
         let endpoint = async |row: &StoreRow| -> Result<String> {
             let (settings, _) = self.repository.inner.store_settings(row).await?;
@@ -29,7 +38,36 @@ impl Session {
         let (settings, secrets) = self.repository.inner.store_settings(row).await?;
         let options = object_settings::options(&row.kind, &row.location, &settings)?;
         let secrets = object_settings::secrets(&secrets)?;
-        refuse_markers_around(&options, &secrets).await
+        refuse_markers_around(&options, &secrets).await?;
+        self.refuse_recorded_within(row, &options, &secrets).await
+    }
+
+    /// Refuses a prefix that contains a store or backup location which the farm's records name. The new store's own
+    /// credential reads their markers: the same names at another service are other locations, and one service may have
+    /// several addresses.
+    async fn refuse_recorded_within(
+        &self,
+        row: &StoreRow,
+        options: &ObjectOptions,
+        secrets: &ObjectSecrets,
+    ) -> Result<()> {
+        let backups =
+            self.repository.inner.configuration.read_long(|reader| backup::list(reader, None, BACKUPS)).await?;
+        let registry = self.registry().await?;
+        let stores = registry.stores.iter().map(|(other, _)| other).filter(|other| other.id != row.id);
+        let destinations = backups.iter().map(|backup| backup.destination.as_str());
+        for (prefix, what) in recorded_within(options, stores, destinations) {
+            let is_there = match sign_of_prefix(options, secrets, &prefix).await {
+                // The records are believed where the credential cannot read.
+                Err(error) if error.code() == Code::StoreCredentialRefused => true,
+                found => found?.is_some(),
+            };
+            if is_there {
+                let (place, other) = (shown(options, &options.prefix), shown(options, &prefix));
+                return Err(nested(Nesting::Around, &place, &other, &what));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses a bucket that is already a store of the farm under any address: moving BLOBs from one to the other would
@@ -77,7 +115,69 @@ async fn refuse_markers_around(options: &ObjectOptions, secrets: &ObjectSecrets)
     Ok(())
 }
 
+/// Returns the prefixes within that of `options` at which the farm's records name a store or a backup location, each
+/// with a description. The addresses of services are not compared.
+fn recorded_within<'a>(
+    options: &ObjectOptions,
+    stores: impl Iterator<Item = &'a StoreRow>,
+    destinations: impl Iterator<Item = &'a str>,
+) -> BTreeMap<String, String> {
+    let kind = options.kind.as_str();
+    let backups = destinations
+        .filter_map(|place| Some((place.strip_prefix(&options.address_of(""))?, MarkerKind::Backups.to_string())));
+    let stores = stores.filter(|row| row.kind == kind).filter_map(|row| {
+        let (bucket, prefix) = row.location.split_once('/').unwrap_or((&row.location, ""));
+        (bucket == options.bucket).then(|| (prefix, format!("the BLOB store \"{}\"", row.name)))
+    });
+    let is_within = |prefix: &str| Nesting::of_prefixes(&options.prefix, prefix) == Some(Nesting::Around);
+    let all = backups.chain(stores).filter(|(prefix, _)| is_within(prefix));
+    all.map(|(prefix, what)| (prefix.trim_matches('/').to_owned(), what)).collect()
+}
+
 /// Returns bucket and prefix in the form of a store's location.
 fn shown(options: &ObjectOptions, prefix: &str) -> String {
     format!("{}/{}", options.bucket, prefix.trim_matches('/')).trim_end_matches('/').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Id;
+
+    use super::*;
+
+    #[test]
+    fn records_name_what_lies_within_a_prefix_of_the_same_bucket() {
+        let store = |name: &str, kind: &str, location: &str| StoreRow {
+            id: Id::new(7),
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            state: "active".to_owned(),
+            location: location.to_owned(),
+            settings: "{}".to_owned(),
+            secret: None,
+        };
+        let stores = [
+            store("cloud", "s3", "blobs/farm/documents/"),
+            store("same", "s3", "blobs/farm"),
+            store("around", "s3", "blobs"),
+            store("beside", "s3", "blobs/farm2/documents"),
+            store("elsewhere", "s3", "other/farm/documents"),
+            store("azure", "azure", "blobs/farm/azure"),
+            store("local", "directory", "blobs/farm/local"),
+        ];
+        let destinations =
+            ["s3://blobs/farm/backups", "s3://blobs/farm/backups", "s3://other/farm/x", "s3://blobs/", "/srv/farm/x"];
+        let within = |prefix: &str| {
+            let (bucket, prefix) = ("blobs".to_owned(), prefix.to_owned());
+            let options = ObjectOptions { bucket, prefix, ..ObjectOptions::default() };
+            let found = recorded_within(&options, stores.iter(), destinations.into_iter());
+            found.into_iter().map(|(prefix, what)| format!("{prefix}: {what}")).collect::<Vec<_>>()
+        };
+        let (backups, cloud) = ("farm/backups: a backup destination", "farm/documents: the BLOB store \"cloud\"");
+        assert_eq!(within("farm"), [backups, cloud]);
+        assert_eq!(within("farm/documents"), [""; 0]);
+        let whole = within("");
+        assert!(whole.iter().any(|found| found == backups) && whole.iter().any(|found| found == cloud), "{whole:?}");
+        assert_eq!(whole.len(), 4, "{whole:?}");
+    }
 }

@@ -344,6 +344,10 @@ mod tests {
     fn no_concurrent_refresh_returns_before_the_new_segments_are_known() {
         let scratch = tempfile::tempdir().unwrap();
         let catalog = catalog(&scratch);
+        // Other files make the listing long enough for a concurrent refresh to overtake it.
+        for number in 0..5000 {
+            fs::write(catalog.layout.segments().join(format!("{number}.other")), b"").unwrap();
+        }
         for id in 1..=50 {
             fs::write(catalog.layout.segment(id), head(id)).unwrap();
             set_age(&catalog.layout.segments(), 3600 - id);

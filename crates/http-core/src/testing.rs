@@ -1,5 +1,7 @@
 //! Help for tests of this crate and of those above it.
 
+#![expect(clippy::unwrap_used, reason = "a test helper: a failed expectation is a panic")]
+
 use std::process::Command;
 
 /// Set in the process that runs one test alone.

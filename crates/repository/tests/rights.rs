@@ -10,20 +10,7 @@ use repository::{
     AuditFilter, Bin, CheckIn, LinkRule, NewLock, NewTokenRequest, NewView, OnConflict, Preconditions, Session,
     SiteChange, Target, Transfer, UploadOptions,
 };
-use support::{Farm, at, each_farm, get, names, put, to};
-
-/// Creates a user with a role of exactly these rights on an item. The item has its own permissions from then on.
-async fn with_rights(farm: &Farm, login: &str, place: &str, rights: &[Right]) -> (Id, Session) {
-    let admin = farm.administrator().await;
-    let role = admin.create_role(login, rights.iter().copied().collect()).await.unwrap().id;
-    let (id, _) = farm.person(login).await;
-    let admin = farm.administrator().await;
-    if !place.is_empty() && !admin.item(&at(place)).await.unwrap().own_permissions {
-        admin.break_inheritance(&at(place), true).await.unwrap();
-    }
-    admin.grant(&at(place), id, role).await.unwrap();
-    (id, farm.session(id).await)
-}
+use support::{at, each_farm, get, names, put, to, with_rights};
 
 /// Gives an item its own permissions, under which only the administrator has access.
 async fn hide(admin: &Session, place: &str) {

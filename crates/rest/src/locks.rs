@@ -104,7 +104,7 @@ async fn refresh(
 
 /// End a lock
 ///
-/// Ending a lock of another user needs the right to override.
+/// Ending a lock of another user needs the right to override on the locked item.
 #[utoipa::path(
     delete,
     path = "/api/v1/items/{id}/locks/{token}",

@@ -167,10 +167,13 @@ pub fn discovery(locks: &[Lock]) -> String {
         let left = (lock.expires_at.micros().saturating_sub(now.micros())).max(0) / 1_000_000;
         out.push_str(&format!(
             "<D:activelock><D:locktype><D:write/></D:locktype><D:lockscope><D:{scope}/></D:lockscope>\
-             <D:depth>{depth}</D:depth><D:owner>{}</D:owner><D:timeout>Second-{left}</D:timeout>\
-             <D:locktoken><D:href>{}</D:href></D:locktoken>",
-            lock.owner, lock.token
+             <D:depth>{depth}</D:depth><D:owner>{}</D:owner><D:timeout>Second-{left}</D:timeout>",
+            lock.owner
         ));
+        // Withheld from callers who neither hold the lock nor may end it (RFC 4918, section 15.8).
+        if let Some(token) = lock.token() {
+            out.push_str(&format!("<D:locktoken><D:href>{token}</D:href></D:locktoken>"));
+        }
         if let Some(path) = &lock.path {
             out.push_str("<D:lockroot><D:href>");
             xml::escape(&mut out, &href::write(path, lock.collection));

@@ -126,7 +126,7 @@ impl DavRequest {
             Ok(details) => {
                 let deep = details.locks.into_iter().filter(|lock| lock.deep);
                 let aside = self.session.locks_put_aside(path).await?;
-                Ok(Present { etag: None, tokens: deep.chain(aside).map(|lock| lock.token).collect() })
+                Ok(Present { etag: None, tokens: deep.chain(aside).map(|lock| lock.secret().to_owned()).collect() })
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Present::default()),
             Err(error) => Err(error.into()),
@@ -137,7 +137,7 @@ impl DavRequest {
 fn state(details: &Details) -> Present {
     Present {
         etag: details.item.version_id.map(|_| format!("\"{}\"", details.item.etag())),
-        tokens: details.locks.iter().map(|lock| lock.token.clone()).collect(),
+        tokens: details.locks.iter().map(|lock| lock.secret().to_owned()).collect(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use database::Reader;
+use database::content::lock::LockRow;
 use database::content::{collection, lock, property};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp, fold};
 
@@ -161,15 +162,16 @@ fn complete(
             properties.entry(row.node_id).or_default().push(row.into());
         }
     }
-    let mut locks: HashMap<Id, Vec<Lock>> = HashMap::new();
+    let mut locks: HashMap<Id, Vec<LockRow>> = HashMap::new();
     if wanted.locks && located.collection.has_locks && !readable.is_empty() {
         for row in lock::on_items(reader, &readable, Timestamp::now())? {
-            locks.entry(row.node_id).or_default().push(Lock::of(row));
+            locks.entry(row.node_id).or_default().push(row);
         }
     }
     let details = items.into_iter().map(|item| {
         let mut covering = if item.rights.has(Right::View) { above.to_vec() } else { Vec::new() };
-        for mut lock in locks.remove(&item.id).unwrap_or_default() {
+        for row in locks.remove(&item.id).unwrap_or_default() {
+            let mut lock = Lock::of(row, located.principal.id, item.rights.has(Right::Override));
             lock.path = Some(item.path.clone());
             lock.collection = item.kind != NodeKind::Document;
             covering.push(lock);

@@ -49,7 +49,7 @@ impl Session {
                 }
             })
             .await?;
-        Ok(locks.into_iter().filter(|lock| lock.owner_id == caller).map(Lock::of).collect())
+        Ok(locks.into_iter().filter(|lock| lock.owner_id == caller).map(|row| Lock::of(row, caller, false)).collect())
     }
 }
 

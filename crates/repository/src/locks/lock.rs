@@ -16,7 +16,9 @@ pub const MAX_LOCK_OWNER: usize = 4_096;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {
     /// Secret that proves that a request comes from the holder.
-    pub token: String,
+    pub(super) token: String,
+    /// Set if the caller holds the lock or may end it, and may therefore see the token.
+    pub(super) shows_token: bool,
     /// The locked item.
     pub item: Id,
     /// Its path in the farm, if known.
@@ -35,6 +37,19 @@ pub struct Lock {
     pub created_at: Timestamp,
     /// Time at which it ends unless it is refreshed.
     pub expires_at: Timestamp,
+}
+
+impl Lock {
+    /// Returns the token; `None` for a caller who neither holds the lock nor may end it.
+    pub fn token(&self) -> Option<&str> {
+        self.shows_token.then_some(self.token.as_str())
+    }
+
+    /// Returns the token whoever the caller is, to be compared with the tokens in a request's conditions. It must not be
+    /// shown.
+    pub fn secret(&self) -> &str {
+        &self.token
+    }
 }
 
 /// Parameters of a requested lock.

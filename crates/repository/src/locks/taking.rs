@@ -10,7 +10,7 @@ use crate::locks::lock::{Lock, MAX_LOCK_OWNER, NewLock};
 use crate::locks::rules::covering;
 use crate::session::errors::require_free;
 use crate::session::guard::{Checked, Guard};
-use crate::session::known::{Permitted, Viewed};
+use crate::session::known::Permitted;
 use crate::session::locate::Located;
 use crate::{Session, Target};
 
@@ -30,22 +30,21 @@ const MOST_ON_ITEM: usize = 100;
 const MOST_OF_PERSON_ON_ITEM: usize = 10;
 
 impl Lock {
-    /// Returns a lock on `located` or on one of its ancestors.
+    /// Returns a lock on `located` or on one of its ancestors, as the caller may see it.
     pub(crate) fn on(located: &Located, row: lock::LockRow) -> Self {
-        let depth = located.chain.iter().position(|node| node.id == row.node_id);
-        let mut lock = Self::of(row);
-        if let Some(depth) = depth {
-            let mut above = located.clone();
-            above.chain.truncate(depth + 1);
-            lock.collection = above.node().kind != NodeKind::Document;
-            lock.path = Some(above.path());
-        }
+        let Some(place) = place_of(located, &row) else { return Self::of(row, located.principal.id, false) };
+        let ends = place.is_within_credential() && place.rights().has(Right::Override);
+        let mut lock = Self::of(row, located.principal.id, ends);
+        lock.collection = place.node().kind != NodeKind::Document;
+        lock.path = Some(place.path());
         lock
     }
 
-    /// Returns a lock on an item whose path is not known.
-    pub(crate) fn of(row: lock::LockRow) -> Self {
+    /// Returns a lock on an item whose path is not known, as the caller may see it. `ends` is set if the caller may end
+    /// other users' locks on that item.
+    pub(crate) fn of(row: lock::LockRow, caller: Id, ends: bool) -> Self {
         Self {
+            shows_token: ends || row.owner_id == caller,
             token: row.token,
             item: row.node_id,
             path: None,
@@ -68,7 +67,8 @@ impl Session {
         self
     }
 
-    /// Returns the locks on an item and those on its ancestors that cover it. Needs the right to open the item.
+    /// Returns the locks on an item and those on its ancestors that cover it. Needs the right to open the item. The
+    /// tokens of other users' locks are included where the caller may end the lock.
     pub async fn locks(&self, target: &Target) -> Result<Vec<Lock>> {
         let (_, locks) = self
             .view(target, |reader, located| {
@@ -173,14 +173,23 @@ impl Session {
         guard.write(write).await
     }
 
-    /// Ends the lock with this token. Ending another user's lock needs the right to override.
+    /// Ends the lock with this token. Ending another user's lock needs the right to override on the locked item, which
+    /// may be an ancestor of the given one.
     ///
     /// # Errors
     /// `Conflict` with the code `lock_not_found` when no lock with this token covers the item.
     pub async fn unlock(&self, target: &Target, token: &str) -> Result<()> {
         let (located, covering) = self.view(target, |reader, item| covering(reader, item)).await?;
         let found = covering.into_iter().find(|lock| lock.token == token).ok_or_else(not_found)?;
-        self.end_locks(located, vec![found]).await
+        if found.owner_id == self.principal.id {
+            return self.end_locks((*located).clone(), vec![found]).await;
+        }
+        let place = place_of(&located, &found).ok_or_else(not_found)?;
+        // A caller who may not open the locked item learns only its name, which is part of the given item's path.
+        if !place.is_within_credential() || !place.rights().has(Right::View) {
+            return Err(Error::lacking(Right::Override, &place.node().name));
+        }
+        self.end_locks(place.to(Right::Override)?, vec![found]).await
     }
 
     /// Ends all locks on an item itself, whichever users hold them. Ending other users' locks needs the right to
@@ -192,12 +201,13 @@ impl Session {
         if here.is_empty() {
             return Err(not_found());
         }
-        self.end_locks(located, here).await
+        let own = here.iter().all(|lock| lock.owner_id == self.principal.id);
+        self.end_locks(located.to(if own { Right::View } else { Right::Override })?, here).await
     }
 
-    async fn end_locks(&self, item: Viewed, locks: Vec<lock::LockRow>) -> Result<()> {
+    /// Ends locks of the caller, or locks that lie on `located`, on which the caller has the right to override.
+    async fn end_locks(&self, located: Permitted, locks: Vec<lock::LockRow>) -> Result<()> {
         let own = locks.iter().all(|lock| lock.owner_id == self.principal.id);
-        let located = item.to(if own { Right::View } else { Right::Override })?;
         let guard = self.guard([&located])?;
         let action = if own { "item.unlock" } else { "item.break-lock" };
         let (id, path) = (located.node().id, located.path());
@@ -209,6 +219,12 @@ impl Session {
         };
         guard.vital().write(write).await
     }
+}
+
+/// Returns the locked item: `located` or one of its ancestors; `None` if the lock lies elsewhere.
+fn place_of(located: &Located, lock: &lock::LockRow) -> Option<Located> {
+    let depth = located.chain.iter().position(|node| node.id == lock.node_id)?;
+    Some(Located { chain: located.chain[..=depth].to_vec(), ..located.clone() })
 }
 
 /// Deletes the locks that ended longest ago where too many are kept. Refuses when the caller holds too many active

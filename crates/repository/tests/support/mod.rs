@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use database::Engine;
 use database::testing::{Fresh, fresh_database};
-use model::{Id, NodePath, Result};
+use model::{Id, NodePath, Result, Right};
 use repository::{Destination, NewAccount, Options, Repository, Saved, Session, Target, UploadOptions, VersionChoice};
 use tempfile::TempDir;
 
@@ -75,6 +75,19 @@ impl Farm {
             .unwrap();
         self.repository.as_caller(caller.principal)
     }
+}
+
+/// Creates a user with a role of exactly these rights on an item. The item has its own permissions from then on.
+pub async fn with_rights(farm: &Farm, login: &str, place: &str, rights: &[Right]) -> (Id, Session) {
+    let admin = farm.administrator().await;
+    let role = admin.create_role(login, rights.iter().copied().collect()).await.unwrap().id;
+    let (id, _) = farm.person(login).await;
+    let admin = farm.administrator().await;
+    if !place.is_empty() && !admin.item(&at(place)).await.unwrap().own_permissions {
+        admin.break_inheritance(&at(place), true).await.unwrap();
+    }
+    admin.grant(&at(place), id, role).await.unwrap();
+    (id, farm.session(id).await)
 }
 
 pub fn at(path: &str) -> Target {

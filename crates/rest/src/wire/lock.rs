@@ -34,7 +34,7 @@ impl LockJson {
     /// Creates the JSON form of a lock as the caller may see it.
     pub fn new(lock: Lock, caller: Id, names: &Names) -> Self {
         Self {
-            token: (lock.holder == caller).then_some(lock.token),
+            token: lock.token().filter(|_| lock.holder == caller).map(str::to_owned),
             item: lock.item.to_string(),
             path: lock.path,
             holder: names.person(lock.holder),

@@ -31,7 +31,9 @@ pub async fn lock(ask: DavRequest, body: Body) -> Outcome {
     let given = ask.session.lock(&target, wish).await.map_err(|error| Failure::from(error).conflicting_lock())?;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     let mut response = discovered(status, std::slice::from_ref(&given));
-    if let Ok(token) = HeaderValue::from_str(&format!("<{}>", given.token)) {
+    if let Some(token) = given.token()
+        && let Ok(token) = HeaderValue::from_str(&format!("<{token}>"))
+    {
         response.headers_mut().insert("lock-token", token);
     }
     Ok(response)

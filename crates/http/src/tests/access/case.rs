@@ -136,7 +136,7 @@ impl Case {
         if text.contains("{id=locked}") || text.contains("{lock}") {
             let wish = NewLock { exclusive: true, deep: false, owner: String::new(), seconds: 3_600 };
             let lock = self.admin.lock(&id.into(), wish).await.unwrap();
-            self.words.insert("lock", lock.token);
+            self.words.insert("lock", lock.secret().to_owned());
             self.words.insert("locked", document.clone());
         }
         if text.contains("{entry}") {

@@ -51,6 +51,21 @@ async fn rest_and_check_outs_honour_locks() {
 }
 
 #[tokio::test]
+async fn the_token_of_a_lock_is_shown_to_those_who_may_end_it() {
+    let farm = two_people().await;
+    let token = lock(&farm, "anna", "a.txt", 200).await;
+    let asked = "<D:propfind xmlns:D='DAV:'><D:prop><D:lockdiscovery/></D:prop></D:propfind>";
+    for (login, shown) in [("anna", true), ("bert", false), ("admin", true)] {
+        for (path, depth) in [("a.txt", "0"), ("", "1")] {
+            let url = format!("/dav/Documents/{path}");
+            let found = farm.send_as(login, "PROPFIND", &url, &[("depth", depth)], asked).await.expect(207).text();
+            assert!(found.contains("activelock"), "{login}: {found}");
+            assert_eq!(found.contains(&token), shown, "{login}: {found}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_check_out_keeps_locks_away() {
     let farm = two_people().await;
     let id = farm.id("Documents/a.txt").await;

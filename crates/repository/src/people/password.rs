@@ -30,6 +30,8 @@ const MEMORY_KIB: u32 = 19 * 1_024;
 const PASSES: u32 = 2;
 /// Maximum time that a check waits for its permit.
 const LONGEST_QUEUE: Duration = Duration::from_secs(20);
+/// Maximum time that a successful sign-in waits for a permit to judge its password.
+const LONGEST_ADVICE_QUEUE: Duration = Duration::from_secs(1);
 /// Letters and digits that are not confused with each other; 32 of them, so that each carries 5 bits.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
@@ -65,7 +67,11 @@ impl Hasher {
     /// # Errors
     /// `Unavailable` when too many others are waiting.
     pub(crate) async fn turn(&self) -> Result<HashPermit> {
-        match tokio::time::timeout(LONGEST_QUEUE, self.turns.clone().acquire_owned()).await {
+        self.turn_within(LONGEST_QUEUE).await
+    }
+
+    async fn turn_within(&self, limit: Duration) -> Result<HashPermit> {
+        match tokio::time::timeout(limit, self.turns.clone().acquire_owned()).await {
             Ok(Ok(permit)) => Ok(HashPermit(permit)),
             _ => Err(Error::unavailable("too many people are signing in at the moment; try again in a minute")
                 .with_code(Code::SignInBusy)),
@@ -87,14 +93,16 @@ impl Hasher {
         .await
     }
 
-    /// Returns whether a verified password would be refused as a new one.
-    pub(crate) async fn is_outdated(&self, password: &str, own: Vec<String>) -> Result<bool> {
-        let (turn, password) = (self.turn().await?, password.to_owned());
-        turn.run(move || {
+    /// Returns whether a verified password would be refused as a new one. Returns false while all permits are taken:
+    /// the sign-in that asks must not fail for the sake of this advice.
+    pub(crate) async fn is_outdated(&self, password: &str, own: Vec<String>) -> bool {
+        let Ok(turn) = self.turn_within(LONGEST_ADVICE_QUEUE).await else { return false };
+        let password = password.to_owned();
+        let judged = turn.run(move || {
             let own: Vec<&str> = own.iter().map(String::as_str).collect();
             Ok(check(&password, &own).is_err())
-        })
-        .await
+        });
+        judged.await.unwrap_or(false)
     }
 
     /// Returns the hash of a link's password, in PHC string format.

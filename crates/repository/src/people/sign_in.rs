@@ -42,6 +42,7 @@ pub struct SignedIn {
     /// The user who signed in.
     pub principal: Principal,
     /// True if the password would be refused as a new one, because it is short or easy to guess. It should be changed.
+    /// False without a judgement while too many others are signing in.
     pub outdated_password: bool,
     /// The device secret, which the client presents at later sign-ins; `None` if the client presented a known one.
     pub device: Option<String>,
@@ -93,6 +94,9 @@ impl Repository {
         let Some(identity) = self.authenticate(login, password, client, Purpose::Session).await? else {
             return Err(failed());
         };
+        // Before the session begins: a client that goes away meanwhile leaves no session behind.
+        let own = vec![identity.login.clone(), identity.display_name.clone()];
+        let outdated_password = self.inner.identities.hasher.is_outdated(password, own).await;
         let (secret, hash) = secret::new(SecretKind::Session)?;
         let fresh_device = secret::new(SecretKind::Device)?;
         let from = AttemptOrigin::new(client.address, client.device.as_deref());
@@ -123,8 +127,6 @@ impl Repository {
         };
         let (principal, device) = self.inner.configuration.write_vital(begin).await?.ok_or_else(failed)?;
         count("success");
-        let own = vec![principal.login.clone(), principal.display_name.clone()];
-        let outdated_password = self.inner.identities.hasher.is_outdated(password, own).await?;
         Ok(SignedIn { secret, expires_at, principal, outdated_password, device })
     }
 

@@ -11,6 +11,7 @@ use super::{ADMIN_PASSWORD, Farm, HERE, PASSWORD, client, code, on_each_engine};
 
 on_each_engine! {
     a_session_begins_and_ends,
+    advice_about_a_password_fails_no_sign_in,
     whatever_is_wrong_looks_the_same,
     sessions_end_by_themselves,
     tokens_end_by_themselves,
@@ -64,6 +65,25 @@ async fn a_session_begins_and_ends(farm: Farm) {
     assert_eq!(farm.repository.caller_from_session(&signed_in.secret).await.unwrap(), None);
     assert!(farm.repository.caller_from_session(&other.secret).await.unwrap().is_some());
     assert_eq!(farm.events("sign-out").await.len(), 1);
+    assert_eq!(farm.events("sign-in.success").await.len(), 2);
+    farm.close().await;
+}
+
+async fn advice_about_a_password_fails_no_sign_in(farm: Farm) {
+    let ann = farm.account("ann").await.id;
+    let here = client("10.0.0.1");
+    farm.repository.sign_in("ann", PASSWORD, &here).await.unwrap();
+    // From here on, the password is known to be right without a hash, but no permit is left to judge it.
+    let hasher = &farm.repository.inner.identities.hasher;
+    let mut held = Vec::new();
+    while let Ok(turn) = tokio::time::timeout(Duration::from_millis(200), hasher.turn()).await {
+        held.push(turn.unwrap());
+    }
+    let signed_in = farm.repository.sign_in("ann", PASSWORD, &here).await.unwrap();
+    assert!(!signed_in.outdated_password);
+    drop(held);
+    assert!(farm.repository.caller_from_session(&signed_in.secret).await.unwrap().is_some());
+    assert_eq!(farm.caller(ann).await.web_sessions(ann).await.unwrap().len(), 2);
     assert_eq!(farm.events("sign-in.success").await.len(), 2);
     farm.close().await;
 }

@@ -13,7 +13,7 @@ use database::{Database, Schema, Sql, Transaction, params};
 use model::{
     ErrorKind, Id, LibrarySettings, Name, NodeKind, Principal, Result, Role, SitePath, Timestamp, VersionNumber,
 };
-use repository::{Bin, CleanedUp, NewLock};
+use repository::{Bin, CleanedUp, NewLock, NewStore, PolicyChange, PolicyTarget, StoreState};
 use support::{at, each_farm, put};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -117,6 +117,72 @@ async fn what_a_cut_creation_of_a_site_collection_left_goes_and_nothing_else() {
         content.close().await;
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_policy_of_a_library_goes_with_it_and_not_before() {
+    each_farm(async |farm| {
+        let session = farm.administrator().await;
+        let place = farm.directory.path().join("passing").display().to_string();
+        let new = NewStore { name: "passing".into(), kind: "directory".into(), location: place, ..NewStore::default() };
+        session.add_store(new).await.unwrap();
+        let collection = session.item(&at("Documents")).await.unwrap().collection_id;
+        let close = async || session.set_store_state("passing", StoreState::ReadOnly).await;
+        let delete = async |name: &str| {
+            session.create_library(&at(""), &Name::new(name).unwrap(), LibrarySettings::default()).await.unwrap();
+            let change = PolicyChange { active_store: Some("passing".to_owned()), ..PolicyChange::default() };
+            session.set_storage_policy(&PolicyTarget::Library(at(name)), change).await.unwrap();
+            session.delete(&at(name)).await.unwrap()
+        };
+
+        let entry = delete("Papers").await;
+        session.clean_up(Duration::from_secs(24 * 60 * 60)).await.unwrap();
+        assert_eq!(close().await.unwrap_err().code(), "store_in_use", "the library can still be restored");
+        session.restore(collection, entry).await.unwrap();
+        let policy = session.storage_policy(&PolicyTarget::Library(at("Papers"))).await.unwrap();
+        assert_eq!(policy.own.active_store.as_deref(), Some("passing"));
+        session.delete(&at("Papers")).await.unwrap();
+        assert_eq!(session.clean_up(Duration::ZERO).await.unwrap().recycled, 1);
+        close().await.unwrap();
+
+        // Without a clean-up in between, the removal of a store finds out by itself.
+        session.set_store_state("passing", StoreState::Active).await.unwrap();
+        let entry = delete("Drafts").await;
+        session.purge(collection, entry, Bin::Site).await.unwrap();
+        close().await.unwrap();
+        session.remove_store("passing", false).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_library_that_cannot_be_looked_for_keeps_its_policy() {
+    let farm = support::Farm::new(database::Engine::Sqlite).await;
+    let session = farm.administrator().await;
+    session.create_content_database("second", None).await.unwrap();
+    let new = NewStore {
+        name: "passing".into(),
+        kind: "directory".into(),
+        location: "passing".into(),
+        ..NewStore::default()
+    };
+    session.add_store(new).await.unwrap();
+    session.create_site_collection(&SitePath::parse("second").unwrap(), "Second", Some("second"), None).await.unwrap();
+    session.create_library(&at("second"), &Name::new("Papers").unwrap(), LibrarySettings::default()).await.unwrap();
+    let papers = PolicyTarget::Library(at("second/Papers"));
+    let change = PolicyChange { active_store: Some("passing".to_owned()), ..PolicyChange::default() };
+    session.set_storage_policy(&papers, change).await.unwrap();
+    let location = database::Location::Sqlite(farm.directory.path().join("databases/second.sqlite"));
+    let second = Database::open(&location, Schema::Content, &database::Options::default()).await.unwrap();
+    for rename in ["ALTER TABLE node RENAME TO elsewhere", "ALTER TABLE elsewhere RENAME TO node"] {
+        let rename = move |transaction: &mut Transaction<'_>| transaction.execute(Sql::new(rename), &[]).map(drop);
+        second.write(rename).await.unwrap();
+        let refused = session.set_store_state("passing", StoreState::ReadOnly).await.unwrap_err();
+        assert_eq!(refused.code(), "store_in_use", "{refused}");
+    }
+    second.close().await;
+    let policy = session.storage_policy(&papers).await.unwrap();
+    assert_eq!(policy.own.active_store.as_deref(), Some("passing"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

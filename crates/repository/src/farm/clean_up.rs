@@ -1,5 +1,5 @@
-//! Removal of data that is no longer needed: expired entries of recycle bins, and site collections whose creation was
-//! interrupted.
+//! Removal of data that is no longer needed: expired entries of recycle bins, storage policies of deleted libraries, and
+//! site collections whose creation was interrupted.
 
 use std::time::Duration;
 
@@ -33,7 +33,8 @@ pub struct CleanedUp {
 }
 
 impl Session {
-    /// Permanently deletes items that were deleted longer ago than `recycle_kept`. Safe to run concurrently with every
+    /// Permanently deletes items that were deleted longer ago than `recycle_kept`, and removes the storage policies of
+    /// libraries that are gone for good. Safe to run concurrently with every
     /// other operation and on several servers. A database that fails does not keep the others from being cleaned up.
     ///
     /// # Errors
@@ -51,6 +52,7 @@ impl Session {
                 failed.get_or_insert(error);
             }
         }
+        self.remove_orphaned_policies().await;
         failed.map_or(Ok(cleaned), Err)
     }
 

@@ -5,6 +5,7 @@ pub(crate) mod closed_stores;
 pub(crate) mod database_store;
 pub(crate) mod faults;
 pub(crate) mod handle;
+pub(crate) mod orphaned_policies;
 pub(crate) mod placement;
 pub(crate) mod policies;
 pub(crate) mod policy;

@@ -79,6 +79,7 @@ impl Session {
 
     async fn change_state(&self, alone: &ExclusiveRight, name: &str, state: StoreState) -> Result<()> {
         self.repository.refresh_registry().await?;
+        self.remove_orphaned_policies().await;
         let registry = self.repository.registry().await?;
         let row = registry.store_named(name)?;
         if state != StoreState::Active {
@@ -153,6 +154,7 @@ impl Session {
 
     async fn remove_alone(&self, alone: &ExclusiveRight, name: &str, force: bool) -> Result<Option<BlobStore>> {
         self.repository.refresh_registry().await?;
+        self.remove_orphaned_policies().await;
         let registry = self.repository.registry().await?;
         let row = registry.store_named(name)?.clone();
         if row.id == DATABASE_STORE || row.id == FILES_STORE {

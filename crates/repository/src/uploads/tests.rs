@@ -43,6 +43,30 @@ async fn what_expired_and_what_nobody_knows_is_removed_and_nothing_else() {
     repository.close().await;
 }
 
+#[tokio::test]
+async fn a_database_that_cannot_be_read_keeps_the_files_of_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let (repository, session) = farm(directory.path()).await;
+    session.create_content_database("second", None).await.unwrap();
+    let registry = repository.registry().await.unwrap();
+    let uploads = directory.path().join("uploads");
+    std::fs::create_dir_all(&uploads).unwrap();
+    let [readable, unreadable] = [0, 1].map(|index| registry.databases[index].row.id.to_string());
+    // Several of each, because they are listed in any order.
+    for database in [&readable, &unreadable] {
+        for number in 0..8 {
+            std::fs::write(uploads.join(format!("{database}-00f{number}")), "x").unwrap();
+        }
+    }
+    registry.databases[1].database.close().await;
+    let later = Timestamp::now().after(KEPT);
+    repository.tidy_uploads_at(later, later).await.unwrap_err();
+    let left: Vec<String> =
+        std::fs::read_dir(&uploads).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(left.len() == 8 && left.iter().all(|name| name.starts_with(&format!("{unreadable}-"))), "{left:?}");
+    repository.close().await;
+}
+
 #[test]
 fn a_slot_that_says_more_than_a_file_can_have_does_not_count() {
     let directory = tempfile::tempdir().unwrap();

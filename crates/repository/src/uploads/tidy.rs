@@ -1,5 +1,6 @@
 //! Removes expired uploads, and files left by a crash.
 
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ impl Repository {
     /// Runs at start and every hour. Several servers may run it at the same time.
     ///
     /// # Errors
-    /// The first error of a database or the disk. Expired uploads in other databases are removed all the same.
+    /// The first error of a database or the disk. Everything that it does not concern is removed all the same.
     pub async fn tidy_uploads(&self) -> Result<u64> {
         self.tidy_uploads_at(self.settled_now().await?, self.old_enough(GRACE).await?).await
     }
@@ -51,22 +52,27 @@ impl Repository {
     }
 
     async fn remove_unknown(&self, untouched: Timestamp) -> Result<u64> {
-        let (directory, mut removed) = (self.uploads(), 0);
+        let (directory, mut done) = (self.uploads(), Ok(0));
         for (id, written) in blocking(move || files(&directory)).await? {
-            // A file that belongs to a content database not attached now is kept until the database is attached.
-            let Ok(Some(content)) = self.upload_database(&id).await else { continue };
-            let word = id.clone();
-            let row = content.database.read(move |reader| upload::find(reader, &word)).await?;
-            let needless = match row {
-                Some(row) => row.node_id.is_some(),
-                None => written <= untouched,
-            };
-            if needless {
-                self.remove_partial(&id).await?;
-                removed += 1;
-            }
+            done = both(done, self.remove_if_unknown(&id, written, untouched).await);
         }
-        Ok(removed)
+        done
+    }
+
+    /// Removes a file that no upload needs. Returns the number removed, 0 or 1.
+    async fn remove_if_unknown(&self, id: &str, written: Result<Timestamp>, untouched: Timestamp) -> Result<u64> {
+        // A file that belongs to a content database not attached now is kept until the database is attached.
+        let Ok(Some(content)) = self.upload_database(id).await else { return Ok(0) };
+        let word = id.to_owned();
+        let row = content.database.read(move |reader| upload::find(reader, &word)).await?;
+        let needless = match row {
+            Some(row) => row.node_id.is_some(),
+            None => written? <= untouched,
+        };
+        if needless {
+            self.remove_partial(id).await?;
+        }
+        Ok(needless.into())
     }
 }
 
@@ -76,13 +82,12 @@ fn both(one: Result<u64>, other: Result<u64>) -> Result<u64> {
 }
 
 /// Returns the names of the files, each with the time of its last write.
-fn files(directory: &Path) -> Result<Vec<(String, Timestamp)>> {
-    let look = || -> std::io::Result<Vec<(String, Timestamp)>> {
+fn files(directory: &Path) -> Result<Vec<(String, Result<Timestamp>)>> {
+    let look = || -> std::io::Result<Vec<(String, Result<Timestamp>)>> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(directory)? {
             let entry = entry?;
-            let written = Timestamp::from(entry.metadata()?.modified()?);
-            if let Ok(name) = entry.file_name().into_string() {
+            if let (Ok(name), Some(written)) = (entry.file_name().into_string(), written(&entry)) {
                 found.push((name, written));
             }
         }
@@ -95,8 +100,32 @@ fn files(directory: &Path) -> Result<Vec<(String, Timestamp)>> {
     }
 }
 
-/// Returns whether the directory exists. `NotFound` may also mean that a file disappeared while the directory was
-/// listed.
+/// Returns the time of the last write to a file; `None` if the file is gone, because another server removed it meanwhile.
+fn written(entry: &DirEntry) -> Option<Result<Timestamp>> {
+    match entry.metadata().and_then(|metadata| metadata.modified()) {
+        Ok(time) => Some(Ok(time.into())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => Some(Err(fault("the age of an unfinished upload cannot be read", error))),
+    }
+}
+
+/// Returns whether the directory exists. `NotFound` may also mean that the listing itself failed.
 fn is_there(directory: &Path) -> bool {
     PathBuf::from(directory).try_exists().unwrap_or(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_disappears_during_the_listing_is_left_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("1-00ff");
+        std::fs::write(&path, "x").unwrap();
+        let entry = std::fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap();
+        assert!(written(&entry).unwrap().unwrap() <= Timestamp::now());
+        std::fs::remove_file(&path).unwrap();
+        assert!(written(&entry).is_none());
+    }
 }

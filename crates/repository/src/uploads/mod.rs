@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use database::content::upload::{self, UploadRow};
-use model::{Error, Id, Result, Timestamp};
+use model::{Error, ErrorKind, Id, Result, Timestamp};
 
 use crate::blocking::blocking;
 use crate::documents::{Destination, Saved, UploadOptions};
@@ -122,7 +122,7 @@ impl Session {
         if let Err(error) = place.content.database.write(insert).await {
             // It can be unknown whether the row was written. The file must then stay; if there is no row, it is tidied
             // up later.
-            if error.kind() != model::ErrorKind::Unavailable {
+            if error.kind() != ErrorKind::Unavailable {
                 // A file that stays is tidied up later. The first error is the one to report.
                 let _ = self.repository.remove_partial(&row.id).await;
             }
@@ -211,12 +211,20 @@ impl Session {
         Ok(Some(saved))
     }
 
-    /// Cancels one of the caller's uploads. A document created from it stays.
+    /// Cancels one of the caller's uploads, even if its bytes were lost. A document created from it stays.
+    ///
+    /// # Errors
+    /// Errors of [`Session::resumable`], except those of a file that is definitely absent or damaged.
     pub async fn cancel_upload(&self, id: &str) -> Result<()> {
         let (content, row) = self.own_upload(id).await?;
         let _held = match row.node_id {
             Some(_) => None,
-            None => Some(self.repository.open_partial(id).await?),
+            None => match self.repository.open_partial(id).await {
+                Ok(partial) => Some(partial),
+                // No request can continue this upload.
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => None,
+                Err(error) => return Err(error),
+            },
         };
         let word = row.id;
         content.database.write_vital(move |transaction| upload::delete(transaction, &word)).await?;

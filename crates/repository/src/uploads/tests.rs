@@ -85,6 +85,30 @@ fn a_slot_that_says_more_than_a_file_can_have_does_not_count() {
 }
 
 #[tokio::test]
+async fn an_upload_whose_bytes_were_lost_can_be_cancelled() {
+    let directory = tempfile::tempdir().unwrap();
+    let (repository, session) = farm(directory.path()).await;
+    repository.limit_unfinished(10);
+    let begin = async || session.begin_resumable(&to("a"), UploadOptions::default(), 10, "").await;
+    for lost in [true, false] {
+        let upload = begin().await.unwrap();
+        let path = directory.path().join("uploads").join(&upload.id);
+        if lost {
+            std::fs::remove_file(&path).unwrap();
+        } else {
+            std::fs::write(&path, "damaged").unwrap();
+        }
+        session.resumable(&upload.id).await.unwrap_err();
+        assert_eq!(begin().await.unwrap_err().code(), "too_much_unfinished");
+        session.cancel_upload(&upload.id).await.unwrap();
+        assert!(!path.exists());
+        assert_eq!(session.cancel_upload(&upload.id).await.unwrap_err().kind(), ErrorKind::NotFound);
+    }
+    begin().await.unwrap();
+    repository.close().await;
+}
+
+#[tokio::test]
 async fn a_second_request_waits_for_the_first() {
     let directory = tempfile::tempdir().unwrap();
     let (repository, session) = farm(directory.path()).await;

@@ -132,22 +132,28 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     (0..KEY).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()).collect()
 }
 
-/// Creates the key file atomically. Another process may have created it first; its key is kept then.
+/// Creates the key file atomically. Another thread or process may have created it first; its key is kept then.
 fn make(directory: &DataDirectory, path: &Path) -> Result<()> {
     let text = new_key()?;
-    let fresh: PathBuf = directory.join(format!("{FILE}.{}", std::process::id()));
+    let fresh = temporary(directory)?;
     let write = || {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
-        writeln!(file, "{text}")?;
-        file.sync_all()?;
-        match fs::hard_link(&fresh, path) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
+        // A file that exists may be linked as the key already, and must never be written to.
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
+        let linked = writeln!(file, "{text}").and_then(|()| file.sync_all()).and_then(|()| fs::hard_link(&fresh, path));
         fs::remove_file(&fresh)?;
-        fs::File::open(directory.path())?.sync_all()
+        match linked {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+            _ => fs::File::open(directory.path())?.sync_all(),
+        }
     };
     write().map_err(|error: std::io::Error| broken("written", path, &error))
+}
+
+/// Returns a name that no other thread or process uses.
+fn temporary(directory: &DataDirectory) -> Result<PathBuf> {
+    let mut bytes = [0; 8];
+    random(&mut bytes)?;
+    Ok(directory.join(format!("{FILE}.{:016x}", u64::from_le_bytes(bytes))))
 }
 
 fn random(bytes: &mut [u8]) -> Result<()> {
@@ -195,6 +201,35 @@ mod tests {
         let mode = fs::metadata(place.key()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "nothing is left beside the key");
+    }
+
+    #[test]
+    fn a_key_that_was_linked_is_never_written_again() {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = DataDirectory::new(scratch.path());
+        let sealed = seal(&place, "store 5", b"swordfish").unwrap();
+        // Another first use in this process has linked its key, and has not removed its temporary name yet.
+        let path = place.key();
+        fs::hard_link(&path, place.path().join(format!("{FILE}.{}", std::process::id()))).unwrap();
+        make(&place, &path).unwrap();
+        assert_eq!(open(&place, "store 5", &sealed).unwrap(), b"swordfish");
+    }
+
+    #[test]
+    fn first_uses_at_the_same_time_agree_on_one_key() {
+        for _ in 0..20 {
+            let scratch = tempfile::tempdir().unwrap();
+        let place = DataDirectory::new(scratch.path());
+            let sealed: Vec<_> = std::thread::scope(|scope| {
+                let uses: Vec<_> =
+                    (0..8).map(|_| scope.spawn(|| seal(&place, "store 5", b"swordfish"))).collect();
+                uses.into_iter().map(|one| one.join().unwrap().unwrap()).collect()
+            });
+            for sealed in sealed {
+                assert_eq!(open(&place, "store 5", &sealed).unwrap(), b"swordfish");
+            }
+            assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "nothing is left beside the key");
+        }
     }
 
     #[test]

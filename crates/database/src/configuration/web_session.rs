@@ -19,7 +19,7 @@ statements! {
         JOIN account a ON a.id = s.account_id AND a.password_version = s.password_version \
         WHERE s.account_id = $1 AND s.expires_at > $2 AND s.seen_at > $3 ORDER BY s.id DESC LIMIT $4";
     BUSY_ADDRESSES = "SELECT address, COUNT(DISTINCT account_id) FROM web_session WHERE created_at > $1 \
-        GROUP BY address HAVING COUNT(DISTINCT account_id) >= $2 ORDER BY COUNT(DISTINCT account_id) DESC, address LIMIT $3";
+        GROUP BY address HAVING COUNT(DISTINCT account_id) >= $2 ORDER BY COUNT(DISTINCT account_id) DESC, address";
     TOUCH_SESSION = "UPDATE web_session SET seen_at = $2 WHERE id = $1 AND seen_at < $3";
     PROVE_SESSION = "UPDATE web_session SET proved_at = $3, proved_address = $4 WHERE account_id = $1 AND id = $2";
     DELETE_SESSION = "DELETE FROM web_session WHERE account_id = $1 AND id = $2";
@@ -116,15 +116,10 @@ pub fn list(
     reader.query(LIST_SESSIONS, &params![account, now, seen_after, limit as i64], session)
 }
 
-/// Up to `limit` addresses that are shared by the sessions of at least `accounts` accounts, counting sessions that
-/// began after `since`. Each comes with its number of accounts, the busiest first.
-pub fn busy_addresses(
-    reader: &mut Reader,
-    since: Timestamp,
-    accounts: i64,
-    limit: usize,
-) -> Result<Vec<(String, i64)>> {
-    reader.query(BUSY_ADDRESSES, &params![since, accounts, limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))
+/// Addresses that are shared by the sessions of at least `accounts` accounts, counting sessions that began after
+/// `since`. Each comes with its number of accounts, the busiest first.
+pub fn busy_addresses(reader: &mut Reader, since: Timestamp, accounts: i64) -> Result<Vec<(String, i64)>> {
+    reader.query(BUSY_ADDRESSES, &params![since, accounts], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Records a use at `now`, unless a use after `unless_after` is already recorded.

@@ -16,7 +16,7 @@ use crate::Session;
 const LATELY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Number of accounts from which on a private address is more likely a proxy than a shared computer.
 const MANY_ACCOUNTS: i64 = 10;
-/// Maximum number of addresses examined.
+/// Maximum number of addresses reported.
 const MOST_ADDRESSES: usize = 20;
 
 impl Session {
@@ -34,15 +34,14 @@ impl Session {
         self.repository.inner.configuration.read(list).await
     }
 
-    /// Returns private addresses from which many accounts signed in recently, each with the number of accounts.
+    /// Returns private addresses from which many accounts signed in recently, each with the number of accounts, the
+    /// busiest first.
     pub(crate) async fn shared_addresses(&self) -> Result<Vec<(IpAddr, i64)>> {
         let since = Timestamp::now().before(LATELY);
-        let find = move |reader: &mut database::Reader| {
-            web_session::busy_addresses(reader, since, MANY_ACCOUNTS, MOST_ADDRESSES)
-        };
+        let find = move |reader: &mut database::Reader| web_session::busy_addresses(reader, since, MANY_ACCOUNTS);
         let found = self.repository.inner.configuration.read(find).await?;
         let parsed = found.into_iter().filter_map(|(text, accounts)| Some((text.parse().ok()?, accounts)));
-        Ok(parsed.filter(|(address, _)| is_private(*address)).collect())
+        Ok(parsed.filter(|(address, _)| is_private(*address)).take(MOST_ADDRESSES).collect())
     }
 
     /// Ends a session of an account, effective from the next request on.

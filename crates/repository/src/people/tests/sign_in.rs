@@ -13,6 +13,7 @@ on_each_engine! {
     a_session_begins_and_ends,
     advice_about_a_password_fails_no_sign_in,
     whatever_is_wrong_looks_the_same,
+    a_shared_private_address_is_found_among_public_ones,
     sessions_end_by_themselves,
     tokens_end_by_themselves,
     the_time_of_last_use_is_stored,
@@ -133,6 +134,41 @@ async fn whatever_is_wrong_looks_the_same(farm: Farm) {
     };
     let (known, unknown) = (quickest("ann").await, quickest("nobody").await);
     assert!(unknown * 4 > known && known * 4 > unknown, "known {known:?}, unknown {unknown:?}");
+    farm.close().await;
+}
+
+async fn a_shared_private_address_is_found_among_public_ones(farm: Farm) {
+    let session = farm.administrator().await;
+    let mut accounts = Vec::new();
+    for n in 0..11 {
+        let new = super::NewAccount { login: format!("user{n}"), ..super::NewAccount::default() };
+        accounts.push(session.create_account(new).await.unwrap().id);
+    }
+    let (repository, now) = (farm.repository.clone(), Timestamp::now());
+    let sign_in = move |tx: &mut database::Transaction<'_>| {
+        // All people use the public addresses, one fewer the private one.
+        let public = (0..30).map(|n| (format!("203.0.113.{n}"), &accounts[..]));
+        for (address, users) in public.chain([("10.0.0.1".to_owned(), &accounts[1..])]) {
+            for account in users {
+                let id = repository.next_id();
+                let session = super::super::WebSession {
+                    id,
+                    created_at: now,
+                    expires_at: now.after(SESSION_LENGTH),
+                    seen_at: now,
+                    address: address.clone(),
+                    agent: String::new(),
+                    proved_at: now,
+                    proved_address: address.clone(),
+                };
+                let hash = id.get().to_be_bytes();
+                database::configuration::web_session::insert(tx, *account, 1, &session, &hash)?;
+            }
+        }
+        Ok(())
+    };
+    farm.repository.inner.configuration.write(sign_in).await.unwrap();
+    assert_eq!(session.shared_addresses().await.unwrap(), [("10.0.0.1".parse().unwrap(), 10)]);
     farm.close().await;
 }
 

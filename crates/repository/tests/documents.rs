@@ -7,7 +7,10 @@ use model::Code;
 mod support;
 
 use bytes::Bytes;
-use model::{ErrorKind, LibrarySettings, MAX_DEPTH, Name, VersionNumber, Versioning};
+use database::content::followed;
+use database::content::node::{self, NodeRow};
+use database::{Database, Schema, Transaction};
+use model::{ErrorKind, Id, LibrarySettings, MAX_DEPTH, Name, Timestamp, VersionNumber, Versioning};
 use repository::{Bin, CheckIn, OnConflict, Preconditions, Session, Sort, Transfer, UploadOptions, VersionChoice};
 use support::{at, each_farm, get, names, put, read, to};
 
@@ -332,6 +335,36 @@ async fn no_document_gets_deeper_by_moving_its_folder_than_it_could_be_created()
         assert_eq!(get(&admin, &format!("{}/box/text", deep(MAX_DEPTH - 4))).await.unwrap(), "in a box");
         let empty = admin.create_folder(&at("Documents"), &Name::new("empty").unwrap()).await.unwrap();
         admin.move_to(&empty.id.into(), &at(&last), None).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_the_limit_a_followed_document_can_be_followed_again() {
+    each_farm(|farm| async move {
+        let session = farm.administrator().await;
+        let (first, other) = (at("Documents/a.txt"), at("Documents/b.txt"));
+        let id = put(&session, "Documents/a.txt", "a").await.unwrap().id;
+        put(&session, "Documents/b.txt", "b").await.unwrap();
+        session.set_followed(&first, true).await.unwrap();
+        let content = Database::open(&farm.content.location, Schema::Content, &database::Options::default()).await;
+        let content = content.unwrap();
+        let (caller, now) = (session.principal().id, Timestamp::now());
+        let fill = move |transaction: &mut Transaction<'_>| {
+            let document = node::find(transaction, id)?.unwrap();
+            for number in 1..1_000 {
+                let id = Id::new(number);
+                node::insert(transaction, &NodeRow { id, folded: format!("copy {number}"), ..document.clone() })?;
+                followed::put(transaction, caller, id, now)?;
+            }
+            Ok(())
+        };
+        content.write(fill).await.unwrap();
+        content.close().await;
+        session.set_followed(&first, true).await.unwrap();
+        assert_eq!(session.set_followed(&other, true).await.unwrap_err().code(), "too_many");
+        session.set_followed(&first, false).await.unwrap();
+        session.set_followed(&other, true).await.unwrap();
     })
     .await;
 }

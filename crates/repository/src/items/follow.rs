@@ -46,6 +46,9 @@ impl Session {
             if !follow {
                 return followed::remove(transaction, guard.caller(), id);
             }
+            if followed::has(transaction, guard.caller(), id)? {
+                return Ok(());
+            }
             if followed::count(transaction, guard.caller())? >= MOST_FOLLOWED {
                 return Err(Error::exhausted(format!(
                     "you already follow {MOST_FOLLOWED} documents: stop following one of them first"

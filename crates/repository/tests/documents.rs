@@ -11,7 +11,9 @@ use database::content::followed;
 use database::content::node::{self, NodeRow};
 use database::{Database, Schema, Transaction};
 use model::{ErrorKind, Id, LibrarySettings, MAX_DEPTH, Name, Timestamp, VersionNumber, Versioning};
-use repository::{Bin, CheckIn, OnConflict, Preconditions, Session, Sort, Transfer, UploadOptions, VersionChoice};
+use repository::{
+    Bin, CheckIn, NewView, OnConflict, Preconditions, Session, Sort, Transfer, UploadOptions, VersionChoice,
+};
 use support::{at, each_farm, get, names, put, read, to};
 
 fn number(text: &str) -> VersionNumber {
@@ -365,6 +367,22 @@ async fn at_the_limit_a_followed_document_can_be_followed_again() {
         assert_eq!(session.set_followed(&other, true).await.unwrap_err().code(), "too_many");
         session.set_followed(&first, false).await.unwrap();
         session.set_followed(&other, true).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_refusal_of_a_view_names_the_limit_that_applies() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let save = async |query: String| {
+            let wish = NewView { name: Name::new("Long").unwrap(), query, shared: false, standard: false };
+            admin.save_view(&at("Documents"), wish).await.map_err(|error| error.message().to_owned())
+        };
+        // Two bytes for each character.
+        save("é".repeat(2_000)).await.unwrap();
+        assert!(save("é".repeat(2_001)).await.unwrap_err().contains("4,000 bytes"));
+        assert!(save("a\nb".to_owned()).await.unwrap_err().contains("control characters"));
     })
     .await;
 }

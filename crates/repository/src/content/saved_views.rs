@@ -65,8 +65,11 @@ impl Session {
     /// `Forbidden` when the view is shared and the caller does not manage the library; `Exhausted` when there are too
     /// many views.
     pub async fn save_view(&self, target: &Target, view: NewView) -> Result<Id> {
-        if view.query.len() > LONGEST || view.query.chars().any(char::is_control) {
-            return Err(Error::invalid("a view has at most 4,000 characters: choose fewer columns or conditions"));
+        if view.query.len() > LONGEST {
+            return Err(Error::invalid("a view takes at most 4,000 bytes: choose fewer columns or conditions"));
+        }
+        if view.query.chars().any(char::is_control) {
+            return Err(Error::invalid("a view contains no control characters, such as line ends"));
         }
         let located = self.locate(target).await?.viewed()?;
         let guard = self.view_guard(&located, view.shared)?;

@@ -222,6 +222,8 @@ mod tests {
         }
         assert!(check_retention(&map(&[("retention_days", "36500")])).is_ok());
         assert!(refused("s3", "b", &[("endpoint", "http://example.org")]).message().contains("not encrypted"));
+        let disguised = refused("s3", "b", &[("endpoint", "http://127.0.0.1:x@example.org")]);
+        assert!(disguised.message().contains("holds a credential"), "{disguised}");
         assert!(refused("s3", "b", &[("server_side_encryption", "rot13")]).message().contains("aes256"));
         assert!(secrets(&map(&[("encryption_keys", "short")])).is_err());
         assert!(secrets(&map(&[("password", "x")])).unwrap_err().message().contains("key_id"));

@@ -15,7 +15,7 @@ const EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// Cleans up every hour until dropped. Several servers of a farm may run this concurrently. Errors are logged, and the
 /// work is retried at the next interval.
-pub fn clean_up_hourly(repository: Repository, recycle_days: u32) -> BoxFuture<'static, ()> {
+pub fn clean_up_hourly(repository: Repository) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let mut tick = interval_at(Instant::now() + FIRST, EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -26,7 +26,7 @@ pub fn clean_up_hourly(repository: Repository, recycle_days: u32) -> BoxFuture<'
                 Ok(removed) => tracing::info!(removed, "removed abandoned uploads"),
                 Err(error) => tracing::warn!(error = error.report(), "abandoned uploads could not be removed"),
             }
-            if let Err(error) = clean_up(&repository, recycle_days).await {
+            if let Err(error) = clean_up(&repository).await {
                 tracing::warn!(error = error.report(), "the clean-up failed and will be retried in an hour");
             }
         }
@@ -34,9 +34,9 @@ pub fn clean_up_hourly(repository: Repository, recycle_days: u32) -> BoxFuture<'
 }
 
 /// Removes entries that were deleted longer ago than the retention period.
-async fn clean_up(repository: &Repository, recycle_days: u32) -> Result<()> {
+async fn clean_up(repository: &Repository) -> Result<()> {
     let session = repository.as_caller(repository.farm_administrator().await?);
-    let kept = Duration::from_secs(u64::from(recycle_days) * 24 * 60 * 60);
+    let kept = Duration::from_secs(u64::from(repository.recycle_days()) * 24 * 60 * 60);
     let cleaned = session.clean_up(kept).await?;
     if cleaned != CleanedUp::default() {
         let CleanedUp { recycled, unlisted } = cleaned;

@@ -1,6 +1,7 @@
 //! Removal of data that is no longer needed: expired entries of recycle bins, storage policies of deleted libraries, and
 //! site collections whose creation was interrupted.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use database::configuration::{farm, site_collection};
@@ -162,6 +163,17 @@ const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const ENDED_LOCKS: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Repository {
+    /// Sets the retention of deleted items in the recycle bins, in days, for clean-ups and health rules of this process.
+    /// A farm is opened with [`RECYCLE_DAYS`].
+    pub fn keep_recycled(&self, days: u32) {
+        self.inner.recycle_days.store(days, Ordering::Relaxed);
+    }
+
+    /// Returns the retention of deleted items in the recycle bins, in days.
+    pub fn recycle_days(&self) -> u32 {
+        self.inner.recycle_days.load(Ordering::Relaxed)
+    }
+
     /// Deletes idempotency keys older than seven days, and locks that expired long ago. A database that fails does not
     /// keep the others from being cleaned up.
     ///

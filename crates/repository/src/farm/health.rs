@@ -239,20 +239,9 @@ impl Session {
                 }
                 Err(error) => return Err(error),
             };
-            let kept: Option<u64> = settings.get("retention_days").and_then(|days| days.parse().ok());
-            let needed = u64::from(crate::RECYCLE_DAYS);
-            if let Some(kept) = kept.filter(|kept| *kept < needed) {
-                let message = format!(
-                    "It keeps objects for {kept} days only, but deleted items can be restored from the recycle bins \
-                     for {needed} days: lengthen its retention."
-                );
-                findings.push(critical(
-                    "retention-mismatch",
-                    &subject,
-                    message,
-                    told!("retention-mismatch", kept, needed),
-                ));
-            }
+            let kept = settings.get("retention_days").and_then(|days| days.parse().ok());
+            let found = retention(kept, self.repository.recycle_days());
+            findings.extend(found.map(|(message, told)| critical("retention-mismatch", &subject, message, told)));
         }
         Ok(())
     }
@@ -428,6 +417,16 @@ async fn look_at_database(
     Ok(())
 }
 
+/// Returns the finding about a store that keeps objects for `kept` days, when the recycle bins need them for longer.
+fn retention(kept: Option<u32>, needed: u32) -> Option<(String, MessageKey)> {
+    let kept = kept.filter(|kept| *kept < needed)?;
+    let message = format!(
+        "It keeps objects for {kept} days only, but deleted items can be restored from the recycle bins for {needed} \
+         days: lengthen its retention."
+    );
+    Some((message, told!("retention-mismatch", kept, needed)))
+}
+
 /// Returns the finding about BLOBs that no database refers to, when the last collection or its dry run reported more
 /// than `most`. Their present state is not considered.
 fn orphans(figures: &Figures, most: u64) -> Option<(String, MessageKey)> {
@@ -477,5 +476,14 @@ mod tests {
         assert_eq!(told("quarantined_blobs", 10), None);
         assert!(told("quarantined_blobs", 11).unwrap().contains("put 11 BLOBs into quarantine"));
         assert!(told("would_quarantine_blobs", 12).unwrap().contains("dry run of a collection found 12 BLOBs"));
+    }
+
+    #[test]
+    fn retention_is_compared_with_the_setting_of_the_recycle_bins() {
+        assert!(retention(None, 93).is_none() && retention(Some(93), 93).is_none());
+        assert!(retention(Some(60), 30).is_none());
+        let (message, told) = retention(Some(100), 200).unwrap();
+        assert!(message.contains("for 100 days only") && message.contains("for 200 days"), "{message}");
+        assert_eq!(told.1, ["100", "200"]);
     }
 }

@@ -1,6 +1,7 @@
 //! Opening a farm, and creating a new one.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
 use blobs::DirectoryOptions;
@@ -14,6 +15,7 @@ use crate::farm::activity::Activity;
 use crate::farm::advice::farm_from_backup;
 use crate::farm::attach;
 use crate::farm::busy::UserLimits;
+use crate::farm::clean_up::RECYCLE_DAYS;
 use crate::farm::registry::RegistryCell;
 use crate::farm::repository::{GRANTED, Inner, LONG_WALKS, MOST_LONG_WALKS, Repository};
 use crate::locations::claim::new_farm::require_no_farm_around;
@@ -258,6 +260,7 @@ impl Repository {
             activity: Activity::default(),
             noting: crate::storage::process_state::Noting::default(),
             unfinished: Unfinished::default(),
+            recycle_days: AtomicU32::new(RECYCLE_DAYS),
             looks: crate::farm::clock::ClockObservations::default(),
             looked_for_forgotten: crate::storage::process_state::UnknownStoreChecks::default(),
             listing_limits: UserLimits::with_turns(LONG_WALKS, MOST_LONG_WALKS),

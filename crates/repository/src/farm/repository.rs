@@ -1,5 +1,6 @@
 //! The open farm, as shared by all sessions.
 
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
 use blobs::DirectoryOptions;
@@ -48,6 +49,8 @@ pub(crate) struct Inner {
     pub(crate) activity: Activity,
     pub(crate) noting: crate::storage::process_state::Noting,
     pub(crate) unfinished: Unfinished,
+    /// Retention of deleted items in the recycle bins, in days.
+    pub(crate) recycle_days: AtomicU32,
     pub(crate) looks: crate::farm::clock::ClockObservations,
     pub(crate) looked_for_forgotten: crate::storage::process_state::UnknownStoreChecks,
     /// Limits on long traversals of listings.

@@ -2,13 +2,16 @@
 
 use database::Location;
 use model::Result;
-use repository::{Options, Repository, Session};
+use repository::{Options, RECYCLE_DAYS, Repository, Session};
 
 use crate::configuration::{CommonArguments, Settings};
 
 /// Opens an existing farm as its administrator.
 pub async fn open(place: &CommonArguments) -> Result<(Repository, Session)> {
-    open_farm(&options(&Settings::read(place)?, false)?).await
+    let settings = Settings::read(place)?;
+    let (repository, session) = open_farm(&options(&settings, false)?).await?;
+    keep_recycled(&repository, &settings);
+    Ok((repository, session))
 }
 
 /// Opens an existing farm as its administrator, even if a restore of this content database did not finish.
@@ -22,6 +25,11 @@ async fn open_farm(options: &Options) -> Result<(Repository, Session)> {
     let repository = Repository::open_for_command(options).await?;
     let session = repository.as_caller(repository.farm_administrator().await?);
     Ok((repository, session))
+}
+
+/// Sets the retention of deleted items that the settings name.
+pub fn keep_recycled(repository: &Repository, settings: &Settings) {
+    repository.keep_recycled(settings.recycle_days.unwrap_or(RECYCLE_DAYS));
 }
 
 /// Builds the options for opening a farm from the settings.

@@ -101,6 +101,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         save_configuration_location(&directory, location)?;
     }
     repository.limit_unfinished(settings.unfinished_bytes_per_user.unwrap_or(repository::UNFINISHED_BYTES));
+    farm::keep_recycled(&repository, &settings);
     let sandbox = Sandbox::of_this_program();
     repository.open_documents_in(sandbox.clone());
     tokio::spawn(log_sandbox_gaps(sandbox));
@@ -118,8 +119,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         let _ = listening.send(format!("{scheme}://{address}"));
     };
     let stop = stop_signal()?;
-    let recycle_days = settings.recycle_days.unwrap_or(repository::RECYCLE_DAYS);
-    let cleaning = tokio::spawn(maintenance::clean_up_hourly(repository.clone(), recycle_days));
+    let cleaning = tokio::spawn(maintenance::clean_up_hourly(repository.clone()));
     let working = tokio::spawn(maintenance::jobs::run_jobs(repository.clone()));
     let scheduling = tokio::spawn(maintenance::run_schedule(repository.clone()));
     let looking = tokio::spawn(maintenance::verify_databases_daily(repository.clone()));

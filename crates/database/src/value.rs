@@ -4,7 +4,10 @@
 
 use std::borrow::Cow;
 
-use model::{Code, Digest, Error, Id, Result, Timestamp};
+use model::{
+    BackupState, Code, Digest, Error, FaultState, Id, JobKind, JobState, JobWish, NodeKind, PolicyLevel, ReclaimReason,
+    ReclaimState, RecycleStage, Result, StoreKind, StoreState, Theme, Timestamp, Versioning,
+};
 
 /// A bound parameter.
 ///
@@ -227,6 +230,9 @@ pub trait FromColumn<'r>: Sized {
     /// Name of the type in messages.
     const EXPECTED: &'static str;
 
+    /// Set for a closed set of words. Messages then show a text that is none of them.
+    const IS_WORD: bool = false;
+
     /// Reads the column; `None` if it holds another type.
     fn from_column(column: Column<'r>) -> Option<Self>;
 }
@@ -260,8 +266,47 @@ from_column! {
     Digest, "a digest of 32 bytes", Column::Bytes(v) => Digest::from_slice(v).ok();
 }
 
+/// Binds and reads closed sets of words, which are stored as text. An unknown word is not read.
+macro_rules! words {
+    ($($set:ty => $expected:expr;)*) => {
+        copied! { $($set => word, Value::Text(Cow::Borrowed(word.as_str()));)* }
+
+        $(
+            impl FromColumn<'_> for $set {
+                const EXPECTED: &'static str = $expected;
+                const IS_WORD: bool = true;
+
+                fn from_column(column: Column<'_>) -> Option<Self> {
+                    match column {
+                        Column::Text(word) => <$set>::parse(word).ok(),
+                        _ => None,
+                    }
+                }
+            }
+        )*
+    };
+}
+
+words! {
+    BackupState => BackupState::SUBJECT;
+    FaultState => FaultState::SUBJECT;
+    JobKind => JobKind::SUBJECT;
+    JobState => JobState::SUBJECT;
+    JobWish => JobWish::SUBJECT;
+    NodeKind => NodeKind::SUBJECT;
+    PolicyLevel => PolicyLevel::SUBJECT;
+    ReclaimReason => ReclaimReason::SUBJECT;
+    ReclaimState => ReclaimState::SUBJECT;
+    RecycleStage => RecycleStage::SUBJECT;
+    StoreKind => StoreKind::SUBJECT;
+    StoreState => StoreState::SUBJECT;
+    Theme => Theme::SUBJECT;
+    Versioning => "the versioning of a library";
+}
+
 impl<'r, T: FromColumn<'r>> FromColumn<'r> for Option<T> {
     const EXPECTED: &'static str = T::EXPECTED;
+    const IS_WORD: bool = T::IS_WORD;
 
     fn from_column(column: Column<'r>) -> Option<Self> {
         match column {
@@ -301,5 +346,7 @@ mod tests {
         assert_eq!(String::from_column(Column::Null), None);
         assert_eq!(Option::<String>::from_column(Column::Null), Some(None));
         assert_eq!(Digest::from_column(Column::Bytes(&[0; 31])), None);
+        assert_eq!(JobState::from_column(Column::Text("asleep")), None);
+        assert_eq!(Option::<JobState>::from_column(Column::Text("asleep")), None);
     }
 }

@@ -1,42 +1,21 @@
 //! Kinds of item.
 
-use crate::{Error, Result};
+use crate::words::words;
 
-/// The kind of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum NodeKind {
+words! {
+    /// The kind of an item.
+    NodeKind: "the kind of an item";
     /// A site; the root of a site collection is one.
-    Site,
+    Site = "site",
     /// A list of documents, directly in a site.
-    Library,
+    Library = "library",
     /// A folder in a library.
-    Folder,
+    Folder = "folder",
     /// A document in a library, with versions.
-    Document,
+    Document = "document",
 }
 
 impl NodeKind {
-    /// Returns the name used in the database and in the API.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Site => "site",
-            Self::Library => "library",
-            Self::Folder => "folder",
-            Self::Document => "document",
-        }
-    }
-
-    /// Parses the stored word.
-    pub fn parse(text: &str) -> Result<Self> {
-        match text {
-            "site" => Ok(Self::Site),
-            "library" => Ok(Self::Library),
-            "folder" => Ok(Self::Folder),
-            "document" => Ok(Self::Document),
-            other => Err(Error::corrupt(format!("unknown kind of item \"{other}\""))),
-        }
-    }
-
     /// Returns whether it can contain documents and folders.
     pub const fn holds_documents(self) -> bool {
         matches!(self, Self::Library | Self::Folder)

@@ -1,36 +1,19 @@
 //! A user's preferences for the interface.
 
+use crate::words::words;
 use crate::{Error, Result};
 
-/// Colours of the interface.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Theme {
+words! {
+    /// Colours of the interface.
+    #[derive(Default)]
+    Theme: "a theme";
     /// The preference of the browser or operating system.
     #[default]
-    System,
+    System = "system",
     /// Dark text on a light background.
-    Light,
+    Light = "light",
     /// Light text on a dark background.
-    Dark,
-}
-
-impl Theme {
-    /// Returns the name used in the database and in the API.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Light => "light",
-            Self::Dark => "dark",
-        }
-    }
-
-    /// Parses the word.
-    pub fn parse(text: &str) -> Result<Self> {
-        [Self::System, Self::Light, Self::Dark]
-            .into_iter()
-            .find(|theme| theme.as_str() == text)
-            .ok_or_else(|| Error::invalid("a theme is system, light or dark"))
-    }
+    Dark = "dark",
 }
 
 /// The preferences of one user.
@@ -63,7 +46,7 @@ mod tests {
         for theme in [Theme::System, Theme::Light, Theme::Dark] {
             assert_eq!(Theme::parse(theme.as_str()).unwrap(), theme);
         }
-        assert!(Theme::parse("blue").is_err());
+        assert_eq!(Theme::parse("blue").unwrap_err().message(), "a theme is system, light or dark");
         assert_eq!(Preferences::new("pt-BR", Theme::Dark).unwrap().language, "pt-BR");
         assert!(Preferences::new("", Theme::Dark).is_ok());
         for bad in ["d e", "de\n", "ü", &"x".repeat(36)] {

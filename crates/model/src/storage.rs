@@ -1,7 +1,8 @@
-//! Rules of a storage policy beyond store and size: the file types that are externalised, and the BLOBs that move to
-//! another store when they have aged.
+//! Storage policies: the levels that they apply to, and their rules beyond store and size, which are the file types that
+//! are externalised and the BLOBs that move to another store when they have aged.
 
 use crate::name::extension;
+use crate::words::words;
 use crate::{Error, Id, Result};
 
 /// Limit on the file types of one policy.
@@ -12,6 +13,17 @@ const MAX_TIERS: usize = 8;
 const MAX_DAYS: u32 = 36_500;
 /// First line of the stored text.
 const VERSION: &str = "1";
+
+words! {
+    /// The level that a storage policy applies to. A policy inherits what it leaves out from the level above.
+    PolicyLevel: "the kind of a storage policy";
+    /// A content database, the top level.
+    Database = "database",
+    /// A site collection.
+    Collection = "collection",
+    /// A library.
+    Library = "library",
+}
 
 /// Start of the age of a BLOB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

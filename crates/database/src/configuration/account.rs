@@ -2,7 +2,7 @@
 //!
 //! This module must not know how passwords are checked or who may change what.
 
-use model::{Id, LoginName, Preferences, Result, Theme, Timestamp};
+use model::{Id, LoginName, Preferences, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
@@ -96,7 +96,7 @@ pub fn insert(tx: &mut Transaction, account: &Account, password_hash: Option<&st
             password_hash,
             account.farm_administrator,
             account.preferences.language.as_str(),
-            account.preferences.theme.as_str(),
+            account.preferences.theme,
             account.created_at
         ],
     )?;
@@ -164,7 +164,7 @@ pub fn set_password(tx: &mut Transaction, id: Id, hash: Option<&str>) -> Result<
 
 /// Replaces the language and theme.
 pub fn set_preferences(tx: &mut Transaction, id: Id, preferences: &Preferences) -> Result<u64> {
-    tx.execute(UPDATE_PREFERENCES, &params![id, preferences.language.as_str(), preferences.theme.as_str()])
+    tx.execute(UPDATE_PREFERENCES, &params![id, preferences.language.as_str(), preferences.theme])
 }
 
 /// Records the time of a sign-in.
@@ -201,6 +201,5 @@ fn account(row: &Row) -> Result<Account> {
 }
 
 fn preferences(row: &Row, first: usize) -> Result<Preferences> {
-    let theme: String = row.get(first + 1)?;
-    Ok(Preferences { language: row.get(first)?, theme: Theme::parse(&theme)? })
+    Ok(Preferences { language: row.get(first)?, theme: row.get(first + 1)? })
 }

@@ -1,6 +1,6 @@
 //! Settings of libraries.
 
-use model::{Id, LibrarySettings, Result, Versioning};
+use model::{Id, LibrarySettings, Result};
 
 use super::node::number;
 use crate::{Reader, Row, Transaction, params, statements};
@@ -19,7 +19,7 @@ pub fn find(reader: &mut Reader<'_>, library: Id) -> Result<Option<LibrarySettin
 
 pub(super) fn read_from(row: &Row<'_>, at: usize) -> Result<LibrarySettings> {
     Ok(LibrarySettings {
-        versioning: Versioning::parse(row.get::<String>(at)?.as_str())?,
+        versioning: row.get(at)?,
         major_limit: number(row, at + 1)?,
         minor_limit: number(row, at + 2)?,
         require_checkout: row.get(at + 3)?,
@@ -28,12 +28,7 @@ pub(super) fn read_from(row: &Row<'_>, at: usize) -> Result<LibrarySettings> {
 
 /// Stores the settings of a library.
 pub fn put(transaction: &mut Transaction<'_>, library: Id, settings: &LibrarySettings) -> Result<()> {
-    let values = params![
-        library,
-        settings.versioning.as_str(),
-        settings.major_limit,
-        settings.minor_limit,
-        settings.require_checkout
-    ];
+    let values =
+        params![library, settings.versioning, settings.major_limit, settings.minor_limit, settings.require_checkout];
     transaction.execute(PUT, &values).map(drop)
 }

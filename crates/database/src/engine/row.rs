@@ -1,5 +1,7 @@
 //! Owns the reading of rows, with the same interface for both engines.
 
+use std::borrow::Cow;
+
 use model::{Error, Result};
 
 use super::{postgres, sqlite};
@@ -17,14 +19,17 @@ impl Row<'_> {
     /// The column at `index`, counted from 0.
     ///
     /// # Errors
-    /// `Corrupt` if the column holds another type or does not exist.
+    /// `Corrupt` if the column holds another type or an unknown word, or does not exist.
     pub fn get<'s, T: FromColumn<'s>>(&'s self, index: usize) -> Result<T> {
         let column = self.column(index)?;
         T::from_column(column).ok_or_else(|| {
+            let held = match column {
+                Column::Text(word) if T::IS_WORD => Cow::Owned(format!("the unknown word {word:?}")),
+                other => Cow::Borrowed(other.kind()),
+            };
             Error::corrupt(format!(
-                "column {index} ({}) of a stored row holds {} instead of {}",
+                "column {index} ({}) of a stored row holds {held} instead of {}",
                 self.name(index),
-                column.kind(),
                 T::EXPECTED
             ))
         })

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use metrics::{Histogram, histogram};
-use model::Result;
+use model::{Result, StoreKind};
 
 use crate::provider::BoxFuture;
 
@@ -16,10 +16,10 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     /// Creates the metrics of a kind.
-    pub(crate) fn of(kind: &'static str) -> Self {
+    pub(crate) fn of(kind: StoreKind) -> Self {
         Self {
-            put: histogram!("strongroom_blob_put_seconds", "kind" => kind),
-            open: histogram!("strongroom_blob_open_seconds", "kind" => kind),
+            put: histogram!("strongroom_blob_put_seconds", "kind" => kind.as_str()),
+            open: histogram!("strongroom_blob_open_seconds", "kind" => kind.as_str()),
         }
     }
 

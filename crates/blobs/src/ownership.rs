@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Code, Digest, Error, Result};
+use model::{Code, Digest, Error, Result, StoreKind};
 
 use crate::locator::Locator;
 use crate::marker::{self, Marked, Owner};
@@ -97,7 +97,7 @@ impl ExclusiveProvider {
 
 #[deny(clippy::missing_trait_methods)]
 impl Provider for ExclusiveProvider {
-    fn kind(&self) -> &'static str {
+    fn kind(&self) -> StoreKind {
         self.inner.kind()
     }
 

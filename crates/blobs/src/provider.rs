@@ -9,7 +9,7 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
-use model::{Digest, Error, Result, Timestamp};
+use model::{Digest, Error, Result, StoreKind, Timestamp};
 
 use crate::locator::Locator;
 use crate::outcome::{Checked, Outcome, Reporter};
@@ -137,8 +137,8 @@ impl Consent for () {
 /// - A provider that wraps another one MUST decide on every method, also on those with a default: its `impl` carries
 ///   `#[deny(clippy::missing_trait_methods)]`.
 pub trait Provider: Send + Sync + 'static {
-    /// The kind's name, such as `directory`.
-    fn kind(&self) -> &'static str;
+    /// The kind of store.
+    fn kind(&self) -> StoreKind;
 
     /// Size up to which a writer gathers a BLOB in memory and passes it to `put`; larger BLOBs go through `upload`.
     fn put_limit(&self) -> u64;

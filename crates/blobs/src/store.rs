@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use model::{Digest, Result};
+use model::{Digest, Result, StoreKind};
 
 use crate::cache::{CacheOptions, CachedProvider};
 use crate::directory::{DirectoryOptions, DirectoryProvider};
@@ -81,8 +81,8 @@ impl BlobStore {
         self.provider.clone()
     }
 
-    /// The kind of store, such as `directory`, `database` or `s3`.
-    pub fn kind(&self) -> &'static str {
+    /// The kind of store.
+    pub fn kind(&self) -> StoreKind {
         self.provider.kind()
     }
 
@@ -197,7 +197,7 @@ impl BlobStore {
     /// recovered by the next process that opens it.
     pub async fn close(&self) {
         if let Err(error) = self.provider.close().await {
-            tracing::warn!(kind = self.kind(), error = error.report(), "a BLOB store was not closed cleanly");
+            tracing::warn!(kind = self.kind().as_str(), error = error.report(), "a BLOB store was not closed cleanly");
         }
     }
 }

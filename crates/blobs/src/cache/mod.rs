@@ -10,7 +10,7 @@ mod filling;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use model::{Digest, ErrorKind, Result};
+use model::{Digest, ErrorKind, Result, StoreKind};
 
 pub(crate) use self::files::CacheFiles;
 pub use self::files::CacheOptions;
@@ -78,7 +78,7 @@ impl CachedProvider {
 
 #[deny(clippy::missing_trait_methods)]
 impl Provider for CachedProvider {
-    fn kind(&self) -> &'static str {
+    fn kind(&self) -> StoreKind {
         self.inner.kind()
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use model::{Digest, Error, ErrorKind, Result};
+use model::{Digest, Error, ErrorKind, Result, StoreKind};
 use rustix::fs::FlockOperation;
 
 use super::catalog::Catalog;
@@ -392,8 +392,8 @@ impl Marked for DirectoryProvider {
 }
 
 impl Provider for DirectoryProvider {
-    fn kind(&self) -> &'static str {
-        "directory"
+    fn kind(&self) -> StoreKind {
+        StoreKind::Directory
     }
 
     fn put_limit(&self) -> u64 {

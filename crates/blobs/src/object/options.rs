@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use model::{Error, Result};
+use model::{Error, Result, StoreKind};
 use serde::{Deserialize, Serialize};
 
 use crate::coding::StoreKey;
@@ -29,10 +29,16 @@ pub enum ObjectKind {
 impl ObjectKind {
     /// The name of this kind of store: `s3`, `azure` or `gcs`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::S3 => "s3",
-            Self::Azure => "azure",
-            Self::Gcs => "gcs",
+        StoreKind::from(self).as_str()
+    }
+}
+
+impl From<ObjectKind> for StoreKind {
+    fn from(kind: ObjectKind) -> Self {
+        match kind {
+            ObjectKind::S3 => Self::S3,
+            ObjectKind::Azure => Self::Azure,
+            ObjectKind::Gcs => Self::Gcs,
         }
     }
 }

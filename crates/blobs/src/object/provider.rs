@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use model::{Digest, Error, ErrorKind, Result};
+use model::{Digest, Error, ErrorKind, Result, StoreKind};
 
 use super::gate::StoreCheck;
 use super::opening::Opened;
@@ -125,8 +125,8 @@ impl Marked for ObjectProvider {
 }
 
 impl Provider for ObjectProvider {
-    fn kind(&self) -> &'static str {
-        self.0.options.kind.as_str()
+    fn kind(&self) -> StoreKind {
+        self.0.options.kind.into()
     }
 
     fn put_limit(&self) -> u64 {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use model::{Digest, Error, ErrorKind, Result};
+use model::{Digest, Error, ErrorKind, Result, StoreKind};
 
 use crate::locator::Locator;
 use crate::outcome::{Outcome, Reporter};
@@ -80,7 +80,7 @@ impl FaultyProvider {
 
 #[deny(clippy::missing_trait_methods)]
 impl Provider for FaultyProvider {
-    fn kind(&self) -> &'static str {
+    fn kind(&self) -> StoreKind {
         self.inner.kind()
     }
 

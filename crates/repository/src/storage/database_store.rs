@@ -10,7 +10,7 @@ use blobs::{BlobInMemory, BoxFuture, Entry, Locator, Page, Provider, Source, Sto
 use bytes::{Bytes, BytesMut};
 use database::content::stored;
 use database::{Database, Transaction};
-use model::{Digest, Error, Id, IdSource, Result, Timestamp};
+use model::{Digest, Error, Id, IdSource, Result, StoreKind, Timestamp};
 
 /// Size of one part in bytes. The database engines hold a whole part in memory.
 pub(crate) const PART: usize = 512 * 1024;
@@ -80,8 +80,8 @@ fn signed(size: u64) -> Result<i64> {
 }
 
 impl Provider for DatabaseStore {
-    fn kind(&self) -> &'static str {
-        "database"
+    fn kind(&self) -> StoreKind {
+        StoreKind::Database
     }
 
     fn put_limit(&self) -> u64 {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use blobs::{BlobStore, Usage};
-use model::{Error, Id, Result, Timestamp};
+use model::{Error, Id, Result, StoreKind, Timestamp};
 use tokio::sync::watch;
 
 /// Time for which a request waits for a running measurement.
@@ -78,7 +78,7 @@ impl Gauge {
             return Some(running.clone());
         }
         // A directory store knows its usage without listing, and may have disappeared since.
-        if store.kind() != "directory" && state.last.as_ref().is_some_and(Count::is_new) {
+        if store.kind() != StoreKind::Directory && state.last.as_ref().is_some_and(Count::is_new) {
             return None;
         }
         let (end, ended) = watch::channel(());

@@ -58,7 +58,7 @@ async fn site(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     let names = names(&visit.session, &listed.items).await?;
     let here = address::browse(&item.path);
     let rows: Vec<Row<'_>> = listed.items.iter().map(|item| row(item, &here, &names)).collect();
-    let (sites, libraries) = rows.into_iter().partition(|row| row.kind == "site");
+    let (sites, libraries) = rows.into_iter().partition(|row| row.kind == NodeKind::Site);
     Ok(html(&SitePage {
         page: &visit.page,
         title: item.name.clone(),

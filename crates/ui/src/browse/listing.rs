@@ -52,7 +52,7 @@ pub struct Row<'a> {
     /// Title of the group that begins with this row, or empty.
     pub heading: String,
     /// Its kind.
-    pub kind: &'static str,
+    pub kind: NodeKind,
     /// Its icon.
     pub icon: Icon,
     /// Name.
@@ -420,7 +420,7 @@ pub fn row<'a>(item: &'a Item, here: &str, names: &'a HashMap<Id, PrincipalName>
         },
         parts: Vec::new(),
         heading: String::new(),
-        kind: item.kind.as_str(),
+        kind: item.kind,
         icon: icon_of(item),
         name: &item.name,
         href: address::below(here, &item.name),

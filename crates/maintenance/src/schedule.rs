@@ -9,7 +9,7 @@ use std::time::Duration;
 use database::Transaction;
 use database::configuration::farm;
 use futures_util::future::BoxFuture;
-use model::{Code, Result, TierBasis, Timestamp};
+use model::{Code, PolicyLevel, Result, TierBasis, Timestamp};
 use repository::{
     CheckWork, CollectWork, HEALTH_RULES, MigrateWork, Repository, Session, Storage, StoragePolicy, Work,
 };
@@ -169,7 +169,7 @@ async fn claim_due(storage: &Storage, name: &'static str, every: Duration) -> Re
 /// Starts the moves of one policy. BLOBs move from tier to tier as they age, and no tier takes back BLOBs that a later
 /// tier has received. A tier of a wider policy also moves BLOBs that a narrower policy covers.
 async fn begin_tiers(session: &Session, policy: &StoragePolicy) -> Result<()> {
-    let library = (policy.kind != "database").then_some(policy.target.get());
+    let library = (policy.level != PolicyLevel::Database).then_some(policy.target.get());
     for (at, tier) in policy.tiers.iter().enumerate() {
         let days = Some(tier.days);
         let later = policy.tiers[at + 1..].iter().map(|later| later.store.clone());

@@ -75,7 +75,6 @@ pub use storage::provider::{as_directory, open_directory_store, open_object_stor
 pub use storage::reclaim::{BackupHold, NotedBackup, PendingReclaim};
 pub use storage::repair::{Repair, Repairs};
 pub use storage::status::{DatabaseStatus, StoreStatus};
-pub use storage::store_states::StoreState;
 pub use storage::stores::NewStore;
 pub use uploads::unfinished::UNFINISHED_BYTES;
 pub use uploads::{Part, Resumable};

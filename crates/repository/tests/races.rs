@@ -3,16 +3,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a farm that does not do what was asked fails the test")]
 
-use model::Code;
-
 mod support;
 
 use bytes::Bytes;
 use database::configuration::farm::next_server;
 use database::{Database, Schema};
-use model::{ErrorKind, Id, Name, Role};
+use model::{Code, ErrorKind, Id, Name, Role, StoreState};
 use repository::{
-    Destination, NewStore, Options, PolicyChange, PolicyTarget, Repository, Session, StoreState, Target, UploadOptions,
+    Destination, NewStore, Options, PolicyChange, PolicyTarget, Repository, Session, Target, UploadOptions,
 };
 use support::*;
 

@@ -1,7 +1,7 @@
 //! Records of the backups that were taken. The farm needs them because a running backup, and a kept one without its own
 //! copy of the BLOBs, hold back garbage collection.
 
-use model::{Id, Result, Timestamp};
+use model::{BackupState, Id, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
@@ -36,8 +36,8 @@ pub struct BackupRow {
     pub id: Id,
     /// Location.
     pub destination: String,
-    /// `running`, `kept`, `failed` or `removed`.
-    pub state: String,
+    /// State.
+    pub state: BackupState,
     /// Set if the backup set holds no copy of the BLOBs, so that the stores must keep them.
     pub needs_stores: bool,
     /// The point in time that the backup represents.
@@ -89,7 +89,7 @@ pub fn seen(transaction: &mut Transaction<'_>, id: Id, now: Timestamp) -> Result
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// `kept` or `failed`.
-    pub state: &'static str,
+    pub state: BackupState,
     /// Bytes that a restore of the set brings back.
     pub bytes: i64,
     /// Bytes that the backup added to its destination.

@@ -1,6 +1,6 @@
 //! The farm's own row, its settings, its content databases and its BLOB stores.
 
-use model::{Error, Id, IdRange, Result, Timestamp};
+use model::{Error, Id, IdRange, Result, StoreKind, StoreState, Timestamp};
 
 use crate::{Reader, Transaction, params, statements};
 
@@ -58,10 +58,10 @@ pub struct StoreRow {
     pub id: Id,
     /// Unique name.
     pub name: String,
-    /// Kind of the provider, such as `database`, `directory` or `s3`.
-    pub kind: String,
-    /// `active` (takes new BLOBs where a policy says so), `read-only` or `draining`.
-    pub state: String,
+    /// Kind of the provider.
+    pub kind: StoreKind,
+    /// State with regard to new BLOBs.
+    pub state: StoreState,
     /// Location; empty for the database kind.
     pub location: String,
     /// Settings of the provider, as JSON.
@@ -267,13 +267,13 @@ pub fn stores(reader: &mut Reader<'_>) -> Result<Vec<StoreRow>> {
 /// Registers a BLOB store.
 pub fn insert_store(transaction: &mut Transaction<'_>, row: &StoreRow, now: Timestamp) -> Result<()> {
     let (settings, secret) = (&row.settings, row.secret.as_deref());
-    let values = params![row.id, &row.name, &row.kind, &row.state, &row.location, settings, secret, now];
+    let values = params![row.id, &row.name, row.kind, row.state, &row.location, settings, secret, now];
     transaction.execute(INSERT_STORE, &values).map(drop)
 }
 
 /// Changes the state of a BLOB store, which decides whether it takes new BLOBs. Returns false if the store is no longer
 /// registered.
-pub fn set_store_state(transaction: &mut Transaction<'_>, id: Id, state: &str) -> Result<bool> {
+pub fn set_store_state(transaction: &mut Transaction<'_>, id: Id, state: StoreState) -> Result<bool> {
     Ok(transaction.execute(SET_STORE_STATE, &params![id, state])? == 1)
 }
 

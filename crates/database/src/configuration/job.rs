@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use model::{Id, Result, Timestamp};
+use model::{Id, JobKind, JobState, JobWish, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
@@ -44,12 +44,13 @@ statements! {
 pub struct JobRow {
     /// Identifier.
     pub id: Id,
-    /// Kind of work, such as `migrate`.
+    /// Kind of work: the word of a [`JobKind`]. A newer server of the farm may have added a job of a kind that this
+    /// program does not know. Such a job must fail alone and not keep the others from being listed and run.
     pub kind: String,
-    /// `waiting`, `running`, `paused`, `finished`, `failed` or `aborted`.
-    pub state: String,
-    /// Request to the runner: `run`, `pause` or `abort`.
-    pub wish: String,
+    /// State.
+    pub state: JobState,
+    /// Latest request to the runner.
+    pub wish: JobWish,
     /// The work to do, as JSON with a version.
     pub payload: String,
     /// Progress and the point at which to resume, as JSON; empty before the first report.
@@ -105,7 +106,7 @@ fn read(row: &Row<'_>) -> Result<JobRow> {
 pub fn insert(
     transaction: &mut Transaction<'_>,
     id: Id,
-    kind: &str,
+    kind: JobKind,
     payload: &str,
     now: Timestamp,
     by: Id,
@@ -146,7 +147,7 @@ pub fn end(
     transaction: &mut Transaction<'_>,
     id: Id,
     runner: Id,
-    state: &str,
+    state: JobState,
     progress: &str,
     message: &str,
     finished: Option<Timestamp>,
@@ -155,7 +156,7 @@ pub fn end(
 }
 
 /// Sets the request to a job's runner. Returns false if the job has ended.
-pub fn wish(transaction: &mut Transaction<'_>, id: Id, wish: &str) -> Result<bool> {
+pub fn wish(transaction: &mut Transaction<'_>, id: Id, wish: JobWish) -> Result<bool> {
     Ok(transaction.execute(WISH, &params![id, wish])? == 1)
 }
 
@@ -163,7 +164,7 @@ pub fn wish(transaction: &mut Transaction<'_>, id: Id, wish: &str) -> Result<boo
 pub fn set_idle_state(
     transaction: &mut Transaction<'_>,
     id: Id,
-    state: &str,
+    state: JobState,
     finished: Option<Timestamp>,
 ) -> Result<bool> {
     Ok(transaction.execute(SETTLE, &params![id, state, finished])? == 1)

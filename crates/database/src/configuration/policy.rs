@@ -1,7 +1,7 @@
 //! Policies that say where new BLOBs of a content database, site collection or library go, as far as they differ from
 //! the level above.
 
-use model::{Id, Result, Timestamp};
+use model::{Id, PolicyLevel, Result, Timestamp};
 
 use crate::{Reader, Transaction, params, statements};
 
@@ -19,8 +19,8 @@ statements! {
 pub struct PolicyRow {
     /// The content database, site collection or library.
     pub target_id: Id,
-    /// `database`, `collection` or `library`.
-    pub target_kind: String,
+    /// Level of the target.
+    pub level: PolicyLevel,
     /// Store for new BLOBs; `None` inherits from the level above.
     pub store_id: Option<Id>,
     /// BLOBs smaller than this many bytes stay in the database; `None` inherits from the level above.
@@ -34,7 +34,7 @@ pub fn list(reader: &mut Reader<'_>) -> Result<Vec<PolicyRow>> {
     reader.query(LIST, &[], |row| {
         Ok(PolicyRow {
             target_id: row.get(0)?,
-            target_kind: row.get(1)?,
+            level: row.get(1)?,
             store_id: row.get(2)?,
             minimum_size: row.get(3)?,
             rules: row.get(4)?,
@@ -44,7 +44,7 @@ pub fn list(reader: &mut Reader<'_>) -> Result<Vec<PolicyRow>> {
 
 /// Sets a policy.
 pub fn put(transaction: &mut Transaction<'_>, row: &PolicyRow, now: Timestamp, by: Id) -> Result<()> {
-    let values = params![row.target_id, &row.target_kind, row.store_id, row.minimum_size, &row.rules, now, by];
+    let values = params![row.target_id, row.level, row.store_id, row.minimum_size, &row.rules, now, by];
     transaction.execute(PUT, &values).map(drop)
 }
 

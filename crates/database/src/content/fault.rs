@@ -1,6 +1,6 @@
 //! Faults: BLOBs that a check found missing or damaged, recorded until they are intact again or their loss is accepted.
 
-use model::{Digest, Id, Result, Timestamp, VersionNumber};
+use model::{Digest, FaultState, Id, Result, Timestamp, VersionNumber};
 
 use super::node::number;
 use crate::{Reader, Row, Transaction, params, statements};
@@ -34,8 +34,8 @@ pub struct FaultRow {
     pub store_id: Id,
     /// Digest of the bytes.
     pub digest: Digest,
-    /// `missing` or `damaged`.
-    pub state: String,
+    /// The fault.
+    pub state: FaultState,
     /// Location and details of the fault.
     pub detail: String,
     /// Time of the first detection.
@@ -60,7 +60,7 @@ fn read(row: &Row<'_>) -> Result<FaultRow> {
 
 /// Records a fault. A fault that is already known keeps its first time and its acceptance.
 pub fn put(transaction: &mut Transaction<'_>, row: &FaultRow) -> Result<()> {
-    let values = params![row.store_id, row.digest, &row.state, &row.detail, row.found_at];
+    let values = params![row.store_id, row.digest, row.state, &row.detail, row.found_at];
     transaction.execute(PUT, &values).map(drop)
 }
 
@@ -131,8 +131,8 @@ pub struct FaultyVersion {
     pub number: VersionNumber,
     /// Set for a working copy, which only the holder of the check-out can see.
     pub working: bool,
-    /// `missing` or `damaged`.
-    pub state: String,
+    /// The fault.
+    pub state: FaultState,
 }
 
 /// Versions of a document whose BLOB is missing or damaged, in order of identifier.

@@ -5,7 +5,7 @@
 //! [`REFERENCES`] in shared mode before it looks for such a row, and holds it until it ends. A collector that has
 //! committed a state and then acquired that lock exclusively once therefore sees every reference to the copy.
 
-use model::{Code, Digest, Error, Id, Result, Timestamp};
+use model::{Code, Digest, Error, Id, ReclaimReason, ReclaimState, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
@@ -53,16 +53,6 @@ statements! {
 /// collections, which are positive.
 const REFERENCES: Id = Id::new(-1);
 
-/// Reasons why a copy is not needed.
-pub mod reason {
-    /// No document has the bytes any more.
-    pub const DELETED: &str = "deleted";
-    /// The bytes have been moved to another store.
-    pub const MOVED: &str = "moved";
-    /// No database ever referenced the bytes, or none does any more.
-    pub const ORPHAN: &str = "orphan";
-}
-
 /// A copy that awaits deletion.
 #[derive(Clone, Debug)]
 pub struct ReclaimRow {
@@ -72,10 +62,10 @@ pub struct ReclaimRow {
     pub digest: Digest,
     /// Size in bytes.
     pub size: i64,
-    /// The reason, one of [`reason`].
-    pub reason: String,
-    /// Set once the deletion has begun.
-    pub deleting: bool,
+    /// The reason.
+    pub reason: ReclaimReason,
+    /// Progress towards the deletion.
+    pub state: ReclaimState,
     /// Time when the copy was quarantined.
     pub since: Timestamp,
 }
@@ -86,20 +76,20 @@ fn read(row: &Row<'_>) -> Result<ReclaimRow> {
         digest: row.get(1)?,
         size: row.get(2)?,
         reason: row.get(3)?,
-        deleting: row.get::<String>(4)? == "deleting",
+        state: row.get(4)?,
         since: row.get(5)?,
     })
 }
 
 /// Puts a copy into quarantine. Returns false if the copy was there already; it then keeps its original time.
 pub fn quarantine(transaction: &mut Transaction<'_>, row: &ReclaimRow) -> Result<bool> {
-    let values = params![row.store_id, row.digest, row.size, &row.reason, row.since];
+    let values = params![row.store_id, row.digest, row.size, row.reason, row.since];
     Ok(transaction.execute(QUARANTINE, &values)? == 1)
 }
 
 /// Begins the deletion of a copy. From here on no reference to it can be added in this database.
 pub fn begin(transaction: &mut Transaction<'_>, row: &ReclaimRow) -> Result<()> {
-    let values = params![row.store_id, row.digest, row.size, &row.reason, row.since];
+    let values = params![row.store_id, row.digest, row.size, row.reason, row.since];
     transaction.execute(BEGIN, &values).map(drop)
 }
 
@@ -234,8 +224,8 @@ pub fn count_since(reader: &mut Reader<'_>, since: Timestamp, but: Id) -> Result
 pub struct Pending {
     /// The store.
     pub store_id: Id,
-    /// The reason, one of [`reason`].
-    pub reason: String,
+    /// The reason.
+    pub reason: ReclaimReason,
     /// Number of copies.
     pub blobs: i64,
     /// Their size in bytes.

@@ -1,6 +1,6 @@
 //! Entries of the recycle bins: one for each deletion, regardless of how much was below the deleted item.
 
-use model::{Id, NodeKind, Result, Timestamp};
+use model::{Id, NodeKind, RecycleStage, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
@@ -25,15 +25,6 @@ statements! {
     EXPIRED = concat!("SELECT ", columns!(), " FROM recycled WHERE deleted_at < $1 ORDER BY id LIMIT $2");
 }
 
-/// The bin that an entry is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// The personal bin of the user who deleted the item.
-    Person,
-    /// The site's bin, after the user emptied the personal bin.
-    Site,
-}
-
 /// One deletion in a recycle bin.
 #[derive(Clone, Debug)]
 pub struct RecycledRow {
@@ -56,7 +47,7 @@ pub struct RecycledRow {
     /// Original path in the site collection, for display.
     pub path: String,
     /// The bin that the entry is in.
-    pub stage: Stage,
+    pub stage: RecycleStage,
     /// Total bytes of all its versions.
     pub size: i64,
     /// Number of documents.
@@ -75,10 +66,10 @@ fn read(row: &Row<'_>) -> Result<RecycledRow> {
         parent_id: row.get(3)?,
         library_id: row.get(4)?,
         scope_id: row.get(5)?,
-        kind: NodeKind::parse(row.get::<String>(6)?.as_str())?,
+        kind: row.get(6)?,
         name: row.get(7)?,
         path: row.get(8)?,
-        stage: if row.get::<String>(9)? == "person" { Stage::Person } else { Stage::Site },
+        stage: row.get(9)?,
         size: row.get(10)?,
         documents: row.get(11)?,
         deleted_at: row.get(12)?,
@@ -95,13 +86,10 @@ pub fn insert(transaction: &mut Transaction<'_>, entry: &RecycledRow) -> Result<
         entry.parent_id,
         entry.library_id,
         entry.scope_id,
-        entry.kind.as_str(),
+        entry.kind,
         &entry.name,
         &entry.path,
-        match entry.stage {
-            Stage::Person => "person",
-            Stage::Site => "site",
-        },
+        entry.stage,
         entry.size,
         entry.documents,
         entry.deleted_at,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use model::FaultState;
 use repository::Session;
 
 /// Minimum length of a run of equal bytes that counts as document content.
@@ -15,7 +16,8 @@ pub async fn find(administrator: &Session) -> usize {
         let Some(store) = store else { continue };
         for entry in store.enumerate(None, 100).await.unwrap().entries {
             for database in storage.databases().unwrap() {
-                let noted = storage.note_fault(&database, row.id, entry.digest, "damaged", "by a test").await;
+                let (digest, state) = (entry.digest, FaultState::Damaged);
+                let noted = storage.note_fault(&database, row.id, digest, state, "by a test").await;
                 found += usize::from(noted.unwrap());
             }
         }

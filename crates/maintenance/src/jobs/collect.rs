@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 
 use blobs::{BlobStore, CompactLimits, Entry};
 use database::content::blob;
-use database::content::reclaim::{self, ReclaimRow, reason};
+use database::content::reclaim::{self, ReclaimRow};
 use database::{Reader, Transaction};
-use model::{Code, Digest, Error, ErrorKind, Id, Result, Timestamp, counted, readable_size};
+use model::{
+    Code, Digest, Error, ErrorKind, Id, ReclaimReason, ReclaimState, Result, Timestamp, counted, readable_size,
+};
 use repository::{CollectWork, DATABASE_STORE, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 
@@ -233,7 +235,7 @@ impl Collection<'_> {
                     let mut taken = Vec::with_capacity(page.len());
                     for row in &page {
                         if blob::delete_marked(transaction, row.id, before)? {
-                            let row = waiting(row.store_id, row.digest, row.size, reason::DELETED);
+                            let row = waiting(row.store_id, row.digest, row.size, ReclaimReason::Deleted);
                             reclaim::begin(transaction, &row)?;
                             taken.push(row);
                         }
@@ -327,7 +329,7 @@ impl Collection<'_> {
                     let mut fresh = 0;
                     for entry in &unknown {
                         let size = i64::try_from(entry.size).unwrap_or(i64::MAX);
-                        let row = waiting(id, entry.digest, size, reason::ORPHAN);
+                        let row = waiting(id, entry.digest, size, ReclaimReason::Orphan);
                         fresh += u64::from(reclaim::quarantine(transaction, &row)?);
                     }
                     Ok(fresh)
@@ -391,8 +393,9 @@ impl Collection<'_> {
     }
 }
 
-fn waiting(store: Id, digest: Digest, size: i64, why: &str) -> ReclaimRow {
-    ReclaimRow { store_id: store, digest, size, reason: why.to_owned(), deleting: false, since: Timestamp::now() }
+fn waiting(store: Id, digest: Digest, size: i64, reason: ReclaimReason) -> ReclaimRow {
+    let (state, since) = (ReclaimState::Quarantined, Timestamp::now());
+    ReclaimRow { store_id: store, digest, size, reason, state, since }
 }
 
 /// Census: returns those of the BLOBs of a store that no database needs there.

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use blobs::{BoxFuture, Consent};
 use database::content::blob;
-use database::content::reclaim::{self, ReclaimRow, reason};
+use database::content::reclaim::{self, ReclaimRow};
 use database::{ExclusiveRight, Reader, Transaction};
-use model::{Digest, Error, Id, Result, Timestamp};
+use model::{Digest, Error, Id, ReclaimReason, ReclaimState, Result, Timestamp};
 use repository::{DATABASE_STORE, Storage, StorageDatabase};
 
 use super::throttle::Throttle;
@@ -53,10 +53,10 @@ impl Due {
     }
 
     fn includes(&self, row: &ReclaimRow) -> bool {
-        let wanted = if row.reason == reason::MOVED { self.moved_before } else { self.orphans_before };
+        let wanted = if row.reason == ReclaimReason::Moved { self.moved_before } else { self.orphans_before };
         // BLOBs inside a database are in every backup of that database.
         let before = if row.store_id == DATABASE_STORE { wanted } else { wanted.min(self.held) };
-        row.deleting || row.since < before
+        row.state == ReclaimState::Deleting || row.since < before
     }
 
     /// Returns a page of copies due for deletion and the position of the next page, or none at the end.
@@ -127,8 +127,11 @@ pub(super) async fn held_copies(storage: &Storage) -> Result<u64> {
     let mut held = 0;
     for database in storage.all_databases()? {
         let waiting = database.database.read_long(reclaim::totals).await?;
-        held +=
-            waiting.iter().filter(|row| row.reason == reason::MOVED).map(|row| row.blobs.max(0) as u64).sum::<u64>();
+        held += waiting
+            .iter()
+            .filter(|row| row.reason == ReclaimReason::Moved)
+            .map(|row| row.blobs.max(0) as u64)
+            .sum::<u64>();
     }
     Ok(held)
 }

@@ -129,9 +129,8 @@ mod tests {
 
     use bytes::Bytes;
     use database::configuration::farm;
-    use database::content::reclaim::reason;
     use database::{Reader, Transaction};
-    use model::Digest;
+    use model::{Digest, ReclaimReason, ReclaimState};
     use repository::{NewStore, Options, Repository, Session};
 
     use super::*;
@@ -150,8 +149,8 @@ mod tests {
     }
 
     fn row(store_id: Id, digest: Digest) -> ReclaimRow {
-        let reason = reason::DELETED.to_owned();
-        ReclaimRow { store_id, digest, size: 1, reason, deleting: true, since: Timestamp::now() }
+        let (reason, state) = (ReclaimReason::Deleted, ReclaimState::Deleting);
+        ReclaimRow { store_id, digest, size: 1, reason, state, since: Timestamp::now() }
     }
 
     async fn begin_all(database: &StorageDatabase, rows: Vec<ReclaimRow>) {

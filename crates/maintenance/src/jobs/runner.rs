@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use database::Transaction;
 use database::configuration::job;
 use futures_util::future::BoxFuture;
-use model::{Code, Error, ErrorKind, Id, Result, Timestamp};
+use model::{Code, Error, ErrorKind, Id, JobStatus, Result, Timestamp};
 use repository::{Figures, Job, Repository, Session, Storage, Work};
 use tokio::sync::oneshot;
 
@@ -92,7 +92,7 @@ async fn run(storage: &Storage, id: Id, runner: Id, watch: &(dyn Fn(&Figures) + 
             return ticket.end(&Err(Halt::Fault(error))).await;
         }
     };
-    tracing::info!(job = %id, kind = work.kind(), "a job has started");
+    tracing::info!(job = %id, kind = work.kind().as_str(), "a job has started");
     let _running = Running::begin();
     let ticket = RunningJob::new(storage.clone(), id, runner, figures);
     let outcome = {
@@ -246,7 +246,7 @@ fn wait<'a>(session: &'a Session, id: Id, watch: Watch<'a>) -> BoxFuture<'a, Res
         loop {
             let job = storage.job(id).await?;
             watch(&job.figures);
-            if job.has_ended() || job.state == "paused" {
+            if job.status.has_ended() || job.status == JobStatus::Paused {
                 return Ok(job);
             }
             if begun.elapsed() > 3 * POLL_INTERVAL {

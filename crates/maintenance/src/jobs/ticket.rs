@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use database::configuration::job;
 use database::{ExclusiveRight, Transaction};
-use model::{Error, Id, Result, Timestamp};
+use model::{Error, Id, JobState, JobWish, Result, Timestamp};
 use repository::{DELETION_LOCK, Figures, Storage};
 use tokio::sync::watch;
 
@@ -170,10 +170,10 @@ impl RunningJob {
         };
         let (is_ours, wish) = self.storage.configuration().write_vital(write).await?;
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).retain(|one| !written.contains(one));
-        let wish = match (is_ours, wish.as_deref()) {
+        let wish = match (is_ours, wish) {
             (false, _) => Request::Lost,
-            (true, Some("run")) => Request::Run,
-            (true, _) => Request::Stop,
+            (true, Some(JobWish::Run)) => Request::Run,
+            (true, Some(JobWish::Pause | JobWish::Abort) | None) => Request::Stop,
         };
         self.wish.send_replace(wish);
         self.check_stop()
@@ -204,25 +204,26 @@ impl RunningJob {
         // Saves the remaining failed items. A lost job belongs to another runner, so nothing is saved for it.
         let _ = self.save().await;
         let (id, runner, progress) = (self.id, self.runner, self.figures().to_text()?);
-        let (state, message) = match outcome {
-            Ok(message) => ("finished", message.clone()),
-            Err(Halt::Fault(error)) => ("failed", error.report()),
+        let (ended, message) = match outcome {
+            Ok(message) => (Some(JobState::Finished), message.clone()),
+            Err(Halt::Fault(error)) => (Some(JobState::Failed), error.report()),
             Err(Halt::Lost) => return Ok(()),
-            Err(Halt::Stopped) => ("", String::new()),
+            Err(Halt::Stopped) => (None, String::new()),
         };
         let tried_again = Timestamp::from_micros(self.tried_again.load(Ordering::Relaxed));
         let write = move |transaction: &mut Transaction<'_>| {
             let now = Timestamp::now();
-            if state == "finished" {
+            if ended == Some(JobState::Finished) {
                 job::forget_errors(transaction, id, tried_again)?;
             }
-            let wish = job::find(transaction, id)?.map(|row| row.wish).unwrap_or_default();
-            let state = match (state, wish.as_str()) {
-                ("", "abort") => "aborted",
-                ("", _) => "paused",
-                _ => state,
+            let wish = job::find(transaction, id)?.map(|row| row.wish);
+            let state = match (ended, wish) {
+                (Some(state), _) => state,
+                (None, Some(JobWish::Abort)) => JobState::Aborted,
+                // A job that reaches its time limit stops without a request.
+                (None, Some(JobWish::Run | JobWish::Pause) | None) => JobState::Paused,
             };
-            let finished = (state != "paused").then_some(now);
+            let finished = (state != JobState::Paused).then_some(now);
             job::end(transaction, id, runner, state, &progress, &message, finished).map(drop)
         };
         self.storage.configuration().write_vital(write).await
@@ -232,6 +233,7 @@ impl RunningJob {
 #[cfg(test)]
 mod tests {
     use database::configuration::job;
+    use model::JobStatus;
     use repository::{CheckWork, JobRequest, Options, Repository, Session, Work};
 
     use super::*;
@@ -247,9 +249,9 @@ mod tests {
         RunningJob::new(storage.clone(), id, runner, Figures::from_text(&progress).unwrap())
     }
 
-    async fn state(session: &Session, id: Id) -> (String, Vec<String>) {
+    async fn state(session: &Session, id: Id) -> (JobStatus, Vec<String>) {
         let errors = session.job_errors(id, "", 10).await.unwrap();
-        (session.job(id).await.unwrap().state, errors.into_iter().map(|error| error.item).collect())
+        (session.job(id).await.unwrap().status, errors.into_iter().map(|error| error.item).collect())
     }
 
     #[tokio::test]
@@ -272,7 +274,7 @@ mod tests {
         first.fail("one", &broken);
         first.fail("two", &broken);
         first.end(&Ok("done".to_owned())).await.unwrap();
-        assert_eq!(state(&session, id).await, ("incomplete".to_owned(), vec!["one".to_owned(), "two".to_owned()]));
+        assert_eq!(state(&session, id).await, (JobStatus::Incomplete, vec!["one".to_owned(), "two".to_owned()]));
 
         session.ask_job(id, JobRequest::Resume).await.unwrap();
         let second = claimed(&storage, id).await;
@@ -281,7 +283,7 @@ mod tests {
         second.end(&Err(Halt::Fault(Error::unavailable("the disk is away")))).await.unwrap();
         session.ask_job(id, JobRequest::Resume).await.unwrap();
         claimed(&storage, id).await.end(&Ok("done".to_owned())).await.unwrap();
-        assert_eq!(state(&session, id).await, ("incomplete".to_owned(), vec!["two".to_owned()]));
+        assert_eq!(state(&session, id).await, (JobStatus::Incomplete, vec!["two".to_owned()]));
 
         session.ask_job(id, JobRequest::Resume).await.unwrap();
         let third = claimed(&storage, id).await;
@@ -289,7 +291,7 @@ mod tests {
         third.end(&Err(Halt::Fault(Error::unavailable("the disk is away")))).await.unwrap();
         session.ask_job(id, JobRequest::Resume).await.unwrap();
         claimed(&storage, id).await.end(&Ok("done".to_owned())).await.unwrap();
-        assert_eq!(state(&session, id).await, ("finished".to_owned(), Vec::new()));
+        assert_eq!(state(&session, id).await, (JobStatus::Finished, Vec::new()));
         repository.close().await;
     }
 }

@@ -8,7 +8,7 @@ use database::content::blob::{self, BlobRow};
 use database::content::census;
 use database::content::fault::{self, FaultRow};
 use database::{Database, Reader, Transaction};
-use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
+use model::{Digest, Error, ErrorKind, FaultState, Id, Result, Timestamp};
 use repository::DATABASE_STORE;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -162,7 +162,7 @@ impl BlobRestore<'_> {
         let noted = FaultRow {
             store_id: row.store_id,
             digest: row.digest,
-            state: "missing".to_owned(),
+            state: FaultState::Missing,
             detail: format!("restored without it: {why}"),
             found_at: now,
             accepted_at: None,

@@ -12,6 +12,7 @@ use database::{Database, Reader};
 use futures_util::future::BoxFuture;
 use model::{Code, Error, Id, Result, Timestamp};
 use repository::require_separate_restoration;
+use model::{BackupState, Code, Error, Id, Result, Timestamp};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
@@ -161,8 +162,8 @@ pub(super) fn require_standalone(part: &DatabasePart) -> Result<()> {
 pub(super) async fn require_restored(configuration: &Database, set: Id, force: bool) -> Result<()> {
     let rows = configuration.read(|reader: &mut Reader<'_>| backup::list(reader, None, 10_000)).await?;
     // The backup was running while the server was copied, so its record says "running" in the copy.
-    let fits = |state: &str| state == "running" || force && state == "kept";
-    if rows.iter().any(|row| row.id == set && fits(&row.state)) {
+    let fits = |state| state == BackupState::Running || force && state == BackupState::Kept;
+    if rows.iter().any(|row| row.id == set && fits(row.state)) {
         return Ok(());
     }
     Err(Error::conflict(

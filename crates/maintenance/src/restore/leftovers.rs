@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ::blobs::STORE_MARKER;
 use database::configuration::farm::StoreRow;
-use model::Result;
+use model::{Result, StoreKind};
 
 use super::stores::Store;
 use crate::backup::place::small_files::failed;
@@ -69,9 +69,11 @@ pub(super) fn places(rows: &[StoreRow], stores: &[Store]) -> Vec<Place> {
 }
 
 fn outside(row: &StoreRow) -> String {
-    match row.kind.as_str() {
-        "directory" => row.location.clone(),
-        kind => format!("{kind}://{}", row.location),
+    match row.kind {
+        StoreKind::Directory => row.location.clone(),
+        kind @ (StoreKind::Database | StoreKind::S3 | StoreKind::Azure | StoreKind::Gcs) => {
+            format!("{kind}://{}", row.location)
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use ::blobs::{BlobStore, HAND_OVER_GRACE, Owner};
 use bytes::Bytes;
 use database::configuration::farm::StoreRow;
-use model::{Error, Id, Result};
+use model::{Error, Id, Result, StoreKind};
 use repository::{DATABASE_STORE, as_directory, open_directory_store, open_object_store};
 
 /// A store of the farm: an open one, or the one inside the databases.
@@ -45,7 +45,7 @@ impl Opening<'_> {
         let mut stores = Vec::new();
         for row in rows {
             let mut store = Store::kept(row, None);
-            if row.id != DATABASE_STORE && row.kind != "database" {
+            if row.id != DATABASE_STORE && row.kind != StoreKind::Database {
                 let (opened, moved_to) = self.open_one(row).await.map_err(|error| self.named(row, &error))?;
                 (store.open, store.moved_to) = (Some(opened), moved_to);
             }
@@ -78,7 +78,7 @@ impl Opening<'_> {
     }
 
     async fn open_one(&self, row: &StoreRow) -> Result<(BlobStore, Option<StoreRow>)> {
-        let is_directory = row.kind == "directory";
+        let is_directory = row.kind == StoreKind::Directory;
         let (location, key_file) = (Path::new(&row.location), self.key_file.as_deref());
         if is_directory && (self.use_stores || location.is_relative() && !row.location.contains("..")) {
             let place = self.directory.join(location);
@@ -93,7 +93,7 @@ impl Opening<'_> {
     }
 
     fn named(&self, row: &StoreRow, error: &Error) -> Error {
-        let hint = match self.use_stores && row.kind != "directory" {
+        let hint = match self.use_stores && row.kind != StoreKind::Directory {
             true => "; without --use-stores its BLOBs are restored into a directory below the data directory",
             false => "",
         };
@@ -104,7 +104,7 @@ impl Opening<'_> {
 /// Returns whether processes outside of this restore may write to a store. Inside the data directory none can, because
 /// the directory is locked.
 fn is_outside(row: &StoreRow) -> bool {
-    row.kind != "directory" || Path::new(&row.location).is_absolute()
+    row.kind != StoreKind::Directory || Path::new(&row.location).is_absolute()
 }
 
 /// Returns stores to their previous holders after the restore has failed.

@@ -1,9 +1,9 @@
 //! The recycle bin, in two stages: first the personal bin, then the site bin.
 
-use database::content::recycle::{self, RecycledRow, Stage};
+use database::content::recycle::{self, RecycledRow};
 use database::content::{collection, node, scope, tree};
 use database::{Reader, Transaction};
-use model::{Code, Error, Id, MAX_PAGE, Name, NodeKind, Result, Right, Timestamp, unsigned};
+use model::{Code, Error, Id, MAX_PAGE, Name, NodeKind, RecycleStage, Result, Right, Timestamp, unsigned};
 
 use crate::Session;
 use crate::content::shred;
@@ -60,7 +60,7 @@ impl From<RecycledRow> for RecycledItem {
             documents: unsigned(row.documents),
             deleted_at: row.deleted_at,
             deleted_by: row.deleted_by,
-            second_stage: row.stage == Stage::Site,
+            second_stage: row.stage == RecycleStage::Site,
         }
     }
 }
@@ -138,7 +138,7 @@ impl Session {
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let (row, manages) = find_authorised(transaction, guard, checked, entry)?;
             let is_final =
-                row.stage == Stage::Site || manages && (bin == Bin::Site || row.deleted_by != guard.caller());
+                row.stage == RecycleStage::Site || manages && (bin == Bin::Site || row.deleted_by != guard.caller());
             if !is_final {
                 recycle::to_site(transaction, entry)?;
                 guard.record(transaction, row.node_id, "recycle.empty", row.path)?;
@@ -198,7 +198,7 @@ fn find_authorised(
 
 fn find(reader: &mut Reader<'_>, collection: Id, entry: Id, caller: Id, manages: bool) -> Result<RecycledRow> {
     let row = recycle::find(reader, entry)?.filter(|row| row.collection_id == collection).ok_or_else(no_entry)?;
-    let own = row.deleted_by == caller && row.stage == Stage::Person;
+    let own = row.deleted_by == caller && row.stage == RecycleStage::Person;
     if own || manages { Ok(row) } else { Err(no_entry()) }
 }
 

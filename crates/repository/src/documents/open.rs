@@ -1,13 +1,12 @@
 //! Opening a document's content.
 
-use model::Code;
 use std::sync::Arc;
 
 use blobs::{BlobReader, Locator};
 use bytes::Bytes;
 use database::content::version::{self, VersionRow};
 use database::content::{blob, fault};
-use model::{Digest, Error, ErrorKind, Id, NodeKind, Result, Right, VersionNumber};
+use model::{Code, Digest, Error, ErrorKind, FaultState, Id, NodeKind, Result, Right, VersionNumber};
 
 use crate::farm::registry::ContentDatabase;
 use crate::items::item::{Item, Version, etag};
@@ -145,9 +144,9 @@ impl Content {
         let known = self.place.content.database.read(move |reader| fault::find(reader, &digest)).await?;
         let Some(known) = known.into_iter().find(|known| known.store_id == self.place.store) else { return Ok(()) };
         self.place.session.reread(&self.place.content, self.place.store, digest, self.place.size);
-        let error = match known.state.as_str() {
-            "missing" => Error::not_found(known.detail),
-            _ => Error::corrupt(known.detail),
+        let error = match known.state {
+            FaultState::Missing => Error::not_found(known.detail),
+            FaultState::Damaged => Error::corrupt(known.detail),
         };
         Err(explain(error, &self.item, self.version.id, &self.place))
     }

@@ -7,7 +7,7 @@ use database::Reader;
 use database::configuration::{backup, farm, job};
 use database::content::{fault, reclaim};
 use futures_util::future::join_all;
-use model::{Code, ErrorKind, Id, Result, Timestamp, counted, unsigned};
+use model::{Code, ErrorKind, Id, JobKind, JobState, ReclaimReason, Result, StoreKind, Timestamp, counted, unsigned};
 
 use crate::farm::health_limits::{BACKUP_HOURS, DATABASE_BYTES, FREE_PERCENT, ORPHANS, STORE_FREE_PERCENT};
 use crate::farm::registry::ContentDatabase;
@@ -190,14 +190,16 @@ impl Session {
         let registry = self.registry().await?;
         // Concurrently, because each store that does not respond takes until its timeout.
         let readings = join_all(registry.stores.iter().map(|(row, store)| async move {
-            match row.kind.as_str() {
-                "database" => Reading::default(),
-                _ => self.reading(row, store.as_ref()).await,
+            match row.kind {
+                StoreKind::Database => Reading::default(),
+                StoreKind::Directory | StoreKind::S3 | StoreKind::Azure | StoreKind::Gcs => {
+                    self.reading(row, store.as_ref()).await
+                }
             }
         }));
         for ((row, store), reading) in registry.stores.iter().zip(readings.await) {
             let subject = HealthSubject::Store(row.name.clone());
-            if row.kind == "database" {
+            if row.kind == StoreKind::Database {
                 continue;
             }
             if let Some(trouble) = reading.trouble {
@@ -329,11 +331,11 @@ impl Session {
             if kinds.contains(&row.kind) {
                 continue;
             }
-            if row.kind == "collect" && !findings.iter().any(|known| known.rule == "orphans") {
+            if row.kind == JobKind::Collect.as_str() && !findings.iter().any(|known| known.rule == "orphans") {
                 let found = orphans(&Figures::from_text(&row.progress)?, most_orphans);
                 findings.extend(found.map(|(message, told)| warning("orphans", &HealthSubject::Farm, message, told)));
             }
-            if row.state == "failed" {
+            if row.state == JobState::Failed {
                 let message = format!("It failed: {}. Resume it when that is repaired.", row.message);
                 let told = told!("job-failed", row.message);
                 findings.push(warning("job-failed", &HealthSubject::Job(row.kind.clone(), row.id), message, told));
@@ -406,7 +408,7 @@ async fn look_at_database(
     }
     let pending = content.database.read_long(reclaim::totals).await?;
     let orphans: u64 =
-        pending.iter().filter(|row| row.reason == reclaim::reason::ORPHAN).map(|row| unsigned(row.blobs)).sum();
+        pending.iter().filter(|row| row.reason == ReclaimReason::Orphan).map(|row| unsigned(row.blobs)).sum();
     if orphans > most_orphans {
         let message = format!(
             "{orphans} BLOBs that no database knows are in quarantine: find out which uploads are interrupted, or \

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use blobs::DirectoryOptions;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::{Database, Location, Schema};
-use model::{Code, Error, Id, IdSource, Result, Timestamp, id_time};
+use model::{Code, Error, Id, IdSource, Result, StoreKind, StoreState, Timestamp, id_time};
 use tokio::sync::OnceCell;
 
 use crate::content::sites;
@@ -158,14 +158,15 @@ async fn create(configuration: &Database, options: &Options) -> Result<()> {
                 return Ok(());
             }
             farm::insert(transaction, farm_id, now)?;
-            for (id, name, kind, location) in
-                [(DATABASE_STORE, "database", "database", ""), (FILES_STORE, "files", "directory", FILES_LOCATION)]
-            {
+            for (id, name, kind, location) in [
+                (DATABASE_STORE, "database", StoreKind::Database, ""),
+                (FILES_STORE, "files", StoreKind::Directory, FILES_LOCATION),
+            ] {
                 let store = StoreRow {
                     id,
                     name: name.to_owned(),
-                    kind: kind.to_owned(),
-                    state: "active".to_owned(),
+                    kind,
+                    state: StoreState::Active,
                     location: location.to_owned(),
                     settings: "{}".to_owned(),
                     secret: None,

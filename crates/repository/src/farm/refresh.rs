@@ -7,7 +7,7 @@ use blobs::BlobStore;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::configuration::{policy, role, site_collection};
 use futures_util::future::join_all;
-use model::{Code, Result};
+use model::{Code, Result, StoreKind};
 
 use crate::farm::absent::AbsentDatabase;
 use crate::farm::registry::{ContentDatabase, Registry};
@@ -101,7 +101,7 @@ impl Repository {
         let known = previous.and_then(|registry| registry.stores.iter().find(|(old, _)| same_place(old, &row)));
         let store = match known {
             Some((_, Some(store))) => Some(store.clone()),
-            _ if row.kind == "database" => None,
+            _ if row.kind == StoreKind::Database => None,
             _ => {
                 self.inner.gauges.forget(row.id);
                 self.attach_or_leave(&row, previous.is_none()).await?

@@ -8,7 +8,7 @@ use blobs::BlobStore;
 use database::Database;
 use database::configuration::farm::{ContentDatabaseRow, StoreRow};
 use database::configuration::site_collection::SiteCollectionRow;
-use model::{Code, Error, ErrorKind, Id, NodePath, Result, Rights, Role};
+use model::{Code, Error, ErrorKind, Id, NodePath, Result, Rights, Role, StoreState};
 use tokio::sync::Mutex;
 
 use crate::farm::absent::{AbsentDatabase, Reopening, reason, reason_of, require_none_troubled};
@@ -168,7 +168,7 @@ impl Registry {
     pub(crate) fn writable_store<'a>(&'a self, id: Id, database: &'a ContentDatabase) -> Result<&'a BlobStore> {
         let store = self.store(id, database)?;
         match self.stores.iter().find(|(row, _)| row.id == id) {
-            Some((row, _)) if row.state != "active" => Err(Error::unavailable(format!(
+            Some((row, _)) if row.state != StoreState::Active => Err(Error::unavailable(format!(
                 "the BLOB store \"{}\" is {}, and the storage policy still names it for new documents: an administrator must \
                  activate it or name another store",
                 row.name, row.state

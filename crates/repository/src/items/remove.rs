@@ -2,9 +2,9 @@
 
 use database::Transaction;
 use database::content::node::{self, NodeRow};
-use database::content::recycle::{self, RecycledRow, Stage};
+use database::content::recycle::{self, RecycledRow};
 use database::content::{collection, scope, tree};
-use model::{Code, Error, Id, NodeKind, Result, Right, Timestamp};
+use model::{Code, Error, Id, NodeKind, RecycleStage, Result, Right, Timestamp};
 
 use crate::documents::{Preconditions, charge};
 use crate::items::tree::{lock_in, refuse_held, subtree_rights};
@@ -82,7 +82,7 @@ pub(super) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &No
         kind: row.kind,
         name: row.name.clone(),
         path: path.to_owned(),
-        stage: Stage::Person,
+        stage: RecycleStage::Person,
         size,
         documents,
         deleted_at: Timestamp::now(),

@@ -4,14 +4,13 @@
 //! A job's task is its [`Work`], stored as JSON with a version; its progress is its [`Figures`]. This module defines
 //! jobs and the requests to them, not how they are carried out.
 
-use model::Code;
 mod work;
 
 use std::time::Duration;
 
 use database::Transaction;
 use database::configuration::job::{self, JobRow};
-use model::{Error, Id, Result, Timestamp};
+use model::{Code, Error, Id, JobState, JobStatus, JobWish, Result, Timestamp};
 
 use crate::session::idempotency::IdempotencyKey;
 use crate::{Session, Storage};
@@ -26,11 +25,10 @@ pub struct Job {
     pub id: Id,
     /// Its task.
     pub work: Work,
-    /// `waiting`, `running`, `paused`, `finished`, `incomplete` (it ran to the end, but some items failed), `failed` or
-    /// `aborted`.
-    pub state: String,
-    /// Latest request to its runner: `run`, `pause` or `abort`.
-    pub wish: String,
+    /// Its state, which also says whether items failed.
+    pub status: JobStatus,
+    /// Latest request to its runner.
+    pub wish: JobWish,
     /// Progress.
     pub figures: Figures,
     /// Outcome.
@@ -48,11 +46,10 @@ pub struct Job {
 impl Job {
     fn read(row: JobRow) -> Result<Self> {
         let figures = Figures::from_text(&row.progress)?;
-        let is_incomplete = row.state == "finished" && figures.failed > 0;
         Ok(Self {
             id: row.id,
             work: Work::from_text(&row.payload)?,
-            state: if is_incomplete { "incomplete".to_owned() } else { row.state },
+            status: JobStatus::new(row.state, figures.failed),
             wish: row.wish,
             figures,
             message: row.message,
@@ -61,11 +58,6 @@ impl Job {
             started_at: row.started_at,
             finished_at: row.finished_at,
         })
-    }
-
-    /// Returns whether the job has ended, so that only a new request makes it run again.
-    pub fn has_ended(&self) -> bool {
-        matches!(self.state.as_str(), "finished" | "incomplete" | "failed" | "aborted")
     }
 }
 
@@ -132,36 +124,39 @@ impl Session {
             let now = Timestamp::now();
             let (done, action) = match request {
                 JobRequest::Pause => {
-                    let wished = job::wish(transaction, id, "pause")?;
-                    job::set_idle_state(transaction, id, "paused", None)?;
+                    let wished = job::wish(transaction, id, JobWish::Pause)?;
+                    job::set_idle_state(transaction, id, JobState::Paused, None)?;
                     (wished, "job.pause")
                 }
                 JobRequest::Abort => {
-                    let wished = job::wish(transaction, id, "abort")?;
-                    job::set_idle_state(transaction, id, "aborted", Some(now))?;
+                    let wished = job::wish(transaction, id, JobWish::Abort)?;
+                    job::set_idle_state(transaction, id, JobState::Aborted, Some(now))?;
                     (wished, "job.abort")
                 }
                 JobRequest::Resume => (job::retry(transaction, id)?, "job.resume"),
             };
             if !done {
-                let row = job::find(transaction, id)?;
-                let state = row.as_ref().map_or(("", ""), |row| (row.state.as_str(), row.wish.as_str()));
-                return Err(Error::conflict(match (request, state) {
-                    (JobRequest::Resume, ("running", "pause")) => {
-                        "the job is being paused and has not stopped yet: resume it in a few seconds, once it is paused"
-                    }
-                    (JobRequest::Resume, ("aborted", _) | ("running", "abort")) => {
-                        "the job was ended for good: start a new one"
-                    }
-                    (JobRequest::Resume, _) => "the job is running or is waiting to run",
-                    (JobRequest::Pause | JobRequest::Abort, _) => "the job has ended",
-                })
-                .with_code(Code::JobState));
+                let state = job::find(transaction, id)?.map(|row| (row.state, row.wish));
+                return Err(Error::conflict(refusal(request, state)).with_code(Code::JobState));
             }
             recording.record(transaction, action, &format!("{} {id}", before.work.kind()), "")
         };
         storage.configuration().write(write).await?;
         storage.job(id).await
+    }
+}
+
+/// Explains why a request to a job in this state was refused.
+fn refusal(request: JobRequest, state: Option<(JobState, JobWish)>) -> &'static str {
+    match (request, state) {
+        (JobRequest::Resume, Some((JobState::Running, JobWish::Pause))) => {
+            "the job is being paused and has not stopped yet: resume it in a few seconds, once it is paused"
+        }
+        (JobRequest::Resume, Some((JobState::Aborted, _) | (JobState::Running, JobWish::Abort))) => {
+            "the job was ended for good: start a new one"
+        }
+        (JobRequest::Resume, _) => "the job is running or is waiting to run",
+        (JobRequest::Pause | JobRequest::Abort, _) => "the job has ended",
     }
 }
 

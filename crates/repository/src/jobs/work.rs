@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use model::{Code, Error, Result};
+use model::{Code, Error, JobKind, Result, StoreState};
 use serde::{Deserialize, Serialize};
 
 use crate::Storage;
@@ -144,12 +144,12 @@ struct Envelope<T> {
 }
 
 impl Work {
-    /// Returns the name of the kind of work.
-    pub const fn kind(&self) -> &'static str {
+    /// Returns the kind of work.
+    pub const fn kind(&self) -> JobKind {
         match self {
-            Self::Migrate(_) => "migrate",
-            Self::Collect(_) => "collect",
-            Self::Check(_) => "check",
+            Self::Migrate(_) => JobKind::Migrate,
+            Self::Collect(_) => JobKind::Collect,
+            Self::Check(_) => JobKind::Check,
         }
     }
 
@@ -227,7 +227,7 @@ impl MigrateWork {
         }
         let from = self.from.as_ref().map(|name| storage.store_named(name)).transpose()?;
         let to = self.to.as_ref().map(|name| storage.store_named(name)).transpose()?;
-        if let Some(to) = to.filter(|to| to.state != "active") {
+        if let Some(to) = to.filter(|to| to.state != StoreState::Active) {
             return Err(Error::conflict(format!("the BLOB store \"{}\" is {}: activate it first", to.name, to.state))
                 .with_code(Code::StoreNotActive));
         }
@@ -305,6 +305,7 @@ mod tests {
         let text = r#"{"version":1,"kind":"migrate","database":"main","from":"database","to":"files","minimum_size":65536,"maximum_size":null,"older_than_days":30,"unread_days":null,"library":null,"rate":1000000,"limit":10}"#;
         let work = Work::from_text(text).unwrap();
         assert_eq!(work.to_text().unwrap(), text);
+        assert_eq!(work.kind(), JobKind::Migrate);
         let Work::Migrate(work) = work else { panic!("{work:?}") };
         assert_eq!((work.to.as_deref(), work.minimum_size, work.limit), (Some("files"), Some(65_536), Some(10)));
     }

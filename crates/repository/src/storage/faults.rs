@@ -7,7 +7,7 @@ use blobs::{BlobStore, Entry, Outcome};
 use database::content::blob::{self, BlobRow};
 use database::content::fault::{self, FaultRow};
 use database::{Database, Reader, Transaction};
-use model::{Digest, Error, ErrorKind, Id, Result, Right, Timestamp};
+use model::{Digest, Error, ErrorKind, FaultState, Id, Result, Right, Timestamp};
 
 use crate::documents::require_draft;
 use crate::farm::registry::ContentDatabase;
@@ -25,8 +25,8 @@ pub struct BlobFault {
     pub store: String,
     /// Digest of its bytes.
     pub digest: Digest,
-    /// `missing` or `damaged`.
-    pub state: String,
+    /// The fault.
+    pub state: FaultState,
     /// Location and details of the fault.
     pub detail: String,
     /// Time of the first detection.
@@ -101,11 +101,11 @@ impl Session {
     }
 
     /// Returns the versions of a document whose content is missing or damaged, out of those that the caller may know
-    /// of: their identifiers, and `missing` or `damaged`.
+    /// of: their identifiers and faults.
     ///
     /// # Errors
     /// `NotFound`; `Forbidden`.
-    pub async fn content_faults(&self, target: &Target) -> Result<Vec<(Id, String)>> {
+    pub async fn content_faults(&self, target: &Target) -> Result<Vec<(Id, FaultState)>> {
         let (_, faults) = self
             .view(target, |reader, located| {
                 let node = located.node();
@@ -147,7 +147,7 @@ impl Session {
 }
 
 impl Storage {
-    /// Records a BLOB as missing or damaged (`state`) in a store, if the content database needs it there. An existing
+    /// Records a fault (`state`) of a BLOB in a store, if the content database needs it there. An existing
     /// record keeps its time and its acceptance. Returns whether an administrator has to act: false when nothing needs
     /// the BLOB, or when its loss is accepted.
     pub async fn note_fault(
@@ -155,7 +155,7 @@ impl Storage {
         database: &StorageDatabase,
         store: Id,
         digest: Digest,
-        state: &str,
+        state: FaultState,
         detail: &str,
     ) -> Result<bool> {
         record_fault(&database.database, (store, None), digest, state, detail).await
@@ -184,11 +184,11 @@ pub async fn note_unreadable(
     };
     let (state, detail) = match asked {
         Ok(Outcome::Intact) => return Ok(()),
-        Ok(Outcome::Missing { place }) => ("missing", place),
-        Ok(Outcome::Damaged { place, what }) if place.is_empty() => ("damaged", what),
-        Ok(Outcome::Damaged { place, what }) => ("damaged", format!("{place}: {what}")),
-        Err(error) if error.kind() == ErrorKind::NotFound => ("missing", error.message().to_owned()),
-        Err(error) if error.kind() == ErrorKind::Corrupt => ("damaged", error.message().to_owned()),
+        Ok(Outcome::Missing { place }) => (FaultState::Missing, place),
+        Ok(Outcome::Damaged { place, what }) if place.is_empty() => (FaultState::Damaged, what),
+        Ok(Outcome::Damaged { place, what }) => (FaultState::Damaged, format!("{place}: {what}")),
+        Err(error) if error.kind() == ErrorKind::NotFound => (FaultState::Missing, error.message().to_owned()),
+        Err(error) if error.kind() == ErrorKind::Corrupt => (FaultState::Damaged, error.message().to_owned()),
         Err(error) => return Err(error),
     };
     if record_fault(database, (store, Some(row)), digest, state, &detail).await? {
@@ -258,13 +258,13 @@ async fn record_fault(
     database: &Database,
     (store, seen): (Id, Option<BlobRow>),
     digest: Digest,
-    state: &str,
+    state: FaultState,
     detail: &str,
 ) -> Result<bool> {
     let row = FaultRow {
         store_id: store,
         digest,
-        state: state.to_owned(),
+        state,
         detail: detail.to_owned(),
         found_at: Timestamp::now(),
         accepted_at: None,

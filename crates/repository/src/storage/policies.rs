@@ -4,7 +4,10 @@ use database::Transaction;
 use database::configuration::farm::{self, StoreRow};
 use database::configuration::policy::{self, PolicyRow};
 use database::configuration::{event, site_collection};
-use model::{Code, Error, Id, NodeKind, NodePath, Result, Right, StorageRules, Tier, TierBasis, Timestamp};
+use model::{
+    Code, Error, Id, NodeKind, NodePath, PolicyLevel, Result, Right, StorageRules, StoreKind, StoreState, Tier,
+    TierBasis, Timestamp,
+};
 
 use crate::farm::registry::Registry;
 use crate::session::locate::Located;
@@ -53,8 +56,8 @@ pub struct PolicyChange {
 /// The policy that applies to new BLOBs of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoragePolicy {
-    /// `database`, `collection` or `library`.
-    pub kind: &'static str,
+    /// Level of the target.
+    pub level: PolicyLevel,
     /// Identifier of the content database, site collection or library.
     pub target: Id,
     /// Name of the content database, or path of the site collection or library.
@@ -75,7 +78,7 @@ pub struct StoragePolicy {
 
 /// A resolved policy target.
 struct Found {
-    kind: &'static str,
+    level: PolicyLevel,
     id: Id,
     name: String,
     database: Id,
@@ -145,7 +148,7 @@ impl Session {
         let minimum_size = change.minimum_size.map(i64::try_from).transpose();
         let minimum_size = minimum_size.map_err(|_| Error::invalid("the minimum size is greater than any document"))?;
         let actor = self.principal.id;
-        let (id, kind, name) = (found.id, found.kind, found.name.clone());
+        let (id, level, name) = (found.id, found.level, found.name.clone());
         let write = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
             let stores = farm::stores(transaction)?;
@@ -156,12 +159,12 @@ impl Session {
             let old_rules = old.as_ref().map(|row| StorageRules::from_text(&row.rules)).transpose()?;
             let mut row = PolicyRow {
                 target_id: id,
-                target_kind: kind.to_owned(),
+                level,
                 store_id: active.or(old.as_ref().and_then(|row| row.store_id)),
                 minimum_size: minimum_size.or(old.as_ref().and_then(|row| row.minimum_size)),
                 rules: rules.or(&old_rules.unwrap_or_default()).to_text(),
             };
-            if kind == "database" {
+            if level == PolicyLevel::Database {
                 // The row of a content database always contains its store and minimum size.
                 let databases = farm::databases(transaction)?;
                 let present = databases
@@ -179,7 +182,7 @@ impl Session {
             } else {
                 policy::put(transaction, &row, now, actor)?;
             }
-            event::record(transaction, now, actor, "storage.policy", &format!("{kind} {name}"), &words(&change))
+            event::record(transaction, now, actor, "storage.policy", &format!("{level} {name}"), &words(&change))
         };
         self.repository.inner.configuration.write(write).await?;
         self.repository.refresh_registry().await?;
@@ -196,7 +199,8 @@ impl Session {
         let known: Vec<String> = own.active_store.iter().cloned().chain(tiers(&own)).collect();
         let named = change.active_store.iter().cloned().chain(tiers(change));
         for name in named.filter(|name| !known.contains(name)) {
-            let Some((row, _)) = registry.stores.iter().find(|(row, _)| row.name == name && row.kind != "database")
+            let Some((row, _)) =
+                registry.stores.iter().find(|(row, _)| row.name == name && row.kind != StoreKind::Database)
             else {
                 continue;
             };
@@ -232,7 +236,7 @@ impl Session {
 fn policy_library(located: &Located) -> Result<Found> {
     located.require_kind(NodeKind::Library)?;
     Ok(Found {
-        kind: "library",
+        level: PolicyLevel::Library,
         id: located.node().id,
         name: located.path(),
         database: located.content.row.id,
@@ -242,12 +246,13 @@ fn policy_library(located: &Located) -> Result<Found> {
 }
 
 fn in_database(id: Id, name: &str) -> Found {
-    Found { kind: "database", id, name: name.to_owned(), database: id, collection: Id::NONE, library: Id::NONE }
+    let (level, name) = (PolicyLevel::Database, name.to_owned());
+    Found { level, id, name, database: id, collection: Id::NONE, library: Id::NONE }
 }
 
 fn in_collection(row: &site_collection::SiteCollectionRow) -> Found {
     Found {
-        kind: "collection",
+        level: PolicyLevel::Collection,
         id: row.id,
         name: row.path.clone(),
         database: row.database_id,
@@ -273,12 +278,12 @@ fn describe(registry: &Registry, found: &Found) -> Result<StoragePolicy> {
         tiers: said.and_then(|policy| policy.rules.tiers.clone()).map(named),
         reset: false,
     };
-    if found.kind == "database" {
+    if found.level == PolicyLevel::Database {
         own.active_store = Some(registry.store_name(store));
         own.minimum_size = Some(minimum_size);
     }
     Ok(StoragePolicy {
-        kind: found.kind,
+        level: found.level,
         target: found.id,
         name: found.name.clone(),
         database: content.row.name.clone(),
@@ -299,7 +304,7 @@ fn named<'a>(stores: &'a [StoreRow], name: &str) -> Result<&'a StoreRow> {
 
 fn writable(stores: &[StoreRow], name: &str) -> Result<Id> {
     let store = named(stores, name)?;
-    if store.state != "active" {
+    if store.state != StoreState::Active {
         return Err(Error::conflict(format!(
             "the BLOB store \"{name}\" is {}: activate it first, or name another one",
             store.state

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use blobs::{BlobStore, CacheOptions, DirectoryOptions, Owner};
 use database::configuration::farm::StoreRow;
-use model::{Error, Id, Result};
+use model::{Error, Id, Result, StoreKind};
 
 use crate::blocking::blocking;
 use crate::farm::repository::Inner;
@@ -23,11 +23,11 @@ impl Inner {
     /// # Errors
     /// Those of [`Self::open_store`].
     pub(crate) async fn attach_store(&self, row: &StoreRow, create: bool) -> Result<BlobStore> {
-        if row.kind == "directory" {
+        if row.kind == StoreKind::Directory {
             return self.open_store(row, create).await;
         }
         let (settings, secrets) = self.store_settings(row).await?;
-        let options = object::options(&row.kind, &row.location, &settings)?;
+        let options = object::options(row.kind, &row.location, &settings)?;
         let store = BlobStore::expect_object(&options, &object::secrets(&secrets)?, &self.owner()?)?;
         let bytes = object::cache_bytes(&settings)?;
         // The cache belongs to a single process, the server.
@@ -43,11 +43,11 @@ impl Inner {
     /// a location that is not a store becomes one.
     ///
     /// # Errors
-    /// `Invalid` for an unknown kind or setting; those of the provider.
+    /// `Invalid` for a kind without a location or an unknown setting; those of the provider.
     pub(crate) async fn open_store(&self, row: &StoreRow, create: bool) -> Result<BlobStore> {
         let (settings, secrets) = self.store_settings(row).await?;
         let owner = self.owner()?;
-        if row.kind == "directory" {
+        if row.kind == StoreKind::Directory {
             if row.location.is_empty() {
                 return Err(Error::invalid("a store of the kind directory needs a directory"));
             }
@@ -55,7 +55,7 @@ impl Inner {
             let options = object::directory(&settings, &secrets, DirectoryOptions { create, ..self.blobs.clone() })?;
             return BlobStore::open_directory(&path, &owner, options).await;
         }
-        let options = object::options(&row.kind, &row.location, &settings)?;
+        let options = object::options(row.kind, &row.location, &settings)?;
         object::cache_bytes(&settings)?;
         let secrets = object::secrets(&secrets)?;
         if create {
@@ -91,7 +91,7 @@ impl Inner {
 /// `Unavailable` when the credentials cannot be opened; those of [`BlobStore::open_object`].
 pub async fn open_object_store(row: &StoreRow, owner: &Owner, key_file: Option<&[u8]>) -> Result<BlobStore> {
     let (settings, secrets) = settings_with(row, key_file)?;
-    let options = object::options(&row.kind, &row.location, &settings)?;
+    let options = object::options(row.kind, &row.location, &settings)?;
     BlobStore::open_object(&options, &object::secrets(&secrets)?, owner).await
 }
 
@@ -117,7 +117,7 @@ pub async fn open_directory_store(
 /// # Errors
 /// `Unavailable` when the keys cannot be opened.
 pub fn as_directory(row: &StoreRow, location: &str, key_file: Option<&[u8]>) -> Result<StoreRow> {
-    let mut new = StoreRow { kind: "directory".to_owned(), location: location.to_owned(), ..row.clone() };
+    let mut new = StoreRow { kind: StoreKind::Directory, location: location.to_owned(), ..row.clone() };
     if row.kind == new.kind {
         return Ok(new);
     }

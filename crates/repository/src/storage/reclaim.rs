@@ -5,16 +5,14 @@ use std::time::Duration;
 use database::Reader;
 use database::configuration::backup;
 use database::content::blob;
-use database::content::reclaim::{self, Pending, reason};
-use model::{Code, Error, Id, Result, Timestamp};
+use database::content::reclaim::{self, Pending};
+use model::{BackupState, Code, Error, Id, PendingReason, Result, Timestamp};
 
 use crate::jobs::{DEFAULT_WINDOW_DAYS, QUARANTINE_DAYS};
 use crate::{DATABASE_STORE, Session, Storage};
 
 /// Silence after which a running backup counts as dead.
 const BACKUP_ALIVE: Duration = Duration::from_secs(600);
-/// Reason of BLOBs whose reference still exists although no version uses it.
-const UNREFERENCED: &str = "unreferenced";
 
 /// A group of BLOBs that are pending deletion.
 #[derive(Clone, Debug)]
@@ -23,8 +21,8 @@ pub struct PendingReclaim {
     pub database: String,
     /// Name of the store that holds them; empty for BLOBs that still have a reference, in any store.
     pub store: String,
-    /// `unreferenced` (no document uses it), `deleted`, `moved` or `orphan`.
-    pub reason: String,
+    /// The reason.
+    pub reason: PendingReason,
     /// Number of BLOBs.
     pub blobs: u64,
     /// Their size in bytes.
@@ -90,14 +88,14 @@ impl Session {
                  something back"
             ))
         })?;
-        let why = match row.state.as_str() {
-            "kept" => return Ok(NotedBackup { id, destination: row.destination, as_of: row.started_at }),
-            "running" => {
+        let why = match row.state {
+            BackupState::Kept => return Ok(NotedBackup { id, destination: row.destination, as_of: row.started_at }),
+            BackupState::Running => {
                 "has not ended: a backup that was interrupted holds nothing back ten minutes after its last sign of \
                  life"
             }
-            "removed" => "is already forgotten, or was removed from its destination: it holds nothing back",
-            _ => "failed: it holds nothing back",
+            BackupState::Removed => "is already forgotten, or was removed from its destination: it holds nothing back",
+            BackupState::Failed => "failed: it holds nothing back",
         };
         Err(Error::conflict(format!("the backup {id} {why}")).with_code(Code::BackupNotKept))
     }
@@ -111,25 +109,26 @@ impl Session {
         let held = storage.held_since().await?;
         let mut found = Vec::new();
         for database in storage.databases()? {
-            let pending = |store: String, reason: &str, blobs: i64, bytes: i64, since: Timestamp| PendingReclaim {
-                database: database.name.clone(),
-                store,
-                reason: reason.to_owned(),
-                blobs: model::unsigned(blobs),
-                bytes: model::unsigned(bytes),
-                since,
-                due: since.after(window(reason)),
-                held: held.is_some_and(|held| since >= held),
-            };
+            let pending =
+                |store: String, reason: PendingReason, blobs: i64, bytes: i64, since: Timestamp| PendingReclaim {
+                    database: database.name.clone(),
+                    store,
+                    reason,
+                    blobs: model::unsigned(blobs),
+                    bytes: model::unsigned(bytes),
+                    since,
+                    due: since.after(window(reason)),
+                    held: held.is_some_and(|held| since >= held),
+                };
             let read = |reader: &mut Reader<'_>| Ok((blob::marked(reader)?, reclaim::totals(reader)?));
             let ((blobs, bytes, since), totals) = match database.database.read_long(read).await {
                 // A damaged database is reported as a whole.
                 Err(_) if database.database.damage().is_some() => continue,
                 read => read?,
             };
-            found.extend(since.map(|since| pending(String::new(), UNREFERENCED, blobs, bytes, since)));
+            found.extend(since.map(|since| pending(String::new(), PendingReason::Unreferenced, blobs, bytes, since)));
             for Pending { store_id, reason, blobs, bytes, since } in totals {
-                found.push(pending(storage.store_name(store_id), &reason, blobs, bytes, since));
+                found.push(pending(storage.store_name(store_id), reason.into(), blobs, bytes, since));
             }
         }
         Ok(found)
@@ -137,11 +136,11 @@ impl Session {
 }
 
 /// Returns the default time for which a collection keeps BLOBs that are pending for this reason.
-fn window(why: &str) -> Duration {
+fn window(why: PendingReason) -> Duration {
     let days = match why {
-        UNREFERENCED => DEFAULT_WINDOW_DAYS,
-        reason::ORPHAN => QUARANTINE_DAYS,
-        _ => 0,
+        PendingReason::Unreferenced => DEFAULT_WINDOW_DAYS,
+        PendingReason::Orphan => QUARANTINE_DAYS,
+        PendingReason::Deleted | PendingReason::Moved => 0,
     };
     Duration::from_secs(u64::from(days) * 24 * 60 * 60)
 }
@@ -181,7 +180,7 @@ impl Storage {
                     bytes += model::unsigned(size);
                 }
             }
-            let is_running = row.state == "running";
+            let is_running = row.state == BackupState::Running;
             holds.push(BackupHold {
                 id: row.id,
                 destination: row.destination,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use blobs::{DirectoryOptions, ObjectKind, ObjectOptions, ObjectSecrets, ServerSideEncryption, StoreKey};
-use model::{Code, Error, Result};
+use model::{Code, Error, Result, StoreKind};
 
 /// Default size of the local cache in bytes.
 const CACHE: u64 = 1 << 30;
@@ -44,16 +44,12 @@ pub(crate) fn directory(settings: &Settings, given: &Settings, usual: DirectoryO
 
 /// Returns the options of an object store of this kind. Its location is a bucket, optionally followed by a slash and a
 /// prefix.
-pub(crate) fn options(kind: &str, location: &str, settings: &Settings) -> Result<ObjectOptions> {
+pub(crate) fn options(kind: StoreKind, location: &str, settings: &Settings) -> Result<ObjectOptions> {
     let kind = match kind {
-        "s3" => ObjectKind::S3,
-        "azure" => ObjectKind::Azure,
-        "gcs" => ObjectKind::Gcs,
-        _ => {
-            return Err(Error::invalid(format!(
-                "there is no kind of BLOB store called \"{kind}\"; there are: directory, s3, azure, gcs"
-            )));
-        }
+        StoreKind::S3 => ObjectKind::S3,
+        StoreKind::Azure => ObjectKind::Azure,
+        StoreKind::Gcs => ObjectKind::Gcs,
+        StoreKind::Database | StoreKind::Directory => return Err(unknown_kind(kind.as_str())),
     };
     refuse_unknown(settings, &SETTINGS, "setting")?;
     let (bucket, prefix) = location.split_once('/').unwrap_or((location, ""));
@@ -75,6 +71,11 @@ pub(crate) fn options(kind: &str, location: &str, settings: &Settings) -> Result
     };
     options.check()?;
     Ok(options)
+}
+
+/// Returns the error for a word that names no kind of store that can be added.
+pub(crate) fn unknown_kind(word: &str) -> Error {
+    Error::invalid(format!("there is no kind of BLOB store called \"{word}\"; there are: directory, s3, azure, gcs"))
 }
 
 /// Refuses a meaningless retention. Existing stores that were given one before stay usable.
@@ -202,7 +203,7 @@ mod tests {
     #[test]
     fn settings_become_options() {
         let given = map(&[("endpoint", "http://127.0.0.1:9000"), ("compression", "3"), ("path_style", "false")]);
-        let options = options("s3", "bucket/a/b/", &given).unwrap();
+        let options = options(StoreKind::S3, "bucket/a/b/", &given).unwrap();
         assert_eq!((options.bucket.as_str(), options.prefix.as_str()), ("bucket", "a/b"));
         assert_eq!((options.allow_http, options.compression, options.path_style), (true, Some(3), false));
     }
@@ -210,21 +211,27 @@ mod tests {
     #[test]
     fn what_means_nothing_is_refused_and_named() {
         let refused = |kind, location, pairs: &[(&str, &str)]| options(kind, location, &map(pairs)).unwrap_err();
-        assert!(refused("ftp", "b", &[]).message().contains("directory, s3, azure, gcs"));
-        assert!(refused("s3", "", &[]).message().contains("bucket"));
-        assert!(refused("s3", "b", &[("endpint", "x")]).message().contains("endpint"));
+        assert!(unknown_kind("ftp").message().contains("\"ftp\"; there are: directory, s3, azure, gcs"));
+        for kind in [StoreKind::Database, StoreKind::Directory] {
+            assert_eq!(refused(kind, "b", &[]).message(), unknown_kind(kind.as_str()).message());
+        }
+        assert!(refused(StoreKind::S3, "", &[]).message().contains("bucket"));
+        assert!(refused(StoreKind::S3, "b", &[("endpint", "x")]).message().contains("endpint"));
         for level in ["zstd", "0", "20", "-3"] {
-            assert!(refused("s3", "b", &[("compression", level)]).message().contains("from 1 to 19"), "{level}");
+            assert!(
+                refused(StoreKind::S3, "b", &[("compression", level)]).message().contains("from 1 to 19"),
+                "{level}"
+            );
         }
         for days in ["0", "36501", "99999999999"] {
             let said = check_retention(&map(&[("retention_days", days)])).unwrap_err();
             assert!(said.message().contains("between 1 and 36500"), "{days}: {said}");
         }
         assert!(check_retention(&map(&[("retention_days", "36500")])).is_ok());
-        assert!(refused("s3", "b", &[("endpoint", "http://example.org")]).message().contains("not encrypted"));
-        let disguised = refused("s3", "b", &[("endpoint", "http://127.0.0.1:x@example.org")]);
+        assert!(refused(StoreKind::S3, "b", &[("endpoint", "http://example.org")]).message().contains("not encrypted"));
+        let disguised = refused(StoreKind::S3, "b", &[("endpoint", "http://127.0.0.1:x@example.org")]);
         assert!(disguised.message().contains("holds a credential"), "{disguised}");
-        assert!(refused("s3", "b", &[("server_side_encryption", "rot13")]).message().contains("aes256"));
+        assert!(refused(StoreKind::S3, "b", &[("server_side_encryption", "rot13")]).message().contains("aes256"));
         assert!(secrets(&map(&[("encryption_keys", "short")])).is_err());
         assert!(secrets(&map(&[("password", "x")])).unwrap_err().message().contains("key_id"));
     }

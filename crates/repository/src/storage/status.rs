@@ -6,7 +6,7 @@ use blobs::{BlobStore, Usage};
 use database::configuration::farm::StoreRow;
 use database::content::{blob, tree};
 use futures_util::future::join_all;
-use model::{Error, Id, Result, Right, Timestamp, unsigned};
+use model::{Error, Id, Result, Right, StoreKind, StoreState, Timestamp, unsigned};
 
 use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::settings::KEYS;
@@ -40,9 +40,9 @@ pub struct StoreStatus {
     /// Name.
     pub name: String,
     /// Kind of its provider.
-    pub kind: String,
-    /// `active`, `read-only` or `draining`.
-    pub state: String,
+    pub kind: StoreKind,
+    /// State with regard to new BLOBs.
+    pub state: StoreState,
     /// Location.
     pub location: String,
     /// Settings of its provider by name, without credentials and keys.
@@ -183,8 +183,8 @@ impl Session {
         Ok(StoreStatus {
             id: row.id,
             name: row.name.clone(),
-            kind: row.kind.clone(),
-            state: row.state.clone(),
+            kind: row.kind,
+            state: row.state,
             location: row.location.clone(),
             settings: crate::storage::settings::settings_from(row.settings.as_bytes(), &row.name)?,
             has_secrets: row.secret.is_some(),

@@ -11,7 +11,7 @@ use database::configuration::farm::{self, StoreRow};
 use database::configuration::{event, policy};
 use database::content::{blob, reclaim};
 use database::{ExclusiveRight, Reader, Transaction};
-use model::{Code, Error, Id, Result, StorageRules, Timestamp, counted};
+use model::{Code, Error, Id, Result, StorageRules, StoreState, Timestamp, counted};
 use tracing::Instrument;
 
 use crate::Session;
@@ -27,28 +27,6 @@ const WAITS: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(50);
 /// Time within which a store must report during a removal whether it is empty. No other store can be changed meanwhile.
 const ANSWERS: Duration = Duration::from_secs(30);
-
-/// State of a BLOB store with regard to new BLOBs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StoreState {
-    /// Takes new BLOBs where a policy says so.
-    Active,
-    /// Takes no new BLOBs; its content stays readable.
-    ReadOnly,
-    /// Like `ReadOnly`, and its content is being moved to other stores.
-    Draining,
-}
-
-impl StoreState {
-    /// Returns the name used in the database and in the API.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::ReadOnly => "read-only",
-            Self::Draining => "draining",
-        }
-    }
-}
 
 /// A running removal.
 struct Removal {
@@ -121,7 +99,7 @@ impl Session {
             if state != StoreState::Active && is_named(transaction, id)? {
                 return Err(named_meanwhile(&subject));
             }
-            if !farm::set_store_state(transaction, id, state.as_str())? {
+            if !farm::set_store_state(transaction, id, state)? {
                 return Err(forgotten(&subject));
             }
             event::record(transaction, Timestamp::now(), actor, "store.state", &subject, state.as_str())
@@ -161,7 +139,7 @@ impl Session {
             return Err(Error::conflict(format!("the store \"{name}\" belongs to every farm and cannot be removed"))
                 .with_code(Code::StoreInUse));
         }
-        if row.state == StoreState::Active.as_str() {
+        if row.state == StoreState::Active {
             return Err(still_active(name));
         }
         registry.require_all()?;
@@ -329,7 +307,7 @@ async fn require_empty(listing: impl Future<Output = Result<Page>>, name: &str, 
 fn require_unused(reader: &mut Reader<'_>, row: &StoreRow) -> Result<()> {
     let stores = farm::stores(reader)?;
     let now = stores.iter().find(|now| now.id == row.id).ok_or_else(|| forgotten(&row.name))?;
-    if now.state == StoreState::Active.as_str() {
+    if now.state == StoreState::Active {
         return Err(still_active(&row.name));
     }
     if is_named(reader, row.id)? {

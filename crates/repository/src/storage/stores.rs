@@ -6,13 +6,12 @@ use blobs::{BlobStore, HAND_OVER_GRACE, ProbeReport};
 use database::Transaction;
 use database::configuration::event;
 use database::configuration::farm::{self, StoreRow};
-use model::{Code, Error, Id, Name, Result, Timestamp};
+use model::{Code, Error, Id, Name, Result, StoreKind, StoreState, Timestamp};
 
 use crate::Session;
 use crate::locations::claim::store_refusal::taken;
 use crate::storage::built_in::DATABASE_STORE;
-use crate::storage::settings::{KEYS, check_retention, require_keys_kept, with_new_key};
-use crate::storage::store_states::StoreState;
+use crate::storage::settings::{KEYS, Settings, check_retention, require_keys_kept, unknown_kind, with_new_key};
 
 /// Number of BLOBs in the location of a new store that are checked for readability.
 const LOOKED_AT: usize = 16;
@@ -22,7 +21,7 @@ const LOOKED_AT: usize = 16;
 pub struct NewStore {
     /// Unique name.
     pub name: String,
-    /// Kind of its provider: `directory`, or one of the kinds of object storage.
+    /// Kind of its provider, as the caller named it: the word of `directory` or of a kind of object storage.
     pub kind: String,
     /// Location: a directory (relative to the data directory), or bucket and prefix.
     pub location: String,
@@ -55,11 +54,15 @@ impl Session {
             new.secrets.insert(KEYS.to_owned(), keys);
         }
         let name = Name::new(new.name.clone())?;
-        let row = self.store_row(self.repository.next_id(), &name, &new).await?;
+        let kind = StoreKind::parse(&new.kind).map_err(|_| unknown_kind(&new.kind))?;
+        let (id, at) = (self.repository.next_id(), (kind, new.location.as_str()));
+        let row = self.store_row(id, &name, at, &new.settings, &new.secrets).await?;
         refuse_known(&self.registry().await?.stores.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>(), &row)?;
-        match row.kind.as_str() {
-            "directory" => self.require_free_directory(&row).await?,
-            _ => self.require_free_prefix(&row).await?,
+        match row.kind {
+            StoreKind::Directory => self.require_free_directory(&row).await?,
+            StoreKind::Database | StoreKind::S3 | StoreKind::Azure | StoreKind::Gcs => {
+                self.require_free_prefix(&row).await?;
+            }
         }
         // Opening shows that the location can be used, before the farm relies on it.
         let opened = self.repository.inner.open_store(&row, true).await?;
@@ -122,15 +125,8 @@ impl Session {
             }
         }
         require_keys_kept(name, &old_secrets, &new_secrets)?;
-        let new = NewStore {
-            name: old.name.clone(),
-            kind: old.kind.clone(),
-            location: old.location.clone(),
-            settings: new_settings,
-            secrets: new_secrets,
-            encrypt: false,
-        };
-        let row = self.store_row(old.id, &Name::new(old.name.clone())?, &new).await?;
+        let (name, at) = (Name::new(old.name.clone())?, (old.kind, old.location.as_str()));
+        let row = self.store_row(old.id, &name, at, &new_settings, &new_secrets).await?;
         let opened = self.repository.inner.open_store(&row, false).await?;
         // With an unchanged endpoint the location is the same, so the other stores need not respond.
         let own = match settings.contains_key("endpoint") {
@@ -253,19 +249,26 @@ impl Session {
         Ok(())
     }
 
-    async fn store_row(&self, id: Id, name: &Name, new: &NewStore) -> Result<StoreRow> {
-        check_retention(&new.settings)?;
-        let secret = match new.secrets.is_empty() {
+    async fn store_row(
+        &self,
+        id: Id,
+        name: &Name,
+        (kind, location): (StoreKind, &str),
+        settings: &Settings,
+        secrets: &Settings,
+    ) -> Result<StoreRow> {
+        check_retention(settings)?;
+        let secret = match secrets.is_empty() {
             true => None,
-            false => Some(self.repository.inner.seal_secrets(id, &new.secrets).await?),
+            false => Some(self.repository.inner.seal_secrets(id, secrets).await?),
         };
         Ok(StoreRow {
             id,
             name: name.as_str().to_owned(),
-            kind: new.kind.clone(),
-            state: StoreState::Active.as_str().to_owned(),
-            location: new.location.clone(),
-            settings: crate::storage::settings::settings_text(&new.settings)?,
+            kind,
+            state: StoreState::Active,
+            location: location.to_owned(),
+            settings: crate::storage::settings::settings_text(settings)?,
             secret,
         })
     }
@@ -316,7 +319,7 @@ fn refuse_known(known: &[StoreRow], new: &StoreRow) -> Result<()> {
     let same = |row: &&StoreRow| {
         row.kind == new.kind
             && row.location == new.location
-            && (row.kind == "directory" || row.settings == new.settings)
+            && (row.kind == StoreKind::Directory || row.settings == new.settings)
     };
     match known.iter().find(same) {
         Some(row) => Err(taken(new, row)),

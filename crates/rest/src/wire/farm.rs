@@ -55,9 +55,9 @@ pub struct StoreJson {
     /// Name.
     pub name: String,
     /// Kind of its provider.
-    pub kind: String,
+    pub kind: &'static str,
     /// `active`, `read-only` or `draining`.
-    pub state: String,
+    pub state: &'static str,
     /// Location.
     pub location: String,
     /// True if it responds.
@@ -104,8 +104,8 @@ impl From<StoreStatus> for StoreJson {
         Self {
             id: status.id.to_string(),
             name: status.name,
-            kind: status.kind,
-            state: status.state,
+            kind: status.kind.as_str(),
+            state: status.state.as_str(),
             location: status.location,
             available: status.trouble.is_none(),
             trouble: status.trouble,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::Result;
+use model::{JobKind, Result};
 use repository::{BlobFault, CheckWork, CollectWork, FaultyDocument, Job, JobError, MigrateWork, PendingReclaim, Work};
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Type};
@@ -30,14 +30,14 @@ pub enum WorkJson {
 impl PartialSchema for WorkJson {
     fn schema() -> RefOr<Schema> {
         let kinds = [
-            ("migrate", "Moves BLOBs from store to store", MigrateJson::schema()),
-            ("collect", "Removes BLOBs that nothing refers to", CollectJson::schema()),
-            ("check", "Re-reads BLOBs and follows references", CheckJson::schema()),
+            (JobKind::Migrate, "Moves BLOBs from store to store", MigrateJson::schema()),
+            (JobKind::Collect, "Removes BLOBs that nothing refers to", CollectJson::schema()),
+            (JobKind::Check, "Re-reads BLOBs and follows references", CheckJson::schema()),
         ];
         let mut any = OneOfBuilder::new().description(Some("The work of a job"));
         for (kind, about, schema) in kinds {
             if let RefOr::T(Schema::Object(fields)) = schema {
-                let word = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([kind]));
+                let word = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([kind.as_str()]));
                 let whole = ObjectBuilder::from(fields).description(Some(about)).property("kind", word);
                 any = any.item(whole.required("kind"));
             }
@@ -198,9 +198,9 @@ pub struct JobJson {
     pub work: WorkJson,
     /// `waiting`, `running`, `paused`, `finished`, `incomplete` (it ran to the end, but some items failed), `failed` or
     /// `aborted`.
-    pub state: String,
+    pub state: &'static str,
     /// Latest request to its runner: `run`, `pause` or `abort`.
-    pub wish: String,
+    pub wish: &'static str,
     /// Outcome.
     pub message: String,
     /// Current phase.
@@ -241,8 +241,8 @@ impl JobJson {
         Self {
             id: job.id.to_string(),
             work: job.work.into(),
-            state: job.state,
-            wish: job.wish,
+            state: job.status.as_str(),
+            wish: job.wish.as_str(),
             message: job.message,
             phase: figures.phase,
             items: figures.items,
@@ -290,7 +290,7 @@ pub struct ReclaimJson {
     /// store.
     pub store: Option<String>,
     /// `unreferenced` (no document uses it), `deleted`, `moved` or `orphan`.
-    pub reason: String,
+    pub reason: &'static str,
     /// Number of BLOBs.
     pub blobs: u64,
     /// Their size in bytes.
@@ -308,7 +308,7 @@ impl From<PendingReclaim> for ReclaimJson {
         Self {
             database: pending.database,
             store: Some(pending.store).filter(|store| !store.is_empty()),
-            reason: pending.reason,
+            reason: pending.reason.as_str(),
             blobs: pending.blobs,
             bytes: pending.bytes,
             since: time::format(pending.since),
@@ -328,7 +328,7 @@ pub struct FaultJson {
     /// Name of the store that should hold it.
     pub store: String,
     /// `missing` or `damaged`.
-    pub state: String,
+    pub state: &'static str,
     /// Location and details of the fault.
     pub detail: String,
     /// Time of the first detection.
@@ -360,7 +360,7 @@ impl FaultJson {
             digest: fault.digest.to_string(),
             database: fault.database,
             store: fault.store,
-            state: fault.state,
+            state: fault.state.as_str(),
             detail: fault.detail,
             found_at: time::format(fault.found_at),
             accepted_at: fault.accepted.map(|(at, _)| time::format(at)),

@@ -1,6 +1,6 @@
 //! Storage policies.
 
-use model::{Error, Result, TierBasis};
+use model::{Error, PolicyLevel, Result, TierBasis};
 use repository::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy, Target};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -75,7 +75,7 @@ fn tiers(tiers: Vec<NamedTier>) -> Vec<TierJson> {
 impl From<StoragePolicy> for StoragePolicyJson {
     fn from(policy: StoragePolicy) -> Self {
         Self {
-            kind: policy.kind,
+            kind: policy.level.as_str(),
             target: policy.target.to_string(),
             name: policy.name,
             database: policy.database,
@@ -112,10 +112,10 @@ impl PolicyForm {
 /// Parses the target in an address: `database` and a name, `collection` and an identifier, or `library` and an
 /// identifier.
 pub fn target(kind: &str, which: &str) -> Result<PolicyTarget> {
-    match kind {
-        "database" => Ok(PolicyTarget::Database(which.to_owned())),
-        "collection" => Ok(PolicyTarget::SiteCollectionId(extract::id(which)?)),
-        "library" => Ok(PolicyTarget::Library(Target::Id(extract::id(which)?))),
-        _ => Err(Error::not_found("the kind of a storage policy is database, collection or library")),
+    // An unknown kind is an address that does not exist.
+    match PolicyLevel::parse(kind).map_err(|error| Error::not_found(error.message().to_owned()))? {
+        PolicyLevel::Database => Ok(PolicyTarget::Database(which.to_owned())),
+        PolicyLevel::Collection => Ok(PolicyTarget::SiteCollectionId(extract::id(which)?)),
+        PolicyLevel::Library => Ok(PolicyTarget::Library(Target::Id(extract::id(which)?))),
     }
 }

@@ -4,7 +4,9 @@
 //! parsed, in the model and the repository. The tests here compare the patterns with those of the model; `./check
 //! fuzz-api` compares all of them with the server.
 
-use model::{Accent, MAX_COMMENT, MAX_NAME_CHARS, Right, Theme, TokenScope, Versioning};
+use model::{
+    Accent, MAX_COMMENT, MAX_NAME_CHARS, PolicyLevel, Right, StoreKind, StoreState, Theme, TokenScope, Versioning,
+};
 use repository::{AUDIT_ACTIONS, FARM_ACTIONS, MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, OneOfBuilder, SchemaFormat, Type};
 use utoipa::openapi::{RefOr, Schema};
@@ -225,7 +227,7 @@ rules! {
     /// The colour of pages.
     AccentWord => one_of(Accent::ALL.map(Accent::as_str));
     /// The theme of the pages.
-    ThemeWord => one_of([Theme::System, Theme::Light, Theme::Dark].map(Theme::as_str));
+    ThemeWord => one_of(Theme::ALL.map(Theme::as_str));
     /// Versioning of a library.
     VersioningWord => one_of([Versioning::None, Versioning::Major, Versioning::MajorMinor].map(Versioning::as_str));
     /// A right.
@@ -237,11 +239,13 @@ rules! {
     /// Start of the age of a BLOB.
     BasisWord => one_of(["age", "access"]);
     /// Kind of the provider of a BLOB store.
-    StoreWord => one_of(["directory", "s3", "azure", "gcs"]);
+    StoreWord => one_of(
+        StoreKind::ALL.into_iter().filter(|kind| *kind != StoreKind::Database).map(StoreKind::as_str)
+    );
     /// State of a BLOB store with regard to new BLOBs.
-    StoreStateWord => one_of(["active", "read-only", "draining"]);
+    StoreStateWord => one_of(StoreState::ALL.map(StoreState::as_str));
     /// The kind of target that a storage policy applies to.
-    PolicyWord => one_of(["database", "collection", "library"]);
+    PolicyWord => one_of(PolicyLevel::ALL.map(PolicyLevel::as_str));
     /// An action in a site collection.
     AuditAction => one_of(AUDIT_ACTIONS);
     /// An action in the farm, outside of content.

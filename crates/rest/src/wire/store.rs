@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::{Code, Error, Result};
-use repository::{NewStore, StoreState};
+use model::{Code, Error, Result, StoreState};
+use repository::NewStore;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -71,11 +71,7 @@ impl StoreChange {
             )
             .with_code(Code::TooMuchAtOnce));
         }
-        [StoreState::Active, StoreState::ReadOnly, StoreState::Draining]
-            .into_iter()
-            .find(|state| state.as_str() == word)
-            .map(Some)
-            .ok_or_else(|| Error::invalid("the state of a BLOB store is active, read-only or draining"))
+        StoreState::parse(word).map(Some)
     }
 }
 

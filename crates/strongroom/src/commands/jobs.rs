@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use maintenance::jobs;
-use model::{Id, Result};
+use model::{Id, JobStatus, JobWish, Result};
 use repository::{Job, JobRequest, Session};
 use serde_json::Value;
 
@@ -106,14 +106,13 @@ fn listed(jobs: &[Job]) -> String {
                 total => format!("{} of {}", size(figures.bytes), size(total)),
             };
             let failed = if figures.failed > 0 { figures.failed.to_string() } else { String::new() };
-            let state = if job.state == "running" && job.wish != "run" {
-                format!("running, {} requested", job.wish)
-            } else {
-                job.state.clone()
+            let state = match (job.status, job.wish) {
+                (JobStatus::Running, JobWish::Pause | JobWish::Abort) => format!("running, {} requested", job.wish),
+                (status, _) => status.to_string(),
             };
             [
                 job.id.to_string(),
-                job.work.kind().to_owned(),
+                job.work.kind().to_string(),
                 state,
                 figures.items.to_string(),
                 done,

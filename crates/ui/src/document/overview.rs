@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use model::{Id, Right, Timestamp, VersionNumber};
+use model::{FaultState, Id, Right, Timestamp, VersionNumber};
 use repository::{Item, Session, Target};
 
 use super::links::{self, LinkRow};
@@ -62,8 +62,8 @@ struct DocumentPage<'a> {
     may_publish: bool,
     may_override: bool,
     may_permit: bool,
-    /// `missing` or `damaged`, when the content of the visible version has a known fault.
-    fault: Option<String>,
+    /// The known fault of the visible version's content.
+    fault: Option<FaultState>,
     administers: bool,
     preview: Preview,
     pages: Option<String>,

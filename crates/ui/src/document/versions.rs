@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::{Path, Query};
-use model::{Id, NodeKind, Result, Right, Timestamp, VersionNumber};
+use model::{FaultState, Id, NodeKind, Result, Right, Timestamp, VersionNumber};
 use repository::{Item, Target};
 use serde::Deserialize;
 
@@ -24,8 +24,8 @@ pub struct VersionRow {
     pub size: u64,
     pub comment: String,
     pub current: bool,
-    /// `missing` or `damaged`, when the content of the version has a known fault.
-    pub fault: Option<String>,
+    /// The known fault of the version's content.
+    pub fault: Option<FaultState>,
 }
 
 #[derive(Template)]
@@ -74,7 +74,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(part): Query<P
 pub async fn rows(
     visit: &Visit,
     item: &Item,
-    faults: &[(Id, String)],
+    faults: &[(Id, FaultState)],
     before: Option<Id>,
     limit: usize,
 ) -> Result<(Vec<VersionRow>, Option<Id>)> {
@@ -95,6 +95,6 @@ pub async fn rows(
 }
 
 /// Returns the known fault of a version's content.
-pub fn fault_of(faults: &[(Id, String)], id: Id) -> Option<String> {
-    faults.iter().find(|(version, _)| *version == id).map(|(_, state)| state.clone())
+pub fn fault_of(faults: &[(Id, FaultState)], id: Id) -> Option<FaultState> {
+    faults.iter().find(|(version, _)| *version == id).map(|(_, state)| *state)
 }

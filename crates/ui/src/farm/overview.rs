@@ -25,7 +25,8 @@ struct FarmPage<'a> {
     page: &'a Page,
     sites: Vec<SiteRow>,
     databases: Vec<DatabaseStatus>,
-    stores: Vec<StoreStatus>,
+    /// Each store with the name of its kind.
+    stores: Vec<(String, StoreStatus)>,
     health: Vec<Finding>,
     figures: Charts,
     servers: Vec<Server>,
@@ -68,7 +69,7 @@ struct SiteRow {
 /// Shows the overview.
 pub async fn show(State(state): State<AppState>, mut visit: Visit) -> PageResult {
     // This call comes first, because it refuses callers who do not administer the farm.
-    let (databases, mut stores) = visit.session.storage_status().await?;
+    let (databases, stores) = visit.session.storage_status().await?;
     navigation::fill_farm_side_bar(&mut visit.page, "/farm")?;
     let servers = visit.session.servers().await?;
     let sites = visit.session.site_collections().await?.into_iter().map(|site| SiteRow {
@@ -81,9 +82,7 @@ pub async fn show(State(state): State<AppState>, mut visit: Visit) -> PageResult
     });
     let sites = sites.collect();
     let page = &visit.page;
-    for store in &mut stores {
-        store.kind = words::kind(page, &store.kind);
-    }
+    let stores = stores.into_iter().map(|store| (words::kind(page, store.kind), store)).collect();
     let health = visit.session.health().await?.into_iter().map(|found| Finding::of(page, found)).collect();
     let figures = Charts::first(page, state.figures());
     let version = env!("CARGO_PKG_VERSION");

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use model::{Id, MAX_PAGE, Role, Timestamp};
+use model::{Id, MAX_PAGE, Role, StoreState, Timestamp};
 use repository::{
-    AuditFilter, Bin, CheckWork, JobRequest, NewAccount, NewLock, NewStore, Session, Sort, StoreState, StoreStatus,
-    Work,
+    AuditFilter, Bin, CheckWork, JobRequest, NewAccount, NewLock, NewStore, Session, Sort, StoreStatus, Work,
 };
 use serde_json::{Value, json};
 

@@ -1,5 +1,6 @@
 //! The storage pages: their content, their refusals, and the display of damage to users.
 
+use model::StoreState;
 use repository::{JobRequest, Target};
 
 use super::*;
@@ -65,7 +66,7 @@ async fn what_a_form_of_storage_is_refused_for_is_said_in_it() {
     }
     let (databases, stores) = farm.administrator().await.storage_status().await.unwrap();
     assert_eq!((databases[0].active_store.as_str(), stores.len()), ("files", 2));
-    assert!(stores.iter().all(|store| store.state == "active"));
+    assert!(stores.iter().all(|store| store.state == StoreState::Active));
     assert!(farm.administrator().await.jobs(None, 10).await.unwrap().is_empty());
 }
 

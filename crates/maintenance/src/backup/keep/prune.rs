@@ -9,7 +9,7 @@ use std::str::FromStr;
 use blobs::CompactLimits;
 use database::Transaction;
 use database::configuration::backup;
-use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
+use model::{BackupState, Digest, Error, ErrorKind, Id, Result, Timestamp};
 use repository::Storage;
 use time::OffsetDateTime;
 use tokio::task::JoinSet;
@@ -180,14 +180,14 @@ pub(crate) async fn remove(destination: &Destination, farm: Option<&Storage>, id
     Ok(pruned)
 }
 
-/// Removes the manifest of a set. If the farm has a record of the set, its state becomes "removed", and it no longer
+/// Removes the manifest of a set. If the farm has a record of the set, its state becomes `removed`, and it no longer
 /// holds back garbage collection.
 async fn remove_manifest(destination: &Destination, farm: Option<&Storage>, set: &SetName) -> Result<()> {
     destination.remove(set).await?;
     let Some(farm) = farm else { return Ok(()) };
     let (id, actor, place) = (set.id, farm.clone(), destination.papers.place());
     let forget = move |transaction: &mut Transaction<'_>| {
-        if backup::find(transaction, id)?.is_none_or(|row| row.state == "removed") {
+        if backup::find(transaction, id)?.is_none_or(|row| row.state == BackupState::Removed) {
             return Ok(());
         }
         backup::remove(transaction, id)?;

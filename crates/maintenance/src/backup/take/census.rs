@@ -123,10 +123,10 @@ pub(crate) struct Taken {
 #[cfg(test)]
 mod tests {
     use database::content::blob;
-    use database::content::reclaim::{self, ReclaimRow, reason};
+    use database::content::reclaim::{self, ReclaimRow};
     use database::testing::each_engine;
     use database::{Schema, Transaction};
-    use model::{Id, Timestamp};
+    use model::{Id, ReclaimReason, ReclaimState, Timestamp};
 
     use super::*;
 
@@ -149,8 +149,9 @@ mod tests {
                     blob::insert(transaction, &row, now)?;
                 }
                 for (byte, store_id) in [(2, FILES), (4, Id::new(8))] {
-                    let (digest, reason) = (Digest::new([byte; 32]), reason::MOVED.to_owned());
-                    let old = ReclaimRow { store_id, digest, size: 10, reason, deleting: false, since: now };
+                    let (digest, reason, state) =
+                        (Digest::new([byte; 32]), ReclaimReason::Moved, ReclaimState::Quarantined);
+                    let old = ReclaimRow { store_id, digest, size: 10, reason, state, since: now };
                     reclaim::quarantine(transaction, &old)?;
                 }
                 Ok(())

@@ -9,7 +9,7 @@ use database::Transaction;
 use database::configuration::backup::{self, Ended};
 use database::configuration::farm::StoreRow;
 use futures_util::future::BoxFuture;
-use model::{Error, Id, Result, Timestamp};
+use model::{BackupState, Error, Id, Result, Timestamp};
 use repository::{Session, Storage};
 
 use super::census::{Census, State};
@@ -89,7 +89,7 @@ pub fn backup<'a>(
 async fn kept_in(storage: &Storage, place: &BackupLocation) -> Result<Vec<Id>> {
     let place = place.papers()?.place();
     let rows = storage.configuration().read(|reader| backup::list(reader, None, 1_000)).await?;
-    Ok(rows.iter().filter(|row| row.state == "kept" && row.destination == place).map(|row| row.id).collect())
+    Ok(rows.iter().filter(|row| row.state == BackupState::Kept && row.destination == place).map(|row| row.id).collect())
 }
 
 /// Makes the backup, and records its start and its end in the farm.
@@ -123,7 +123,7 @@ async fn run_recorded(
         Ok(manifest) => Ok(summary(set, started, &manifest)),
         Err(error) => {
             let message = error.message().chars().take(2_000).collect();
-            let ended = Ended { state: "failed", bytes: 0, new_bytes: 0, message };
+            let ended = Ended { state: BackupState::Failed, bytes: 0, new_bytes: 0, message };
             // The first error is the one that matters. If the end cannot be recorded now, the next backup records it.
             if let Err(second) = end(storage, set, ended, "backup.fail").await {
                 tracing::warn!(error = second.report(), "the end of a failed backup could not be recorded");
@@ -138,9 +138,12 @@ async fn run_recorded(
 async fn close_interrupted(storage: &Storage, destination: &Destination, place: &str) -> Result<()> {
     let rows = storage.configuration().read(|reader| backup::list(reader, None, 1_000)).await?;
     let sets = destination.sets().await?;
-    for row in rows.into_iter().filter(|row| row.state == "running" && row.destination == place) {
+    for row in rows.into_iter().filter(|row| row.state == BackupState::Running && row.destination == place) {
         let is_kept = sets.iter().any(|set| set.id == row.id);
-        let (state, message) = if is_kept { ("kept", "") } else { ("failed", "the backup was interrupted") };
+        let (state, message) = match is_kept {
+            true => (BackupState::Kept, ""),
+            false => (BackupState::Failed, "the backup was interrupted"),
+        };
         let ended = Ended { state, bytes: row.bytes, new_bytes: row.new_bytes, message: message.to_owned() };
         end(storage, row.id, ended, if is_kept { "backup.end" } else { "backup.fail" }).await?;
     }
@@ -159,7 +162,7 @@ async fn end(storage: &Storage, set: Id, ended: Ended, action: &'static str) -> 
 /// Writes the manifest and records that the set is kept.
 async fn commit(storage: &Storage, destination: &Destination, set: Id, manifest: &Manifest) -> Result<()> {
     let (bytes, new_bytes) = (signed(manifest.bytes), signed(manifest.new_bytes));
-    let ended = Ended { state: "kept", bytes, new_bytes, message: String::new() };
+    let ended = Ended { state: BackupState::Kept, bytes, new_bytes, message: String::new() };
     if manifest.needs_stores {
         // The farm must hold back garbage collection before the set exists.
         end(storage, set, ended, "backup.end").await?;
@@ -265,7 +268,7 @@ async fn latest(destination: &Destination) -> Result<Option<Manifest>> {
 }
 
 fn described(row: &StoreRow) -> StorePart {
-    let (name, kind) = (row.name.clone(), row.kind.clone());
+    let (name, kind) = (row.name.clone(), row.kind.as_str().to_owned());
     StorePart { id: row.id.to_string(), name, kind, location: row.location.clone() }
 }
 

@@ -5,7 +5,7 @@ use database::Reader;
 use database::content::blob::{self, BlobRow};
 use database::content::fault;
 use futures_util::stream::{self, StreamExt};
-use model::{Digest, Id, Result};
+use model::{Digest, FaultState, Id, Result};
 use repository::StorageDatabase;
 
 use super::super::throttle::Throttle;
@@ -43,7 +43,7 @@ impl Check<'_> {
                     Some(Ok(None)) => {}
                     // A damaged BLOB was already found and counted when it was re-read.
                     Some(Ok(Some((state, detail)))) => {
-                        if state == "missing" || !is_known(database, place.id, row.digest).await? {
+                        if state == FaultState::Missing || !is_known(database, place.id, row.digest).await? {
                             self.storage.note_fault(database, place.id, row.digest, state, &detail).await?;
                             faults += 1;
                         }
@@ -88,7 +88,7 @@ impl Check<'_> {
         let mut forgotten = 0;
         for row in rows.iter().filter(|row| !known.contains(&row.store_id)) {
             let detail = format!("it should be in the BLOB store {}, which the farm does not know", row.store_id);
-            self.storage.note_fault(database, row.store_id, row.digest, "missing", &detail).await?;
+            self.storage.note_fault(database, row.store_id, row.digest, FaultState::Missing, &detail).await?;
             forgotten += 1;
         }
         Ok(forgotten)

@@ -5,7 +5,6 @@
 //! garbage collection. A store that does not respond is named and left out, and the check ends as incomplete: a missing
 //! response never counts as a missing BLOB.
 
-use model::Code;
 mod following;
 mod reading;
 
@@ -15,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use blobs::{BlobStore, Outcome, Usage};
 use database::CheckExtent;
 use database::content::fault;
-use model::{Error, ErrorKind, Id, Result, counted};
+use model::{Code, Error, ErrorKind, FaultState, Id, Result, counted};
 use repository::{CheckWork, DATABASE_STORE, Figures, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 
@@ -230,14 +229,18 @@ impl Check<'_> {
 
     /// Converts a store's definite result for one BLOB into a state and details, or none for an intact BLOB. After
     /// several consecutive indefinite errors the store is left out.
-    fn classify(&self, place: &CheckedStore, said: Result<Outcome>) -> Result<Option<(&'static str, String)>> {
+    fn classify(&self, place: &CheckedStore, said: Result<Outcome>) -> Result<Fault> {
         let judged = match said {
             Ok(Outcome::Intact) => Ok(None),
-            Ok(Outcome::Missing { place }) => Ok(Some(("missing", place))),
-            Ok(Outcome::Damaged { place, what }) if place.is_empty() => Ok(Some(("damaged", what))),
-            Ok(Outcome::Damaged { place, what }) => Ok(Some(("damaged", format!("{place}: {what}")))),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Some(("missing", error.message().to_owned()))),
-            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(Some(("damaged", error.message().to_owned()))),
+            Ok(Outcome::Missing { place }) => Ok(Some((FaultState::Missing, place))),
+            Ok(Outcome::Damaged { place, what }) if place.is_empty() => Ok(Some((FaultState::Damaged, what))),
+            Ok(Outcome::Damaged { place, what }) => Ok(Some((FaultState::Damaged, format!("{place}: {what}")))),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Ok(Some((FaultState::Missing, error.message().to_owned())))
+            }
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                Ok(Some((FaultState::Damaged, error.message().to_owned())))
+            }
             Err(error) => Err(error),
         };
         let errors = {
@@ -339,7 +342,7 @@ impl Check<'_> {
 }
 
 /// State and details of a fault. None for an intact BLOB.
-type Fault = Option<(&'static str, String)>;
+type Fault = Option<(FaultState, String)>;
 
 /// Result of a check in words.
 fn words(figures: &Figures, silent: &[&str]) -> String {

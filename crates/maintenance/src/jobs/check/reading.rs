@@ -117,7 +117,7 @@ impl Check<'_> {
             for Read { entry, fault, .. } in read.iter().filter(|read| read.is_needed) {
                 match fault {
                     Some((state, detail)) => {
-                        self.storage.note_fault(database, place.id, entry.digest, state, detail).await?;
+                        self.storage.note_fault(database, place.id, entry.digest, *state, detail).await?;
                     }
                     None if known.contains(&entry.digest) => {
                         let (store, digest) = (place.id, entry.digest);
@@ -144,7 +144,7 @@ impl Check<'_> {
                     tracing::warn!(
                         store = place.name,
                         digest = %entry.digest,
-                        state,
+                        state = state.as_str(),
                         detail,
                         "a BLOB that no document needs is missing or damaged"
                     );

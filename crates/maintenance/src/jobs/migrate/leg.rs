@@ -6,10 +6,10 @@ use blobs::{BlobStore, Stored};
 use database::content::blob::{self, BlobRow, Selection};
 use database::content::fault;
 use database::content::progress::{self, Moved};
-use database::content::reclaim::{self, DeletionState, ReclaimRow, reason};
+use database::content::reclaim::{self, DeletionState, ReclaimRow};
 use database::{Reader, Transaction};
 use futures_util::StreamExt;
-use model::{Code, Digest, Error, ErrorKind, Id, Result, Timestamp};
+use model::{Code, Digest, Error, ErrorKind, Id, ReclaimReason, ReclaimState, Result, Timestamp};
 use repository::{DATABASE_STORE, MigrateWork, StorageDatabase, note_unreadable};
 use serde::{Deserialize, Serialize};
 
@@ -172,15 +172,15 @@ impl Leg<'_> {
                     (true, Some(_)) => {
                         fault::remove(transaction, from, &row.digest)?;
                         count = Moved { blobs: count.blobs + 1, bytes: count.bytes + row.size, ..count };
-                        quarantine_entry(row, from, reason::MOVED)
+                        quarantine_entry(row, from, ReclaimReason::Moved)
                     }
                     (true, None) => {
                         fault::move_to_store(transaction, from, to, &row.digest)?;
                         count.lost += 1;
-                        quarantine_entry(row, from, reason::MOVED)
+                        quarantine_entry(row, from, ReclaimReason::Moved)
                     }
                     // If the reference was changed meanwhile, the new copy is the unneeded one.
-                    (false, Some(_)) => quarantine_entry(row, to, reason::ORPHAN),
+                    (false, Some(_)) => quarantine_entry(row, to, ReclaimReason::Orphan),
                     (false, None) => continue,
                 };
                 reclaim::quarantine(transaction, &unneeded)?;
@@ -209,13 +209,13 @@ struct Done {
 }
 
 /// Returns the quarantine entry of a BLOB copy, dated now.
-fn quarantine_entry(row: &BlobRow, store: Id, why: &str) -> ReclaimRow {
+fn quarantine_entry(row: &BlobRow, store: Id, reason: ReclaimReason) -> ReclaimRow {
     ReclaimRow {
         store_id: store,
         digest: row.digest,
         size: row.size,
-        reason: why.to_owned(),
-        deleting: false,
+        reason,
+        state: ReclaimState::Quarantined,
         since: Timestamp::now(),
     }
 }

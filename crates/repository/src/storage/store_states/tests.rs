@@ -1,8 +1,8 @@
 //! Removals that conflict with other processes.
 
 use database::Database;
-use database::content::reclaim::{ReclaimRow, reason};
-use model::Code;
+use database::content::reclaim::ReclaimRow;
+use model::{Code, ReclaimReason, ReclaimState};
 
 use crate::{DELETION_LOCK, NewStore, Options, PolicyChange, PolicyTarget, Repository};
 
@@ -42,7 +42,8 @@ async fn a_store_is_not_forgotten_while_copies_in_it_are_deleted() {
     let registry = session.repository.registry().await.unwrap();
     let database = registry.databases[0].database.clone();
     let (digest, since) = (blobs::digest_of(b"on its way out"), Timestamp::now());
-    let row = ReclaimRow { store_id: id, digest, size: 1, reason: reason::DELETED.to_owned(), deleting: true, since };
+    let (reason, state) = (ReclaimReason::Deleted, ReclaimState::Deleting);
+    let row = ReclaimRow { store_id: id, digest, size: 1, reason, state, since };
     database.write(move |transaction| reclaim::begin(transaction, &row)).await.unwrap();
     let waiting = async || database.read(reclaim::stores).await.unwrap();
 

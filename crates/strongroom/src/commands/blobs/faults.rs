@@ -50,7 +50,7 @@ pub fn fault_json(fault: &BlobFault) -> Value {
         "database": fault.database,
         "store": fault.store,
         "digest": fault.digest.to_string(),
-        "state": fault.state,
+        "state": fault.state.as_str(),
         "detail": fault.detail,
         "found_at": time(fault.found_at),
         "accepted_at": fault.accepted.map(|(at, _)| time(at)),
@@ -72,7 +72,8 @@ pub fn fault_table(faults: &[BlobFault]) -> String {
             })
             .collect();
         let documents = if documents.is_empty() { "none".to_owned() } else { documents.join(", ") };
-        let state = if fault.accepted.is_some() { format!("{}, accepted", fault.state) } else { fault.state.clone() };
+        let state =
+            if fault.accepted.is_some() { format!("{}, accepted", fault.state) } else { fault.state.to_string() };
         [state, fault.store.clone(), documents, fault.digest.to_string(), time(fault.found_at), fault.detail.clone()]
     };
     let rows: Vec<_> = faults.iter().map(row).collect();

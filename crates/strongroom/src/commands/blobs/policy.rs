@@ -1,7 +1,7 @@
 //! `strongroom blobs policy`: the policies that choose a store for new BLOBs.
 
 use clap::{Args, Subcommand};
-use model::{Error, NodePath, Result, TierBasis, counted};
+use model::{Error, NodePath, PolicyLevel, Result, TierBasis, counted};
 use repository::{NamedTier, PolicyChange, PolicyTarget, Session, StoragePolicy, Target};
 use serde_json::{Value, json};
 
@@ -100,7 +100,7 @@ pub async fn run(session: &Session, action: Action) -> Result<CommandResult> {
 
 fn policy_json(policy: &StoragePolicy) -> Value {
     json!({
-        "kind": policy.kind,
+        "kind": policy.level.as_str(),
         "name": policy.name,
         "database": policy.database,
         "active_store": policy.active_store,
@@ -114,7 +114,10 @@ fn policy_json(policy: &StoragePolicy) -> Value {
 
 fn shown(policies: &[StoragePolicy]) -> CommandResult {
     let row = |policy: &StoragePolicy| {
-        let kind = if policy.kind == "collection" { "site collection" } else { policy.kind };
+        let kind = match policy.level {
+            PolicyLevel::Collection => "site collection",
+            PolicyLevel::Database | PolicyLevel::Library => policy.level.as_str(),
+        };
         let name = if policy.name.is_empty() { "/".to_owned() } else { policy.name.clone() };
         let types = if policy.types.is_empty() { "all".to_owned() } else { policy.types.join(", ") };
         let tiers: Vec<String> = policy

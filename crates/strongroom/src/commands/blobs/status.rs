@@ -28,8 +28,8 @@ pub async fn status(session: &Session) -> Result<CommandResult> {
             let or_unknown = |value: Option<String>| value.unwrap_or_else(|| "does not answer".to_owned());
             [
                 store.name.clone(),
-                store.kind.clone(),
-                store.state.clone(),
+                store.kind.to_string(),
+                store.state.to_string(),
                 or_unknown(usage.map(|usage| usage.blobs.to_string())),
                 usage.map_or_else(String::new, |usage| size(usage.content_bytes)),
                 usage.map_or_else(String::new, |usage| size(usage.disk_bytes)),
@@ -48,7 +48,7 @@ pub async fn status(session: &Session) -> Result<CommandResult> {
             .iter()
             .map(|waiting| {
                 [
-                    waiting.reason.clone(),
+                    waiting.reason.to_string(),
                     waiting.database.clone(),
                     waiting.store.clone(),
                     waiting.blobs.to_string(),
@@ -76,7 +76,7 @@ pub async fn status(session: &Session) -> Result<CommandResult> {
             })).collect::<Value>(),
         })).collect::<Value>(),
         "pending_reclaim": pending.iter().map(|waiting| json!({
-            "reason": waiting.reason,
+            "reason": waiting.reason.as_str(),
             "database": waiting.database,
             "store": waiting.store,
             "blobs": waiting.blobs,
@@ -88,8 +88,8 @@ pub async fn status(session: &Session) -> Result<CommandResult> {
         "held_by_backups": holds.iter().map(hold_json).collect::<Value>(),
         "stores": stores.iter().map(|store| json!({
             "name": store.name,
-            "kind": store.kind,
-            "state": store.state,
+            "kind": store.kind.as_str(),
+            "state": store.state.as_str(),
             "location": store.location,
             "answers": store.trouble.is_none(),
             "trouble": store.trouble,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
-use model::{Error, Result};
-use repository::{MigrateWork, NewStore, Session, StoreState, Work};
+use model::{Error, Result, StoreKind, StoreState};
+use repository::{MigrateWork, NewStore, Session, Work};
 use serde_json::{Value, json};
 
 use super::work;
@@ -226,11 +226,15 @@ async fn list(session: &Session) -> Result<CommandResult> {
     let mut rows = Vec::new();
     let mut values = Vec::new();
     for (row, store) in storage.stores() {
-        let answers = row.kind == "database" || store.is_some();
-        let shown = if answers { row.state.clone() } else { format!("{}, does not answer", row.state) };
-        rows.push([row.name.clone(), row.kind.clone(), shown, row.location.clone()]);
+        let answers = row.kind == StoreKind::Database || store.is_some();
+        let shown = if answers { row.state.to_string() } else { format!("{}, does not answer", row.state) };
+        rows.push([row.name.clone(), row.kind.to_string(), shown, row.location.clone()]);
         values.push(json!({
-            "name": row.name, "kind": row.kind, "state": row.state, "location": row.location, "answers": answers,
+            "name": row.name,
+            "kind": row.kind.as_str(),
+            "state": row.state.as_str(),
+            "location": row.location,
+            "answers": answers,
         }));
     }
     Ok((Value::Array(values), table(["STORE", "KIND", "STATE", "LOCATION"], &rows), Verdict::Good))

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use maintenance::jobs;
-use model::{Digest, Result};
+use model::{Digest, JobStatus, Result};
 use repository::{Figures, Job, Session, Work, database_from_backup, farm_from_backup};
 use serde_json::{Value, json};
 
@@ -43,8 +43,11 @@ pub async fn run_in_process(session: &Session, work: Work, as_json: bool) -> Res
 /// The outcome of a job, with its errors and advice.
 pub async fn outcome(session: &Session, job: &Job) -> Result<CommandResult> {
     let errors = session.job_errors(job.id, "", SHOWN).await?;
-    let mut text =
-        format!("{}: {}.\n", capital(&job.state), if job.message.is_empty() { "as requested" } else { &job.message });
+    let mut text = format!(
+        "{}: {}.\n",
+        capital(job.status.as_str()),
+        if job.message.is_empty() { "as requested" } else { &job.message }
+    );
     if !errors.is_empty() {
         let rows: Vec<_> = errors
             .iter()
@@ -131,7 +134,10 @@ async fn advice(session: &Session, job: &Job) -> Result<String> {
     if about.needs_repair {
         text.push_str(&format!("{REPAIR_ADVICE}\n"));
     }
-    let can_resume = matches!(job.state.as_str(), "incomplete" | "failed" | "paused");
+    let can_resume = match job.status {
+        JobStatus::Incomplete | JobStatus::Failed | JobStatus::Paused => true,
+        JobStatus::Waiting | JobStatus::Running | JobStatus::Finished | JobStatus::Aborted => false,
+    };
     if can_resume && (about.passing || of("databases_away") > 0) {
         text.push_str(&format!(
             "`strongroom jobs resume {}` retries the rest, once what it needs is available.\n",
@@ -167,9 +173,9 @@ fn damaged_databases(directory: &Path, about: &About, all_damaged: bool) -> Stri
 fn verdict_of(job: &Job) -> Verdict {
     let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
     let faults = of("faults") + of("databases_damaged");
-    match (&job.work, job.state.as_str()) {
-        (_, "finished") if faults == 0 => Verdict::Good,
-        (Work::Check(_), "incomplete") if faults == 0 => Verdict::Incomplete,
+    match (&job.work, job.status) {
+        (_, JobStatus::Finished) if faults == 0 => Verdict::Good,
+        (Work::Check(_), JobStatus::Incomplete) if faults == 0 => Verdict::Incomplete,
         _ => Verdict::Bad,
     }
 }
@@ -184,9 +190,9 @@ pub fn job_json(job: &Job) -> Value {
     let Figures { phase, total_items, total_bytes, items, bytes, failed, seconds, results, .. } = &job.figures;
     json!({
         "id": job.id.to_string(),
-        "kind": job.work.kind(),
+        "kind": job.work.kind().as_str(),
         "work": serde_json::to_value(&job.work).unwrap_or_default(),
-        "state": job.state,
+        "state": job.status.as_str(),
         "message": job.message,
         "phase": phase,
         "items": items,

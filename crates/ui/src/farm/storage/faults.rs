@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::{Path, Query};
-use model::{Digest, Error, Id};
+use model::{Digest, Error, FaultState, Id};
 use repository::BlobFault;
 use serde::Deserialize;
 
@@ -59,7 +59,10 @@ pub async fn list(mut visit: Visit, Query(from): Query<After>) -> PageResult {
     let mut rows = Vec::with_capacity(faults.len());
     for fault in faults {
         rows.push(FaultRow {
-            state: if fault.state == "missing" { page.s("faults.missing") } else { page.s("faults.damaged") },
+            state: match fault.state {
+                FaultState::Missing => page.s("faults.missing"),
+                FaultState::Damaged => page.s("faults.damaged"),
+            },
             documents: documents(&fault),
             more: fault.documents.len().saturating_sub(NAMED),
             accepted_by: fault

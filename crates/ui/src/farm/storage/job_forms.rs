@@ -1,7 +1,7 @@
 //! The forms for starting jobs.
 
 use axum::extract::Path;
-use model::{Error, Result};
+use model::{Error, JobKind, Result};
 use repository::{CheckWork, CollectWork, MigrateWork, Work};
 
 use super::jobs::HERE;
@@ -29,15 +29,18 @@ impl Typed<'_> {
     }
 }
 
-async fn form<'a>(visit: &'a Visit, kind: &str, fields: Option<&Fields>) -> Result<Form<'a>> {
+async fn form<'a>(visit: &'a Visit, kind: JobKind, fields: Option<&Fields>) -> Result<Form<'a>> {
     let (page, typed) = (&visit.page, Typed(fields));
     let (title, picture, submit, mut all): (_, Icon, _, _) = match kind {
-        "migrate" => {
+        JobKind::Migrate => {
             (page.s("job.new-migrate"), icon("move"), page.s("job.start"), migrate_fields(visit, &typed).await?)
         }
-        "collect" => (page.s("job.new-collect"), icon("trash"), page.s("job.start"), collect_fields(visit, &typed)),
-        "check" => (page.s("job.new-check"), icon("check"), page.s("job.start"), check_fields(visit, &typed).await?),
-        _ => return Err(Error::not_found("there is no such kind of job")),
+        JobKind::Collect => {
+            (page.s("job.new-collect"), icon("trash"), page.s("job.start"), collect_fields(visit, &typed))
+        }
+        JobKind::Check => {
+            (page.s("job.new-check"), icon("check"), page.s("job.start"), check_fields(visit, &typed).await?)
+        }
     };
     all.push(Field::line("rate", page.s("job.rate"), typed.text("rate")).hint(page.s("job.rate-hint")));
     Ok(Form {
@@ -107,11 +110,11 @@ async fn check_fields(visit: &Visit, typed: &Typed<'_>) -> Result<Vec<Field>> {
     Ok(vec![Field::paragraph(page.s("job.check-text")), Field::of("store", page.s("job.store"), Input::Select(stores))])
 }
 
-fn read(kind: &str, fields: &Fields) -> Result<Work> {
+fn read(kind: JobKind, fields: &Fields) -> Result<Work> {
     let rate = parse_size(&fields.text("rate"))?.filter(|rate| *rate > 0);
     let named = |name: &str| some(fields.trimmed(name));
     Ok(match kind {
-        "migrate" => Work::Migrate(MigrateWork {
+        JobKind::Migrate => Work::Migrate(MigrateWork {
             database: named("database"),
             from: named("from"),
             to: named("to"),
@@ -121,7 +124,7 @@ fn read(kind: &str, fields: &Fields) -> Result<Work> {
             rate,
             ..MigrateWork::default()
         }),
-        "collect" => {
+        JobKind::Collect => {
             let usual = CollectWork::default();
             Work::Collect(CollectWork {
                 window_days: parse_number(&fields.text("window"))?.unwrap_or(usual.window_days),
@@ -133,27 +136,31 @@ fn read(kind: &str, fields: &Fields) -> Result<Work> {
                 ..usual
             })
         }
-        "check" => Work::Check(CheckWork { store: named("store"), rate }),
-        _ => return Err(Error::not_found("there is no such kind of job")),
+        JobKind::Check => Work::Check(CheckWork { store: named("store"), rate }),
     })
+}
+
+fn kind_of(word: &str) -> Result<JobKind> {
+    JobKind::parse(word).map_err(|_| Error::not_found("there is no such kind of job"))
 }
 
 /// The form.
 pub async fn ask(mut visit: Visit, Path(kind): Path<String>) -> PageResult {
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
-    Ok(html(&form(&visit, &kind, None).await?))
+    Ok(html(&form(&visit, kind_of(&kind)?, None).await?))
 }
 
 /// Starts the job.
 pub async fn start(Path(kind): Path<String>, sent: SubmittedForm) -> PageResult {
     let SubmittedForm { mut visit, fields } = sent;
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
-    let started = match read(&kind, &fields) {
+    let kind = kind_of(&kind)?;
+    let started = match read(kind, &fields) {
         Ok(work) => visit.session.start_job(work).await,
         Err(error) => Err(error),
     };
     match started {
         Ok(job) => Ok(done(&format!("{HERE}/{}", job.id), &Flash::new("toast.job-started", ""))),
-        Err(error) => refuse::show_form_again(form(&visit, &kind, Some(&fields)).await?, error),
+        Err(error) => refuse::show_form_again(form(&visit, kind, Some(&fields)).await?, error),
     }
 }

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::{Path, Query};
-use model::{Error, Id, Timestamp};
+use model::{Error, Id, JobStatus, JobWish, Timestamp};
 use repository::{Job, JobError, JobRequest};
 use serde::Deserialize;
 
@@ -52,7 +52,8 @@ impl JobRow {
     fn of(page: &Page, job: &Job, by: String) -> Self {
         let (state, tone) = state(page, job);
         let figures = &job.figures;
-        let is_running = job.state == "running";
+        let has_results = matches!(job.status, JobStatus::Finished | JobStatus::Incomplete);
+        let is_running = job.status == JobStatus::Running;
         let share = |done: u64, total: u64| (total > 0).then(|| (done.min(total) as f64 / total as f64 * 100.0) as u64);
         let percent = share(figures.bytes, figures.total_bytes).or_else(|| share(figures.items, figures.total_items));
         let rate = figures.bytes_per_second().map(|rate| page.f1("job.per-second", page.size(&rate)));
@@ -76,15 +77,10 @@ impl JobRow {
                 true => words::phase(page, &figures.phase),
                 // A job's final message is English only. Its results are translated, so the message is omitted in other
                 // languages.
-                false
-                    if matches!(job.state.as_str(), "finished" | "incomplete")
-                        && page.language != Language::ENGLISH =>
-                {
-                    String::new()
-                }
+                false if has_results && page.language != Language::ENGLISH => String::new(),
                 false => sentence(&job.message),
             },
-            percent: percent.filter(|_| !matches!(job.state.as_str(), "finished" | "incomplete" | "waiting")),
+            percent: percent.filter(|_| !has_results && job.status != JobStatus::Waiting),
             done,
             rate: rate.filter(|_| is_running).unwrap_or_default(),
             left: left.filter(|_| is_running).unwrap_or_default(),
@@ -102,22 +98,17 @@ fn sentence(message: &str) -> String {
 }
 
 fn state(page: &Page, job: &Job) -> (&'static str, &'static str) {
-    match (job.state.as_str(), job.wish.as_str()) {
-        ("running", "pause") => (page.s("job-state.pausing"), "warn"),
-        ("running", "abort") => (page.s("job-state.stopping"), "warn"),
-        ("running", _) => (page.s("job-state.running"), "accent"),
-        ("waiting", _) => (page.s("job-state.waiting"), ""),
-        ("paused", _) => (page.s("job-state.paused"), "warn"),
-        ("failed", _) => (page.s("job-state.failed"), "bad"),
-        ("aborted", _) => (page.s("job-state.aborted"), ""),
-        ("incomplete", _) => (page.s("job-state.incomplete"), "warn"),
-        _ => (page.s("job-state.finished"), ""),
+    match (job.status, job.wish) {
+        (JobStatus::Running, JobWish::Pause) => (page.s("job-state.pausing"), "warn"),
+        (JobStatus::Running, JobWish::Abort) => (page.s("job-state.stopping"), "warn"),
+        (JobStatus::Running, JobWish::Run) => (page.s("job-state.running"), "accent"),
+        (JobStatus::Waiting, _) => (page.s("job-state.waiting"), ""),
+        (JobStatus::Paused, _) => (page.s("job-state.paused"), "warn"),
+        (JobStatus::Failed, _) => (page.s("job-state.failed"), "bad"),
+        (JobStatus::Aborted, _) => (page.s("job-state.aborted"), ""),
+        (JobStatus::Incomplete, _) => (page.s("job-state.incomplete"), "warn"),
+        (JobStatus::Finished, _) => (page.s("job-state.finished"), ""),
     }
-}
-
-/// Returns whether the job can change without a user's action.
-fn is_alive(job: &Job) -> bool {
-    matches!(job.state.as_str(), "running" | "waiting")
 }
 
 #[derive(Template)]
@@ -139,7 +130,7 @@ pub async fn list(mut visit: Visit, Query(from): Query<From>) -> PageResult {
     let people: Vec<Id> = jobs.iter().map(|job| job.created_by).collect();
     let names = visit.session.principal_names(&people).await?;
     let page = &visit.page;
-    let live = jobs.iter().any(is_alive);
+    let live = jobs.iter().any(|job| job.status.is_alive());
     let row = |job: &Job| JobRow::of(page, job, names::name_of(&names, job.created_by));
     let jobs = jobs.iter().map(row).collect();
     Ok(html(&JobsPage { page, jobs, live, older }))
@@ -178,14 +169,14 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<F
     let page = &visit.page;
     let told =
         told.iter().map(|event| (event.at, events::words(page, &event.action), names::name_of(&names, event.actor)));
-    let is_stopping = job.state == "running" && job.wish != "run";
+    let (is_alive, is_stopping) = (job.status.is_alive(), job.status == JobStatus::Running && job.wish != JobWish::Run);
     Ok(html(&JobPage {
         page,
         job: JobRow::of(page, &job, names::name_of(&names, job.created_by)),
-        live: is_alive(&job),
-        may_pause: is_alive(&job) && !is_stopping,
-        may_resume: !is_alive(&job) && !matches!(job.state.as_str(), "aborted" | "finished"),
-        may_abort: !job.has_ended() && job.wish != "abort",
+        live: is_alive,
+        may_pause: is_alive && !is_stopping,
+        may_resume: matches!(job.status, JobStatus::Paused | JobStatus::Incomplete | JobStatus::Failed),
+        may_abort: !job.status.has_ended() && job.wish != JobWish::Abort,
         started: job.started_at,
         finished: job.finished_at,
         seconds: words::length(page, job.figures.seconds),

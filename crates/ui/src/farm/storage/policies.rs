@@ -1,7 +1,7 @@
 //! The page of storage policies and their scopes.
 
 use askama::Template;
-use model::{Code, Error, NodeKind, NodePath, Result, TierBasis};
+use model::{Code, Error, NodeKind, NodePath, PolicyLevel, Result, TierBasis};
 use repository::{NamedTier, StoragePolicy, Target};
 
 use crate::frame::fault::PageResult;
@@ -44,8 +44,8 @@ pub struct Words {
 
 /// Describes a policy.
 pub fn describe(page: &Page, policy: &StoragePolicy) -> Described {
-    let target = if policy.kind == "database" { policy.name.clone() } else { policy.target.to_string() };
-    let inherits = policy.kind != "database";
+    let inherits = policy.level != PolicyLevel::Database;
+    let target = if inherits { policy.target.to_string() } else { policy.name.clone() };
     let words = |label, text: String, own: bool| Words { label, text, above: inherits && !own };
     let types = match policy.types.is_empty() {
         true => page.s("policy.all-types").to_owned(),
@@ -56,11 +56,8 @@ pub fn describe(page: &Page, policy: &StoragePolicy) -> Described {
         bytes => page.size(&bytes),
     };
     Described {
-        href: format!("{HERE}/{}/{}", policy.kind, http_core::protocol::segments::encode(&target)),
-        name: match policy.kind {
-            "database" => policy.name.clone(),
-            _ => format!("/{}", policy.name),
-        },
+        href: format!("{HERE}/{}/{}", policy.level, http_core::protocol::segments::encode(&target)),
+        name: if inherits { format!("/{}", policy.name) } else { policy.name.clone() },
         browse: if inherits { address::browse(&policy.name) } else { String::new() },
         words: [
             words(page.s("policy.store"), policy.active_store.clone(), policy.own.active_store.is_some()),
@@ -93,7 +90,8 @@ pub async fn list(mut visit: Visit) -> PageResult {
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let page = &visit.page;
     let policies = visit.session.storage_policies().await?;
-    let (databases, others): (Vec<_>, Vec<_>) = policies.iter().partition(|policy| policy.kind == "database");
+    let (databases, others): (Vec<_>, Vec<_>) =
+        policies.iter().partition(|policy| policy.level == PolicyLevel::Database);
     let described = |policies: Vec<&StoragePolicy>| policies.into_iter().map(|policy| describe(page, policy)).collect();
     let parts = [(page.s("farm.databases"), described(databases)), (page.s("policy.others"), described(others))];
     Ok(html(&PoliciesPage { page, parts }))
@@ -136,9 +134,11 @@ async fn find(visit: &Visit, fields: &Fields) -> Result<String> {
     };
     let item = visit.session.item(&Target::Path(path.clone())).await.map_err(|_| none())?;
     match item.kind {
-        NodeKind::Library => Ok(format!("{HERE}/library/{}", item.id)),
+        NodeKind::Library => Ok(format!("{HERE}/{}/{}", PolicyLevel::Library, item.id)),
         // A site collection and its root site have the same identifier.
-        NodeKind::Site if item.id == item.collection_id => Ok(format!("{HERE}/collection/{}", item.id)),
+        NodeKind::Site if item.id == item.collection_id => {
+            Ok(format!("{HERE}/{}/{}", PolicyLevel::Collection, item.id))
+        }
         _ => Err(none()),
     }
 }

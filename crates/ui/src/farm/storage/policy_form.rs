@@ -1,7 +1,7 @@
 //! The form of a storage policy.
 
 use axum::extract::Path;
-use model::{Error, Result, TierBasis};
+use model::{Error, PolicyLevel, Result, TierBasis};
 use repository::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy, Target};
 
 use super::policies::HERE;
@@ -21,12 +21,11 @@ const SPARE: usize = 2;
 /// Input that stands for all types.
 const ALL: &str = "*";
 
-fn target(kind: &str, which: &str) -> Result<PolicyTarget> {
-    match kind {
-        "database" => Ok(PolicyTarget::Database(which.to_owned())),
-        "collection" => Ok(PolicyTarget::SiteCollectionId(which.parse()?)),
-        "library" => Ok(PolicyTarget::Library(Target::Id(which.parse()?))),
-        _ => Err(Error::not_found("there is no such storage policy")),
+fn target(level: &str, which: &str) -> Result<PolicyTarget> {
+    match PolicyLevel::parse(level).map_err(|_| Error::not_found("there is no such storage policy"))? {
+        PolicyLevel::Database => Ok(PolicyTarget::Database(which.to_owned())),
+        PolicyLevel::Collection => Ok(PolicyTarget::SiteCollectionId(which.parse()?)),
+        PolicyLevel::Library => Ok(PolicyTarget::Library(Target::Id(which.parse()?))),
     }
 }
 
@@ -43,7 +42,7 @@ impl Typed {
     fn of(policy: &StoragePolicy) -> Self {
         let own = &policy.own;
         let tier = |tier: &NamedTier| (tier.basis.as_str().to_owned(), tier.days.to_string(), tier.store.clone());
-        let is_database = policy.kind == "database";
+        let is_database = policy.level == PolicyLevel::Database;
         Self {
             store: own.active_store.clone(),
             minimum: own.minimum_size.map(typed_size).unwrap_or_default(),
@@ -95,11 +94,11 @@ impl Typed {
 
 async fn form<'a>(visit: &'a Visit, policy: &StoragePolicy, typed: &Typed) -> Result<Form<'a>> {
     let page = &visit.page;
-    let is_database = policy.kind == "database";
-    let title = match policy.kind {
-        "database" => page.f1("policy.of-database", &policy.name),
-        "collection" => page.f1("policy.of-site", format!("/{}", policy.name)),
-        _ => page.f1("policy.of-library", format!("/{}", policy.name)),
+    let is_database = policy.level == PolicyLevel::Database;
+    let title = match policy.level {
+        PolicyLevel::Database => page.f1("policy.of-database", &policy.name),
+        PolicyLevel::Collection => page.f1("policy.of-site", format!("/{}", policy.name)),
+        PolicyLevel::Library => page.f1("policy.of-library", format!("/{}", policy.name)),
     };
     let mut choices = Vec::new();
     if !is_database {
@@ -149,25 +148,26 @@ async fn form<'a>(visit: &'a Visit, policy: &StoragePolicy, typed: &Typed) -> Re
 }
 
 /// The form.
-pub async fn ask(mut visit: Visit, Path((kind, which)): Path<(String, String)>) -> PageResult {
+pub async fn ask(mut visit: Visit, Path((level, which)): Path<(String, String)>) -> PageResult {
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
-    let policy = visit.session.storage_policy(&target(&kind, &which)?).await?;
+    let policy = visit.session.storage_policy(&target(&level, &which)?).await?;
     Ok(html(&form(&visit, &policy, &Typed::of(&policy)).await?))
 }
 
 /// Saves the policy.
-pub async fn save(Path((kind, which)): Path<(String, String)>, sent: SubmittedForm) -> PageResult {
+pub async fn save(Path((level, which)): Path<(String, String)>, sent: SubmittedForm) -> PageResult {
     let SubmittedForm { mut visit, fields } = sent;
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
-    let target = target(&kind, &which)?;
+    let target = target(&level, &which)?;
+    let is_database = matches!(target, PolicyTarget::Database(_));
     let typed = Typed::sent(&fields);
-    let saved = match typed.read(kind == "database") {
+    let saved = match typed.read(is_database) {
         Ok(change) => visit.session.set_storage_policy(&target, change).await,
         Err(error) => Err(error),
     };
     match saved {
         Ok(policy) => {
-            let name = if kind == "database" { policy.name } else { format!("/{}", policy.name) };
+            let name = if is_database { policy.name } else { format!("/{}", policy.name) };
             Ok(done(HERE, &Flash::new("toast.saved", name)))
         }
         Err(error) => {

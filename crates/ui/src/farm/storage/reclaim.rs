@@ -1,7 +1,7 @@
 //! The page of BLOBs awaiting deletion.
 
 use askama::Template;
-use model::Timestamp;
+use model::{PendingReason, Timestamp};
 use repository::{BackupHold, PendingReclaim};
 
 use crate::frame::fault::PageResult;
@@ -40,11 +40,11 @@ pub async fn show(mut visit: Visit) -> PageResult {
     let (blobs, bytes) = (pending.iter().map(|row| row.blobs).sum(), pending.iter().map(|row| row.bytes).sum());
     let now = Timestamp::now();
     let row = |pending: PendingReclaim| {
-        let (reason, hint) = match pending.reason.as_str() {
-            "unreferenced" => (page.s("reclaim.unreferenced"), page.s("reclaim.unreferenced-hint")),
-            "moved" => (page.s("reclaim.moved"), page.s("reclaim.moved-hint")),
-            "orphan" => (page.s("reclaim.orphan"), page.s("reclaim.orphan-hint")),
-            _ => (page.s("reclaim.deleted"), page.s("reclaim.deleted-hint")),
+        let (reason, hint) = match pending.reason {
+            PendingReason::Unreferenced => (page.s("reclaim.unreferenced"), page.s("reclaim.unreferenced-hint")),
+            PendingReason::Moved => (page.s("reclaim.moved"), page.s("reclaim.moved-hint")),
+            PendingReason::Orphan => (page.s("reclaim.orphan"), page.s("reclaim.orphan-hint")),
+            PendingReason::Deleted => (page.s("reclaim.deleted"), page.s("reclaim.deleted-hint")),
         };
         ReclaimRow { reason, hint, soon: pending.due <= now, pending }
     };

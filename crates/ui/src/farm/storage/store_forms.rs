@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::extract::Path;
-use model::{Error, Result};
+use model::{Error, Result, StoreKind};
 use repository::{NewStore, StoreStatus};
 
 use super::stores::{HERE, address, find};
@@ -17,26 +17,28 @@ use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{navigation, refuse};
 
+/// Kinds of object storage.
+const REMOTE: [StoreKind; 3] = [StoreKind::S3, StoreKind::Azure, StoreKind::Gcs];
 /// Settings and credentials on the forms, most important first: name, whether it is a credential, and the kinds of
 /// stores that have it.
-const SETTINGS: [(&str, bool, &[&str]); 9] = [
-    ("endpoint", false, &["s3", "azure", "gcs"]),
-    ("region", false, &["s3"]),
-    ("key_id", true, &["s3", "azure"]),
-    ("secret", true, &["s3", "azure", "gcs"]),
-    ("session_token", true, &["s3"]),
-    ("path_style", false, &["s3"]),
-    ("server_side_encryption", false, &["s3"]),
+const SETTINGS: [(&str, bool, &[StoreKind]); 9] = [
+    ("endpoint", false, &REMOTE),
+    ("region", false, &[StoreKind::S3]),
+    ("key_id", true, &[StoreKind::S3, StoreKind::Azure]),
+    ("secret", true, &REMOTE),
+    ("session_token", true, &[StoreKind::S3]),
+    ("path_style", false, &[StoreKind::S3]),
+    ("server_side_encryption", false, &[StoreKind::S3]),
     ("compression", false, &KINDS),
-    ("cache_bytes", false, &["s3", "azure", "gcs"]),
+    ("cache_bytes", false, &REMOTE),
 ];
 
-fn shown(kind: &str, secrets: bool) -> impl Iterator<Item = &'static str> {
-    let fits = move |(_, secret, kinds): &(&str, bool, &[&str])| *secret == secrets && kinds.contains(&kind);
+fn shown(kind: StoreKind, secrets: bool) -> impl Iterator<Item = &'static str> {
+    let fits = move |(_, secret, kinds): &(&str, bool, &[StoreKind])| *secret == secrets && kinds.contains(&kind);
     SETTINGS.into_iter().filter(fits).map(|(name, ..)| name)
 }
 
-fn label(page: &Page, kind: &str, name: &str) -> &'static str {
+fn label(page: &Page, kind: StoreKind, name: &str) -> &'static str {
     let own = page.language.find(&format!("setting.{kind}-{name}"));
     own.unwrap_or_else(|| page.language.text(&format!("setting.{name}")))
 }
@@ -46,7 +48,12 @@ fn hint(page: &Page, name: &str) -> &'static str {
 }
 
 /// Returns the fields for settings and credentials. The user's input takes precedence over present values.
-fn provider_fields(page: &Page, kind: &str, present: &BTreeMap<String, String>, fields: Option<&Fields>) -> Vec<Field> {
+fn provider_fields(
+    page: &Page,
+    kind: StoreKind,
+    present: &BTreeMap<String, String>,
+    fields: Option<&Fields>,
+) -> Vec<Field> {
     let value = |name: &str| match fields {
         Some(fields) => fields.trimmed(name),
         None => present.get(name).cloned().unwrap_or_default(),
@@ -73,9 +80,9 @@ fn path_styles(page: &Page, of_host: bool) -> Vec<Choice> {
     ]
 }
 
-fn new_form<'a>(page: &'a Page, kind: &str, fields: Option<&Fields>) -> Form<'a> {
+fn new_form<'a>(page: &'a Page, kind: StoreKind, fields: Option<&Fields>) -> Form<'a> {
     let typed = |name: &str| fields.map(|fields| fields.trimmed(name)).unwrap_or_default();
-    let place = if kind == "directory" { "directory" } else { "bucket" };
+    let place = if kind == StoreKind::Directory { "directory" } else { "bucket" };
     let mut all = vec![
         Field::line("name", page.s("column.name"), typed("name")).required(),
         Field::line("location", label(page, kind, place), typed("location")).required().hint(hint(page, place)),
@@ -96,18 +103,16 @@ fn new_form<'a>(page: &'a Page, kind: &str, fields: Option<&Fields>) -> Form<'a>
     }
 }
 
-fn known(kind: &str) -> Result<()> {
-    match KINDS.contains(&kind) {
-        true => Ok(()),
-        false => Err(Error::not_found("there is no such kind of BLOB store")),
-    }
+/// Parses the kind of a store that can be added.
+fn kind_of(word: &str) -> Result<StoreKind> {
+    let kind = StoreKind::parse(word).ok().filter(|kind| KINDS.contains(kind));
+    kind.ok_or_else(|| Error::not_found("there is no such kind of BLOB store"))
 }
 
 /// Shows the form for a new store.
 pub async fn ask_new(mut visit: Visit, Path(kind): Path<String>) -> PageResult {
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
-    known(&kind)?;
-    Ok(html(&new_form(&visit.page, &kind, None)))
+    Ok(html(&new_form(&visit.page, kind_of(&kind)?, None)))
 }
 
 /// Returns the non-empty input of some fields.
@@ -119,27 +124,27 @@ fn typed(fields: &Fields, names: impl Iterator<Item = &'static str>) -> BTreeMap
 pub async fn add(Path(kind): Path<String>, sent: SubmittedForm) -> PageResult {
     let SubmittedForm { mut visit, fields } = sent;
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
-    known(&kind)?;
+    let kind = kind_of(&kind)?;
     let new = NewStore {
         name: fields.trimmed("name"),
-        kind: kind.clone(),
+        kind: kind.as_str().to_owned(),
         location: fields.trimmed("location"),
-        settings: typed(&fields, shown(&kind, false)),
-        secrets: typed(&fields, shown(&kind, true)),
+        settings: typed(&fields, shown(kind, false)),
+        secrets: typed(&fields, shown(kind, true)),
         encrypt: fields.yes("encrypt"),
     };
     match visit.session.add_store(new).await {
         Ok(_) => Ok(done(HERE, &Flash::new("toast.created", fields.trimmed("name")))),
-        Err(error) => refuse::show_form_again(new_form(&visit.page, &kind, Some(&fields)), error),
+        Err(error) => refuse::show_form_again(new_form(&visit.page, kind, Some(&fields)), error),
     }
 }
 
 fn change_form<'a>(page: &'a Page, store: &StoreStatus, fields: Option<&Fields>) -> Form<'a> {
     let mut all = Vec::new();
-    if store.has_secrets && shown(&store.kind, true).next().is_some() {
+    if store.has_secrets && shown(store.kind, true).next().is_some() {
         all.push(Field::paragraph(page.s("store.secrets-text")));
     }
-    all.extend(provider_fields(page, &store.kind, &store.settings, fields));
+    all.extend(provider_fields(page, store.kind, &store.settings, fields));
     Form {
         page,
         title: page.f1("store.settings-of", &store.name),
@@ -165,8 +170,8 @@ pub async fn change(Path(name): Path<String>, sent: SubmittedForm) -> PageResult
     let SubmittedForm { mut visit, fields } = sent;
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let store = find(&visit.session, &name).await?;
-    let settings = shown(&store.kind, false).map(|name| (name.to_owned(), fields.trimmed(name))).collect();
-    let secrets = typed(&fields, shown(&store.kind, true));
+    let settings = shown(store.kind, false).map(|name| (name.to_owned(), fields.trimmed(name))).collect();
+    let secrets = typed(&fields, shown(store.kind, true));
     match visit.session.change_store(&name, &settings, &secrets).await {
         Ok(()) => Ok(done(HERE, &Flash::new("toast.saved", name))),
         Err(error) => refuse::show_form_again(change_form(&visit.page, &store, Some(&fields)), error),

@@ -2,8 +2,8 @@
 
 use askama::Template;
 use axum::extract::Path;
-use model::{Error, Id, Result};
-use repository::{DATABASE_STORE, MigrateWork, Session, StoreState, StoreStatus, Work};
+use model::{Error, Id, Result, StoreKind, StoreState};
+use repository::{DATABASE_STORE, MigrateWork, Session, StoreStatus, Work};
 
 use super::words::{self, KINDS, parse_size, some};
 use crate::frame::fault::PageResult;
@@ -25,7 +25,7 @@ struct StoresPage<'a> {
     page: &'a Page,
     stores: Vec<StoreRow>,
     /// Kinds of stores that can be added: key and name.
-    kinds: Vec<(&'static str, String)>,
+    kinds: Vec<(StoreKind, String)>,
 }
 
 struct StoreRow {
@@ -49,13 +49,13 @@ pub async fn list(mut visit: Visit) -> PageResult {
     let (_, stores) = visit.session.storage_status().await?;
     let page = &visit.page;
     let rows = stores.into_iter().map(|store| {
-        let (state, tone) = match (&store.trouble, store.state.as_str()) {
+        let (state, tone) = match (&store.trouble, store.state) {
             (Some(_), _) => (page.s("store-state.silent"), "bad"),
-            (_, "read-only") => (page.s("store-state.read-only"), ""),
-            (_, "draining") => (page.s("store-state.draining"), "warn"),
-            _ => (page.s("store-state.active"), "accent"),
+            (None, StoreState::ReadOnly) => (page.s("store-state.read-only"), ""),
+            (None, StoreState::Draining) => (page.s("store-state.draining"), "warn"),
+            (None, StoreState::Active) => (page.s("store-state.active"), "accent"),
         };
-        let (href, kind) = (address(&store.name), words::kind(page, &store.kind));
+        let (href, kind) = (address(&store.name), words::kind(page, store.kind));
         let inside = store.id == DATABASE_STORE;
         StoreRow { href, kind, state, tone, inside, store }
     });
@@ -73,7 +73,7 @@ pub async fn find(session: &Session, name: &str) -> Result<StoreStatus> {
 /// Returns the stores that accept new BLOBs, as choices for a list.
 pub async fn active(session: &Session, chosen: Option<&str>, without: &str) -> Result<Vec<Choice>> {
     let stores = session.stores().await?;
-    let open = |store: &StoreStatus| store.state == StoreState::Active.as_str() && store.name != without;
+    let open = |store: &StoreStatus| store.state == StoreState::Active && store.name != without;
     // The currently selected store is listed whatever its state.
     let listed = stores.iter().filter(|store| open(store) || Some(store.name.as_str()) == chosen);
     Ok(listed.map(|store| Choice::new(&store.name, &store.name, Some(store.name.as_str()) == chosen)).collect())

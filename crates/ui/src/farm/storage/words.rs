@@ -1,12 +1,12 @@
 //! Parsing and formatting of storage figures and states for the pages.
 
-use model::{Error, Result};
+use model::{Error, Result, StoreKind};
 use repository::Work;
 
 use crate::frame::page::Page;
 
 /// Kinds of stores that the pages can add.
-pub const KINDS: [&str; 4] = ["directory", "s3", "azure", "gcs"];
+pub const KINDS: [StoreKind; 4] = [StoreKind::Directory, StoreKind::S3, StoreKind::Azure, StoreKind::Gcs];
 
 /// Size units for input. 1 KB is 1,024 bytes, as on all pages.
 const UNITS: [(&str, u32); 5] = [("t", 40), ("g", 30), ("m", 20), ("k", 10), ("", 0)];
@@ -64,8 +64,8 @@ pub fn length(page: &Page, seconds: u64) -> String {
 }
 
 /// Returns the name of a kind of store.
-pub fn kind(page: &Page, word: &str) -> String {
-    page.language.find(&format!("store-kind.{word}")).map_or_else(|| word.to_owned(), ToOwned::to_owned)
+pub fn kind(page: &Page, kind: StoreKind) -> String {
+    page.language.find(&format!("store-kind.{kind}")).unwrap_or(kind.as_str()).to_owned()
 }
 
 /// Returns the name of a job's phase.
@@ -74,7 +74,7 @@ pub fn phase(page: &Page, text: &str) -> String {
     page.language.find(&format!("phase.{key}")).map_or_else(|| text.to_owned(), ToOwned::to_owned)
 }
 
-/// Returns the name of a kind of job.
+/// Returns the name of a kind of job, as the audit log names it.
 pub fn kind_of_work(page: &Page, word: &str) -> String {
     page.language.find(&format!("work.{word}")).map_or_else(|| word.to_owned(), ToOwned::to_owned)
 }

@@ -19,6 +19,8 @@ pub mod fuzzing {
 }
 #[cfg(test)]
 mod every_statement;
+#[cfg(test)]
+mod every_word;
 mod migrate;
 mod statement;
 #[cfg(any(test, feature = "testing"))]

@@ -11,9 +11,10 @@ use database::content::scope::{self, GrantRow};
 use database::content::{collection, tree};
 use database::{Database, Schema, Sql, Transaction, params};
 use model::{
-    ErrorKind, Id, LibrarySettings, Name, NodeKind, Principal, Result, Role, SitePath, Timestamp, VersionNumber,
+    ErrorKind, Id, LibrarySettings, Name, NodeKind, Principal, Result, Role, SitePath, StoreState, Timestamp,
+    VersionNumber,
 };
-use repository::{Bin, CleanedUp, NewLock, NewStore, PolicyChange, PolicyTarget, StoreState};
+use repository::{Bin, CleanedUp, NewLock, NewStore, PolicyChange, PolicyTarget};
 use support::{at, each_farm, put};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use database::content::fault::{self, FaultRow};
 use database::{Database, Schema, Transaction};
-use model::{ColumnKind, ColumnValue, Digest, Id, Name, Right, Role, Timestamp};
+use model::{ColumnKind, ColumnValue, Digest, FaultState, Id, Name, Right, Role, Timestamp};
 use repository::{AUDIT_ACTIONS, AuditFilter, ColumnChange, Sort, ValuesChange};
 use support::{at, each_farm, get, put};
 
@@ -222,7 +222,7 @@ fn fault_row(number: u64, store: i64) -> FaultRow {
     FaultRow {
         store_id: Id::new(store),
         digest: digest(number),
-        state: "missing".into(),
+        state: FaultState::Missing,
         detail: String::new(),
         found_at: Timestamp::now(),
         accepted_at: None,

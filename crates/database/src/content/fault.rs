@@ -186,7 +186,7 @@ mod tests {
         FaultRow {
             store_id: Id::new(store),
             digest: Digest::new([digest; 32]),
-            state: "missing".into(),
+            state: FaultState::Missing,
             detail: String::new(),
             found_at: Timestamp::from_micros(1),
             accepted_at: None,

@@ -10,9 +10,8 @@ use std::sync::Arc;
 use database::configuration::backup;
 use database::{Database, Reader};
 use futures_util::future::BoxFuture;
-use model::{Code, Error, Id, Result, Timestamp};
-use repository::require_separate_restoration;
 use model::{BackupState, Code, Error, Id, Result, Timestamp};
+use repository::require_separate_restoration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 

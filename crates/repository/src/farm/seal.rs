@@ -219,10 +219,9 @@ mod tests {
     fn first_uses_at_the_same_time_agree_on_one_key() {
         for _ in 0..20 {
             let scratch = tempfile::tempdir().unwrap();
-        let place = DataDirectory::new(scratch.path());
+            let place = DataDirectory::new(scratch.path());
             let sealed: Vec<_> = std::thread::scope(|scope| {
-                let uses: Vec<_> =
-                    (0..8).map(|_| scope.spawn(|| seal(&place, "store 5", b"swordfish"))).collect();
+                let uses: Vec<_> = (0..8).map(|_| scope.spawn(|| seal(&place, "store 5", b"swordfish"))).collect();
                 uses.into_iter().map(|one| one.join().unwrap().unwrap()).collect()
             });
             for sealed in sealed {

@@ -39,7 +39,7 @@ impl Session {
             farm::change_directory(transaction)?;
             for row in policy::list(transaction)?.iter().filter(|row| missing.contains(&row.target_id)) {
                 policy::delete(transaction, row.target_id)?;
-                let subject = format!("{} {}", row.target_kind, row.target_id);
+                let subject = format!("{} {}", row.level, row.target_id);
                 event::record(transaction, Timestamp::now(), actor, "storage.policy", &subject, "removed with it")?;
             }
             Ok(())

@@ -190,7 +190,7 @@ mod tests {
     use database::Schema;
     use database::content::fault::FaultRow;
     use database::testing::each_engine;
-    use model::Timestamp;
+    use model::{FaultState, Timestamp};
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_fault_behind_the_end_of_a_page_is_known() {
@@ -222,7 +222,7 @@ mod tests {
         FaultRow {
             store_id: Id::new(store),
             digest,
-            state: "missing".into(),
+            state: FaultState::Missing,
             detail: String::new(),
             found_at: Timestamp::from_micros(1),
             accepted_at: None,

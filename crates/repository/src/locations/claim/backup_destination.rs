@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use blobs::{ObjectOptions, ObjectSecrets};
-use model::{Code, Error, Result};
+use model::{Code, Error, Result, StoreKind};
 
 use crate::Storage;
 use crate::locations::markers::{
@@ -29,7 +29,7 @@ impl Storage {
     fn refuse_farm(&self, place: &Path) -> Result<()> {
         let data = real_path(&self.directory())?;
         let mut parts = vec![("the data directory".to_owned(), data.clone())];
-        for (row, _) in self.stores().iter().filter(|(row, _)| row.kind == "directory") {
+        for (row, _) in self.stores().iter().filter(|(row, _)| row.kind == StoreKind::Directory) {
             let place = data.join(&row.location);
             // An unresponsive disk does not prevent a backup. Its path is then used unresolved.
             parts.push((format!("the BLOB store \"{}\"", row.name), real_path(&place).unwrap_or(place)));
@@ -58,7 +58,7 @@ impl Storage {
     pub async fn require_backup_prefix(&self, options: &ObjectOptions, secrets: &ObjectSecrets) -> Result<()> {
         let own = options.prefix.trim_matches('/');
         let taken = |why: &str| prefix_taken(options, why);
-        let rows = self.stores().iter().map(|(row, _)| row).filter(|row| row.kind == options.kind.as_str());
+        let rows = self.stores().iter().map(|(row, _)| row).filter(|row| row.kind == StoreKind::from(options.kind));
         let stores: Vec<(&str, &str, &str)> = rows
             .map(|row| {
                 let (bucket, prefix) = row.location.split_once('/').unwrap_or((&row.location, ""));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use database::Location;
 use database::configuration::farm::StoreRow;
-use model::{Error, Result};
+use model::{Error, Result, StoreKind};
 
 use super::store_refusal::{nested, occupied};
 use crate::Session;
@@ -94,7 +94,7 @@ impl Session {
         }
         let (base, registry) = (self.repository.inner.directory.path().to_owned(), self.registry().await?);
         let new = base.join(&row.location);
-        let stores = registry.stores.iter().map(|(row, _)| row).filter(|row| row.kind == "directory");
+        let stores = registry.stores.iter().map(|(row, _)| row).filter(|row| row.kind == StoreKind::Directory);
         let stores = stores.map(|row| (row.name.clone(), base.join(&row.location))).collect();
         let mut databases = Vec::new();
         for row in registry.database_rows() {

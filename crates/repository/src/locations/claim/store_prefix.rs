@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use blobs::{BlobStore, ObjectOptions, ObjectSecrets};
 use database::configuration::backup;
 use database::configuration::farm::StoreRow;
-use model::{Code, Error, Result};
+use model::{Code, Error, Result, StoreKind};
 
 use super::store_refusal::{nested, nesting_of_names, taken};
 use crate::Session;
@@ -36,7 +36,7 @@ impl Session {
             }
         }
         let (settings, secrets) = self.repository.inner.store_settings(row).await?;
-        let options = object_settings::options(&row.kind, &row.location, &settings)?;
+        let options = object_settings::options(row.kind, &row.location, &settings)?;
         let secrets = object_settings::secrets(&secrets)?;
         refuse_markers_around(&options, &secrets).await?;
         self.refuse_recorded_within(row, &options, &secrets).await
@@ -75,7 +75,8 @@ impl Session {
     /// have the same names.
     pub(crate) async fn require_distinct_bucket(&self, row: &StoreRow, opened: &BlobStore) -> Result<()> {
         let registry = self.registry().await?;
-        let remote = |other: &StoreRow| other.id != row.id && other.kind == row.kind && row.kind != "directory";
+        let remote =
+            |other: &StoreRow| other.id != row.id && other.kind == row.kind && row.kind != StoreKind::Directory;
         for (other, store) in registry.stores.iter().filter(|(other, _)| remote(other)) {
             let leads = match store {
                 Some(store) => opened.leads_to(store).await?,
@@ -122,7 +123,7 @@ fn recorded_within<'a>(
     stores: impl Iterator<Item = &'a StoreRow>,
     destinations: impl Iterator<Item = &'a str>,
 ) -> BTreeMap<String, String> {
-    let kind = options.kind.as_str();
+    let kind = StoreKind::from(options.kind);
     let backups = destinations
         .filter_map(|place| Some((place.strip_prefix(&options.address_of(""))?, MarkerKind::Backups.to_string())));
     let stores = stores.filter(|row| row.kind == kind).filter_map(|row| {
@@ -141,29 +142,29 @@ fn shown(options: &ObjectOptions, prefix: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::Id;
+    use model::{Id, StoreState};
 
     use super::*;
 
     #[test]
     fn records_name_what_lies_within_a_prefix_of_the_same_bucket() {
-        let store = |name: &str, kind: &str, location: &str| StoreRow {
+        let store = |name: &str, kind: StoreKind, location: &str| StoreRow {
             id: Id::new(7),
             name: name.to_owned(),
-            kind: kind.to_owned(),
-            state: "active".to_owned(),
+            kind,
+            state: StoreState::Active,
             location: location.to_owned(),
             settings: "{}".to_owned(),
             secret: None,
         };
         let stores = [
-            store("cloud", "s3", "blobs/farm/documents/"),
-            store("same", "s3", "blobs/farm"),
-            store("around", "s3", "blobs"),
-            store("beside", "s3", "blobs/farm2/documents"),
-            store("elsewhere", "s3", "other/farm/documents"),
-            store("azure", "azure", "blobs/farm/azure"),
-            store("local", "directory", "blobs/farm/local"),
+            store("cloud", StoreKind::S3, "blobs/farm/documents/"),
+            store("same", StoreKind::S3, "blobs/farm"),
+            store("around", StoreKind::S3, "blobs"),
+            store("beside", StoreKind::S3, "blobs/farm2/documents"),
+            store("elsewhere", StoreKind::S3, "other/farm/documents"),
+            store("azure", StoreKind::Azure, "blobs/farm/azure"),
+            store("local", StoreKind::Directory, "blobs/farm/local"),
         ];
         let destinations =
             ["s3://blobs/farm/backups", "s3://blobs/farm/backups", "s3://other/farm/x", "s3://blobs/", "/srv/farm/x"];

@@ -1,7 +1,7 @@
 //! Errors of the rules for a new store, whether it is a directory or a prefix of a bucket.
 
 use database::configuration::farm::StoreRow;
-use model::{Code, Error};
+use model::{Code, Error, StoreKind};
 
 use crate::locations::nesting::Nesting;
 
@@ -20,10 +20,12 @@ pub(super) fn nested(nesting: Nesting, place: &str, other: &str, what: &str) -> 
 /// counts too.
 pub(crate) fn taken(row: &StoreRow, other: &StoreRow) -> Error {
     // The leading slash of a directory is significant; that of a bucket prefix is not.
-    let shown = |row: &StoreRow| match row.kind.as_str() {
-        "directory" if row.location.len() > 1 => row.location.trim_end_matches('/').to_owned(),
-        "directory" => row.location.clone(),
-        _ => row.location.trim_matches('/').to_owned(),
+    let shown = |row: &StoreRow| match row.kind {
+        StoreKind::Directory if row.location.len() > 1 => row.location.trim_end_matches('/').to_owned(),
+        StoreKind::Directory => row.location.clone(),
+        StoreKind::Database | StoreKind::S3 | StoreKind::Azure | StoreKind::Gcs => {
+            row.location.trim_matches('/').to_owned()
+        }
     };
     let (new, known) = (&shown(row), &shown(other));
     match nesting_of_names(row, other) {

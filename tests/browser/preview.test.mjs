@@ -43,6 +43,7 @@ for (const scheme of ['light', 'dark']) {
           await page.locator('.pages canvas').first().waitFor();
           await page.waitForFunction(() => document.querySelector('.pages canvas').dataset.done);
         }
+        if (name.endsWith('rs')) await page.locator('.code[data-done]').waitFor();
         // Pages where the converter reads the format, else the text.
         if (/docx|pptx|xlsx/.test(name)) await page.waitForFunction(() => document.querySelector('.pages canvas')?.dataset.done || document.querySelector('[data-text][open]'));
         await picture(page, `preview-${name.split('.').pop()}-${scheme}-${screen}`);
@@ -90,6 +91,64 @@ test('pictures, PDF and sound are drawn and played under our policy', async () =
   await page.finish();
 });
 
+test('source text is coloured, and no character of it changes', async () => {
+  const page = await openPage(browser, server);
+  await signIn(page);
+  const coloured = page.locator('.code[data-done]');
+  await page.goto('/browse/Documents/add.rs');
+  await coloured.waitFor();
+  const words = (name) => page.locator(`.code .hljs-${name}`).allTextContents();
+  assert.deepEqual(await words('keyword'), ['fn', 'let']);
+  assert.deepEqual(await words('string'), ['"a \\"string\\""']);
+  assert.deepEqual(await words('number'), ['0x2a']);
+  assert.deepEqual(await words('comment'), ['// Adds two numbers.', '/* and a comment', '    over lines */']);
+  assert.equal(await page.locator('.code .line').count(), CODE.trimEnd().split('\n').length);
+  assert.equal(await coloured.textContent(), CODE);
+  const colours = await page.locator('.code .line, .code .hljs-keyword, .code .hljs-string, .code .hljs-comment').evaluateAll((all) => all.map((one) => getComputedStyle(one).color));
+  assert.equal(new Set(colours).size, 4);
+  // Markup in source text is text.
+  await page.goto('/browse/Documents/trap.html');
+  await coloured.waitFor();
+  assert.deepEqual(await words('name'), ['script', 'script']);
+  assert.notEqual(await page.title(), 'ran');
+  await page.finish();
+});
+
+test('source text that is long or expensive to colour stays as it is, and holds up nothing', async () => {
+  const page = await openPage(browser, server);
+  await signIn(page);
+  const long = `${'x'.repeat(119)};\n`.repeat(1_800);
+  const wide = `let x = "${'x'.repeat(6_000)}";\n`;
+  // A highlighter looks for the end of a string from each of these quotes again.
+  const hostile = `${'\\"'.repeat(2_400)}\n`.repeat(40);
+  for (const [name, body] of [['long.rs', long], ['wide.rs', wide], ['hostile.ini', hostile]]) await server.put(name, body);
+  for (const [name, body] of [['long.rs', long], ['wide.rs', wide]]) {
+    await page.goto(`/browse/Documents/${name}`);
+    await page.locator('.code[data-shown]').waitFor();
+    assert.equal(page.workers().length, 0, name);
+    assert.equal(await page.locator('.code').textContent(), body);
+  }
+  await page.goto('/browse/Documents/hostile.ini');
+  await page.locator('.code[data-shown]').waitFor();
+  // The longest time between two turns of the page's own thread, until the worker has ended.
+  const longest = await page.evaluate(() => new Promise((resolve) => {
+    let [most, last] = [0, performance.now()];
+    const begun = last;
+    const turn = () => {
+      const now = performance.now();
+      most = Math.max(most, now - last);
+      last = now;
+      if (now - begun > 6_000 || document.querySelector('.code[data-done]')) resolve(most);
+      else setTimeout(turn, 20);
+    };
+    turn();
+  }));
+  assert.ok(longest < 3_000, `the page stood still for ${longest} ms`);
+  assert.equal(page.workers().length, 0);
+  assert.equal(await page.locator('.code').textContent(), hostile);
+  await page.finish();
+});
+
 for (const [screen, viewport] of [['wide', { width: 1440, height: 900 }], ['narrow', NARROW]]) {
   test(`a listing shows its documents beside it, by keyboard alone: ${screen}`, async () => {
     const page = await openPage(browser, server, { viewport });
@@ -108,6 +167,9 @@ for (const [screen, viewport] of [['wide', { width: 1440, height: 900 }], ['narr
     await picture(page, `pane-${screen}`);
     await assertFits(page);
     await assertAccessible(page);
+    await page.keyboard.press('Escape');
+    await details('add.rs');
+    await page.locator('.pane .code[data-done] .hljs-keyword').first().waitFor();
     await page.keyboard.press('Escape');
     const more = await details('three.pdf');
     await page.waitForFunction(() => document.querySelector('.pane .pages canvas')?.dataset.done);
@@ -143,5 +205,7 @@ test('previews need no script, apart from PDF, which is a link then', async () =
   await page.getByRole('columnheader', { name: 'City' }).waitFor();
   await page.goto('/browse/Documents/three.pdf');
   await page.locator('.preview').getByRole('link', { name: 'Open' }).waitFor();
+  await page.goto('/browse/Documents/add.rs');
+  assert.equal(await page.locator('.code').textContent(), CODE);
   await page.finish();
 });

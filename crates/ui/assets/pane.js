@@ -43,6 +43,8 @@ async function open(link, row, follows) {
   if (!follows) pane.focus();
   const pdf = pane.querySelector("[data-pdf]");
   if (pdf) (await import("./pdf.js")).show(pdf);
+  const code = pane.querySelector("[data-language]");
+  if (code) (await import("./code.js")).show(code);
 }
 
 document.addEventListener("click", (event) => {

@@ -17,7 +17,7 @@ async fn documents_are_shown_in_the_way_of_their_kind() {
     let browser = farm.signed_in("admin").await;
     let cases = [
         ("a.txt", "text/plain", "one\ntwo", "<span class=\"line\">two"),
-        ("a.rs", "text/plain", "fn x()", "<span class=\"k\">fn</span>"),
+        ("a.rs", "text/plain", "fn x() { \"<b>\" }", "<span class=\"line\">fn x() { &#34;&#60;b&#62;&#34; }\n</span>"),
         ("a.md", "text/markdown", "# Big", "<h3>Big</h3>"),
         ("a.csv", "text/csv", "a;b\n1;2", "<th scope=\"col\">b</th>"),
         ("a.png", "image/png", "x", "<img src=\"/download/"),
@@ -29,7 +29,10 @@ async fn documents_are_shown_in_the_way_of_their_kind() {
     for (name, kind, content, expected) in cases {
         let page = page_of(&farm, &browser, name, kind, content).await;
         assert!(page.text.contains(expected), "{name}: {}", page.text);
-        assert!(page.text.contains("pdf.js") == (name == "a.pdf"), "{name} loads what it does not need");
+        for (script, document) in [("pdf.js", "a.pdf"), ("code.js", "a.rs")] {
+            assert!(page.text.contains(script) == (name == document), "{name} loads what it does not need");
+        }
+        assert!(page.text.contains("data-language=\"rust\"") == (name == "a.rs"), "{name}");
         assert!(!page.text.contains(" style="), "{name}");
         let item = farm.administrator().await.item(&Target::path(&format!("Documents/{name}")).unwrap()).await.unwrap();
         assert!(browser.get(&format!("/items/{}", item.id)).await.text.contains(expected), "{name} in its details");

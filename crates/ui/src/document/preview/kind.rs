@@ -2,7 +2,7 @@
 
 use repository::TextFormat;
 
-use super::code::{self, Language};
+use super::language;
 use http_core::protocol::content_type;
 
 /// Kind of preview.
@@ -24,8 +24,8 @@ pub enum Kind {
     Markdown,
     /// Table.
     Table,
-    /// Lines of text, highlighted if the language is known.
-    Text(Option<&'static Language>),
+    /// Lines of text, with the language in which they are coloured.
+    Text(Option<&'static str>),
     /// Extracted text of an office document.
     Office(TextFormat),
 }
@@ -74,7 +74,11 @@ pub fn of(media_type: &str, name: &str) -> Kind {
     if IMAGES.contains(&guessed) {
         // The bytes are served with the stored type, not with a guessed one. Browsers sniff other image formats, but
         // not SVG, so that is shown as text.
-        return if guessed == "image/svg+xml" && guessed != stored { Kind::Text(code::of("svg")) } else { Kind::Image };
+        return if guessed == "image/svg+xml" && guessed != stored {
+            Kind::Text(language::of("svg"))
+        } else {
+            Kind::Image
+        };
     }
     if guessed == "application/pdf" {
         return Kind::Pdf;
@@ -89,13 +93,14 @@ pub fn of(media_type: &str, name: &str) -> Kind {
     if let Some(format) = TextFormat::of(&extension).filter(|_| office) {
         return Kind::Office(format);
     }
-    let language = code::of(&extension);
+    let language = language::of(&extension);
     match extension.as_str() {
         "md" | "markdown" => Kind::Markdown,
         "csv" | "tsv" => Kind::Table,
         _ if guessed == "text/markdown" => Kind::Markdown,
         _ if guessed == "text/csv" || guessed == "text/tab-separated-values" => Kind::Table,
-        _ if guessed.starts_with("text/") || TEXTS.contains(&guessed) || language.is_some() => Kind::Text(language),
+        _ if guessed.starts_with("text/") || TEXTS.contains(&guessed) => Kind::Text(language),
+        other if language::is_source(other) => Kind::Text(language),
         "txt" | "log" => Kind::Text(None),
         _ if UNKNOWN.contains(&guessed) && !content_type::is_known(name) => Kind::Unknown,
         _ => Kind::Other,
@@ -111,10 +116,11 @@ mod tests {
         assert_eq!(of("image/PNG; x=y", "a"), Kind::Image);
         assert_eq!(of("image/svg+xml", "a.svg"), Kind::Image);
         assert_eq!(of("application/octet-stream", "a.pdf"), Kind::Pdf);
-        assert_eq!(of("text/html", "a.html"), Kind::Text(code::of("html")));
+        assert_eq!(of("text/html", "a.html"), Kind::Text(Some("xml")));
         assert_eq!(of("text/plain", "notes.md"), Kind::Markdown);
-        assert_eq!(of("text/plain", "a.rs"), Kind::Text(code::of("rs")));
+        assert_eq!(of("text/plain", "a.rs"), Kind::Text(Some("rust")));
         assert_eq!(of("text/plain", "README"), Kind::Text(None));
+        assert_eq!(of("application/octet-stream", "a.zig"), Kind::Text(None));
         assert_eq!(of("application/vnd.ms-excel", "a.csv"), Kind::Table);
         assert_eq!(of("video/mp4", "a.mp4"), Kind::Video);
         assert_eq!(of("application/octet-stream", "a.docx"), Kind::Office(TextFormat::Docx));

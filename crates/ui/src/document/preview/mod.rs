@@ -3,18 +3,17 @@
 //! Stored content never becomes our HTML: texts are escaped, and Markdown is rendered from its parsed form. Only the
 //! first part of a text is read, so the cost does not depend on its size.
 
-use model::Code;
-mod code;
 pub(super) mod decode;
 mod escape;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod kind;
+mod language;
 mod markdown;
 pub(super) mod pages;
 mod table;
 
-use model::{Error, ErrorKind, Result};
+use model::{Code, Error, ErrorKind, Result};
 use repository::{Item, ReadRange, Session, Target, TextContent, TextExtract, VersionChoice};
 
 use super::preview::kind::Kind;
@@ -44,8 +43,15 @@ pub enum Preview {
     Video(String),
     /// URL of a PDF document.
     Pdf(String),
-    /// Lines of text as safe HTML, and whether the text was cut.
-    Text(Vec<String>, bool),
+    /// Lines of text.
+    Text {
+        /// The lines as safe HTML.
+        lines: Vec<String>,
+        /// Language in which the browser colours the text.
+        language: Option<&'static str>,
+        /// True if the text was cut.
+        cut: bool,
+    },
     /// Safe HTML rendered from Markdown, and whether the text was cut.
     Markdown(String, bool),
     /// A table, and whether it was cut.
@@ -159,10 +165,10 @@ fn text(kind: Kind, bytes: &[u8], cut: bool) -> Preview {
     }
 }
 
-fn lines(text: &str, language: Option<&'static code::Language>, cut: bool) -> Preview {
+fn lines(text: &str, language: Option<&'static str>, cut: bool) -> Preview {
     let text = text.strip_suffix('\n').unwrap_or(text);
     let shown = text.match_indices('\n').nth(MOST_LINES - 1).map(|(end, _)| &text[..end]);
-    Preview::Text(code::lines(shown.unwrap_or(text), language), cut || shown.is_some())
+    Preview::Text { lines: escape::lines(shown.unwrap_or(text)), language, cut: cut || shown.is_some() }
 }
 
 /// Returns whether a document is text, so that its versions can be compared.
@@ -177,10 +183,13 @@ mod tests {
     #[test]
     fn long_texts_are_cut_by_lines() {
         let long = "a\n".repeat(MOST_LINES + 5);
-        let Preview::Text(lines, cut) = text(Kind::Text(None), long.as_bytes(), false) else { panic!("no text") };
+        let shown = |bytes: &[u8]| match text(Kind::Text(None), bytes, false) {
+            Preview::Text { lines, cut, .. } => (lines, cut),
+            _ => panic!("no text"),
+        };
+        let (lines, cut) = shown(long.as_bytes());
         assert_eq!((lines.len(), cut), (MOST_LINES, true));
-        let Preview::Text(lines, cut) = text(Kind::Text(None), b"a\nb\n", false) else { panic!("no text") };
-        assert_eq!((lines, cut), (vec!["a".to_owned(), "b".to_owned()], false));
+        assert_eq!(shown(b"a\nb\n"), (vec!["a".to_owned(), "b".to_owned()], false));
         assert!(matches!(text(Kind::Text(None), b"a\0b", false), Preview::Nothing));
     }
 }

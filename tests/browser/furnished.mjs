@@ -117,7 +117,9 @@ export async function furnish(browser, server) {
   await ended(await ask('POST', '/api/v1/farm/jobs', { kind: 'collect', dry_run: true }));
   const faults = await ask('GET', '/api/v1/farm/faults');
   assert.equal(faults.items.length, 1, 'the check finds what was damaged');
-  return { people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, link: address };
+  // A release build has no kit.
+  const kit = (await server.api('GET', '/ui-kit')).ok;
+  return { people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, link: address };
 }
 
 /** Turns a bit below the farm's feet in the one document that is large enough for a file of its own. */

@@ -15,7 +15,7 @@ export function routes() {
 }
 
 /** Routes that answer with something else than a page of their own. */
-export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/items/{id}/pages', '/browse/'];
+export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/items/{id}/pages', '/browse/', '/ui-kit/kit.css'];
 
 /** For each route the pages to look at: a name for the picture, and the address. */
 export function pages(farm) {
@@ -40,8 +40,8 @@ export function pages(farm) {
     '/account': { account: '/account' },
     '/account/password': { password: '/account/password' },
     '/account/tokens': { token: '/account/tokens' },
-    '/ui-kit': { kit: '/ui-kit' },
-    '/ui-kit/form': { 'kit-form': '/ui-kit/form' },
+    '/ui-kit': farm.kit ? { kit: '/ui-kit' } : {},
+    '/ui-kit/form': farm.kit ? { 'kit-form': '/ui-kit/form' } : {},
     '/items/{id}': { details: at(plan), 'details-library': at(library), 'details-site': at(site) },
     '/items/{id}/rename': { rename: at(offers, '/rename') },
     '/items/{id}/delete': { delete: at(offers, '/delete') },

@@ -49,7 +49,7 @@ export async function rename(row) {
   const offline = document.getElementById("upload-queue")?.dataset.offline;
   const save = async (again) => {
     field.disabled = true;
-    const body = new URLSearchParams({ form_token: token, name: field.value, was, next: "/ui-kit/form" });
+    const body = new URLSearchParams({ form_token: token, name: field.value, was, next: "/" });
     const stored = await fetch(address, { method: "POST", body, redirect: "manual", headers: { accept: "application/problem+json" } }).catch(() => undefined);
     if (!stored) return refuse(offline);
     if (stored.type === "opaqueredirect") {

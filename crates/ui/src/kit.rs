@@ -1,9 +1,14 @@
-//! `/ui-kit`: every component of the interface on one page, for viewing and testing.
+//! `/ui-kit`: every component of the interface on one page, for viewing and testing. It exists only in builds with debug
+//! assertions, as the browser tests run them.
 
 mod colour;
 
 use askama::Template;
-use axum::response::Response;
+use axum::Router;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http_core::server::state::AppState;
 use model::Timestamp;
 
 use super::frame::assets;
@@ -28,8 +33,17 @@ const KINDS: &[&str] = &["pdf", "docx", "xlsx", "pptx", "png", "zip", "rs", "mp4
 /// Spacing steps, with their pixels at the default text size.
 const SPACES: &[(u8, u8)] = &[(1, 4), (2, 8), (3, 12), (4, 16), (5, 24), (6, 36), (7, 56)];
 
+/// Routes of the kit, with the style sheet that only it uses.
+pub fn routes() -> Router<AppState> {
+    Router::new().route("/ui-kit", get(kit)).route("/ui-kit/form", get(form)).route("/ui-kit/kit.css", get(style))
+}
+
+async fn style() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("kit/kit.css"))
+}
+
 /// Shows the page of components.
-pub async fn kit(mut page: Page) -> Response {
+async fn kit(mut page: Page) -> Response {
     sample_frame(&mut page);
     let files = vec![
         ("Annual report.pdf", 2_412_993),
@@ -53,7 +67,7 @@ pub async fn kit(mut page: Page) -> Response {
 }
 
 /// Shows a form with a field of every kind.
-pub async fn form(mut page: Page) -> Response {
+async fn form(mut page: Page) -> Response {
     sample_frame(&mut page);
     let choices = || {
         vec![

@@ -2,7 +2,6 @@
 //!
 //! This module owns templates, texts, assets and the cookies of pages. It contains no SQL and decides no permissions.
 
-use model::Code;
 mod account;
 mod browse;
 mod document;
@@ -10,6 +9,7 @@ mod farm;
 mod frame;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+#[cfg(debug_assertions)]
 mod kit;
 mod site;
 mod wording;
@@ -21,7 +21,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use axum::routing::get;
-use model::Error;
+use model::{Code, Error};
 // Templates refer to rights by this name.
 use model::Right;
 use tower_http::compression::CompressionLayer;
@@ -32,14 +32,16 @@ use http_core::server::state::AppState;
 
 /// Routes of the pages and their assets.
 pub fn routes() -> Router<AppState> {
-    Router::new()
+    let pages = Router::new()
         .merge(account::routes())
         .merge(browse::routes())
         .merge(document::routes())
         .merge(site::routes())
-        .merge(farm::routes())
-        .route("/ui-kit", get(kit::kit))
-        .route("/ui-kit/form", get(kit::form))
+        .merge(farm::routes());
+    // Only tests need the page of components.
+    #[cfg(debug_assertions)]
+    let pages = pages.merge(kit::routes());
+    pages
         .route("/assets/{hash}/{*name}", get(assets::serve))
         // Browsers request it for documents shown inline, because those name no icon.
         .route("/favicon.ico", get(assets::favicon))

@@ -33,11 +33,13 @@ fn fingerprint() -> &'static str {
 }
 
 /// Returns the content of a text asset.
+#[cfg(any(test, debug_assertions))]
 pub fn text(name: &str) -> String {
     Assets::get(name).map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default()
 }
 
 /// Returns the names of all icons.
+#[cfg(debug_assertions)]
 pub fn icons() -> &'static [String] {
     static ICONS: OnceLock<Vec<String>> = OnceLock::new();
     ICONS.get_or_init(|| {

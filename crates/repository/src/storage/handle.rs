@@ -54,6 +54,15 @@ impl Session {
         repository.refresh_registry().await?;
         Ok(Storage { registry: repository.registry().await?, repository, actor: self.principal.id })
     }
+
+    /// Returns the names of the open content databases, oldest first.
+    ///
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
+    pub async fn open_databases(&self) -> Result<Vec<String>> {
+        let storage = self.storage().await?;
+        Ok(storage.registry.databases.iter().map(|content| content.row.name.clone()).collect())
+    }
 }
 
 impl Storage {

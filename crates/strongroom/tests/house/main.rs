@@ -1,10 +1,12 @@
-//! The house rules as tests: permitted dependencies between crates, licences of libraries, and tidiness of the source.
+//! The house rules as tests: permitted dependencies between crates, stores that protocols do not
+//! see, licences of libraries, and tidiness of the source.
 //!
 //! They only read the source tree and start nothing but `cargo metadata`, so they finish within seconds.
 
 mod arrows;
 mod circles;
 mod references;
+mod stores;
 mod supply;
 mod tidy;
 mod unchecked;

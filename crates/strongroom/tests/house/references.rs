@@ -240,7 +240,8 @@ impl<'a> Visit<'a> for ModuleNames {
     fn visit_attribute(&mut self, _: &'a syn::Attribute) {}
 }
 
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+/// Returns whether an item exists only in tests.
+pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let syn::Meta::List(list) = &attribute.meta else { return false };
         let condition = list.tokens.to_string();

@@ -65,10 +65,10 @@ async fn all_stores(visit: &Visit, none: &str, chosen: &str) -> Result<Vec<Choic
 
 async fn migrate_fields(visit: &Visit, typed: &Typed<'_>) -> Result<Vec<Field>> {
     let page = &visit.page;
-    let databases = visit.session.storage().await?.databases()?;
+    let databases = visit.session.open_databases().await?;
     let chosen = typed.text("database");
     let mut of = vec![Choice::new("", page.s("job.all-databases"), chosen.is_empty())];
-    of.extend(databases.iter().map(|database| Choice::new(&database.name, &database.name, database.name == chosen)));
+    of.extend(databases.iter().map(|name| Choice::new(name, name, *name == chosen)));
     let to = some(typed.text("to"));
     let mut targets = vec![Choice::new("", page.s("job.active-store"), to.is_none())];
     targets.extend(stores::active(&visit.session, to.as_deref(), "").await?);

@@ -4,7 +4,6 @@
 //! The verbs translate requests into calls of a `Session`. They decide no permissions and hold no state: locks and
 //! properties are in the content database with everything else.
 
-use model::Code;
 mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -21,7 +20,7 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
-use model::Error;
+use model::{Code, Error};
 
 use http_core::identity::Authenticated;
 use http_core::server::error::Problem;
@@ -65,8 +64,9 @@ async fn below_dav(State(state): State<AppState>, request: Request) -> Response 
     };
     match DavRequest::new(caller.session, parts).await {
         Ok(ask) => {
-            let href = ask.href.clone();
-            run(&state, ask, body).await.map_err(|failure| failure.locked_at(&href)).into_response()
+            let (href, method, is_root) = (ask.href.clone(), ask.parts.method.clone(), ask.path.is_empty());
+            let response = run(&state, ask, body).await.map_err(|failure| failure.locked_at(&href)).into_response();
+            verbs::options::with_allowed(response, method.as_str(), is_root)
         }
         Err(failure) => failure.into_response(),
     }
@@ -87,7 +87,7 @@ async fn run(state: &AppState, ask: DavRequest, body: Body) -> Outcome {
         "SEARCH" => verbs::search::answer(ask, body).await,
         _ => {
             let error = Error::invalid("this address does not support that method").with_code(Code::MethodNotAllowed);
-            Ok(verbs::options::allowed(Problem::from(error).into_response()))
+            Ok(Problem::from(error).into_response())
         }
     }
 }

@@ -121,7 +121,7 @@ fn add(found: &mut Properties, details: &Details, name: &str, space: Option<Spac
         "displayname" => found.text(name, &item.name),
         // An item shown only because it leads to another one reveals its name and nothing more.
         _ if !readable => return false,
-        "creationdate" => found.live(name, &second(item.created_at)),
+        "creationdate" => found.live(name, &creation_date(item.created_at)),
         "getlastmodified" => found.live(name, &conditional::format_date(item.modified_at)),
         "getcontentlength" if document => found.live(name, &item.size.to_string()),
         "getcontenttype" if document => found.text(name, &item.media_type),
@@ -152,8 +152,8 @@ const BASIC_SEARCH: &str =
     "<D:supported-query-grammar><D:grammar><D:basicsearch/></D:grammar></D:supported-query-grammar>";
 const VERSION_TREE: &str = "<D:supported-report><D:report><D:version-tree/></D:report></D:supported-report>";
 
-/// Formats a time without fractions of seconds, which some clients cannot parse.
-fn second(time: Timestamp) -> String {
+/// Formats the time of `creationdate`, without fractions of seconds, which some clients cannot parse.
+pub fn creation_date(time: Timestamp) -> String {
     time::format(Timestamp::from_micros(time.seconds().saturating_mul(1_000_000)))
 }
 

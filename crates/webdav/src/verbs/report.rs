@@ -9,11 +9,12 @@ use model::{Code, Error, Id, MAX_PAGE, Result, VersionNumber};
 use repository::{PrincipalName, Session, Target, Version};
 
 use crate::error::{Outcome, xml_response};
+use crate::live::creation_date;
 use crate::request::DavRequest;
 use crate::wire::bodies::{self, PropertyName};
 use crate::wire::multistatus::{BEGIN, END, Properties};
 use crate::wire::xml;
-use http_core::protocol::{conditional, time};
+use http_core::protocol::conditional;
 
 /// Approximate size of a chunk of the response in bytes.
 const PIECE: usize = 64 << 10;
@@ -127,7 +128,7 @@ impl VersionEntry<'_> {
             "getcontentlength" => properties.live("getcontentlength", &version.size.to_string()),
             "getcontenttype" => properties.text("getcontenttype", &version.media_type),
             "getlastmodified" => properties.live("getlastmodified", &conditional::format_date(version.created_at)),
-            "creationdate" => properties.live("creationdate", &time::format(version.created_at)),
+            "creationdate" => properties.live("creationdate", &creation_date(version.created_at)),
             "getetag" => properties.live("getetag", &format!("\"{:x}\"", version.id.get())),
             "resourcetype" => properties.live("resourcetype", ""),
             "predecessor-set" => properties.live("predecessor-set", &set(self.older.as_deref())),

@@ -159,10 +159,12 @@ async fn versions_and_room_are_told() {
     farm.put("Documents/a.txt", "one").await.expect(201);
     farm.put("Documents/a.txt", "three").await.expect(200);
     let body = "<D:version-tree xmlns:D='DAV:'><D:prop><D:version-name/><D:getcontentlength/><D:predecessor-set/>\
-        <D:creator-displayname/></D:prop></D:version-tree>";
+        <D:creator-displayname/><D:creationdate/></D:prop></D:version-tree>";
     let text = dav(&farm, "REPORT", "a.txt", &[], body).await.expect(207).text();
     assert!(text.contains("<D:version-name>2.0</D:version-name>") && text.contains("<D:getcontentlength>3<"), "{text}");
     assert!(text.contains("<D:predecessor-set><D:href>/dav/Documents/a.txt?version=1.0</D:href>"), "{text}");
+    let dates: Vec<_> = text.split("<D:creationdate>").skip(1).map(|rest| rest.split('<').next().unwrap()).collect();
+    assert!(dates.len() == 2 && dates.iter().all(|date| date.ends_with('Z') && !date.contains('.')), "{dates:?}");
     assert_eq!(dav(&farm, "GET", "a.txt?version=1.0", &[], "").await.expect(200).text(), "one");
     dav(&farm, "REPORT", "a.txt", &[], "<x xmlns='u'/>").await.expect(403);
     let asked = asks("<D:quota-used-bytes/><D:quota-available-bytes/>");
@@ -235,8 +237,18 @@ async fn bad_requests_have_their_statuses() {
     for (method, path, fields, body, expected) in cases {
         let reply = dav(&farm, method, path, fields, body).await;
         assert_eq!(reply.status.as_u16(), *expected, "{method} {path} {fields:?}: {}", reply.text());
+        let allowed: Vec<_> = reply.header("allow").split(", ").filter(|word| !word.is_empty()).collect();
+        assert_eq!(allowed.contains(&"PROPFIND"), *expected == 405, "{method} {path} {allowed:?}");
+        assert!(!allowed.contains(method), "{method} {path} {allowed:?}");
         assert_eq!(before, state().await, "{method} {path} {fields:?} was refused and changed something");
     }
+    for method in ["PUT", "MKCOL"] {
+        let refused = farm.send(method, "/dav/", &[], "").await.expect(405);
+        let allowed = refused.header("allow");
+        assert!(allowed.contains("PROPFIND") && !allowed.contains("PUT") && !allowed.contains("MKCOL"), "{allowed}");
+    }
+    let document = dav(&farm, "MKCOL", "a.txt", &[], "").await.expect(405);
+    assert!(document.header("allow").contains("PUT"));
     let large = "<x>".to_owned() + &" ".repeat(1 << 20) + "</x>";
     for method in ["PROPFIND", "PROPPATCH", "LOCK", "REPORT"] {
         dav(&farm, method, "a.txt", &[("depth", "0")], &large).await.expect(413);

@@ -4,7 +4,7 @@ function watch(toast) {
   const button = toast.querySelector("[data-close-toast]");
   if (button) button.hidden = false;
   button?.addEventListener("click", () => toast.remove());
-  const seconds = toast.querySelector("form") ? 15 : 6;
+  const seconds = toast.querySelector("form, a") ? 15 : 6;
   let timer = setTimeout(() => toast.remove(), seconds * 1000);
   const hold = () => clearTimeout(timer);
   const release = () => { timer = setTimeout(() => toast.remove(), 4000); };

@@ -73,7 +73,9 @@ pub fn languages(input: &[u8]) {
     assert!(language.tag() == "en" || named(language.tag()), "{}", language.tag());
     let Ok(field) = HeaderValue::try_from(format!("strongroom_flash={text}")) else { return };
     if let Some(flash) = Flash::of(&HeaderMap::from_iter([(header::COOKIE, field)])) {
-        assert!(flash.undo.bytes().all(|byte| byte.is_ascii_digit() || byte == b','));
+        for ids in [flash.undo.entries(), flash.undo.bin()].into_iter().flatten() {
+            assert!(ids.bytes().all(|byte| byte.is_ascii_digit() || byte == b','));
+        }
         assert!(flash.name.chars().count() <= 80 && language.find(flash.key).is_some());
     }
 }

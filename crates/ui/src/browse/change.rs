@@ -5,7 +5,7 @@ use model::{Code, Error, LibrarySettings, Name, NodeKind, Right, Versioning};
 use repository::{Item, Target};
 
 use crate::frame::fault::PageResult;
-use crate::frame::flash::{Flash, done};
+use crate::frame::flash::{Flash, Undo, done};
 use crate::frame::form::{Field, Form, Input};
 use crate::frame::format::icon;
 use crate::frame::item::{Back, find, find_for, parent_page, require};
@@ -99,8 +99,8 @@ pub async fn delete(visit: Visit, Path(id): Path<String>, Query(back): Query<Bac
 pub async fn do_delete(Path(id): Path<String>, sent: SubmittedForm) -> PageResult {
     let item = find(&sent.visit, &id).await?;
     let entry = sent.visit.session.delete(&Target::Id(item.id)).await?;
-    let flash =
-        Flash { key: "toast.deleted", undo: format!("{},{entry}", item.collection_id), name: item.name.clone() };
+    let undo = Undo::of(item.collection_id, &[entry]);
+    let flash = Flash { key: "toast.deleted", undo, name: item.name.clone() };
     Ok(done(&sent.fields.next(&parent_page(&item)), &flash))
 }
 

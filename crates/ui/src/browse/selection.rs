@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::frame::address;
 use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
-use crate::frame::flash::{Flash, done};
+use crate::frame::flash::{Flash, Undo, done};
 use crate::frame::navigation::{self, Crumb};
 use crate::frame::page::{Page, html};
 use crate::frame::visit::{SubmittedForm, Visit};
@@ -145,27 +145,27 @@ pub async fn selected_check_out(sent: SubmittedForm) -> PageResult {
     finish(&sent, failed.into_iter(), &next, Flash::new("toast.checked-out", ""))
 }
 
-/// Deletes the selected rows. One undo restores all of them, if their identifiers fit into the message cookie.
+/// Deletes the selected rows. One undo restores all of them, or leads to the recycle bin when they are too many for the
+/// message cookie.
 pub async fn selected_delete(sent: SubmittedForm) -> PageResult {
     let ids = sent.fields.ids("ids")?;
-    let (mut undo, mut failed, mut name) = (Vec::new(), Vec::new(), String::new());
+    let (mut first, mut entries, mut failed) = (None, Vec::new(), Vec::new());
     for id in &ids {
         match delete_one(&sent, *id).await {
             Ok((item, entry)) => {
-                if undo.is_empty() {
-                    undo.push(item.collection_id);
-                }
-                undo.push(entry);
-                name = item.name;
+                entries.push(entry);
+                first.get_or_insert(item);
             }
             Err(error) => failed.push(error),
         }
     }
     let next = sent.fields.next("/");
-    let one = undo.len() == 2;
-    let count = sent.visit.page.language.number(undo.len().saturating_sub(1) as u64);
-    let key = if one { "toast.deleted" } else { "toast.deleted-many" };
-    let flash = Flash { key, name: if one { name } else { count }, undo: join(&undo) };
+    let undo = first.as_ref().map_or(Undo::Nothing, |item| Undo::of(item.collection_id, &entries));
+    let (key, name) = match first {
+        Some(item) if entries.len() == 1 => ("toast.deleted", item.name),
+        _ => ("toast.deleted-many", sent.visit.page.language.number(entries.len() as u64)),
+    };
+    let flash = Flash { key, name, undo };
     finish(&sent, failed.into_iter(), &next, flash)
 }
 

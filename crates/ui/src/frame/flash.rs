@@ -2,11 +2,16 @@
 
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
+use model::Id;
 
 use http_core::identity::cookies::{self, Cookie};
 
 /// Name of the cookie.
 const FLASH: &str = "strongroom_flash";
+/// Longest list of recycle-bin entries that the cookie carries, in bytes.
+const LONGEST_UNDO: usize = 1_500;
+/// Prefix of the site collection in the cookie when it does not carry the entries.
+const BIN: &str = "bin";
 /// Allowed text keys. The cookie can only select one of them.
 const KNOWN: &[&str] = &[
     "toast.saved",
@@ -61,14 +66,69 @@ pub struct Flash {
     pub key: &'static str,
     /// Name inserted into the text; may be empty.
     pub name: String,
-    /// Site collection and its recycle-bin entries, separated by commas. Empty when there is nothing to undo.
-    pub undo: String,
+    /// The undo.
+    pub undo: Undo,
+}
+
+/// The undo of a deletion, as far as the cookie carries it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Undo {
+    /// There is nothing to undo.
+    #[default]
+    Nothing,
+    /// The site collection and its recycle-bin entries, separated by commas.
+    Entries(String),
+    /// There are too many entries for the cookie. The recycle bin of this site collection lists them.
+    InBin(String),
+}
+
+impl Undo {
+    /// Creates the undo for entries of the recycle bin of a site collection: for all of them or, when they do not fit
+    /// into the cookie, through the recycle bin.
+    pub fn of(collection: Id, entries: &[Id]) -> Self {
+        if entries.is_empty() {
+            return Self::Nothing;
+        }
+        let ids = std::iter::once(&collection).chain(entries).map(Id::to_string).collect::<Vec<_>>().join(",");
+        if ids.len() <= LONGEST_UNDO { Self::Entries(ids) } else { Self::InBin(collection.to_string()) }
+    }
+
+    /// Parses the undo from the cookie. Anything else than numbers is no undo.
+    fn parse(text: &str) -> Self {
+        let of = |text: &str, make: fn(String) -> Self| {
+            let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
+            if plain { make(text.to_owned()) } else { Self::Nothing }
+        };
+        match text.strip_prefix(BIN) {
+            Some(collection) if !collection.contains(',') => of(collection, Self::InBin),
+            Some(_) => Self::Nothing,
+            None => of(text, Self::Entries),
+        }
+    }
+
+    fn write(&self) -> String {
+        match self {
+            Self::Nothing => String::new(),
+            Self::Entries(ids) => ids.clone(),
+            Self::InBin(collection) => format!("{BIN}{collection}"),
+        }
+    }
+
+    /// Returns the entries to restore, with their site collection.
+    pub fn entries(&self) -> Option<&str> {
+        if let Self::Entries(ids) = self { Some(ids) } else { None }
+    }
+
+    /// Returns the site collection whose recycle bin lists the entries.
+    pub fn bin(&self) -> Option<&str> {
+        if let Self::InBin(collection) = self { Some(collection) } else { None }
+    }
 }
 
 impl Flash {
     /// Creates a message without undo.
     pub fn new(key: &'static str, name: impl Into<String>) -> Self {
-        Self { key, name: name.into(), undo: String::new() }
+        Self { key, name: name.into(), undo: Undo::Nothing }
     }
 
     /// Reads the message from the request's cookie.
@@ -78,19 +138,13 @@ impl Flash {
         let word = parts.next()?;
         let key = KNOWN.iter().find(|key| **key == word)?;
         let (undo, name) = (parts.next()?, parts.next()?);
-        let plain = undo.bytes().all(|b| b.is_ascii_digit() || b == b',');
-        Some(Self {
-            key,
-            name: name.chars().take(80).collect(),
-            undo: if plain { undo.to_owned() } else { String::new() },
-        })
+        Some(Self { key, name: name.chars().take(80).collect(), undo: Undo::parse(undo) })
     }
 
-    /// Sets the cookie, so that the next page shows the message. An undo list of more than 1,500 bytes is left out.
+    /// Sets the cookie, so that the next page shows the message.
     pub fn set(&self, response: &mut Response) {
         let name: String = self.name.chars().take(80).collect();
-        let undo = if self.undo.len() <= 1_500 { self.undo.as_str() } else { "" };
-        let value = format!("{}\n{undo}\n{name}", self.key);
+        let value = format!("{}\n{}\n{name}", self.key, self.undo.write());
         Cookie { name: FLASH, value: &value, seconds: Some(30), secure: false }.set(response);
     }
 
@@ -115,9 +169,27 @@ mod tests {
     #[test]
     fn a_note_says_only_what_is_known() {
         let note = carried("toast.saved\n1,2\na\nb").unwrap();
-        assert_eq!((note.key, note.undo.as_str(), note.name.as_str()), ("toast.saved", "1,2", "a\nb"));
+        assert_eq!((note.key, note.undo.entries(), note.name.as_str()), ("toast.saved", Some("1,2"), "a\nb"));
         assert_eq!(carried("sign.title\n\nx"), None);
-        assert_eq!(carried("toast.saved\n1;2\nx").unwrap().undo, "");
+        for undo in ["1;2", "", "bin", "bin1,2", "bin/x", "binbin1"] {
+            assert_eq!(carried(&format!("toast.saved\n{undo}\nx")).unwrap().undo, Undo::Nothing, "{undo}");
+        }
         assert_eq!(carried("toast.saved"), None);
+    }
+
+    #[test]
+    fn an_undo_is_for_all_entries_or_leads_to_the_recycle_bin() {
+        let collection = Id::new(7);
+        for (count, fits) in [(0, false), (1, true), (74, true), (75, false), (1_000, false)] {
+            let undo = Undo::of(collection, &vec![Id::new(i64::MAX); count]);
+            let mut response = ().into_response();
+            Flash { undo: undo.clone(), ..Flash::new("toast.deleted-many", "x".repeat(80)) }.set(&mut response);
+            let field = response.headers()[header::SET_COOKIE].to_str().unwrap().split(';').next().unwrap().to_owned();
+            assert!(field.len() < 4_000, "browsers refuse longer cookies: {}", field.len());
+            let carried = Flash::of(&[(header::COOKIE, field.parse().unwrap())].into_iter().collect()).unwrap().undo;
+            assert_eq!(carried, undo);
+            assert_eq!(carried.entries().map(|ids| ids.split(',').count()), fits.then_some(count + 1));
+            assert_eq!(carried.bin(), (count > 0 && !fits).then_some("7"), "{count}");
+        }
     }
 }

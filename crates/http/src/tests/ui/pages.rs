@@ -39,6 +39,26 @@ async fn a_document_is_uploaded_replaced_restored_and_downloaded() {
 }
 
 #[tokio::test]
+async fn what_is_too_much_to_be_undone_at_once_is_undone_in_the_recycle_bin() {
+    let farm = Farm::new().await;
+    let browser = farm.signed_in("admin").await;
+    let administrator = farm.administrator().await;
+    let mut ids = Vec::new();
+    for number in 0..80 {
+        let place = Target::path("Documents").unwrap();
+        let folder = administrator.create_folder(&place, &model::Name::new(format!("f{number}")).unwrap()).await;
+        ids.push(folder.unwrap().id.to_string());
+    }
+    let (ids, next) = (ids.join(","), ("next", "/browse/Documents"));
+    browser.post("/account", "/selection/delete", &[("ids", &ids), next]).await.expect(303);
+    let page = browser.get("/browse/Documents").await;
+    let collection = administrator.site_collections().await.unwrap()[0].id;
+    let link = format!("<a class=\"link\" href=\"/bin/{collection}\">Undo in the recycle bin</a>");
+    assert!(page.text.contains("80 items are in the recycle bin") && page.text.contains(&link), "{}", page.text);
+    assert!(!page.text.contains("/undo-delete"));
+}
+
+#[tokio::test]
 async fn deleting_can_be_undone_and_the_bin_restores() {
     let farm = Farm::new().await;
     let browser = farm.signed_in("admin").await;

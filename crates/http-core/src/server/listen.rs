@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum_server::Handle;
-use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use axum_server::tls_rustls::RustlsAcceptor;
 use futures_util::future::BoxFuture;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -17,7 +17,7 @@ use super::admission::CrowdAcceptor;
 use super::connection::preface::PrefaceGuard;
 use super::connection::proxy::ProxyAcceptor;
 use super::connection::stall::{self, StallAcceptor};
-use super::connection::tls;
+use super::connection::tls::ServedCertificate;
 use super::connection::traffic::CountingAcceptor;
 use super::edge::MAX_HEAD;
 use super::options::Options;
@@ -60,9 +60,9 @@ pub fn run(
     Box::pin(async move {
         let trust = options.trust.clone();
         let address = listener.local_addr().map_err(|e| cannot_listen(options.listen, e))?;
-        let tls = options.tls.as_ref().map(tls::read).transpose()?.map(RustlsConfig::from_config);
-        let renewing = options.tls.clone().zip(tls.clone());
-        let renewing = renewing.map(|(files, config)| tokio::spawn(tls::keep_fresh(files, config)));
+        let certificate = options.tls.clone().map(ServedCertificate::read).transpose()?;
+        let tls = certificate.as_ref().map(ServedCertificate::config);
+        let renewing = certificate.map(|certificate| tokio::spawn(certificate.keep_fresh()));
         let handle = Handle::new();
         let waiter = tokio::spawn(end_on(shutdown, handle.clone(), state.clone(), options.grace));
         let upkeep = tokio::spawn(async {

@@ -31,7 +31,7 @@ impl TlsFiles {
 }
 
 /// Reads the certificate and its private key, which must match.
-pub fn read(files: &TlsFiles) -> Result<Arc<ServerConfig>> {
+fn read(files: &TlsFiles) -> Result<Arc<ServerConfig>> {
     let chain = CertificateDer::pem_slice_iter(&bytes(CERTIFICATE, &files.certificate)?)
         .collect::<std::result::Result<Vec<_>, _>>()
         .map_err(|error| bad_pem(CERTIFICATE, &files.certificate, error))?;
@@ -91,31 +91,56 @@ fn unusable(files: &TlsFiles, error: rustls::Error) -> Error {
     Error::invalid(text).with_source(error)
 }
 
-/// Reads the files again whenever they change, and on SIGHUP, until the future is dropped. While their contents cannot
-/// be used, for example because only one of the two was replaced so far, connections keep using what was read before.
-pub async fn keep_fresh(files: TlsFiles, config: RustlsConfig) {
-    let mut told = match signal(SignalKind::hangup()) {
-        Ok(told) => told,
-        Err(error) => return tracing::warn!("SIGHUP cannot be received, so the certificate is not reloaded: {error}"),
-    };
-    let mut tick = tokio::time::interval(LOOK);
-    let mut seen = state(&files);
-    loop {
-        let asked = tokio::select! {
-            _ = tick.tick() => false,
-            _ = told.recv() => true,
-        };
-        let now = state(&files);
-        if !asked && now == seen {
-            continue;
-        }
-        seen = now;
-        match read(&files) {
-            Ok(fresh) => {
-                config.reload_from_config(fresh);
-                tracing::info!(certificate = %files.certificate.display(), "the certificate was reloaded");
+/// The certificate that connections use.
+pub struct ServedCertificate {
+    files: TlsFiles,
+    config: RustlsConfig,
+    /// State of the files before they were read.
+    seen: State,
+}
+
+impl ServedCertificate {
+    /// Reads the certificate and its private key.
+    pub fn read(files: TlsFiles) -> Result<Self> {
+        // The state comes first: a file that is replaced while it is read has another state afterwards.
+        let seen = state(&files);
+        let config = RustlsConfig::from_config(read(&files)?);
+        Ok(Self { files, config, seen })
+    }
+
+    /// Returns the settings for connections. They follow the certificate.
+    pub fn config(&self) -> RustlsConfig {
+        self.config.clone()
+    }
+
+    /// Reads the files again whenever they change, and on SIGHUP, until the future is dropped. While their contents cannot
+    /// be used, for example because only one of the two was replaced so far, connections keep using what was read before.
+    pub async fn keep_fresh(self) {
+        let Self { files, config, mut seen } = self;
+        let mut told = match signal(SignalKind::hangup()) {
+            Ok(told) => told,
+            Err(error) => {
+                return tracing::warn!("SIGHUP cannot be received, so the certificate is not reloaded: {error}");
             }
-            Err(error) => tracing::warn!("the certificate was not reloaded, the old one stays: {}", error.report()),
+        };
+        let mut tick = tokio::time::interval(LOOK);
+        loop {
+            let asked = tokio::select! {
+                _ = tick.tick() => false,
+                _ = told.recv() => true,
+            };
+            let now = state(&files);
+            if !asked && now == seen {
+                continue;
+            }
+            seen = now;
+            match read(&files) {
+                Ok(fresh) => {
+                    config.reload_from_config(fresh);
+                    tracing::info!(certificate = %files.certificate.display(), "the certificate was reloaded");
+                }
+                Err(error) => tracing::warn!("the certificate was not reloaded, the old one stays: {}", error.report()),
+            }
         }
     }
 }
@@ -128,4 +153,41 @@ fn state(files: &TlsFiles) -> State {
         let found = std::fs::metadata(file).ok()?;
         Some((found.modified().ok()?, found.len()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    fn issue(folder: &Path) {
+        let made = Command::new("openssl")
+            .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"])
+            .args(["-subj", "/CN=localhost", "-keyout", "tls.key", "-out", "tls.crt"])
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
+
+    #[tokio::test]
+    async fn a_certificate_that_was_replaced_before_the_files_are_watched_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        issue(folder.path());
+        let of = |name: &str| folder.path().join(name);
+        let served = ServedCertificate::read(TlsFiles { certificate: of("tls.crt"), key: of("tls.key") }).unwrap();
+        let config = served.config();
+        let first = config.get_inner();
+        issue(folder.path());
+        let watch = tokio::spawn(served.keep_fresh());
+        let renewed = async {
+            while Arc::ptr_eq(&first, &config.get_inner()) {
+                // sleep: nothing reports a reload, so it is polled
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(LOOK, renewed).await.expect("the second certificate is in use");
+        watch.abort();
+    }
 }

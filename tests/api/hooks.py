@@ -11,7 +11,7 @@ from schemathesis.openapi.checks import IgnoredAuth, RejectedPositiveData
 # 400 with these codes is about what is on the farm, or about several fields together.
 CODES = {
     "built_in": "built-in items of the farm cannot be changed",
-    "condition_not_heeded": "If-Match was added by the fuzzing of header fields",
+    "condition_not_heeded": "a precondition was added by the fuzzing of header fields",
     "digest_mismatch": "the digest does not match the bytes",
     "easy_password": "no pattern can express how easy a password is to guess",
     "idempotency_key_reused": "the same key was used for another request before",

@@ -60,7 +60,7 @@ pub struct StoreQuery {
 impl StoreQuery {
     /// Converts the query to upload options of the repository.
     pub fn options(self) -> Result<UploadOptions> {
-        let on_conflict = on_conflict(self.on_conflict.as_deref())?;
+        let on_conflict = on_conflict(self.on_conflict.as_deref(), Code::InvalidQuery)?;
         Ok(UploadOptions { comment: self.comment, publish: self.publish, on_conflict, ..UploadOptions::default() })
     }
 }

@@ -70,7 +70,7 @@ async fn description() -> impl IntoResponse {
 /// # Errors
 /// Invalid with code `condition_not_heeded`.
 pub fn require_heeded(request: &Request) -> Result<()> {
-    let fields = [header::IF_MATCH, header::IF_UNMODIFIED_SINCE];
+    let fields = [header::IF_MATCH, header::IF_UNMODIFIED_SINCE, header::IF_NONE_MATCH];
     let asked = fields.iter().find(|field| request.headers().contains_key(*field));
     let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
     match asked {

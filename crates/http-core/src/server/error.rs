@@ -181,6 +181,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::InvalidIdempotencyKey
         | Code::InvalidIf
         | Code::InvalidJson
+        | Code::InvalidLength
         | Code::InvalidLinkPassword
         | Code::InvalidLockToken
         | Code::InvalidLogin
@@ -308,6 +309,7 @@ fn by_code(error: &Error) -> Option<StatusCode> {
         | Code::TypeMismatch
         | Code::Unavailable
         | Code::UnexpectedQuery
+        | Code::UnexpectedRange
         | Code::UniqueViolation
         | Code::UnknownGrammar
         | Code::UnknownPerson

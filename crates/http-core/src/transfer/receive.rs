@@ -41,13 +41,16 @@ pub async fn store(
 pub fn announced(headers: &HeaderMap) -> Result<Option<u64>> {
     let Some(field) = headers.get(header::CONTENT_LENGTH) else { return Ok(None) };
     let length = field.to_str().ok().and_then(|text| text.parse().ok());
-    length.map(Some).ok_or_else(|| Error::invalid("Content-Length is not a number of bytes"))
+    length
+        .map(Some)
+        .ok_or_else(|| Error::invalid("Content-Length is not a number of bytes").with_code(Code::InvalidLength))
 }
 
 /// Refuses a partial or encoded body. Storing it would not store what the client means.
 fn refuse_parts(headers: &HeaderMap) -> Result<()> {
     if headers.contains_key(header::CONTENT_RANGE) {
-        return Err(Error::invalid("part of a document cannot be replaced: send all of it, or use /api/v1/uploads"));
+        return Err(Error::invalid("part of a document cannot be replaced: send all of it, or use /api/v1/uploads")
+            .with_code(Code::UnexpectedRange));
     }
     if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
         return Err(Error::invalid("the body must not be encoded: send it without Content-Encoding")

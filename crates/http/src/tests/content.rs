@@ -18,22 +18,40 @@ async fn a_condition_that_an_operation_does_not_heed_is_refused() {
     let id = farm.id("Documents/a.txt").await;
     let url = format!("/api/v1/items/{id}");
     let fields = [("content-type", "application/json"), ("if-match", "\"x\"")];
+    let library = format!("/api/v1/items/{}", farm.id("Documents").await);
     for (method, url, body) in [
         ("PATCH", url.clone(), "{\"name\": \"b.txt\"}"),
         ("POST", format!("{url}/versions/1.0/restore"), ""),
         ("PUT", format!("{url}/check-out"), ""),
+        ("POST", format!("{library}/documents?name=b.txt"), "b"),
     ] {
-        assert_eq!(
-            farm.send(method, &url, &fields, body).await.expect(400).code(),
-            "condition_not_heeded",
-            "{method} {url}"
-        );
+        for condition in [fields[1], ("if-none-match", "*"), ("if-unmodified-since", "Sun, 06 Nov 1994 08:49:37 GMT")] {
+            let answer = farm.send(method, &url, &[fields[0], condition], body).await.expect(400);
+            assert_eq!(answer.code(), "condition_not_heeded", "{method} {url} {condition:?}");
+        }
     }
     farm.send("DELETE", &url, &fields, "").await.expect(412);
     // An unknown operation answers 405 before the condition matters.
     farm.send("POST", &format!("{url}/content"), &fields, "").await.expect(405);
     assert_eq!(farm.item("Documents/a.txt").await["version"], "1.0");
     farm.send("PATCH", &url, &fields[..1], "{\"name\": \"b.txt\"}").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_document_that_is_not_whole_or_not_described_is_refused_by_its_own_code() {
+    let farm = Farm::new().await;
+    let url = "/api/v1/content/Documents/a.txt";
+    let metadata =
+        [("tus-resumable", "1.0.0"), ("upload-length", "1"), ("upload-metadata", "path YQ==,on_conflict eA==")];
+    for (method, url, fields, code) in [
+        ("PUT", url, &[("content-range", "bytes 0-1/5")][..], "unexpected_range"),
+        ("PUT", url, &[("content-length", "many")], "invalid_length"),
+        ("PUT", "/api/v1/content/Documents/a.txt?on_conflict=x", &[], "invalid_query"),
+        ("POST", "/api/v1/uploads", &metadata, "invalid_metadata"),
+    ] {
+        let body = if method == "PUT" { "x" } else { "" };
+        assert_eq!(farm.send(method, url, fields, body).await.expect(400).code(), code, "{method} {url} {fields:?}");
+    }
 }
 
 #[tokio::test]

@@ -37,6 +37,7 @@ async fn a_store_is_added_once_for_each_key_used_closed_and_removed() {
     let url = "/api/v1/farm/stores/archive";
     let both = json!({"state": "draining", "settings": {"x": "y"}});
     assert_eq!(farm.json("PATCH", url, both).await.expect(400).code(), "too_much_at_once");
+    assert_eq!(farm.json("PATCH", url, json!({"state": "open"})).await.expect(400).code(), "invalid_json");
     assert_eq!(farm.json("PATCH", url, json!({"state": "read-only"})).await.expect(409).code(), "store_in_use");
     farm.json("PUT", &policy, json!({})).await.expect(200);
     let closed = farm.json("PATCH", url, json!({"state": "read-only"})).await.expect(200).json();

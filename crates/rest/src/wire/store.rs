@@ -71,7 +71,7 @@ impl StoreChange {
             )
             .with_code(Code::TooMuchAtOnce));
         }
-        StoreState::parse(word).map(Some)
+        StoreState::parse(word).map(Some).map_err(|error| error.with_code(Code::InvalidJson))
     }
 }
 

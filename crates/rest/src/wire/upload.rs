@@ -24,7 +24,7 @@ pub fn read(pairs: &[(String, String)]) -> Result<(Destination, UploadOptions)> 
             Some("true") => true,
             Some(_) => return Err(bad("publish is true or false")),
         },
-        on_conflict: on_conflict(get("on_conflict"))?,
+        on_conflict: on_conflict(get("on_conflict"), Code::InvalidMetadata)?,
         ..UploadOptions::default()
     };
     let name = get("filename").or_else(|| get("name"));
@@ -45,11 +45,14 @@ pub fn read(pairs: &[(String, String)]) -> Result<(Destination, UploadOptions)> 
 }
 
 /// Parses the behaviour for a name that is taken.
-pub fn on_conflict(word: Option<&str>) -> Result<OnConflict> {
+///
+/// # Errors
+/// Invalid with the code of the part of the request that contains the word.
+pub fn on_conflict(word: Option<&str>, code: Code) -> Result<OnConflict> {
     match word {
         None | Some("replace") => Ok(OnConflict::Replace),
         Some("fail") => Ok(OnConflict::Fail),
         Some("keep-both") => Ok(OnConflict::KeepBoth),
-        Some(_) => Err(Error::invalid("on_conflict is one of replace, fail, keep-both")),
+        Some(_) => Err(Error::invalid("on_conflict is one of replace, fail, keep-both").with_code(code)),
     }
 }

@@ -22,6 +22,8 @@ const MOST_ENTRIES: usize = 10_000;
 const MOST_BYTES: u64 = 100 << 30;
 /// Limit on the total length of the paths in one archive, which stay in memory until its end.
 const MOST_PATHS: usize = 8 << 20;
+/// Name of the entry that lists the documents that could not be sent, unless a document has this name.
+const MISSING: &str = "_not in this archive.txt";
 
 struct Entry {
     id: Id,
@@ -49,13 +51,14 @@ fn too_large() -> Error {
 /// Exhausted with code `archive_too_large` when there are more than 10,000 items, 8 MiB of paths or 100 GB.
 pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
     let place = request::acquire_costly()?;
-    let (entries, name) = gather(session, ids).await?;
+    let Gathered { name, entries, missing_path } = gather(session, ids).await?;
     let state = Sending {
         session: session.clone(),
         entries,
         headers: Headers::default(),
         open: None,
         missing: Vec::new(),
+        missing_path,
         ended: false,
         _place: place,
     };
@@ -75,8 +78,16 @@ pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
     Ok((fields, Body::from_stream(parts)).into_response())
 }
 
-/// Collects the entries of the archive and its name.
-async fn gather(session: &Session, ids: &[Id]) -> Result<(VecDeque<Entry>, String)> {
+/// The contents of an archive, as they were when it began.
+struct Gathered {
+    /// Name of the archive, without its extension.
+    name: String,
+    entries: VecDeque<Entry>,
+    /// Path of the list of documents that could not be sent. No entry has it.
+    missing_path: String,
+}
+
+async fn gather(session: &Session, ids: &[Id]) -> Result<Gathered> {
     let (mut names, mut entries, mut bytes, mut paths) = (Names::default(), VecDeque::new(), 0_u64, 0_usize);
     let (mut rest, mut name): (VecDeque<Entry>, _) = (VecDeque::new(), String::new());
     for id in ids {
@@ -114,7 +125,7 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<(VecDeque<Entry>, Strin
         }
         entries.push_back(entry);
     }
-    Ok((entries, name))
+    Ok(Gathered { name, entries, missing_path: names.give("", MISSING) })
 }
 
 /// A document that is being sent.
@@ -133,6 +144,7 @@ struct Sending {
     headers: Headers,
     open: Option<Open>,
     missing: Vec<String>,
+    missing_path: String,
     ended: bool,
     /// Permit of the user's costly requests, held while the archive is sent.
     _place: Option<KeyedPermit<String>>,
@@ -210,7 +222,7 @@ impl Sending {
             let text = self.missing.join("\r\n") + "\r\n";
             let mut crc = Hasher::new();
             crc.update(text.as_bytes());
-            out = self.headers.file("_not in this archive.txt", text.len() as u64, Timestamp::now());
+            out = self.headers.file(&self.missing_path, text.len() as u64, Timestamp::now());
             out.extend_from_slice(text.as_bytes());
             out.extend(self.headers.end(crc.finalize()));
         }

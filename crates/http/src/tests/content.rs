@@ -1,9 +1,13 @@
 //! Content by path.
 
 use axum::body::{Body, Bytes};
+use axum::http::Request;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::stream;
+use tower::ServiceExt;
 
-use super::Farm;
+use super::{Farm, PASSWORD};
 
 const URL: &str = "/api/v1/content/Documents/Offers/2026/Plan%20%C3%BC.txt";
 
@@ -52,6 +56,28 @@ async fn a_document_that_is_not_whole_or_not_described_is_refused_by_its_own_cod
         let body = if method == "PUT" { "x" } else { "" };
         assert_eq!(farm.send(method, url, fields, body).await.expect(400).code(), code, "{method} {url} {fields:?}");
     }
+}
+
+#[tokio::test]
+async fn the_list_of_what_an_archive_lacks_has_a_name_that_no_document_has() {
+    let farm = Farm::new().await;
+    let mut ids = Vec::new();
+    for name in ["_not in this archive.txt", "gone.txt"] {
+        let path = format!("Documents/{name}");
+        farm.put(&path.replace(' ', "%20"), "x").await.expect(201);
+        ids.push(farm.id(&path).await);
+    }
+    let credential = format!("Basic {}", STANDARD.encode(format!("admin:{PASSWORD}")));
+    let request = Request::get(format!("/api/v1/archive?ids={}", ids.join(","))).header("authorization", credential);
+    let begun = farm.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+    // The document goes after the archive has begun and before its turn.
+    farm.send("DELETE", &format!("/api/v1/items/{}", ids[1]), &[], "").await.expect(204);
+    let archive = axum::body::to_bytes(begun.into_body(), usize::MAX).await.unwrap();
+    let archive = String::from_utf8_lossy(&archive);
+    // Each name is in the header of its entry and in the central directory.
+    assert_eq!(archive.matches("_not in this archive.txt").count(), 2);
+    assert_eq!(archive.matches("_not in this archive (2).txt").count(), 2);
+    assert!(archive.contains("gone.txt\r\n"));
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
-//! The scenario of bench/lab-scenario without a generator: for each request one write and at least one read, each connection after the
-//! other, and nothing else: no event loop, no times, no comparison. What it needs for a request is what the system takes. Built with
-//! rustc alone.
+//! The scenario of bench/lab-scenario without a generator: for each request one write and at least one read, each
+//! connection after the other, and nothing else: no event loop, no times, no comparison. What it needs for a request is
+//! what the system takes. Built with rustc alone.
 
 use std::env::var;
 use std::io::{Read, Write};
@@ -45,7 +45,8 @@ fn main() {
                 let path = paths[sent * 7919 % paths.len()];
                 write!(request, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").expect("memory");
             } else {
-                write!(request, "PUT {new}bare-{}-{sent} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {}\r\n\r\n", std::process::id(), body.len())
+                write!(request, "PUT {new}bare-{}-{sent} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {}\r\n\r\n",
+                    std::process::id(), body.len())
                     .expect("memory");
                 request.extend_from_slice(&body);
             }

@@ -1,6 +1,6 @@
-//! The scenario of bench/lab-scenario for goose: eight of ten get one of the documents, two put one. The paths are in the file
-//! that LAB_PATHS names, new documents go below LAB_NEW, and each has LAB_SIZE bytes. With LAB_COMPARE each document is compared with
-//! what it must be.
+//! The scenario of bench/lab-scenario for goose: eight of ten get one of the documents, two put one. The paths are in
+//! the file that LAB_PATHS names, new documents go below LAB_NEW, and each has LAB_SIZE bytes. With LAB_COMPARE each
+//! document is compared with what it must be.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};

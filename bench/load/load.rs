@@ -4,15 +4,14 @@
 //! bytes of its own at no cost: all uploads are windows into one random buffer, behind a number of their own. It knows
 //! no server. Built by `bench/lib.sh` with rustc alone, without any library.
 //!
-//!     load put HOST:PORT PREFIX RUN BYTES CONNECTIONS SECONDS AUTHORIZATION|-
-//!     load get HOST:PORT PREFIX FILES BYTES CONNECTIONS SECONDS AUTHORIZATION|-
-//!     load page HOST:PORT PATH 1 0 CONNECTIONS SECONDS AUTHORIZATION|-
-//!     load fill HOST:PORT PREFIX FILES BYTES CONNECTIONS 0 AUTHORIZATION|-
+//!     load put HOST:PORT PREFIX RUN BYTES CONNECTIONS SECONDS AUTHORIZATION|- load get HOST:PORT PREFIX FILES BYTES
+//!     CONNECTIONS SECONDS AUTHORIZATION|- load page HOST:PORT PATH 1 0 CONNECTIONS SECONDS AUTHORIZATION|- load fill
+//!     HOST:PORT PREFIX FILES BYTES CONNECTIONS 0 AUTHORIZATION|-
 //!
-//! `put` uploads PREFIX/RUN/DD/N.bin for the given time, `fill` uploads PREFIX/0.bin to PREFIX/(FILES-1).bin, `get` reads
-//! these in random order and checks their length, `page` asks for the same path again and again. Prints: RESULT requests
-//! microseconds refused broken p50 p99, the last two in microseconds; a refused request was answered with an error, a
-//! broken one not at all.
+//! `put` uploads PREFIX/RUN/DD/N.bin for the given time, `fill` uploads PREFIX/0.bin to PREFIX/(FILES-1).bin, `get`
+//! reads these in random order and checks their length, `page` asks for the same path again and again. Prints: RESULT
+//! requests microseconds refused broken p50 p99, the last two in microseconds; a refused request was answered with an
+//! error, a broken one not at all.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;

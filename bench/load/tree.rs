@@ -1,8 +1,8 @@
 //! Makes trees of files for imports: `tree mixed|flat|one|MEAN DIRECTORY FILES`.
 //!
-//! `mixed`: half of the files of 1 to 16 KB, a third up to 100 KB, the rest up to 1 MB, 50 in a folder. `flat`: files of 100
-//! bytes, DIRECTORY/000/0.bin and so on, 1,000 in a folder. `one`: the same in one folder. A number MEAN: half to one and
-//! a half of so many bytes (at most a million), 100 in a folder. No two files are alike and nothing
+//! `mixed`: half of the files of 1 to 16 KB, a third up to 100 KB, the rest up to 1 MB, 50 in a folder. `flat`: files
+//! of 100 bytes, DIRECTORY/000/0.bin and so on, 1,000 in a folder. `one`: the same in one folder. A number MEAN: half
+//! to one and a half of so many bytes (at most a million), 100 in a folder. No two files are alike and nothing
 //! compresses. Built by `bench/lib.sh` with rustc alone.
 
 use std::path::Path;

@@ -2,4 +2,6 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::with_memory_limit(4 << 20, 200, input, http_edge::fuzzing::share_links));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    fuzz::with_memory_limit(4 << 20, 200, input, http_edge::fuzzing::share_links)
+});

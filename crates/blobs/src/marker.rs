@@ -57,8 +57,8 @@ fn plain(word: String) -> Result<String> {
 /// - `read_marker` MUST read the marker as it is stored at this moment, never a remembered text. It MUST fail when the
 ///   marker is absent or belongs to another farm.
 /// - `set_holder` MUST be durable when it returns, and MUST leave the rest of the marker unchanged.
-/// - `set_holder` MUST return the holder that its own write replaced. Setting the current holder MUST succeed and change
-///   nothing.
+/// - `set_holder` MUST return the holder that its own write replaced. Setting the current holder MUST succeed and
+///   change nothing.
 /// - Concurrent changes, in any processes, MUST take effect one after the other, so that none replaces a marker that it
 ///   has not read. Only in a service that cannot make a write depend on what was read MAY a change replace a concurrent
 ///   one without returning its holder.
@@ -128,7 +128,8 @@ pub fn check(text: &str, marker: &str, store: &str, owner: &Owner, newest: u32) 
     }
     if found != owner.farm {
         let message = format!(
-            "the BLOB store {store} belongs to farm {found}, not to {}: two farms in one store would delete each other's BLOBs",
+            "the BLOB store {store} belongs to farm {found}, not to {}: two farms in one store would delete each \
+            other's BLOBs",
             owner.farm
         );
         return Err(Error::conflict(message).with_code(Code::StoreOfAnotherFarm));

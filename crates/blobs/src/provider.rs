@@ -143,7 +143,8 @@ pub trait Provider: Send + Sync + 'static {
     /// Size up to which a writer gathers a BLOB in memory and passes it to `put`; larger BLOBs go through `upload`.
     fn put_limit(&self) -> u64;
 
-    /// Stores a BLOB of any size that is in memory. The digest MUST be checked in debug builds and MAY be trusted in release builds.
+    /// Stores a BLOB of any size that is in memory. The digest MUST be checked in debug builds and MAY be trusted in
+    /// release builds.
     fn put(&self, blob: BlobInMemory) -> BoxFuture<'_, Stored>;
 
     /// Begins a BLOB of unknown digest whose bytes are still arriving; `announced` is its length if known. MUST fail

@@ -173,7 +173,8 @@ async fn good_chunks_of_a_damaged_large_file_stay_readable() {
         }
     };
     assert_eq!(error.unwrap().kind(), ErrorKind::Corrupt);
-    assert!(delivered.len() <= 1_000_000 && delivered[..] == bytes[..delivered.len()]);
+    assert!(delivered.len() <= 1_000_000);
+    assert!(delivered[..] == bytes[..delivered.len()]);
 }
 
 #[tokio::test]
@@ -251,7 +252,8 @@ async fn what_is_garbled_around_blobs_is_told_and_costs_none() {
         std::fs::write(&segment, &garbled).unwrap();
         let store = open(dir.path()).await;
         let told = store.look_over().await.unwrap();
-        assert!(told.len() == 1 && told[0].contains(".seg"), "byte {at}: {told:?}");
+        assert!(told.len() == 1, "byte {at}: {told:?}");
+        assert!(told[0].contains(".seg"), "byte {at}: {told:?}");
         assert!(get(&store, &stored).await.unwrap() == bytes[..]);
         store.close().await;
     }

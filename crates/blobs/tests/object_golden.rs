@@ -154,7 +154,8 @@ fn the_format_is_what_its_description_says() {
     let id: String = pointer[72..88].iter().map(|byte| format!("{byte:02x}")).collect();
     let data = fs::read(golden().join("plain/data").join(id)).unwrap();
     let length = contents[4].len();
-    assert!(data[..length] == contents[4][..] && data[length..length + 12] == pointer[192..]);
+    assert!(data[..length] == contents[4][..]);
+    assert!(data[length..length + 12] == pointer[192..]);
     assert!(data[length + 12..] == pointer[..192]);
 }
 

@@ -130,7 +130,8 @@ async fn a_second_farm_is_refused() {
     let other = Owner::new("farm-2").unwrap();
     let error = BlobStore::open_directory(dir.path(), &other, options()).await.err().unwrap();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, Code::StoreOfAnotherFarm));
-    assert!(error.message().contains("farm-1") && error.message().contains("farm-2"), "{}", error.message());
+    assert!(error.message().contains("farm-1"), "{}", error.message());
+    assert!(error.message().contains("farm-2"), "{}", error.message());
 }
 
 #[tokio::test]

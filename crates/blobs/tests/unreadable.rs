@@ -66,7 +66,8 @@ fn run_failing(case: &str, store: &Path, files: &[PathBuf], error: &str, when: &
     let text = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     let trace = std::fs::read_to_string(trace).unwrap_or_default();
     let injected: Vec<&str> = trace.lines().filter(|line| line.contains("(INJECTED)")).collect();
-    assert!(done.status.success() && text.contains("1 passed"), "{error} at {when}: {injected:#?}\n{text}");
+    assert!(done.status.success(), "{error} at {when}: {injected:#?}\n{text}");
+    assert!(text.contains("1 passed"), "{error} at {when}: {injected:#?}\n{text}");
     injected.len()
 }
 

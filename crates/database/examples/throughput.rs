@@ -13,7 +13,8 @@ use model::Result;
 const TABLES: [Sql; 5] = [
     Sql::new("CREATE TABLE bench_blob (id BIGINT NOT NULL PRIMARY KEY, size BIGINT NOT NULL)"),
     Sql::new(
-        "CREATE TABLE bench_node (id BIGINT NOT NULL PRIMARY KEY, parent BIGINT NOT NULL, name TEXT NOT NULL, UNIQUE (parent, name))",
+        "CREATE TABLE bench_node (id BIGINT NOT NULL PRIMARY KEY, parent BIGINT NOT NULL, name TEXT NOT NULL, UNIQUE \
+        (parent, name))",
     ),
     Sql::new("CREATE TABLE bench_version (id BIGINT NOT NULL PRIMARY KEY, node BIGINT NOT NULL, blob BIGINT NOT NULL)"),
     Sql::new("CREATE TABLE bench_usage (slot BIGINT NOT NULL PRIMARY KEY, bytes BIGINT NOT NULL)"),
@@ -23,7 +24,8 @@ const BLOB: Sql = Sql::new("INSERT INTO bench_blob (id, size) VALUES ($1, $2)");
 const NODE: Sql = Sql::new("INSERT INTO bench_node (id, parent, name) VALUES ($1, $2, $3)");
 const VERSION: Sql = Sql::new("INSERT INTO bench_version (id, node, blob) VALUES ($1, $2, $3)");
 const USAGE: Sql = Sql::new(
-    "INSERT INTO bench_usage (slot, bytes) VALUES ($1, $2) ON CONFLICT (slot) DO UPDATE SET bytes = bench_usage.bytes + $2",
+    "INSERT INTO bench_usage (slot, bytes) VALUES ($1, $2) ON CONFLICT (slot) DO UPDATE SET bytes = bench_usage.bytes \
+    + $2",
 );
 const EVENT: Sql = Sql::new("INSERT INTO bench_event (id, what) VALUES ($1, $2)");
 const FIND: Sql = Sql::new("SELECT name FROM bench_node WHERE id = $1");

@@ -87,11 +87,13 @@ pub(crate) const KEEP_LOG: Sql = Sql::each(
 /// Drops the slot of [`KEEP_LOG`].
 pub(crate) const RELEASE_LOG: Sql = Sql::each(
     "SELECT ''",
-    "SELECT pg_drop_replication_slot(slot_name)::text FROM pg_replication_slots WHERE slot_name = 'strongroom_' || pg_backend_pid()",
+    "SELECT pg_drop_replication_slot(slot_name)::text FROM pg_replication_slots WHERE slot_name = 'strongroom_' || \
+    pg_backend_pid()",
 );
 
 macro_rules! reindex {
-    ($($table:literal),+) => { [$(Sql::each(concat!("REINDEX ", $table), concat!("REINDEX TABLE CONCURRENTLY ", $table))),+] };
+    ($($table:literal),+) => { [$(Sql::each(concat!("REINDEX ", $table), concat!("REINDEX TABLE CONCURRENTLY \
+        ", $table))),+] };
 }
 
 /// Rebuilds the indexes of a content database's tables. PostgreSQL requires the word TABLE and can rebuild

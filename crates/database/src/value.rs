@@ -335,7 +335,8 @@ mod tests {
     fn what_one_engine_cannot_store_is_refused_for_both() {
         assert!(Value::from("a\0b").check().is_err());
         assert!(Value::from(f64::NAN).check().is_err());
-        assert!(Value::from("a\u{1}b").check().is_ok() && Value::from(f64::INFINITY).check().is_ok());
+        assert!(Value::from("a\u{1}b").check().is_ok());
+        assert!(Value::from(f64::INFINITY).check().is_ok());
     }
 
     #[test]

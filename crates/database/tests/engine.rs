@@ -105,7 +105,8 @@ async fn each_failure_has_its_kind_and_code() {
         }
         let wrong = db.read(|r| r.find(SIZE, &params![1i64], |row| row.get::<String>(0))).await.unwrap_err();
         assert_eq!(wrong.kind(), ErrorKind::Corrupt);
-        assert!(wrong.message().contains("size") && wrong.message().contains("an integer"), "{wrong}");
+        assert!(wrong.message().contains("size"), "{wrong}");
+        assert!(wrong.message().contains("an integer"), "{wrong}");
         let missing = db.read(|r| r.find(SIZE, &params![1i64], |row| row.get::<i64>(7))).await.unwrap_err();
         assert_eq!(missing.kind(), ErrorKind::Corrupt);
         let written = db.read(|r| r.find(ADD, &params![1i64, 1i64], |_| Ok(()))).await;
@@ -129,7 +130,8 @@ async fn a_transaction_is_all_or_nothing_even_if_the_closure_ignores_a_failure()
         let ignored = db.write(|t| {
             t.execute(ADD, &params![1i64, 5i64])?;
             let failed = t.execute(INSERT, &params![1i64, "again", 1i64]);
-            assert!(failed.is_err() && t.execute(ADD, &params![2i64, 5i64]).is_err());
+            assert!(failed.is_err());
+            assert!(t.execute(ADD, &params![2i64, 5i64]).is_err());
             Ok(())
         });
         assert_eq!(ignored.await.unwrap_err().code(), "unique_violation");
@@ -360,7 +362,8 @@ async fn a_newer_schema_and_the_other_schema_are_refused() {
         db.close().await;
         let newer = Database::make(&fresh.location, Schema::Content, &options).await.err().unwrap();
         assert_eq!((newer.kind(), newer.code()), (ErrorKind::Invalid, Code::SchemaNewer));
-        assert!(newer.message().contains("9999") && newer.message().contains("newer version"), "{newer}");
+        assert!(newer.message().contains("9999"), "{newer}");
+        assert!(newer.message().contains("newer version"), "{newer}");
     }
 }
 
@@ -371,7 +374,8 @@ async fn a_database_that_is_written_anew_gives_room_back_and_keeps_everything() 
         db.write(|t| t.execute(DROP_MOST, &[]).map(drop)).await.unwrap();
         let before = db.size_bytes().await.unwrap();
         let freed = db.compact().await.unwrap();
-        assert!(freed > 0 && db.size_bytes().await.unwrap() == before - freed, "{freed} of {before}");
+        assert!(freed > 0, "{freed} of {before}");
+        assert!(db.size_bytes().await.unwrap() == before - freed, "{freed} of {before}");
         assert_eq!(size(&db, 7).await, Some(0));
         db.rebuild_indexes().await.unwrap();
         db.write(|t| t.execute(SET, &params![7, 1]).map(drop)).await.unwrap();

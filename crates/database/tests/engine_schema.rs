@@ -32,7 +32,8 @@ const SQLITE_COLUMNS: Sql = Sql::new(
      WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%'",
 );
 const SQLITE_INDEXES: Sql = Sql::new(
-    "SELECT m.name, i.name, i.\"unique\", c.name FROM sqlite_schema m, pragma_index_list(m.name) i, pragma_index_info(i.name) c \
+    "SELECT m.name, i.name, i.\"unique\", c.name FROM sqlite_schema m, pragma_index_list(m.name) i, \
+    pragma_index_info(i.name) c \
      WHERE m.type = 'table' ORDER BY m.name, i.name, c.seqno",
 );
 const SQLITE_ROWID_KEYS: Sql = Sql::new(
@@ -40,7 +41,8 @@ const SQLITE_ROWID_KEYS: Sql = Sql::new(
      AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) i WHERE i.origin = 'pk')",
 );
 const SQLITE_REFERENCES: Sql = Sql::new(
-    "SELECT m.name, f.\"from\", f.\"table\" FROM sqlite_schema m, pragma_foreign_key_list(m.name) f WHERE m.type = 'table'",
+    "SELECT m.name, f.\"from\", f.\"table\" FROM sqlite_schema m, pragma_foreign_key_list(m.name) f WHERE m.type = \
+    'table'",
 );
 const POSTGRES_COLUMNS: Sql = Sql::new(
     "SELECT table_name::text, column_name::text, data_type::text, is_nullable = 'NO', collation_name::text \

@@ -1,7 +1,7 @@
 //! HTTP without a protocol on it: connections, identity, bodies and errors, which REST, WebDAV and the pages share.
 //!
-//! It owns the server, its limits and the figures that it counts. It must not know SQL, BLOB stores or the search index,
-//! and it decides no permission: a handler asks a `Session` of the repository.
+//! It owns the server, its limits and the figures that it counts. It must not know SQL, BLOB stores or the search
+//! index, and it decides no permission: a handler asks a `Session` of the repository.
 
 pub mod converter;
 pub mod figures;

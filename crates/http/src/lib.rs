@@ -1,7 +1,8 @@
 //! The web server: puts REST, WebDAV and the pages together under the layers that they share.
 //!
-//! It owns the order of the layers, `/healthz`, `/readyz` and `/metrics`, and the tests that need all routes. Everything
-//! else is below: `http-core` serves connections, `rest`, `webdav` and `ui` answer requests and never know each other.
+//! It owns the order of the layers, `/healthz`, `/readyz` and `/metrics`, and the tests that need all routes.
+//! Everything else is below: `http-core` serves connections, `rest`, `webdav` and `ui` answer requests and never know
+//! each other.
 
 #[cfg(fuzzing)]
 pub mod fuzzing;

@@ -13,7 +13,9 @@ pub fn plan(input: &[u8]) {
     plan.check().expect("it was checked");
     assert!(plan.thresholds().is_ok());
     let course = plan.load.course();
-    assert!(!course.steps().is_empty() && course.peak().is_finite() && course.peak() > 0.0);
+    assert!(!course.steps().is_empty());
+    assert!(course.peak().is_finite());
+    assert!(course.peak() > 0.0);
     let corpus = Corpus::new(plan.corpus.clone());
     for number in [0, corpus.count() / 2, corpus.count().saturating_sub(1)] {
         if number < corpus.count() {

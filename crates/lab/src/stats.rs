@@ -140,7 +140,10 @@ mod tests {
     #[test]
     fn an_interval_holds_the_true_ratio() {
         let (low, high) = ratio_interval(&noise(1, 100.0, 60), &noise(2, 120.0, 60));
-        assert!(low < 1.2 && 1.2 < high && low > 1.1 && high < 1.3, "{low} {high}");
+        assert!(low < 1.2, "{low} {high}");
+        assert!(1.2 < high, "{low} {high}");
+        assert!(low > 1.1, "{low} {high}");
+        assert!(high < 1.3, "{low} {high}");
         // With a median of zero the ratio has no bound, but remains a finite number.
         assert_eq!(ratio_interval(&[0.0; 9], &[5.0; 9]), (5e9, 5e9));
         assert_eq!((ratio(0.0, 0.0), ratio(1e-300, 1e300)), (1.0, 1e12));
@@ -150,8 +153,10 @@ mod tests {
     fn trends_and_rhythms_are_found() {
         let rising: Vec<f64> = (0..30).map(|x| 100.0 + 5.0 * f64::from(x)).collect();
         let (slope, fit) = trend(&rising);
-        assert!((slope - 5.0).abs() < 1e-9 && fit > 0.999);
+        assert!((slope - 5.0).abs() < 1e-9);
+        assert!(fit > 0.999);
         let wave: Vec<f64> = (0..60).map(|x| (f64::from(x) * std::f64::consts::TAU / 10.0).sin()).collect();
-        assert!(autocorrelation(&wave, 10) > 0.9 && autocorrelation(&wave, 5) < -0.9);
+        assert!(autocorrelation(&wave, 10) > 0.9);
+        assert!(autocorrelation(&wave, 5) < -0.9);
     }
 }

@@ -288,11 +288,13 @@ mod tests {
     fn a_sweep_ends_after_the_first_level_that_is_not_good_enough() {
         let stop = Stop::default();
         let found = judged(windows(&[(10.0, 5.0), (20.0, 6.0), (40.0, 500.0), (80.0, 900.0)]), &stop).end();
-        assert!(stop.is_finished() && !stop.is_requested());
+        assert!(stop.is_finished());
+        assert!(!stop.is_requested());
         assert_eq!(found.levels.iter().map(|level| level.good).collect::<Vec<_>>(), [true, true, false]);
         assert!(found.said().starts_with("21.2 responses per second"), "{}", found.said());
         let found = judged(windows(&[(10.0, 5.0), (20.0, 6.0)]), &Stop::default()).end();
-        assert!(found.said().starts_with("at least 21.2") && found.said().contains("raise --to"), "{}", found.said());
+        assert!(found.said().starts_with("at least 21.2"), "{}", found.said());
+        assert!(found.said().contains("raise --to"), "{}", found.said());
         let stop = Stop::default();
         let judge = judged(windows(&[(10.0, 5.0), (20.0, 6.0)]), &stop);
         stop.request();
@@ -303,7 +305,8 @@ mod tests {
     #[test]
     fn few_seconds_make_a_wide_interval() {
         let (low, high) = interval(&[993.0, 1217.0, 1253.0, 925.0]);
-        assert!(low < 900.0 && high > 1_300.0, "{low} to {high}");
+        assert!(low < 900.0, "{low} to {high}");
+        assert!(high > 1_300.0, "{low} to {high}");
         assert_eq!(interval(&[5.0]), (0.0, f64::INFINITY));
     }
 
@@ -313,14 +316,17 @@ mod tests {
         windows[6..].iter_mut().for_each(|window| window.generator = 0.99);
         let found = judged(windows, &Stop::default()).end();
         assert_eq!(found.capacity().map(|best| best.level), Some(10.0));
-        assert!(found.said().contains("at least 11.2") && found.said().contains("beyond it"), "{}", found.said());
+        assert!(found.said().contains("at least 11.2"), "{}", found.said());
+        assert!(found.said().contains("beyond it"), "{}", found.said());
     }
 
     #[test]
     fn levels_rise_by_a_factor_up_to_the_last() {
         assert_eq!(levels(10.0, 100.0, 2.0).unwrap(), [10.0, 20.0, 40.0, 80.0, 100.0]);
         assert_eq!(levels(5.0, 5.0, 2.0).unwrap(), [5.0]);
-        assert!(levels(0.0, 5.0, 2.0).is_err() && levels(5.0, 1.0, 2.0).is_err() && levels(1.0, 5.0, 1.0).is_err());
+        assert!(levels(0.0, 5.0, 2.0).is_err());
+        assert!(levels(5.0, 1.0, 2.0).is_err());
+        assert!(levels(1.0, 5.0, 1.0).is_err());
         assert!(levels(1.0, 1e9, 1.05).is_err(), "too many, and none is left out unsaid");
     }
 

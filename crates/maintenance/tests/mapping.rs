@@ -61,7 +61,8 @@ async fn owners_and_permissions_follow_the_mapping() {
             status.gid(),
         );
         let (summary, faults) = farm.import_with(root, Some(&mapping), false).await.unwrap();
-        assert!(faults.is_empty() && summary.unmapped_users.is_empty(), "{faults:?} {summary:?}");
+        assert!(faults.is_empty(), "{faults:?} {summary:?}");
+        assert!(summary.unmapped_users.is_empty(), "{faults:?} {summary:?}");
 
         let item = session.item(&at("Documents/open/a.txt")).await.unwrap();
         assert_eq!((item.created_by, item.modified_by), (ann, ann));

@@ -42,8 +42,8 @@ words! {
 }
 
 words! {
-    /// The state of a job as people and clients see it. It tells a finished job with failed items from one without, which
-    /// the stored state does not.
+    /// The state of a job as people and clients see it. It tells a finished job with failed items from one without,
+    /// which the stored state does not.
     JobStatus: "the status of a job";
     /// Waits for a runner.
     Waiting = "waiting",

@@ -266,13 +266,16 @@ mod tests {
     #[test]
     fn notes_of_programs_are_told_from_documents() {
         for litter in ["._Plan.docx", ".DS_Store", "~$Plan.docx", "Thumbs.db", ".~lock.Plan.odt#"] {
-            assert!(is_application_file(litter) && is_temporary_file(litter), "{litter}");
+            assert!(is_application_file(litter), "{litter}");
+            assert!(is_temporary_file(litter), "{litter}");
         }
         for passing in ["~WRD0001.tmp", "lu1234.tmp", ".goutputstream-X1", "Plan.docx.sb-1a2b-x", "Plan.txt~"] {
-            assert!(is_temporary_file(passing) && !is_application_file(passing), "{passing}");
+            assert!(is_temporary_file(passing), "{passing}");
+            assert!(!is_application_file(passing), "{passing}");
         }
         for backup in ["5CB52000", "Plan.bak", "Plan.docx.old", "Plan.orig", "Backup of Plan.wbk", ".dat.nosync01ab"] {
-            assert!(is_temporary_file(backup) && !is_application_file(backup), "{backup}");
+            assert!(is_temporary_file(backup), "{backup}");
+            assert!(!is_application_file(backup), "{backup}");
         }
         for document in ["Plan.docx", "~.txt", "$.txt", "Thumbs", "tmp", ".profile", "deadbeef", "5CB520", "20261121"] {
             assert!(!is_temporary_file(document), "{document}");

@@ -23,8 +23,8 @@ words! {
 }
 
 words! {
-    /// The reason why a BLOB is pending deletion, as administrators see it. It covers BLOBs that still have a reference,
-    /// which are not among the unneeded copies yet.
+    /// The reason why a BLOB is pending deletion, as administrators see it. It covers BLOBs that still have a
+    /// reference, which are not among the unneeded copies yet.
     PendingReason: "the reason why a BLOB is pending deletion";
     /// The reference still exists, but no version uses it.
     Unreferenced = "unreferenced",

@@ -138,7 +138,8 @@ mod tests {
     fn each_built_in_role_holds_the_next_smaller_one() {
         let roles = Role::built_in();
         for pair in roles.windows(2) {
-            assert!(pair[0].rights.contains(pair[1].rights) && pair[0].rights != pair[1].rights);
+            assert!(pair[0].rights.contains(pair[1].rights));
+            assert!(pair[0].rights != pair[1].rights);
         }
         assert!(!roles[3].rights.has(Right::Edit));
     }

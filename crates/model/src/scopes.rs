@@ -144,10 +144,15 @@ mod tests {
         assert_eq!(TokenScopes::ALL.rights(), Rights::ALL);
         assert_eq!(set(&TokenScope::ALL), TokenScopes::ALL);
         let read = set(&[TokenScope::Read]);
-        assert!(read.rights().has(Right::View) && !read.rights().has(Right::Edit) && !read.allows_changes());
+        assert!(read.rights().has(Right::View));
+        assert!(!read.rights().has(Right::Edit));
+        assert!(!read.allows_changes());
         let write = set(&[TokenScope::Write]);
-        assert!(write.rights().has(Right::View) && write.rights().has(Right::Delete) && write.allows_changes());
-        assert!(!write.rights().has(Right::ManagePermissions) && !write.rights().has(Right::Override));
+        assert!(write.rights().has(Right::View));
+        assert!(write.rights().has(Right::Delete));
+        assert!(write.allows_changes());
+        assert!(!write.rights().has(Right::ManagePermissions));
+        assert!(!write.rights().has(Right::Override));
         assert!(set(&[TokenScope::Farm]).rights().is_empty());
         assert_eq!(TokenScopes::from_bits(-1), TokenScopes::ALL);
         assert_eq!(TokenScope::parse("farm").unwrap(), TokenScope::Farm);
@@ -158,7 +163,10 @@ mod tests {
     fn outside_of_its_places_nothing_exists() {
         let limits = Limits { scopes: TokenScopes::ALL, roots: vec![Id::new(1002)] };
         let way = |ids: &[i64]| limits.includes(ids.iter().map(|id| Id::new(*id)));
-        assert!(way(&[1000, 1002, 1003]) && way(&[1000, 1002]) && !way(&[1000]) && !way(&[1000, 1001]));
+        assert!(way(&[1000, 1002, 1003]));
+        assert!(way(&[1000, 1002]));
+        assert!(!way(&[1000]));
+        assert!(!way(&[1000, 1001]));
         assert!(Limits::NONE.includes([Id::new(1000)].into_iter()));
     }
 }

@@ -1,5 +1,5 @@
-//! Storage policies: the levels that they apply to, and their rules beyond store and size, which are the file types that
-//! are externalised and the BLOBs that move to another store when they have aged.
+//! Storage policies: the levels that they apply to, and their rules beyond store and size, which are the file types
+//! that are externalised and the BLOBs that move to another store when they have aged.
 
 use crate::name::extension;
 use crate::words::words;
@@ -103,7 +103,8 @@ impl StorageRules {
             }
             if let Some(pair) = tiers.windows(2).find(|pair| pair[0].days == pair[1].days) {
                 return Err(Error::invalid(format!(
-                    "two tiers begin after {}, and BLOBs of that age can move to one store only: give them different days",
+                    "two tiers begin after {}, and BLOBs of that age can move to one store only: give them different \
+                    days",
                     crate::counted(pair[0].days.into(), "day")
                 )));
             }

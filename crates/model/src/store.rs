@@ -3,8 +3,8 @@
 use crate::words::words;
 
 words! {
-    /// The kind of a BLOB store, which decides on its provider. The schema does not restrict the kinds of stored rows, so
-    /// a new kind comes with a step of the schema: older programs then refuse the database as newer.
+    /// The kind of a BLOB store, which decides on its provider. The schema does not restrict the kinds of stored rows,
+    /// so a new kind comes with a step of the schema: older programs then refuse the database as newer.
     StoreKind: "the kind of a BLOB store";
     /// The content databases themselves.
     Database = "database",

@@ -62,7 +62,8 @@ mod tests {
     #[test]
     fn numbers_are_ordered_and_read_back() {
         let draft = VersionNumber::new(1, 2);
-        assert!(draft > VersionNumber::new(1, 0) && draft < VersionNumber::new(2, 0));
+        assert!(draft > VersionNumber::new(1, 0));
+        assert!(draft < VersionNumber::new(2, 0));
         assert_eq!("1.2".parse::<VersionNumber>().unwrap(), draft);
         assert_eq!(draft.next_major().to_string(), "2.0");
         for bad in ["", "1", "1.", ".1", "1.2.3", "+1.0", "99999999999.0"] {

@@ -34,10 +34,13 @@ async fn a_document_is_stored_replaced_and_its_versions_restored() {
     each_farm(|farm| async move {
         let admin = farm.administrator().await;
         let first = put(&admin, "Documents/a/b/Plan.txt", "one").await.unwrap();
-        assert!(first.created && first.number == number("1.0"));
+        assert!(first.created);
+        assert!(first.number == number("1.0"));
         let large = "x".repeat(3_000_000);
         let second = put(&admin, "documents/A/B/plan.TXT", &large).await.unwrap();
-        assert!(!second.created && second.id == first.id && second.name == "Plan.txt");
+        assert!(!second.created);
+        assert!(second.id == first.id);
+        assert!(second.name == "Plan.txt");
         assert_eq!(get(&admin, "Documents/a/b/Plan.txt").await.unwrap(), large);
         let old = VersionChoice::Number(number("1.0"));
         assert_eq!(read(&admin, &first.id.into(), old).await.unwrap(), "one");
@@ -146,7 +149,8 @@ async fn a_check_out_keeps_others_away_and_names_the_holder() {
         put(&admin, "Documents/in/held.txt", "one").await.unwrap();
         editor.check_out(&at("Documents/in/held.txt")).await.unwrap();
         let folder = admin.delete(&at("Documents/in")).await.unwrap_err();
-        assert!(folder.message().contains("held.txt") && folder.message().contains("EDITOR"), "{folder}");
+        assert!(folder.message().contains("held.txt"), "{folder}");
+        assert!(folder.message().contains("EDITOR"), "{folder}");
         put(&editor, path, "working").await.unwrap();
         put(&editor, path, "working again").await.unwrap();
         assert_eq!(get(&admin, path).await.unwrap(), "one");

@@ -39,7 +39,9 @@ async fn words_match_anywhere_in_names_whatever_their_case() {
         assert_eq!(found(&admin, "and off").await, ["sites/sales"]);
         assert!(admin.search(&"x".repeat(256), 50).await.is_err());
         let one = admin.search("offer", 1).await.unwrap();
-        assert!(one.items.len() == 1 && one.more && one.whole);
+        assert!(one.items.len() == 1);
+        assert!(one.more);
+        assert!(one.whole);
         assert!(!admin.search("grosse", 1).await.unwrap().more);
     })
     .await;
@@ -89,7 +91,8 @@ async fn drafts_and_deleted_items_stay_unknown() {
         admin.delete(&at("Papers/old")).await.unwrap();
         admin.delete(&at("Papers/memo.txt")).await.unwrap();
         for session in [&admin, &person] {
-            assert!(found(session, "memo").await.is_empty() && found(session, "old").await.is_empty());
+            assert!(found(session, "memo").await.is_empty());
+            assert!(found(session, "old").await.is_empty());
             assert!(session.home(10).await.unwrap().recent.is_empty());
         }
         assert_eq!(found(&admin, "papers").await, [library.path]);
@@ -109,7 +112,9 @@ async fn those_that_changed_last_come_first_and_many_are_walked_through() {
             put(&admin, &format!("Documents/many/later note {i:03}.txt"), "x").await.unwrap();
         }
         let page = admin.search("note", 20).await.unwrap();
-        assert!(page.items.len() == 20 && page.more && page.whole);
+        assert!(page.items.len() == 20);
+        assert!(page.more);
+        assert!(page.whole);
         assert!(page.items.iter().all(|item| item.name.starts_with("later")));
         let recent = admin.home(3).await.unwrap().recent;
         let names: Vec<&str> = recent.iter().map(|item| item.name.as_str()).collect();
@@ -131,7 +136,9 @@ async fn who_comes_in_finds_their_own_work_and_the_sites_they_know() {
         }
         let (account, person) = farm.person("berta").await;
         let nothing = person.home(10).await.unwrap();
-        assert!(nothing.sites.is_empty() && nothing.recent.is_empty() && nothing.checked_out.is_empty());
+        assert!(nothing.sites.is_empty());
+        assert!(nothing.recent.is_empty());
+        assert!(nothing.checked_out.is_empty());
         let titles = |sites: Vec<repository::KnownSite>| sites.into_iter().map(|site| site.title).collect::<Vec<_>>();
         assert_eq!(titles(admin.sites(3).await.unwrap())[1..], ["alpha", "Beta"]);
         let drafts = LibrarySettings { versioning: Versioning::MajorMinor, ..LibrarySettings::default() };
@@ -150,8 +157,10 @@ async fn who_comes_in_finds_their_own_work_and_the_sites_they_know() {
         assert_eq!(names(&home.drafts), ["mine.txt"]);
         admin.revoke(&at("sites/a/Papers"), account, Role::CONTRIBUTE).await.unwrap();
         let after = person.home(10).await.unwrap();
-        assert!(after.sites.is_empty() && after.recent.is_empty());
-        assert!(after.checked_out.is_empty() && after.drafts.is_empty());
+        assert!(after.sites.is_empty());
+        assert!(after.recent.is_empty());
+        assert!(after.checked_out.is_empty());
+        assert!(after.drafts.is_empty());
     })
     .await;
 }

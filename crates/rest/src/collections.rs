@@ -152,7 +152,10 @@ async fn empty(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<Whi
     path = "/api/v1/site-collections/{id}/recycle-bin/{entry}/restore",
     operation_id = "restore_item",
     tag = "recycle bin",
-    params(("id" = String, Path, description = "Identifier of the site collection"), ("entry" = String, Path, description = "Identifier of the entry")),
+    params(
+        ("id" = String, Path, description = "Identifier of the site collection"),
+        ("entry" = String, Path, description = "Identifier of the entry"),
+    ),
     responses((status = 200, description = "The item", body = ItemJson))
 )]
 async fn restore(caller: Authenticated, Ids([id, entry]): Ids<2>) -> Answer<Reply<ItemJson>> {
@@ -169,7 +172,10 @@ async fn restore(caller: Authenticated, Ids([id, entry]): Ids<2>) -> Answer<Repl
     path = "/api/v1/site-collections/{id}/recycle-bin/{entry}",
     operation_id = "purge_item",
     tag = "recycle bin",
-    params(("id" = String, Path, description = "Identifier of the site collection"), ("entry" = String, Path, description = "Identifier of the entry")),
+    params(
+        ("id" = String, Path, description = "Identifier of the site collection"),
+        ("entry" = String, Path, description = "Identifier of the entry"),
+    ),
     responses((status = 204, description = "Done"))
 )]
 async fn purge(caller: Authenticated, Ids([id, entry]): Ids<2>) -> Answer<StatusCode> {

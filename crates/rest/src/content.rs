@@ -100,7 +100,8 @@ async fn read(caller: Authenticated, request: Request) -> Answer {
     operation_id = "put_content",
     tag = "content",
     params(("path" = String, Path, description = "Site path, library, folders and name"), StoreQuery,
-        ("X-Modified-At" = Option<super::wire::rules::Time>, Header, description = "When the content was last changed, RFC 3339"), Once),
+        ("X-Modified-At" = Option<super::wire::rules::Time>, Header, description = "When the content was last \
+            changed, RFC 3339"), Once),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses(
         (status = 200, description = "Stored as the next version of the document", body = Stored),

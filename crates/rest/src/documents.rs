@@ -149,7 +149,10 @@ async fn versions(
     path = "/api/v1/items/{id}/versions/{number}",
     operation_id = "delete_version",
     tag = "versions",
-    params(("id" = String, Path, description = "Identifier of the item"), ("number" = String, Path, description = "Such as `2.0`")),
+    params(
+        ("id" = String, Path, description = "Identifier of the item"),
+        ("number" = String, Path, description = "Such as `2.0`"),
+    ),
     responses((status = 204, description = "Done"))
 )]
 async fn remove_version(caller: Authenticated, PathParams([id, number]): PathParams<2>) -> Answer<StatusCode> {
@@ -164,7 +167,10 @@ async fn remove_version(caller: Authenticated, PathParams([id, number]): PathPar
     path = "/api/v1/items/{id}/versions/{number}/content",
     operation_id = "get_version_content",
     tag = "versions",
-    params(("id" = String, Path, description = "Identifier of the item"), ("number" = String, Path, description = "Such as `2.0`")),
+    params(
+        ("id" = String, Path, description = "Identifier of the item"),
+        ("number" = String, Path, description = "Such as `2.0`"),
+    ),
     responses((status = 200, description = "The version", content_type = "*/*"),
         (status = 206, description = "The requested range", content_type = "*/*"))
 )]
@@ -182,7 +188,10 @@ async fn read_version(caller: Authenticated, PathParams([id, number]): PathParam
     path = "/api/v1/items/{id}/versions/{number}/restore",
     operation_id = "restore_version",
     tag = "versions",
-    params(("id" = String, Path, description = "Identifier of the item"), ("number" = String, Path, description = "Such as `2.0`")),
+    params(
+        ("id" = String, Path, description = "Identifier of the item"),
+        ("number" = String, Path, description = "Such as `2.0`"),
+    ),
     responses((status = 200, description = "The new version", body = NewVersion))
 )]
 async fn restore_version(caller: Authenticated, PathParams([id, number]): PathParams<2>) -> Answer<Reply<NewVersion>> {

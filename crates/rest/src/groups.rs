@@ -138,7 +138,10 @@ async fn members(
     path = "/api/v1/groups/{id}/members/{user}",
     operation_id = "add_member",
     tag = "people",
-    params(("id" = String, Path, description = "Identifier of the group"), ("user" = String, Path, description = "Identifier of the user")),
+    params(
+        ("id" = String, Path, description = "Identifier of the group"),
+        ("user" = String, Path, description = "Identifier of the user"),
+    ),
     responses((status = 204, description = "Done"))
 )]
 async fn add_member(caller: Authenticated, Ids([id, user]): Ids<2>) -> Answer<StatusCode> {
@@ -154,7 +157,10 @@ async fn add_member(caller: Authenticated, Ids([id, user]): Ids<2>) -> Answer<St
     path = "/api/v1/groups/{id}/members/{user}",
     operation_id = "remove_member",
     tag = "people",
-    params(("id" = String, Path, description = "Identifier of the group"), ("user" = String, Path, description = "Identifier of the user")),
+    params(
+        ("id" = String, Path, description = "Identifier of the group"),
+        ("user" = String, Path, description = "Identifier of the user"),
+    ),
     responses((status = 204, description = "Done"))
 )]
 async fn remove_member(caller: Authenticated, Ids([id, user]): Ids<2>) -> Answer<StatusCode> {

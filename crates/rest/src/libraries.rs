@@ -104,7 +104,10 @@ async fn create_column(
     path = "/api/v1/items/{id}/columns/{column}",
     operation_id = "change_column",
     tag = "libraries",
-    params(("id" = String, Path, description = "Identifier of the item"), ("column" = String, Path, description = "Identifier of the column")),
+    params(
+        ("id" = String, Path, description = "Identifier of the item"),
+        ("column" = String, Path, description = "Identifier of the column"),
+    ),
     request_body = ColumnForm,
     responses((status = 204, description = "Done"))
 )]
@@ -123,7 +126,10 @@ async fn change_column(
     path = "/api/v1/items/{id}/columns/{column}",
     operation_id = "delete_column",
     tag = "libraries",
-    params(("id" = String, Path, description = "Identifier of the item"), ("column" = String, Path, description = "Identifier of the column")),
+    params(
+        ("id" = String, Path, description = "Identifier of the item"),
+        ("column" = String, Path, description = "Identifier of the column"),
+    ),
     responses((status = 204, description = "Done"))
 )]
 async fn delete_column(caller: Authenticated, Ids([id, column]): Ids<2>) -> Answer<StatusCode> {
@@ -173,7 +179,10 @@ async fn create_content_type(
     path = "/api/v1/items/{id}/content-types/{type}",
     operation_id = "delete_content_type",
     tag = "libraries",
-    params(("id" = String, Path, description = "Identifier of the item"), ("type" = String, Path, description = "Identifier of the content type")),
+    params(
+        ("id" = String, Path, description = "Identifier of the item"),
+        ("type" = String, Path, description = "Identifier of the content type"),
+    ),
     responses((status = 204, description = "Done"))
 )]
 async fn delete_content_type(caller: Authenticated, Ids([id, content_type]): Ids<2>) -> Answer<StatusCode> {

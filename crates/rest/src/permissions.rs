@@ -96,7 +96,11 @@ async fn grant(caller: Authenticated, Ids([id]): Ids<1>, Json(form): Json<GrantF
     path = "/api/v1/items/{id}/permissions/grants/{principal}/{role}",
     operation_id = "revoke_role",
     tag = "permissions",
-    params(("id" = String, Path, description = "Identifier of the item"), ("principal" = String, Path, description = "Identifier of the user or group"), ("role" = String, Path, description = "Identifier of the role")),
+    params(
+        ("id" = String, Path, description = "Identifier of the item"),
+        ("principal" = String, Path, description = "Identifier of the user or group"),
+        ("role" = String, Path, description = "Identifier of the role"),
+    ),
     responses((status = 204, description = "Done"))
 )]
 async fn revoke(caller: Authenticated, Ids([id, principal, role]): Ids<3>) -> Answer<StatusCode> {

@@ -122,7 +122,8 @@ async fn look(caller: Authenticated, PathParams([id]): PathParams<1>, headers: H
         ("id" = String, Path, description = "Identifier of the upload"),
         ("Tus-Resumable" = wire::rules::TusVersion, Header, description = "`1.0.0`"),
         ("Upload-Offset" = u64, Header, description = "Offset at which the part begins"),
-        ("Upload-Checksum" = Option<wire::rules::Sha1Text>, Header, description = "`sha1` and the digest of the part in Base64"),
+        ("Upload-Checksum" = Option<wire::rules::Sha1Text>, Header, description = "`sha1` and the digest of the part \
+            in Base64"),
     ),
     request_body(content = Vec<u8>, content_type = "application/offset+octet-stream"),
     responses((status = 204, description = "Stored up to `Upload-Offset`"))

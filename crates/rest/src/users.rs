@@ -168,7 +168,10 @@ async fn create_token(
     path = "/api/v1/users/{id}/tokens/{token}",
     operation_id = "revoke_token",
     tag = "people",
-    params(("id" = String, Path, description = "Identifier of the user"), ("token" = String, Path, description = "Identifier of the token")),
+    params(
+        ("id" = String, Path, description = "Identifier of the user"),
+        ("token" = String, Path, description = "Identifier of the token"),
+    ),
     responses((status = 204, description = "Done"))
 )]
 async fn revoke_token(caller: Authenticated, Ids([id, token]): Ids<2>) -> Answer<StatusCode> {
@@ -210,7 +213,10 @@ async fn end_sessions(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Status
     path = "/api/v1/users/{id}/sessions/{session}",
     operation_id = "end_session",
     tag = "people",
-    params(("id" = String, Path, description = "Identifier of the user"), ("session" = String, Path, description = "Identifier of the session")),
+    params(
+        ("id" = String, Path, description = "Identifier of the user"),
+        ("session" = String, Path, description = "Identifier of the session"),
+    ),
     responses((status = 204, description = "Done"))
 )]
 async fn end_session(caller: Authenticated, Ids([id, session]): Ids<2>) -> Answer<StatusCode> {

@@ -107,7 +107,8 @@ fn what_is_long_is_cut_and_says_so() {
 fn what_is_aside_is_left_out() {
     let odt = package(&[(
         "content.xml",
-        "<office:body> <text:p>a<office:annotation><text:p>note</text:p></office:annotation>b<text:s text:c=\"3\"/>c</text:p> </office:body>",
+        "<office:body> <text:p>a<office:annotation><text:p>note</text:p></office:annotation>b<text:s \
+        text:c=\"3\"/>c</text:p> </office:body>",
     )]);
     assert_eq!(lines(extract(Format::Odt, &odt).unwrap()), ["ab   c"]);
     let docx = package(&[(

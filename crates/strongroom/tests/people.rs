@@ -128,5 +128,6 @@ fn without_a_server_people_are_managed_all_the_same() {
     assert_eq!(json(data, &["group", "list"]).as_array().unwrap().len(), 1);
 
     let table = String::from_utf8(run(data, &["user", "list"]).stdout).unwrap();
-    assert!(table.starts_with("LOGIN") && table.contains("administrator"), "{table}");
+    assert!(table.starts_with("LOGIN"), "{table}");
+    assert!(table.contains("administrator"), "{table}");
 }

@@ -35,12 +35,15 @@ pub fn fields(input: &[u8]) {
     let _ = (fields.ids("ids"), fields.id("id"), fields.trimmed("days"), fields.yes("allowed"));
     for (_, value) in fields.pairs() {
         let next = safe_next(Some(value), "/");
-        assert!(next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n']), "{next:?}");
+        assert!(next.starts_with('/'), "{next:?}");
+        assert!(!next.starts_with("//"), "{next:?}");
+        assert!(!next.contains(['\\', '\r', '\n']), "{next:?}");
         typed(value);
     }
     if let Ok(query) = std::str::from_utf8(input) {
         let view = View::parse(query);
-        assert!(view.columns.len() <= 60 && view.values.len() <= 60);
+        assert!(view.columns.len() <= 60);
+        assert!(view.values.len() <= 60);
     }
 }
 
@@ -76,7 +79,8 @@ pub fn languages(input: &[u8]) {
         for ids in [flash.undo.entries(), flash.undo.bin()].into_iter().flatten() {
             assert!(ids.bytes().all(|byte| byte.is_ascii_digit() || byte == b','));
         }
-        assert!(flash.name.chars().count() <= 80 && language.find(flash.key).is_some());
+        assert!(flash.name.chars().count() <= 80);
+        assert!(language.find(flash.key).is_some());
     }
 }
 

@@ -1,5 +1,5 @@
-//! `/ui-kit`: every component of the interface on one page, for viewing and testing. It exists only in builds with debug
-//! assertions, as the browser tests run them.
+//! `/ui-kit`: every component of the interface on one page, for viewing and testing. It exists only in builds with
+//! debug assertions, as the browser tests run them.
 
 mod colour;
 

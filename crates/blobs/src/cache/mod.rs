@@ -168,7 +168,8 @@ impl CachedSource {
             match file.read(offset, limit).await {
                 Ok(bytes) => return Ok(bytes),
                 Err(error) => {
-                    tracing::warn!(digest = %self.digest, error = error.report(), "a file of the BLOB cache is not usable");
+                    tracing::warn!(digest = %self.digest, error = error.report(),
+                        "a file of the BLOB cache is not usable");
                     self.file = None;
                     let (files, digest) = (self.files.clone(), self.digest);
                     let forget = move || {

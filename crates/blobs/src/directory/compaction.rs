@@ -48,7 +48,8 @@ pub fn compact(catalog: &Arc<Catalog>, segment_bytes: u64, limits: CompactLimits
     let done = chosen.into_iter().try_for_each(|(segment, _)| match compaction.compact_segment(&segment, limits) {
         // The segment stays: it may still hold recoverable parts of the damaged records.
         Err(error) if error.kind() == ErrorKind::Corrupt => {
-            tracing::warn!(segment = %segment.path().display(), error = error.report(), "not compacted, because a BLOB in it is damaged");
+            tracing::warn!(segment = %segment.path().display(), error = error.report(),
+                "not compacted, because a BLOB in it is damaged");
             compaction.report.damaged += 1;
             Ok(())
         }

@@ -36,7 +36,8 @@ pub fn is_gone(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Converts a read error into a message: `Corrupt` when the disk cannot read bytes it holds, otherwise like [`io_error`].
+/// Converts a read error into a message: `Corrupt` when the disk cannot read bytes it holds, otherwise like
+/// [`io_error`].
 pub fn read_error(doing: &str, path: &Path, error: io::Error) -> Error {
     match is_unreadable(&error) {
         true => {

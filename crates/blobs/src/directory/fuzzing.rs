@@ -79,7 +79,9 @@ fn walk(path: &Path, end: u64) -> Vec<(RecordHeader, State)> {
                 (range.start, range.end)
             }
         };
-        assert!(at <= from && from < to && to <= end, "{found:?} behind {at}, of {end}");
+        assert!(at <= from, "{found:?} behind {at}, of {end}");
+        assert!(from < to, "{found:?} behind {at}, of {end}");
+        assert!(to <= end, "{found:?} behind {at}, of {end}");
         at = to;
         if let Found::Record { header, state } = found {
             assert_eq!(RecordHeader::decode(&header.encode(), ID, header.offset), Some(header));
@@ -176,7 +178,8 @@ pub fn index(input: &[u8]) {
     IndexFile::write(&path, ID, used, &mut sorted).expect("a scratch file");
     let mut again = Vec::new();
     let read = IndexFile::load(&path, ID, |digest, slot| again.push((digest, slot))).expect("it was just written");
-    assert!(again == sorted && read.is_some_and(|(_, end)| end == used));
+    assert!(again == sorted);
+    assert!(read.is_some_and(|(_, end)| end == used));
 }
 
 /// Treats the input as a log of deletions.
@@ -199,9 +202,11 @@ pub fn deletions(input: &[u8]) {
         (found, read.to)
     };
     let (all, end) = read(0);
-    assert!(end == bytes.len() as u64 / 64 * 64 && all.len() as u64 <= end / 64);
+    assert!(end == bytes.len() as u64 / 64 * 64);
+    assert!(all.len() as u64 <= end / 64);
     let (last, again) = read(end.saturating_sub(64));
-    assert!(again == end && all.ends_with(&last));
+    assert!(again == end);
+    assert!(all.ends_with(&last));
     log::append(&path, &[(4096, Digest::new([9; 32]))], true).expect("a scratch file");
     let (more, _) = read(0);
     assert_eq!(more[..all.len()], all);

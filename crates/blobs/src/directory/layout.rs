@@ -50,7 +50,8 @@ impl Layout {
             return Ok(());
         }
         Err(Error::unavailable(format!(
-            "{} does not contain its BLOB store (it has no {STORE_MARKER}): mount the disk of the store; if the store is \
+            "{} does not contain its BLOB store (it has no {STORE_MARKER}): mount the disk of the store; if the store \
+            is \
              lost for good, see `strongroom blobs stores make-anew`",
             self.root.display()
         ))

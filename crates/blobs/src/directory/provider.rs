@@ -129,7 +129,8 @@ impl Inner {
             let this = self.clone();
             // The good copy is durable and readers find it too, so the damaged ones only take up space.
             if let Err(error) = blocking(move || this.drop_copies(&digest, &damaged)).await {
-                tracing::warn!(blob = %digest, error = error.report(), "damaged copies of a BLOB stay beside the good one");
+                tracing::warn!(blob = %digest, error = error.report(),
+                    "damaged copies of a BLOB stay beside the good one");
             }
         }
         let locator = Place::Segment { id: placed.segment, offset: placed.offset }.locator();
@@ -180,7 +181,8 @@ impl Inner {
         for (id, offset) in places {
             if let Some(segment) = self.catalog.segment(*id) {
                 segment.delete(*offset, *digest)?;
-                tracing::warn!(blob = %digest, segment = %segment.path().display(), offset, "replaced a damaged copy of a BLOB");
+                tracing::warn!(blob = %digest, segment = %segment.path().display(), offset,
+                    "replaced a damaged copy of a BLOB");
             }
         }
         Ok(())

@@ -146,7 +146,8 @@ impl Inventory {
         let settled_gaps = self.gaps.iter().filter(|gap| gap.start < last_batch).map(|gap| gap.end.min(last_batch));
         let end = settled_gaps.max().unwrap_or(end).max(end);
         for (header, _) in self.records.drain(kept.map_or(0, |at| at + 1)..) {
-            tracing::warn!(segment = %path.display(), offset = header.offset, blob = %header.digest, size = header.extent.length(),
+            tracing::warn!(segment = %path.display(), offset = header.offset, blob = %header.digest,
+                size = header.extent.length(),
                 "dropped a BLOB that was only written in part");
         }
         self.gaps.retain(|gap| {
@@ -164,10 +165,12 @@ impl Inventory {
         let is_damaged =
             |(header, state): &&(RecordHeader, State)| *state != State::Intact && !self.dead.contains(&header.offset);
         for (header, _) in self.records.iter().filter(is_damaged) {
-            tracing::error!(segment = %path.display(), offset = header.offset, blob = %header.digest, "a BLOB is damaged");
+            tracing::error!(segment = %path.display(), offset = header.offset, blob = %header.digest,
+                "a BLOB is damaged");
         }
         for gap in &self.gaps {
-            tracing::error!(segment = %path.display(), from = gap.start, to = gap.end, "a part of a segment is damaged");
+            tracing::error!(segment = %path.display(), from = gap.start, to = gap.end,
+                "a part of a segment is damaged");
         }
     }
 

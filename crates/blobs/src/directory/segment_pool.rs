@@ -238,7 +238,8 @@ impl Shared {
     fn seal(&self, growing: GrowingSegment) {
         let path = growing.segment.path().clone();
         if let Err(error) = growing.seal(&self.catalog) {
-            tracing::error!(segment = %path.display(), error = error.report(), "cannot seal a segment; the next start will");
+            tracing::error!(segment = %path.display(), error = error.report(),
+                "cannot seal a segment; the next start will");
         }
     }
 }

@@ -33,7 +33,8 @@ pub fn failed(what: &str, store: &str, cause: Cause) -> Error {
         (ErrorKind::Unavailable, Code::StoreBucketMissing, message)
     } else if text.contains("invalid peer certificate") {
         let message = format!(
-            "cannot {what}: the certificate of {store} is not trusted: add its certificate authority to the store's settings"
+            "cannot {what}: the certificate of {store} is not trusted: add its certificate authority to the store's \
+            settings"
         );
         (ErrorKind::Unavailable, Code::StoreCertificate, message)
     } else if text.contains("incorrectly configured region") {

@@ -97,7 +97,8 @@ mod tests {
             let digest = crate::digest_of(b"x");
             let key = names.blob(&digest, 10);
             assert_eq!(names.parse_blob(&key), Some((digest, 10)));
-            assert!(key > names.of_digest(&digest) && key < names.behind(&digest));
+            assert!(key > names.of_digest(&digest));
+            assert!(key < names.behind(&digest));
             for bad in [key.replace(".10", ".010"), key.replace(".10", ".+10"), key.to_uppercase(), format!("{key}.1")]
             {
                 assert_eq!(names.parse_blob(&bad), None, "{bad}");

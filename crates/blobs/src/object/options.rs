@@ -199,7 +199,8 @@ impl ObjectOptions {
         }
         if self.orphan_seconds < MIN_ORPHAN_SECONDS {
             return refuse(format!(
-                "the remains of unfinished uploads stay for {} seconds, which is less than the {MIN_ORPHAN_SECONDS} that \
+                "the remains of unfinished uploads stay for {} seconds, which is less than the {MIN_ORPHAN_SECONDS} \
+                that \
                  running uploads need",
                 self.orphan_seconds
             ));

@@ -1,8 +1,8 @@
 //! The test suite of the provider contract: a macro that makes one test of each promise.
 
-/// Expands to a module for each case, with one `#[test]` for each promise of the contract. The expression of a case is a
-/// future of an empty store and of something that lasts as long as the test, such as the directory of the store. It is
-/// evaluated in the scope of the macro's call. The calling crate needs tokio with multi-threaded runtime and macros.
+/// Expands to a module for each case, with one `#[test]` for each promise of the contract. The expression of a case is
+/// a future of an empty store and of something that lasts as long as the test, such as the directory of the store. It
+/// is evaluated in the scope of the macro's call. The calling crate needs tokio with multi-threaded runtime and macros.
 ///
 /// ```text
 /// blobs::provider_contract! {

@@ -1,6 +1,6 @@
 //! Test support for every implementation of [`Provider`](crate::Provider): the contract's test suite
-//! ([`provider_contract!`](crate::provider_contract)), a provider that injects faults, a real S3 server, and a proxy that
-//! injects faults into its traffic.
+//! ([`provider_contract!`](crate::provider_contract)), a provider that injects faults, a real S3 server, and a proxy
+//! that injects faults into its traffic.
 
 mod content;
 mod contract;

@@ -239,7 +239,8 @@ fn error_xml(code: &str) -> String {
 
 async fn reply(client: &mut TcpStream, status: u16, body: &[u8]) -> io::Result<()> {
     let head = format!(
-        "HTTP/1.1 {status} Injected\r\nContent-Type: application/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {status} Injected\r\nContent-Type: application/xml\r\nContent-Length: {}\r\nConnection: \
+        close\r\n\r\n",
         body.len()
     );
     client.write_all(head.as_bytes()).await?;

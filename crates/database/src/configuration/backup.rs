@@ -13,7 +13,8 @@ macro_rules! columns {
 }
 
 statements! {
-    INSERT = "INSERT INTO backup_set (id, destination, state, needs_stores, started_at, seen_at, bytes, new_bytes, message)
+    INSERT = "INSERT INTO backup_set (id, destination, state, needs_stores, started_at, seen_at, bytes, new_bytes,
+        message)
         VALUES ($1, $2, 'running', $3, $4, $4, 0, 0, '')";
     SEEN = "UPDATE backup_set SET seen_at = $2 WHERE id = $1 AND state = 'running'";
     END = "UPDATE backup_set SET state = $2, finished_at = $3, seen_at = $3, bytes = $4, new_bytes = $5, message = $6

@@ -13,7 +13,8 @@ statements! {
     SERVER_COUNT = "SELECT server_count FROM farm";
     CHANGE_DIRECTORY = "UPDATE farm SET directory_version = directory_version + 1";
     FIND_SETTING = "SELECT value FROM setting WHERE name = $1";
-    PUT_SETTING = "INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    PUT_SETTING = "INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value =
+        excluded.value";
     DELETE_SETTING = "DELETE FROM setting WHERE name = $1";
     LIST_DATABASES = "SELECT id, name, location, active_store_id, minimum_size FROM content_database ORDER BY id";
     INSERT_DATABASE = "INSERT INTO content_database (id, name, location, active_store_id, minimum_size, created_at)

@@ -17,12 +17,14 @@ macro_rules! columns {
 }
 
 statements! {
-    INSERT = "INSERT INTO job (id, kind, state, wish, payload, progress, message, runner, lease_until, created_at, created_by)
+    INSERT = "INSERT INTO job (id, kind, state, wish, payload, progress, message, runner, lease_until, created_at,
+        created_by)
         VALUES ($1, $2, 'waiting', 'run', $3, '', '', 0, 0, $4, $5)";
     FIND = concat!("SELECT ", columns!(), " FROM job WHERE id = $1");
     LIST = concat!("SELECT ", columns!(), " FROM job WHERE id < $1 ORDER BY id DESC LIMIT $2");
     READY = concat!("SELECT ", columns!(),
-        " FROM job WHERE (state = 'waiting' OR (state = 'running' AND (lease_until < $1 OR lease_until > $2))) ORDER BY id LIMIT 20");
+        " FROM job WHERE (state = 'waiting' OR (state = 'running' AND (lease_until < $1 OR lease_until > $2))) ORDER
+        BY id LIMIT 20");
     CLAIM = "UPDATE job SET state = 'running', runner = $2, lease_until = $4, started_at = COALESCE(started_at, $3)
         WHERE id = $1 AND (state = 'waiting' OR (state = 'running' AND (lease_until < $3 OR lease_until > $5)))";
     RENEW = "UPDATE job SET lease_until = $3, progress = $4 WHERE id = $1 AND runner = $2 AND state = 'running'";
@@ -33,9 +35,11 @@ statements! {
     RETRY = "UPDATE job SET state = 'waiting', wish = 'run', finished_at = NULL, message = ''
         WHERE id = $1 AND state IN ('failed', 'finished', 'paused')";
     PUT_ERROR = "INSERT INTO job_error (job_id, item, message, attempts, at) VALUES ($1, $2, $3, 1, $4)
-        ON CONFLICT (job_id, item) DO UPDATE SET message = excluded.message, attempts = job_error.attempts + 1, at = excluded.at";
+        ON CONFLICT (job_id, item) DO UPDATE SET message = excluded.message, attempts = job_error.attempts + 1, at =
+        excluded.at";
     FORGET_ERRORS = "DELETE FROM job_error WHERE job_id = $1 AND at < $2";
-    LIST_ERRORS = "SELECT item, message, attempts, at FROM job_error WHERE job_id = $1 AND item > $2 ORDER BY item LIMIT $3";
+    LIST_ERRORS = "SELECT item, message, attempts, at FROM job_error WHERE job_id = $1 AND item > $2 ORDER BY item
+        LIMIT $3";
     PURGE = "DELETE FROM job WHERE state IN ('finished', 'aborted') AND finished_at < $1";
 }
 

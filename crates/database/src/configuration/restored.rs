@@ -15,7 +15,8 @@ statements! {
     END_JOBS = "UPDATE job SET state = 'aborted', message = $1, runner = 0, lease_until = 0, finished_at = $2
         WHERE state IN ('waiting', 'running', 'paused')";
     KEPT = "UPDATE backup_set SET state = 'kept', finished_at = $2, seen_at = $2 WHERE id = $1 AND state = 'running'";
-    END_BACKUPS = "UPDATE backup_set SET state = 'failed', finished_at = $2, message = $3 WHERE state = 'running' AND id <> $1";
+    END_BACKUPS = "UPDATE backup_set SET state = 'failed', finished_at = $2, message = $3 WHERE state = 'running' AND
+        id <> $1";
 }
 
 /// Stores the new location of a content database.

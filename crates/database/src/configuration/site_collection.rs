@@ -6,7 +6,8 @@ use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
     LIST = "SELECT id, folded, path, title, database_id, created_at, accent FROM site_collection ORDER BY folded";
-    INSERT = "INSERT INTO site_collection (id, folded, path, title, database_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
+    INSERT = "INSERT INTO site_collection (id, folded, path, title, database_id, created_at) VALUES ($1, $2, $3, $4,
+        $5, $6)";
     SET_LOOK = "UPDATE site_collection SET title = $2, accent = $3 WHERE id = $1";
     DELETE = "DELETE FROM site_collection WHERE id = $1";
 }

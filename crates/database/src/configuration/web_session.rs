@@ -8,9 +8,11 @@ use super::account::{Identity, identity};
 use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
-    INSERT_SESSION = "INSERT INTO web_session (id, account_id, hash, password_version, created_at, expires_at, seen_at, \
+    INSERT_SESSION = "INSERT INTO web_session (id, account_id, hash, password_version, created_at, expires_at,
+        seen_at, \
         address, agent, proved_at, proved_address) VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $5, $7)";
-    FIND_SESSION_IDENTITY = "SELECT a.id, a.login, a.display_name, a.farm_administrator, a.password_version, a.language, \
+    FIND_SESSION_IDENTITY = "SELECT a.id, a.login, a.display_name, a.farm_administrator, a.password_version,
+        a.language, \
         a.theme, f.directory_version, s.id, s.password_version, s.expires_at, s.seen_at, s.proved_at \
         FROM web_session s JOIN account a ON a.id = s.account_id CROSS JOIN farm f \
         WHERE s.hash = $1 AND NOT a.disabled";

@@ -25,7 +25,8 @@ statements! {
         AND created_at < $5 AND COALESCE(accessed_at, created_at) < $6
         AND ($7 = 0 OR EXISTS (SELECT 1 FROM version v JOIN node n ON n.id = v.node_id
         WHERE v.blob_id = blob.id AND (n.library_id = $7 OR n.collection_id = $7))) ORDER BY id LIMIT $8");
-    COUNT_IN_STORE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE id > $1 AND store_id = $2 AND size >= $3
+    COUNT_IN_STORE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE id > $1 AND store_id =
+        $2 AND size >= $3
         AND size <= $4 AND created_at < $5 AND COALESCE(accessed_at, created_at) < $6
         AND ($7 = 0 OR EXISTS (SELECT 1 FROM version v JOIN node n ON n.id = v.node_id
         WHERE v.blob_id = blob.id AND (n.library_id = $7 OR n.collection_id = $7)))";
@@ -43,8 +44,10 @@ statements! {
         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (digest) DO NOTHING";
     MARKED_BEFORE = concat!("SELECT ", blob_columns!(),
         " FROM blob WHERE unreferenced_at < $1 AND id > $2 ORDER BY id LIMIT $3");
-    COUNT_MARKED_BEFORE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE unreferenced_at < $1";
-    COUNT_MARKED_SINCE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE unreferenced_at >= $1";
+    COUNT_MARKED_BEFORE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE unreferenced_at <
+        $1";
+    COUNT_MARKED_SINCE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE unreferenced_at >=
+        $1";
     DELETE_MARKED = "DELETE FROM blob WHERE id = $1 AND unreferenced_at < $2
         AND NOT EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
     MARKED = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), MIN(unreferenced_at) FROM blob
@@ -52,7 +55,8 @@ statements! {
     IS_IN = "SELECT id FROM blob WHERE digest = $1 AND store_id = $2";
     TOUCH = "UPDATE blob SET accessed_at = $2 WHERE id = $1 AND COALESCE(accessed_at, 0) < $2";
     TOTALS = "SELECT store_id, COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob GROUP BY store_id";
-    DOCUMENTS_OF = "SELECT DISTINCT n.id, n.name FROM blob b JOIN version v ON v.blob_id = b.id JOIN node n ON n.id = v.node_id
+    DOCUMENTS_OF = "SELECT DISTINCT n.id, n.name FROM blob b JOIN version v ON v.blob_id = b.id JOIN node n ON n.id =
+        v.node_id
         WHERE b.digest = $1 ORDER BY n.id LIMIT $2";
 }
 

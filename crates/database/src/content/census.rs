@@ -12,10 +12,12 @@ statements! {
     TOTAL = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE store_id <> $1
         AND EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
     HELD = concat!("SELECT ", blob_columns!(), " FROM blob WHERE digest > $1 AND (store_id <> $2
-        OR EXISTS (SELECT 1 FROM reclaim r WHERE r.digest = blob.digest AND r.reason = 'moved')) ORDER BY digest LIMIT $3");
+        OR EXISTS (SELECT 1 FROM reclaim r WHERE r.digest = blob.digest AND r.reason = 'moved')) ORDER BY digest
+        LIMIT $3");
     HELD_TOTAL = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE store_id <> $1
         OR EXISTS (SELECT 1 FROM reclaim r WHERE r.digest = blob.digest AND r.reason = 'moved')";
-    VERSIONS = "SELECT v.id, v.node_id, b.digest, b.size, b.store_id FROM version v JOIN blob b ON b.id = v.blob_id WHERE v.id > $1
+    VERSIONS = "SELECT v.id, v.node_id, b.digest, b.size, b.store_id FROM version v JOIN blob b ON b.id = v.blob_id
+        WHERE v.id > $1
         ORDER BY v.id LIMIT $2";
 }
 

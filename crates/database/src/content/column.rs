@@ -5,9 +5,11 @@ use model::{ColumnKind, ColumnValue, Error, Id, Result, Timestamp, fold};
 use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
-    LIST = "SELECT id, library_id, content_type_id, name, folded, kind, choices, required, position FROM column_definition
+    LIST = "SELECT id, library_id, content_type_id, name, folded, kind, choices, required, position FROM
+        column_definition
         WHERE library_id = $1 ORDER BY position, id";
-    INSERT = "INSERT INTO column_definition (id, library_id, content_type_id, name, folded, kind, choices, required, position)
+    INSERT = "INSERT INTO column_definition (id, library_id, content_type_id, name, folded, kind, choices, required,
+        position)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     UPDATE = "UPDATE column_definition SET content_type_id = $2, name = $3, folded = $4, choices = $5, required = $6,
         position = $7 WHERE id = $1";

@@ -8,7 +8,8 @@ statements! {
     FIND = "SELECT node_id, name FROM displaced WHERE parent_id = $1 AND folded = $2 AND by_id = $3 AND at > $4
         ORDER BY at DESC, node_id LIMIT 1";
     PUT = "INSERT INTO displaced (node_id, parent_id, name, folded, by_id, at) VALUES ($1, $2, $3, $4, $5, $6)
-        ON CONFLICT (node_id) DO UPDATE SET parent_id = excluded.parent_id, name = excluded.name, folded = excluded.folded,
+        ON CONFLICT (node_id) DO UPDATE SET parent_id = excluded.parent_id, name = excluded.name, folded =
+        excluded.folded,
         by_id = excluded.by_id, at = excluded.at";
     REMOVE = "DELETE FROM displaced WHERE node_id = $1";
     PURGE = "DELETE FROM displaced WHERE at <= $1";

@@ -21,8 +21,10 @@ statements! {
     FORGET_UNNEEDED = "DELETE FROM blob_fault WHERE NOT EXISTS (SELECT 1 FROM blob b WHERE b.digest = blob_fault.digest
         AND b.store_id = blob_fault.store_id)";
     LEAD = "INSERT INTO blob_fault (store_id, digest, state, detail, found_at, accepted_at, accepted_by)
-        SELECT $3, digest, 'missing', detail, found_at, accepted_at, accepted_by FROM blob_fault WHERE store_id = $1 AND digest = $2
-        ON CONFLICT (store_id, digest) DO UPDATE SET accepted_at = excluded.accepted_at, accepted_by = excluded.accepted_by";
+        SELECT $3, digest, 'missing', detail, found_at, accepted_at, accepted_by FROM blob_fault WHERE store_id = $1
+        AND digest = $2
+        ON CONFLICT (store_id, digest) DO UPDATE SET accepted_at = excluded.accepted_at, accepted_by =
+        excluded.accepted_by";
     OF_NODE = "SELECT v.id, v.major, v.minor, v.working, f.state FROM version v JOIN blob b ON b.id = v.blob_id
         JOIN blob_fault f ON f.digest = b.digest AND f.store_id = b.store_id WHERE v.node_id = $1 ORDER BY v.id";
 }

@@ -7,7 +7,8 @@ use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
     FIND = "SELECT versioning, major_limit, minor_limit, require_checkout FROM library WHERE node_id = $1";
-    PUT = "INSERT INTO library (node_id, versioning, major_limit, minor_limit, require_checkout) VALUES ($1, $2, $3, $4, $5)
+    PUT = "INSERT INTO library (node_id, versioning, major_limit, minor_limit, require_checkout) VALUES ($1, $2, $3,
+        $4, $5)
         ON CONFLICT (node_id) DO UPDATE SET versioning = excluded.versioning, major_limit = excluded.major_limit,
         minor_limit = excluded.minor_limit, require_checkout = excluded.require_checkout";
 }

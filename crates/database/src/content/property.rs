@@ -7,7 +7,8 @@ use crate::{Reader, Transaction, params, statements};
 statements! {
     OF_ITEMS = "SELECT node_id, namespace, name, value FROM dead_property WHERE node_id {in $1}
         ORDER BY node_id, namespace, name";
-    SIZES = "SELECT node_id, CAST(SUM(OCTET_LENGTH(value)) AS BIGINT) FROM dead_property WHERE node_id {in $1} GROUP BY node_id";
+    SIZES = "SELECT node_id, CAST(SUM(OCTET_LENGTH(value)) AS BIGINT) FROM dead_property WHERE node_id {in $1} GROUP
+        BY node_id";
     TOTALS = "SELECT COUNT(*), CAST(COALESCE(SUM(LENGTH(value)), 0) AS BIGINT) FROM dead_property WHERE node_id = $1";
     PUT = "INSERT INTO dead_property (node_id, namespace, name, value) VALUES ($1, $2, $3, $4)
         ON CONFLICT (node_id, namespace, name) DO UPDATE SET value = excluded.value";

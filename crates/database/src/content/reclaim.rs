@@ -12,7 +12,8 @@ use crate::{Reader, Row, Transaction, params, statements};
 use super::blob::{self, BlobRow};
 
 statements! {
-    QUARANTINE = "INSERT INTO reclaim (store_id, digest, size, reason, state, since) VALUES ($1, $2, $3, $4, 'quarantined', $5)
+    QUARANTINE = "INSERT INTO reclaim (store_id, digest, size, reason, state, since) VALUES ($1, $2, $3, $4,
+        'quarantined', $5)
         ON CONFLICT (store_id, digest) DO NOTHING";
     BEGIN = "INSERT INTO reclaim (store_id, digest, size, reason, state, since) VALUES ($1, $2, $3, $4, 'deleting', $5)
         ON CONFLICT (store_id, digest) DO UPDATE SET state = 'deleting'";
@@ -38,12 +39,14 @@ statements! {
     REMOVE_STORE = "DELETE FROM reclaim WHERE store_id = $1";
     STORES = "WITH RECURSIVE found (id) AS (
             SELECT MIN(store_id) FROM reclaim
-            UNION ALL SELECT (SELECT MIN(r.store_id) FROM reclaim r WHERE r.store_id > f.id) FROM found f WHERE f.id IS NOT NULL)
+            UNION ALL SELECT (SELECT MIN(r.store_id) FROM reclaim r WHERE r.store_id > f.id) FROM found f WHERE f.id
+            IS NOT NULL)
         SELECT id FROM found WHERE id IS NOT NULL";
     DUE = "SELECT store_id, digest, size, reason, state, since FROM reclaim WHERE (since < $1 OR state = 'deleting')
         AND (store_id > $2 OR (store_id = $2 AND digest > $3)) ORDER BY store_id, digest LIMIT $4";
     COUNT_ORPHANS = "SELECT COUNT(*) FROM reclaim WHERE reason = 'orphan' AND since < $1";
-    COUNT_SINCE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM reclaim WHERE since >= $1 AND store_id <> $2
+    COUNT_SINCE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM reclaim WHERE since >= $1 AND
+        store_id <> $2
         AND state <> 'deleting'";
     TOTALS = "SELECT store_id, reason, COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), MIN(since) FROM reclaim
         GROUP BY store_id, reason ORDER BY store_id, reason";

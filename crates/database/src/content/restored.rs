@@ -5,7 +5,8 @@ use model::{Id, Result};
 use crate::{Reader, Transaction, params, statements};
 
 statements! {
-    DROP_UNREFERENCED = "DELETE FROM blob WHERE store_id <> $1 AND NOT EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
+    DROP_UNREFERENCED = "DELETE FROM blob WHERE store_id <> $1 AND NOT EXISTS (SELECT 1 FROM version v WHERE
+        v.blob_id = blob.id)";
     DROP_RECLAIM = "DELETE FROM reclaim";
     OPEN_STORES = "DELETE FROM removed_store";
     DROP_UPLOADS = "DELETE FROM resumable_upload";

@@ -13,7 +13,8 @@ statements! {
         ORDER BY principal_id, role_id";
     GRANTED_TO = "SELECT g.scope_id, g.role_id, s.node_id FROM scope_grant g JOIN scope s ON s.id = g.scope_id
         WHERE g.principal_id = $1 AND s.collection_id = $2";
-    GRANT = "INSERT INTO scope_grant (scope_id, principal_id, role_id, granted_at, granted_by) VALUES ($1, $2, $3, $4, $5)
+    GRANT = "INSERT INTO scope_grant (scope_id, principal_id, role_id, granted_at, granted_by) VALUES ($1, $2, $3,
+        $4, $5)
         ON CONFLICT (scope_id, principal_id, role_id) DO NOTHING";
     REVOKE = "DELETE FROM scope_grant WHERE scope_id = $1 AND principal_id = $2 AND role_id = $3";
     USES = "SELECT role_id, COUNT(*) FROM scope_grant GROUP BY role_id";

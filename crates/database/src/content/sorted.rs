@@ -44,28 +44,37 @@ statements! {
     PLAIN = concat!("SELECT ", node_columns!("n"),
         " FROM node n WHERE n.parent_id = $1 AND n.folded > $2 AND n.kind = 'document' ORDER BY n.folded LIMIT $3");
     NAME_UP = walk!("node n WHERE n.parent_id = $1", "n.folded > $2 AND CAST($3 AS BIGINT) = 0", "n.folded");
-    NAME_DOWN = walk!("node n WHERE n.parent_id = $1", "($2 = '' OR n.folded < $2) AND CAST($3 AS BIGINT) = 0", "n.folded DESC");
+    NAME_DOWN = walk!("node n WHERE n.parent_id = $1", "($2 = '' OR n.folded < $2) AND CAST($3 AS BIGINT) = 0",
+        "n.folded DESC");
     TIME_UP = walk!("node n WHERE n.parent_id = $1",
         "(n.modified_at > $2 OR (n.modified_at = $2 AND n.id > $3)) AND n.modified_at >= $2", "n.modified_at, n.id");
     TIME_DOWN = walk!("node n WHERE n.parent_id = $1",
-        "(n.modified_at < $2 OR (n.modified_at = $2 AND n.id < $3)) AND n.modified_at <= $2", "n.modified_at DESC, n.id DESC");
+        "(n.modified_at < $2 OR (n.modified_at = $2 AND n.id < $3)) AND n.modified_at <= $2",
+        "n.modified_at DESC, n.id DESC");
     SIZE_UP = walk!("node n WHERE n.parent_id = $1",
         "(n.size > $2 OR (n.size = $2 AND n.id > $3)) AND n.size >= $2", "n.size, n.id");
     SIZE_DOWN = walk!("node n WHERE n.parent_id = $1",
         "(n.size < $2 OR (n.size = $2 AND n.id < $3)) AND n.size <= $2", "n.size DESC, n.id DESC");
     PERSON_UP = walk!("node n WHERE n.parent_id = $1", "n.modified_by = $2 AND n.folded > $3", "n.folded");
-    PERSON_DOWN = walk!("node n WHERE n.parent_id = $1", "n.modified_by = $2 AND ($3 = '' OR n.folded < $3)", "n.folded DESC");
+    PERSON_DOWN = walk!("node n WHERE n.parent_id = $1", "n.modified_by = $2 AND ($3 = '' OR n.folded < $3)",
+        "n.folded DESC");
     TYPE_UP = walk!("node n WHERE n.parent_id = $1", "n.media_type = $2 AND n.folded > $3", "n.folded");
-    TYPE_DOWN = walk!("node n WHERE n.parent_id = $1", "n.media_type = $2 AND ($3 = '' OR n.folded < $3)", "n.folded DESC");
-    TEXT_UP = walk_values!("(v.folded > $2 OR (v.folded = $2 AND v.node_id > $3)) AND v.folded >= $2", "v.folded, v.node_id");
+    TYPE_DOWN = walk!("node n WHERE n.parent_id = $1", "n.media_type = $2 AND ($3 = '' OR n.folded < $3)",
+        "n.folded DESC");
+    TEXT_UP = walk_values!("(v.folded > $2 OR (v.folded = $2 AND v.node_id > $3)) AND v.folded >= $2",
+        "v.folded, v.node_id");
     TEXT_DOWN = walk_values!(
-        "($2 = '' OR v.folded < $2 OR (v.folded = $2 AND v.node_id < $3)) AND v.folded IS NOT NULL", "v.folded DESC, v.node_id DESC");
-    NUMBER_UP = walk_values!("(v.number > $2 OR (v.number = $2 AND v.node_id > $3)) AND v.number >= $2", "v.number, v.node_id");
+        "($2 = '' OR v.folded < $2 OR (v.folded = $2 AND v.node_id < $3)) AND v.folded IS NOT NULL",
+        "v.folded DESC, v.node_id DESC");
+    NUMBER_UP = walk_values!("(v.number > $2 OR (v.number = $2 AND v.node_id > $3)) AND v.number >= $2",
+        "v.number, v.node_id");
     NUMBER_DOWN = walk_values!(
         "(v.number < $2 OR (v.number = $2 AND v.node_id < $3)) AND v.number <= $2", "v.number DESC, v.node_id DESC");
-    INTEGER_UP = walk_values!("(v.integer > $2 OR (v.integer = $2 AND v.node_id > $3)) AND v.integer >= $2", "v.integer, v.node_id");
+    INTEGER_UP = walk_values!("(v.integer > $2 OR (v.integer = $2 AND v.node_id > $3)) AND v.integer >= $2",
+        "v.integer, v.node_id");
     INTEGER_DOWN = walk_values!(
-        "(v.integer < $2 OR (v.integer = $2 AND v.node_id < $3)) AND v.integer <= $2", "v.integer DESC, v.node_id DESC");
+        "(v.integer < $2 OR (v.integer = $2 AND v.node_id < $3)) AND v.integer <= $2", "v.integer DESC, v.node_id
+        DESC");
     NAMED = walk_values!("v.integer = $2 AND v.node_id > $3", "v.node_id");
     ABSENT = walk!("node n WHERE n.parent_id = $1
         AND NOT EXISTS (SELECT 1 FROM column_value v WHERE v.node_id = n.id AND v.column_id = $12)",

@@ -6,7 +6,8 @@ use crate::{Reader, Transaction, params, statements};
 
 statements! {
     FIND = "SELECT id, size FROM stored_blob WHERE digest = $1";
-    INSERT = "INSERT INTO stored_blob (id, digest, size, stored_at) VALUES ($1, $2, $3, $4) ON CONFLICT (digest) DO NOTHING";
+    INSERT = "INSERT INTO stored_blob (id, digest, size, stored_at) VALUES ($1, $2, $3, $4) ON CONFLICT (digest) DO
+        NOTHING";
     COMPLETE = "UPDATE stored_blob SET digest = $2, size = $3, stored_at = $4 WHERE id = $1";
     DELETE = "DELETE FROM stored_blob WHERE id = $1";
     ABANDONED = "SELECT id FROM stored_blob WHERE digest IS NULL AND stored_at < $1 LIMIT 100";

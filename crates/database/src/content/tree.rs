@@ -30,11 +30,13 @@ statements! {
     TOTALS = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
-        SELECT CAST(COALESCE(SUM(v.size), 0) AS BIGINT), COUNT(DISTINCT v.node_id) FROM version v JOIN below b ON v.node_id = b.id";
+        SELECT CAST(COALESCE(SUM(v.size), 0) AS BIGINT), COUNT(DISTINCT v.node_id) FROM version v JOIN below b ON
+        v.node_id = b.id";
     CONTENTS = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
-        SELECT COUNT(*), CAST(COALESCE(SUM(n.size), 0) AS BIGINT) FROM below b JOIN node n ON n.id = b.id WHERE n.kind = 'document'";
+        SELECT COUNT(*), CAST(COALESCE(SUM(n.size), 0) AS BIGINT) FROM below b JOIN node n ON n.id = b.id WHERE
+        n.kind = 'document'";
     COUNT = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)

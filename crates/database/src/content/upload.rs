@@ -5,13 +5,15 @@ use model::{Id, Result, Timestamp};
 use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
-    FIND = "SELECT id, owner_id, collection_id, parent_id, name, length, metadata, node_id, expires_at FROM resumable_upload
+    FIND = "SELECT id, owner_id, collection_id, parent_id, name, length, metadata, node_id, expires_at FROM
+        resumable_upload
         WHERE id = $1";
     INSERT = "INSERT INTO resumable_upload (id, owner_id, collection_id, parent_id, name, length, metadata, created_at,
         expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     COMPLETE = "UPDATE resumable_upload SET node_id = $2 WHERE id = $1";
     DELETE = "DELETE FROM resumable_upload WHERE id = $1";
-    EXPIRED = "SELECT id, owner_id, collection_id, parent_id, name, length, metadata, node_id, expires_at FROM resumable_upload
+    EXPIRED = "SELECT id, owner_id, collection_id, parent_id, name, length, metadata, node_id, expires_at FROM
+        resumable_upload
         WHERE expires_at < $1 ORDER BY expires_at LIMIT 1000";
     COUNT = "SELECT COUNT(*) FROM resumable_upload WHERE owner_id = $1 AND node_id IS NULL";
     ANNOUNCED = "SELECT length FROM resumable_upload WHERE owner_id = $1 AND node_id IS NULL";

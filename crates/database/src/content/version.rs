@@ -36,14 +36,18 @@ statements! {
         FROM version v JOIN blob b ON b.id = v.blob_id
         WHERE v.node_id = $1 AND v.id < $2 AND NOT v.working ORDER BY v.major DESC, v.minor DESC, v.id DESC LIMIT $3");
     NEWEST_ID = "SELECT MAX(id) FROM version";
-    HOLDERS = "SELECT DISTINCT node_id FROM version WHERE blob_id = $1 AND node_id <> $2 AND NOT working ORDER BY node_id DESC LIMIT $3";
-    INSERT = "INSERT INTO version (id, node_id, blob_id, major, minor, working, size, media_type, created_at, created_by,
+    HOLDERS = "SELECT DISTINCT node_id FROM version WHERE blob_id = $1 AND node_id <> $2 AND NOT working ORDER BY
+        node_id DESC LIMIT $3";
+    INSERT = "INSERT INTO version (id, node_id, blob_id, major, minor, working, size, media_type, created_at,
+        created_by,
         modified_at, comment) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     PROMOTE = "UPDATE version SET working = $2, major = $3, minor = $4, comment = $5, created_at = $6 WHERE id = $1";
     RENUMBER = "UPDATE version SET major = $2, minor = $3, comment = $4 WHERE id = $1";
     DELETE = "DELETE FROM version WHERE id = $1";
-    EXCESS_MAJOR = "SELECT id, size FROM version WHERE node_id = $1 AND minor = 0 AND NOT working ORDER BY major DESC, id DESC LIMIT 100 OFFSET $2";
-    NTH_MAJOR = "SELECT major FROM version WHERE node_id = $1 AND minor = 0 AND NOT working ORDER BY major DESC, id DESC LIMIT 1 OFFSET $2";
+    EXCESS_MAJOR = "SELECT id, size FROM version WHERE node_id = $1 AND minor = 0 AND NOT working ORDER BY major
+        DESC, id DESC LIMIT 100 OFFSET $2";
+    NTH_MAJOR = "SELECT major FROM version WHERE node_id = $1 AND minor = 0 AND NOT working ORDER BY major DESC, id
+        DESC LIMIT 1 OFFSET $2";
     OLD_DRAFTS = "SELECT id, size FROM version WHERE node_id = $1 AND minor > 0 AND NOT working AND major < $2";
 }
 

@@ -89,7 +89,8 @@ impl Server {
         let version = self.version / 10_000;
         if program.is_some_and(|program| program < version) {
             return refuse(format!(
-                "it is PostgreSQL {version}, and pg_basebackup is older: install the package postgresql-client-{version}"
+                "it is PostgreSQL {version}, and pg_basebackup is older: install the package \
+                postgresql-client-{version}"
             ));
         }
         if !self.may_replicate {
@@ -142,7 +143,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_copied_is_refused_with_the_remedy() {
-        assert!(server().judge(Some(15)).is_ok() && server().judge(Some(17)).is_ok());
+        assert!(server().judge(Some(15)).is_ok());
+        assert!(server().judge(Some(17)).is_ok());
         for (wrong, why) in [
             (Server { may_replicate: false, ..server() }, "ALTER ROLE \"ann\" REPLICATION"),
             (Server { senders: 0, ..server() }, "max_wal_senders"),

@@ -12,7 +12,8 @@ const DISCONNECT_TIME: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(200);
 /// Counts client connections. If the account may not see the type of another connection, that connection counts as a
 /// client's.
-const COUNT_CLIENTS: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
+const COUNT_CLIENTS: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> \
+    pg_backend_pid() \
      AND coalesce(backend_type, 'client backend') = 'client backend'";
 
 /// Requires that no other client is connected to the database at `location`.

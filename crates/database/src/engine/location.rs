@@ -99,7 +99,8 @@ mod tests {
     fn addresses_and_paths_are_told_apart() {
         assert_eq!(Location::parse("data/main.db").unwrap(), Location::Sqlite("data/main.db".into()));
         assert_eq!(Location::parse("postgres://a@b/c").unwrap().engine(), Engine::Postgres);
-        assert!(Location::parse("").is_err() && Location::parse("mysql://x/y").is_err());
+        assert!(Location::parse("").is_err());
+        assert!(Location::parse("mysql://x/y").is_err());
     }
 
     #[test]

@@ -42,7 +42,8 @@ impl Cluster {
         while !Command::new(bin.join("pg_isready")).arg("-q").arg("-h").arg(directory).status().unwrap().success() {
             let ended = cluster.child.try_wait().unwrap();
             let said = || fs::read_to_string(&log).unwrap_or_default();
-            assert!(ended.is_none() && Instant::now() < deadline, "the server does not start: {}", said());
+            assert!(ended.is_none(), "the server does not start: {}", said());
+            assert!(Instant::now() < deadline, "the server does not start: {}", said());
             // sleep: polled, since readiness changes without a notification
             sleep(Duration::from_millis(20));
         }

@@ -45,7 +45,13 @@ pub fn assert_success(mut command: Command) {
     let output = command.output().unwrap();
     // A name that matches no test would also exit successfully.
     assert!(
-        output.status.success() && String::from_utf8_lossy(&output.stdout).contains("1 passed"),
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("1 passed"),
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)

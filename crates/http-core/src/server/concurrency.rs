@@ -158,7 +158,9 @@ mod tests {
     fn places_are_given_until_all_are_taken_and_come_back() {
         let crowd = KeyedSemaphore::new(2);
         let (first, second) = (crowd.try_acquire("a"), crowd.try_acquire("a"));
-        assert!(first.is_some() && second.is_some() && crowd.try_acquire("a").is_none());
+        assert!(first.is_some());
+        assert!(second.is_some());
+        assert!(crowd.try_acquire("a").is_none());
         assert!(crowd.try_acquire("b").is_some());
         drop(first);
         assert!(crowd.try_acquire("a").is_some());

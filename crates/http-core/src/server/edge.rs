@@ -150,7 +150,8 @@ mod tests {
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(response.headers()[REQUEST_ID], "abc-12345");
         let body = text(response).await;
-        assert!(body.contains("\"instance\":\"abc-12345\"") && !body.contains("prime"), "{body}");
+        assert!(body.contains("\"instance\":\"abc-12345\""), "{body}");
+        assert!(!body.contains("prime"), "{body}");
         let next = app.oneshot(Request::get("/calm").body(Body::empty()).unwrap()).await.unwrap();
         assert_eq!(next.status(), StatusCode::OK);
         assert_eq!(next.headers()["x-content-type-options"], "nosniff");

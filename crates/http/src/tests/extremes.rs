@@ -40,10 +40,13 @@ async fn ten_thousand_versions_are_shown_page_by_page() {
     assert!(document.len() < 150_000, "{} bytes", document.len());
     assert!(document.contains(&format!("/items/{id}/versions\"")), "there is no way to the others");
     let versions = page(&farm, &format!("/items/{id}/versions")).await;
-    assert!(versions.len() < 150_000 && versions.contains(">10000.0<") && versions.contains("rel=\"next\""));
+    assert!(versions.len() < 150_000);
+    assert!(versions.contains(">10000.0<"));
+    assert!(versions.contains("rel=\"next\""));
     let next = versions.split("/versions?before=").nth(1).unwrap().split('"').next().unwrap();
     let older = page(&farm, &format!("/items/{id}/versions?before={next}")).await;
-    assert!(older.contains(">9950.0<") && !older.contains(">9951.0<"));
+    assert!(older.contains(">9950.0<"));
+    assert!(!older.contains(">9951.0<"));
 }
 
 #[tokio::test]

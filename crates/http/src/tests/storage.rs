@@ -48,7 +48,8 @@ async fn a_store_is_added_once_for_each_key_used_closed_and_removed() {
     farm.send("DELETE", "/api/v1/farm/stores/empty", &[], "").await.expect(204);
     farm.json("PATCH", "/api/v1/farm/stores/empty", json!({"state": "active"})).await.expect(404);
     let probe = farm.send("POST", "/api/v1/farm/stores/files/test", &[], "").await.expect(200).json();
-    assert!(probe["good"] == true && probe["steps"].as_array().unwrap().len() > 5, "{probe}");
+    assert!(probe["good"] == true, "{probe}");
+    assert!(probe["steps"].as_array().unwrap().len() > 5, "{probe}");
 }
 
 #[tokio::test]
@@ -174,7 +175,8 @@ async fn damaged_blobs_are_listed_by_pages_and_resolved() {
     assert!(found.is_sorted_by_key(|fault| fault["digest"].as_str().unwrap().to_owned()));
     let one = &found[0];
     assert!(one["documents"][0]["path"].as_str().unwrap().starts_with("Documents/"), "{one}");
-    assert!(one["documents"][0]["name"].as_str().unwrap().ends_with(".bin") && one["accepted_at"].is_null(), "{one}");
+    assert!(one["documents"][0]["name"].as_str().unwrap().ends_with(".bin"), "{one}");
+    assert!(one["accepted_at"].is_null(), "{one}");
     let at = format!("/api/v1/farm/faults/{}", one["digest"].as_str().unwrap());
     farm.send("POST", &format!("{at}/repair"), &[], "").await.expect(404);
     farm.send("POST", &format!("{at}/accept"), &[], "").await.expect(204);

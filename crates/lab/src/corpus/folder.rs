@@ -184,6 +184,7 @@ mod tests {
         let path = place.join(full.path(&full.document(0)));
         std::os::unix::fs::symlink("/dev/full", format!("{}.part", path.display())).unwrap();
         let said = write_folder(&full, &place, |_, _| {}).unwrap_err().to_string();
-        assert!(said.contains(&full.document(0).name) && said.contains("No space left"), "{said}");
+        assert!(said.contains(&full.document(0).name), "{said}");
+        assert!(said.contains("No space left"), "{said}");
     }
 }

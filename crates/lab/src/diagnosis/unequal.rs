@@ -1,4 +1,5 @@
-//! Unequal twins: of several servers or agents that should be equal, one is slower, carries less or fails more than the best.
+//! Unequal twins: of several servers or agents that should be equal, one is slower, carries less or fails more than the
+//! best.
 
 use super::stretch::LEAST;
 use crate::measure::{Window, WindowPart};

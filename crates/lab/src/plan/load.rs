@@ -338,7 +338,8 @@ mod tests {
     fn the_time_at_which_a_user_begins_is_known() {
         let course = course("users = 100\nramp = '10s'\nduration = '20s'");
         let at = course.next_above(50.0, Duration::ZERO).unwrap();
-        assert!(course.level(at).unwrap() > 50.0 && at < Duration::from_millis(5010), "{at:?}");
+        assert!(course.level(at).unwrap() > 50.0, "{at:?}");
+        assert!(at < Duration::from_millis(5010), "{at:?}");
         assert_eq!(course.next_above(0.0, Duration::from_secs(12)), Some(Duration::from_secs(12)));
         assert_eq!(course.next_above(100.0, Duration::ZERO), None);
     }
@@ -375,7 +376,8 @@ mod tests {
         let levels: Vec<_> = load.steps.iter().map(|step| (step.level, step.hold)).collect();
         assert_eq!(levels, [(5.0, Span::seconds(2)), (20.0, Span::seconds(6))]);
         assert_eq!(load.ramp, Span::seconds(4));
-        assert!(load.set_seconds(1).is_err() && load.set_seconds(u64::MAX).is_err());
+        assert!(load.set_seconds(1).is_err());
+        assert!(load.set_seconds(u64::MAX).is_err());
     }
 
     #[test]

@@ -31,7 +31,8 @@ fn a_wrong_key_is_an_error_that_names_the_nearest() {
         (SMALL.replace("[corpus]", "[corpsu]"), "\"corpus\""),
     ] {
         let error = Plan::parse(&wrong).unwrap_err().to_string();
-        assert!(error.contains(right) && error.contains("did you mean"), "{error}");
+        assert!(error.contains(right), "{error}");
+        assert!(error.contains("did you mean"), "{error}");
     }
 }
 
@@ -82,10 +83,12 @@ fn only_a_name_that_is_alike_is_proposed() {
     let said = |name: &str| shipped(name).unwrap_err().to_string();
     assert!(said("qiuck").contains("did you mean \"quick\""), "{}", said("qiuck"));
     let said = said("capacity");
-    assert!(!said.contains("did you mean") && said.contains("quick, files, rbs-2010"), "{said}");
+    assert!(!said.contains("did you mean"), "{said}");
+    assert!(said.contains("quick, files, rbs-2010"), "{said}");
     let many = ["download"; 30];
     let said = unknown("operation", "x", &many);
-    assert!(said.ends_with("download and 16 more") && said.len() <= LONGEST_LINE, "{said}");
+    assert!(said.ends_with("download and 16 more"), "{said}");
+    assert!(said.len() <= LONGEST_LINE, "{said}");
 }
 
 #[test]
@@ -100,7 +103,8 @@ fn a_plan_of_one_long_line_is_refused_in_few_words() {
         SMALL.replace("name = \"small\"", &format!("name = \"small\"\nthresholds = [\"{long}\"]")),
     ] {
         let error = Plan::parse(&wrong).unwrap_err().to_string();
-        assert!(error.lines().count() < 10 && error.lines().all(|line| line.len() <= LONGEST_LINE), "{error}");
+        assert!(error.lines().count() < 10, "{error}");
+        assert!(error.lines().all(|line| line.len() <= LONGEST_LINE), "{error}");
     }
 }
 

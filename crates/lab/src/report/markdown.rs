@@ -266,7 +266,8 @@ mod tests {
     fn the_head_says_what_was_asked_of_which_version() {
         let mut result = sample();
         let text = markdown(&result);
-        assert!(!text.contains("- Load:") && !text.contains("- Version of"), "{text}");
+        assert!(!text.contains("- Load:"), "{text}");
+        assert!(!text.contains("- Version of"), "{text}");
         result.load = "closed model, 2 users without pauses; 5 s counted".to_owned();
         result.target_version = "0.9.1".to_owned();
         let text = markdown(&result);
@@ -280,7 +281,8 @@ mod tests {
         let before = Window { done: 100, ..Window::default() };
         let mut result = RunResult { total: operation("all", 1000), windows: vec![before, window], ..sample() };
         let said = late(&result).unwrap();
-        assert!(said.starts_with("10 operations") && markdown(&result).contains(&said), "{said}");
+        assert!(said.starts_with("10 operations"), "{said}");
+        assert!(markdown(&result).contains(&said), "{said}");
         result.windows[1].done = 996;
         assert_eq!(late(&result), None);
     }

@@ -63,10 +63,8 @@ async fn a_part_that_is_none_is_refused() {
         });
         let order = order.to_string();
         let said = exchange(&agent, &(post("/run", TOKEN, order.len()) + &order)).await;
-        assert!(
-            said.contains("400") && said.contains("the order's part must be from 1 to 1000"),
-            "{at} of {of}: {said}"
-        );
+        assert!(said.contains("400"), "{at} of {of}: {said}");
+        assert!(said.contains("the order's part must be from 1 to 1000"), "{at} of {of}: {said}");
     }
 }
 
@@ -79,7 +77,8 @@ async fn the_largest_plan_reaches_its_agents() {
     let (target, agents, agent_token) = (Some(server.url()), vec![agent], TOKEN.to_owned());
     let wishes = RunOptions { target, agents, agent_token, changes: webdav(), ..RunOptions::default() };
     let result = lab::run(&text, &wishes, |_| {}).await.unwrap();
-    assert!(result.total.done > 0 && result.total.failed == 0, "{:?}", result.faults);
+    assert!(result.total.done > 0, "{:?}", result.faults);
+    assert!(result.total.failed == 0, "{:?}", result.faults);
 }
 
 /// 0.0.0.0 leads to this machine, but is not a loopback address.
@@ -95,9 +94,11 @@ async fn the_agent_token_is_sent_only_to_allowed_and_confirmed_hosts() {
         lab::run(text, &wishes, |_| {}).await
     };
     let said = run(&unnamed, true).await.map(drop).unwrap_err().to_string();
-    assert!(said.contains(&format!("{agent} is not contacted")) && said.contains("does not name 0.0.0.0"), "{said}");
+    assert!(said.contains(&format!("{agent} is not contacted")), "{said}");
+    assert!(said.contains("does not name 0.0.0.0"), "{said}");
     let said = run(&named, false).await.map(drop).unwrap_err().to_string();
-    assert!(said.contains(&format!("{agent} is not contacted")) && said.contains("--yes-this-is-mine"), "{said}");
+    assert!(said.contains(&format!("{agent} is not contacted")), "{said}");
+    assert!(said.contains("--yes-this-is-mine"), "{said}");
     let result = run(&named, true).await.unwrap();
     assert!(result.monitors.iter().any(|series| series.name.starts_with(&agent)), "{:?}", result.monitors);
 }

@@ -61,6 +61,7 @@ mod tests {
         assert_eq!(buffers.take().capacity(), 0);
         drop(part);
         let again = buffers.take();
-        assert!(again.is_empty() && again.as_ptr() == place);
+        assert!(again.is_empty());
+        assert!(again.as_ptr() == place);
     }
 }

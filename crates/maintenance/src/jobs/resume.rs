@@ -190,7 +190,8 @@ mod tests {
         let gone = store.ensure_present(digest, content.len() as u64).await.unwrap_err();
         assert_eq!(gone.kind(), ErrorKind::NotFound);
         let left = left(&database).await;
-        assert!(left.len() == 512 && left.iter().all(|row| row.store_id == lost), "{} rows", left.len());
+        assert!(left.len() == 512, "{} rows", left.len());
+        assert!(left.iter().all(|row| row.store_id == lost), "{} rows", left.len());
         repository.close().await;
     }
 
@@ -266,7 +267,8 @@ mod tests {
             begin_all(&database, digests[..count].iter().map(|digest| row(id, *digest)).collect()).await;
             assert_eq!(resume_deletions(&storage).await.unwrap(), count as u64 - 1);
             let left = left(&database).await;
-            assert!(left.len() == 1 && left[0].digest == stuck, "{} rows", left.len());
+            assert!(left.len() == 1, "{} rows", left.len());
+            assert!(left[0].digest == stuck, "{} rows", left.len());
         }
         repository.close().await;
     }

@@ -213,7 +213,8 @@ mod tests {
             fs::write(&from, content).unwrap();
             move_to(&from, &to).unwrap();
             assert_eq!(fs::read_to_string(&to).unwrap(), content);
-            assert!(!from.exists() && fs::read_dir(there.path()).unwrap().count() == 1);
+            assert!(!from.exists());
+            assert!(fs::read_dir(there.path()).unwrap().count() == 1);
         }
     }
 

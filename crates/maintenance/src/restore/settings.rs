@@ -33,7 +33,9 @@ mod tests {
     fn only_places_change() {
         let before = b"# ours\nlisten = '0.0.0.0:80'\nconfiguration_database = 'postgres://old'\n";
         let text = moved(Some(before), Some("postgres://new")).unwrap().unwrap();
-        assert!(text.contains("0.0.0.0:80") && text.contains("postgres://new") && !text.contains("old"), "{text}");
+        assert!(text.contains("0.0.0.0:80"), "{text}");
+        assert!(text.contains("postgres://new"), "{text}");
+        assert!(!text.contains("old"), "{text}");
         assert_eq!(moved(Some(b"data = '/srv'"), None).unwrap(), None);
     }
 }

@@ -141,7 +141,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         refuse_unfinished(directory.path(), None).unwrap();
         let first = Unfinished::open(directory.path(), note(Some("main"))).await.unwrap();
-        assert!(!first.goes_on() && first.begin().await.unwrap());
+        assert!(!first.goes_on());
+        assert!(first.begin().await.unwrap());
         first.record_loaded("postgres://h/main".to_owned()).await.unwrap();
         let said = refuse_unfinished(directory.path(), None).unwrap_err();
         let words = "strongroom restore /b --set 7 --content-database main --data";
@@ -149,9 +150,11 @@ mod tests {
         assert!(refuse_unfinished(directory.path(), Some("other")).is_err());
         refuse_unfinished(directory.path(), Some("main")).unwrap();
         let again = Unfinished::open(directory.path(), note(Some("main"))).await.unwrap();
-        assert!(again.goes_on() && again.was_loaded("postgres://h/main").await);
+        assert!(again.goes_on());
+        assert!(again.was_loaded("postgres://h/main").await);
         let whole = Unfinished::open(directory.path(), note(None)).await.unwrap();
-        assert!(!whole.goes_on() && !whole.was_loaded("postgres://h/main").await);
+        assert!(!whole.goes_on());
+        assert!(!whole.was_loaded("postgres://h/main").await);
         again.end().await.unwrap();
         refuse_unfinished(directory.path(), None).unwrap();
         fs::write(directory.path().join(NOTE), "torn").unwrap();

@@ -130,8 +130,8 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` with code `links_not_allowed` where the site collection allows none, and with code
-    /// `fresh_sign_in_needed` for a life of more than [`MAX_DAYS_WITHOUT_FRESH_SIGN_IN`] without fresh re-authentication; `Conflict`
-    /// when nothing is published.
+    /// `fresh_sign_in_needed` for a life of more than [`MAX_DAYS_WITHOUT_FRESH_SIGN_IN`] without fresh
+    /// re-authentication; `Conflict` when nothing is published.
     pub async fn share(&self, target: &Target, new: NewLink) -> Result<(ShareLink, String)> {
         let (located, days) = self
             .view_to(Right::Edit, target, |reader, located| share_link::rule(reader, located.collection.id))

@@ -104,7 +104,8 @@ mod tests {
             refused
         };
         let (third, refused) = tokio::join!(third, too_many);
-        assert!(third.is_some() && refused);
+        assert!(third.is_some());
+        assert!(refused);
         drop((third, second));
         assert!(busy.locked().is_empty(), "nobody is remembered who has nothing under way");
     }

@@ -1,5 +1,5 @@
-//! Removal of data that is no longer needed: expired entries of recycle bins, storage policies of deleted libraries, and
-//! site collections whose creation was interrupted.
+//! Removal of data that is no longer needed: expired entries of recycle bins, storage policies of deleted libraries,
+//! and site collections whose creation was interrupted.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -163,8 +163,8 @@ const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const ENDED_LOCKS: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Repository {
-    /// Sets the retention of deleted items in the recycle bins, in days, for clean-ups and health rules of this process.
-    /// A farm is opened with [`RECYCLE_DAYS`].
+    /// Sets the retention of deleted items in the recycle bins, in days, for clean-ups and health rules of this
+    /// process. A farm is opened with [`RECYCLE_DAYS`].
     pub fn keep_recycled(&self, days: u32) {
         self.inner.recycle_days.store(days, Ordering::Relaxed);
     }

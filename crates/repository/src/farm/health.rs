@@ -308,7 +308,8 @@ impl Session {
                 // Common on older systems, and signals give a child process few possibilities.
                 MissingRestriction::Signals => continue,
                 MissingRestriction::Files => (
-                    "This system has no Landlock: a faulty document that takes over LibreOffice could read the data directory. Use Linux 5.13 \
+                    "This system has no Landlock: a faulty document that takes over LibreOffice could read the data \
+                    directory. Use Linux 5.13 \
                      or newer with Landlock, or set `converter = \"none\"`.",
                     told!("sandbox-files"),
                 ),
@@ -482,10 +483,12 @@ mod tests {
 
     #[test]
     fn retention_is_compared_with_the_setting_of_the_recycle_bins() {
-        assert!(retention(None, 93).is_none() && retention(Some(93), 93).is_none());
+        assert!(retention(None, 93).is_none());
+        assert!(retention(Some(93), 93).is_none());
         assert!(retention(Some(60), 30).is_none());
         let (message, told) = retention(Some(100), 200).unwrap();
-        assert!(message.contains("for 100 days only") && message.contains("for 200 days"), "{message}");
+        assert!(message.contains("for 100 days only"), "{message}");
+        assert!(message.contains("for 200 days"), "{message}");
         assert_eq!(told.1, ["100", "200"]);
     }
 }

@@ -169,7 +169,8 @@ impl Registry {
         let store = self.store(id, database)?;
         match self.stores.iter().find(|(row, _)| row.id == id) {
             Some((row, _)) if row.state != StoreState::Active => Err(Error::unavailable(format!(
-                "the BLOB store \"{}\" is {}, and the storage policy still names it for new documents: an administrator must \
+                "the BLOB store \"{}\" is {}, and the storage policy still names it for new documents: an \
+                administrator must \
                  activate it or name another store",
                 row.name, row.state
             ))

@@ -84,7 +84,8 @@ fn key_of(key_file: &[u8]) -> Result<LessSafeKey> {
 fn unseal(key: &LessSafeKey, path: &Path, subject: &str, sealed: &[u8]) -> Result<Vec<u8>> {
     let wrong = || {
         Error::unavailable(format!(
-            "a secret in the configuration database cannot be opened with {}: put the farm's own key file there, or set the \
+            "a secret in the configuration database cannot be opened with {}: put the farm's own key file there, or \
+            set the \
              credentials of its stores again",
             path.display()
         ))

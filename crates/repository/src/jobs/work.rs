@@ -316,7 +316,9 @@ mod tests {
             MigrateWork { minimum_size, maximum_size, ..MigrateWork::default() }.check_sizes()
         };
         assert!(check(Some(2), Some(1)).unwrap_err().message().contains("at least 2 and at most 1 bytes"));
-        assert!(check(Some(2), Some(2)).is_ok() && check(Some(2), None).is_ok() && check(None, Some(1)).is_ok());
+        assert!(check(Some(2), Some(2)).is_ok());
+        assert!(check(Some(2), None).is_ok());
+        assert!(check(None, Some(1)).is_ok());
     }
 
     #[test]

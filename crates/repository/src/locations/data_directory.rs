@@ -247,13 +247,15 @@ mod tests {
     #[test]
     fn a_data_directory_has_one_holder_of_its_lock() {
         let (_scratch, directory) = with(&[]);
-        assert!(!directory.is_locked() && !directory.server_lock().exists());
+        assert!(!directory.is_locked());
+        assert!(!directory.server_lock().exists());
         let held = directory.try_lock().unwrap();
         assert!(directory.is_locked());
         assert!(matches!(directory.try_lock(), Err(TryLockError::WouldBlock)));
         drop(held);
         assert!(!directory.is_locked());
-        assert!(directory.try_lock().is_ok() && directory.server_lock().exists());
+        assert!(directory.try_lock().is_ok());
+        assert!(directory.server_lock().exists());
         assert!(matches!(DataDirectory::new("/missing").try_lock(), Err(TryLockError::Error(_))));
     }
 }

@@ -45,8 +45,8 @@ impl Lock {
         self.shows_token.then_some(self.token.as_str())
     }
 
-    /// Returns the token whoever the caller is, to be compared with the tokens in a request's conditions. It must not be
-    /// shown.
+    /// Returns the token whoever the caller is, to be compared with the tokens in a request's conditions. It must not
+    /// be shown.
     pub fn secret(&self) -> &str {
         &self.token
     }

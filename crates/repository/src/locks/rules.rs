@@ -238,7 +238,9 @@ mod tests {
     #[test]
     fn tokens_are_uuids() {
         let token = new_token().unwrap();
-        assert!(token.starts_with("urn:uuid:") && token.len() == 45 && token.as_bytes()[23] == b'4', "{token}");
+        assert!(token.starts_with("urn:uuid:"), "{token}");
+        assert!(token.len() == 45, "{token}");
+        assert!(token.as_bytes()[23] == b'4', "{token}");
         assert_ne!(token, new_token().unwrap());
     }
 }

@@ -138,7 +138,8 @@ pub(crate) fn check(password: &str, own: &[&str]) -> Result<()> {
     }
     if is_easy(password, own) {
         return Err(Error::invalid(
-            "this password is too easy to guess: it is common, or made of the login, the name or a simple pattern; four words \
+            "this password is too easy to guess: it is common, or made of the login, the name or a simple pattern; \
+            four words \
              that have nothing to do with each other are better",
         )
         .with_code(Code::EasyPassword));

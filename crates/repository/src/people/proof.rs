@@ -82,12 +82,14 @@ mod tests {
     fn a_proof_is_fresh_for_ten_minutes_whatever_the_clock_does() {
         let at = |seconds: i64| Timestamp::from_micros((1_000_000 + seconds) * 1_000_000);
         let fresh = |seconds: i64| is_fresh(Authentication::Session(at(seconds)), at(0));
-        assert!(fresh(0) && fresh(-599) && fresh(30));
-        assert!(!fresh(-600) && !fresh(601) && !fresh(-1_000_000));
-        assert!(
-            is_fresh(Authentication::Password, at(0))
-                && is_fresh(Authentication::Command, at(0))
-                && !is_fresh(Authentication::Token, at(0))
-        );
+        assert!(fresh(0));
+        assert!(fresh(-599));
+        assert!(fresh(30));
+        assert!(!fresh(-600));
+        assert!(!fresh(601));
+        assert!(!fresh(-1_000_000));
+        assert!(is_fresh(Authentication::Password, at(0)));
+        assert!(is_fresh(Authentication::Command, at(0)));
+        assert!(!is_fresh(Authentication::Token, at(0)));
     }
 }

@@ -1,5 +1,5 @@
-//! Idempotent requests: a repetition with a client's idempotency key changes nothing and returns the result of the first
-//! request. All keys and results are read and stored here.
+//! Idempotent requests: a repetition with a client's idempotency key changes nothing and returns the result of the
+//! first request. All keys and results are read and stored here.
 //!
 //! This module must not know what the requests change.
 

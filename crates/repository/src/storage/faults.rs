@@ -283,7 +283,8 @@ async fn record_fault(
     database.write_vital(write).await
 }
 
-/// Returns the first `limit` rows after `after`, all further rows of the last BLOB among them, and the row that follows.
+/// Returns the first `limit` rows after `after`, all further rows of the last BLOB among them, and the row that
+/// follows.
 fn page_and_next(reader: &mut Reader<'_>, after: Option<Digest>, limit: usize) -> Result<Vec<FaultRow>> {
     let mut rows = fault::list(reader, after.map(fault::after_all), limit)?;
     if rows.len() == limit

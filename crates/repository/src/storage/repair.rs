@@ -52,7 +52,8 @@ impl Session {
         }
         found.ok_or_else(|| {
             Error::not_found(format!(
-                "no other store has the BLOB {digest} whole: repair it from a backup, upload one of its documents again, or accept \
+                "no other store has the BLOB {digest} whole: repair it from a backup, upload one of its documents \
+                again, or accept \
                  the loss"
             ))
         })

@@ -35,7 +35,8 @@ pub(crate) fn directory(settings: &Settings, given: &Settings, usual: DirectoryO
     let unknown = settings.keys().find(|name| *name != COMPRESSION).or_else(|| given.keys().find(known));
     if let Some(name) = unknown {
         return Err(Error::invalid(format!(
-            "a store of the kind directory has no setting \"{name}\"; there are the setting {COMPRESSION} and the secret {KEYS}"
+            "a store of the kind directory has no setting \"{name}\"; there are the setting {COMPRESSION} and the \
+            secret {KEYS}"
         )));
     }
     let (compression, encryption_keys) = (level(settings)?, keys(given)?);
@@ -82,7 +83,8 @@ pub(crate) fn unknown_kind(word: &str) -> Error {
 pub(crate) fn check_retention(settings: &Settings) -> Result<()> {
     match number(settings, "retention_days")?.filter(|days| !(1..=MAX_DAYS).contains(days)) {
         Some(days) => Err(Error::invalid(format!(
-            "retention_days is between 1 and {MAX_DAYS}, not {days}: leave it out where the service keeps objects for good"
+            "retention_days is between 1 and {MAX_DAYS}, not {days}: leave it out where the service keeps objects for \
+            good"
         ))),
         None => Ok(()),
     }
@@ -266,7 +268,8 @@ mod tests {
         assert_eq!(read.encryption_keys.len(), 2);
         assert_eq!(read.encryption_keys[1].to_hex(), first);
         let kept = |before: &str, after: &str| require_keys_kept("s", &map(&[(KEYS, before)]), &map(&[(KEYS, after)]));
-        assert!(kept("", &first).is_ok() && kept(&first, &both).is_ok());
+        assert!(kept("", &first).is_ok());
+        assert!(kept(&first, &both).is_ok());
         for after in ["", &with_new_key(None).unwrap()] {
             assert_eq!(kept(&both, after).unwrap_err().code(), "store_key_needed", "{after}");
         }

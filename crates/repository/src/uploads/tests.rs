@@ -63,7 +63,8 @@ async fn a_database_that_cannot_be_read_keeps_the_files_of_no_other() {
     repository.tidy_uploads_at(later, later).await.unwrap_err();
     let left: Vec<String> =
         std::fs::read_dir(&uploads).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    assert!(left.len() == 8 && left.iter().all(|name| name.starts_with(&format!("{unreadable}-"))), "{left:?}");
+    assert!(left.len() == 8, "{left:?}");
+    assert!(left.iter().all(|name| name.starts_with(&format!("{unreadable}-"))), "{left:?}");
     repository.close().await;
 }
 

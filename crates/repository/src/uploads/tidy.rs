@@ -100,7 +100,8 @@ fn files(directory: &Path) -> Result<Vec<(String, Result<Timestamp>)>> {
     }
 }
 
-/// Returns the time of the last write to a file; `None` if the file is gone, because another server removed it meanwhile.
+/// Returns the time of the last write to a file; `None` if the file is gone, because another server removed it
+/// meanwhile.
 fn written(entry: &DirEntry) -> Option<Result<Timestamp>> {
     match entry.metadata().and_then(|metadata| metadata.modified()) {
         Ok(time) => Some(Ok(time.into())),

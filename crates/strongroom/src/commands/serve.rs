@@ -218,7 +218,8 @@ fn lock(directory: &Path) -> Result<DataDirectoryLock> {
         .map_err(|error| failed(std::io::Error::other(error.message().to_owned())))?;
     DataDirectory::new(directory).try_lock().map_err(|error| match error {
         TryLockError::WouldBlock => Error::conflict(format!(
-            "another server is running on the data directory {}: stop it first, or choose another directory with --data",
+            "another server is running on the data directory {}: stop it first, or choose another directory with \
+            --data",
             directory.display()
         )),
         TryLockError::Error(error) => failed(error),

@@ -79,7 +79,8 @@ async fn the_public_address_is_the_one_of_links_cookies_and_our_own_origin() {
     // An origin is not trusted merely because it matches the `Host` of the request.
     "http://evil.example".clone_into(&mut browser.origin);
     let refused = browser.sign_in("admin", PASSWORD).await;
-    assert!(refused.status == StatusCode::FORBIDDEN && refused.text.contains("another site"), "{}", refused.text);
+    assert!(refused.status == StatusCode::FORBIDDEN, "{}", refused.text);
+    assert!(refused.text.contains("another site"), "{}", refused.text);
     "https://documents.example.org".clone_into(&mut browser.origin);
     assert_eq!(browser.sign_in("admin", PASSWORD).await.location, "/");
     assert!(browser.cookie("__Host-strongroom_session").is_some());

@@ -28,7 +28,8 @@ async fn a_length_beside_a_transfer_coding_smuggles_nothing() {
         let mut stream = TcpStream::connect(server.host()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let head = format!(
-            "PUT /api/v1/content/Documents/{name} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n{fields}\r\n",
+            "PUT /api/v1/content/Documents/{name} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer \
+            {token}\r\n{fields}\r\n",
             server.host()
         );
         stream.write_all((head + &body).as_bytes()).unwrap();

@@ -72,11 +72,13 @@ async fn what_a_backup_holds_back_is_told_and_ends_when_its_place_is_gone_and_it
     // If the destination still has the backup, the error names another command. A destination that does not respond is
     // not taken for gone.
     let refused = farm.run(&["backup", "forget", id]).unwrap_err().output;
-    assert!(refused.contains(&lost) && refused.contains("strongroom backup prune"), "{refused}");
+    assert!(refused.contains(&lost), "{refused}");
+    assert!(refused.contains("strongroom backup prune"), "{refused}");
     std::fs::rename(place.path("lost"), place.path("away")).unwrap();
     std::fs::write(place.path("lost"), "").unwrap();
     let refused = farm.run(&["backup", "forget", id]).unwrap_err().output;
-    assert!(refused.contains("it cannot be determined whether") && refused.contains("--force"), "{refused}");
+    assert!(refused.contains("it cannot be determined whether"), "{refused}");
+    assert!(refused.contains("--force"), "{refused}");
     std::fs::remove_file(place.path("lost")).unwrap();
     for unknown in ["1", id] {
         let outcome = farm.run(&["backup", "forget", unknown]);

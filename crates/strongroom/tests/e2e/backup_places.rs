@@ -48,7 +48,8 @@ async fn a_bucket_that_holds_a_store_has_no_backups_in_or_around_it() {
     for address in [&s3.address(), &other] {
         for prefix in ["/farm/documents", "/farm/documents/backups", "/farm/documents/data", "/farm", "", "/"] {
             let refused = backup(&farm, &s3, address, &format!("s3://blobs{prefix}")).unwrap_err();
-            assert!(refused.contains("the BLOB store \"cloud\"") && refused.contains("choose a prefix"), "{refused}");
+            assert!(refused.contains("the BLOB store \"cloud\""), "{refused}");
+            assert!(refused.contains("choose a prefix"), "{refused}");
         }
     }
     assert_eq!(objects(), before, "nothing was left in the place of the store");
@@ -70,7 +71,8 @@ async fn a_bucket_that_holds_a_store_has_no_backups_in_or_around_it() {
         [("backups/inner", "another backup destination"), ("backups/data", "it belongs to a BLOB store, at ")]
     {
         let refused = backup(&farm, &s3, &other, &format!("s3://blobs/farm/{inner}")).unwrap_err();
-        assert!(refused.contains(why) && refused.contains("s3://blobs/farm/backups"), "{refused}");
+        assert!(refused.contains(why), "{refused}");
+        assert!(refused.contains("s3://blobs/farm/backups"), "{refused}");
     }
     let strange = Farm::on(Engine::Sqlite).await;
     drop(strange.start());
@@ -106,9 +108,11 @@ async fn a_directory_that_holds_a_store_or_backups_has_no_others_in_or_around_it
         (&place.text("backups/data"), "it belongs to a BLOB store, at "),
     ] {
         let refused = farm.run(&["backup", path]).unwrap_err().output;
-        assert!(refused.contains(why) && refused.contains("choose a "), "{path}: {refused}");
+        assert!(refused.contains(why), "{path}: {refused}");
+        assert!(refused.contains("choose a "), "{path}: {refused}");
     }
-    assert!(!place.path("backups/inner").exists() && !strangers.exists());
+    assert!(!place.path("backups/inner").exists());
+    assert!(!strangers.exists());
     farm.json(&["backup", &destination]);
 }
 

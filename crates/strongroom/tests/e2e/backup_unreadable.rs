@@ -51,7 +51,8 @@ async fn a_damaged_description_hides_no_other_and_holds_what_it_may_need() {
     assert_eq!(of(&listed["sets"]), [ids[0].clone(), ids[2].clone()], "{listed:#}");
     assert_eq!(of(&listed["unreadable"]), [ids[1].clone()], "{listed:#}");
     let said = farm.run(&["backup", "list", &destination]).unwrap_err().output;
-    assert!(said.contains(&ids[2]) && said.contains("backup remove"), "{said}");
+    assert!(said.contains(&ids[2]), "{said}");
+    assert!(said.contains("backup remove"), "{said}");
 
     // Retention rules remove the sets, but their data stays, since the needs of the damaged set are unknown.
     let pruned = faulty(&farm, &["backup", "prune", &destination, "--retain", "last=1"]);
@@ -60,15 +61,18 @@ async fn a_damaged_description_hides_no_other_and_holds_what_it_may_need() {
     let taken = faulty(&farm, &["backup", &destination, "--retain", "last=1"]);
     assert_eq!(taken["pruned"]["removed"], json!([ids[2]]), "{taken:#}");
     let said = farm.run(&["backup", &destination, "--retain", "last=1"]).unwrap_err().output;
-    assert!(said.contains("is complete") && said.contains("cannot be read"), "{said}");
+    assert!(said.contains("is complete"), "{said}");
+    assert!(said.contains("cannot be read"), "{said}");
     // The damaged set does not prevent the restore of another one.
     restored(Engine::Sqlite, &place, "backups", "copy", &[]).await;
 
     let refused = farm.run(&["backup", "remove", &destination, "17"]).unwrap_err();
-    assert!(refused.status.code() == Some(2) && refused.output.contains("no set 17"), "{}", refused.output);
+    assert!(refused.status.code() == Some(2), "{}", refused.output);
+    assert!(refused.output.contains("no set 17"), "{}", refused.output);
     let removed = farm.json(&["backup", "remove", &destination, &ids[1]]);
     assert_eq!((&removed["removed"], &removed["unreadable"]), (&json!([ids[1]]), &json!([])), "{removed:#}");
-    assert!(removed["things"].as_u64().unwrap() > 0 && stored(&place) < before, "{removed:#}");
+    assert!(removed["things"].as_u64().unwrap() > 0, "{removed:#}");
+    assert!(stored(&place) < before, "{removed:#}");
     assert!(!description.exists());
     assert_eq!(sets(&farm, &destination).len(), 1);
     let verified = farm.json(&["backup", "verify", &destination, "--drill"]);
@@ -86,7 +90,8 @@ async fn the_latest_one_that_cannot_be_read_names_a_way_to_the_others() {
     let latest = farm.json(&["backup", &destination])["id"].as_str().unwrap().to_owned();
     tear(&place, &latest);
     let refused = Farm::at(place.path("copy")).run(&["restore", &destination]).unwrap_err().output;
-    assert!(refused.contains(&latest) && refused.contains("--set"), "{refused}");
+    assert!(refused.contains(&latest), "{refused}");
+    assert!(refused.contains("--set"), "{refused}");
     let found = faulty(&farm, &["backup", "verify", &destination]);
     assert_eq!((&found["fault_count"], found["sets"].as_array().unwrap().len()), (&json!(1), 2), "{found:#}");
 }

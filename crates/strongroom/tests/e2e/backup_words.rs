@@ -68,14 +68,13 @@ async fn what_is_no_scratch_place_or_key_file_is_told_at_once() {
     for (scratch, why) in [("nowhere", "does not exist"), ("file", "is not a directory")] {
         let words = ["backup", "verify", &destination, "--drill", "--scratch", &place.text(scratch)];
         let refused = farm.run(&words).unwrap_err().output;
-        assert!(
-            refused.contains(&format!("{} {why}", place.text(scratch))) && refused.contains("create the directory"),
-            "{refused}"
-        );
+        assert!(refused.contains(&format!("{} {why}", place.text(scratch))), "{refused}");
+        assert!(refused.contains("create the directory"), "{refused}");
         assert!(!refused.contains("re-read"), "before anything is read: {refused}");
     }
     farm.json(&["backup", "verify", &destination, "--drill", "--scratch", &place.text("folder")]);
     let words = ["backup", &place.text("sealed"), "--encrypt-with", &place.text("folder")];
     let refused = farm.run(&words).unwrap_err().output;
-    assert!(refused.contains("folder is a directory") && refused.contains("the file that holds the key"), "{refused}");
+    assert!(refused.contains("folder is a directory"), "{refused}");
+    assert!(refused.contains("the file that holds the key"), "{refused}");
 }

@@ -34,7 +34,8 @@ async fn work_in_the_cloud(engine: Engine) {
     let token = farm.token();
     use_cloud(&farm, &s3.address());
     let tested = farm.json(&["blobs", "stores", "test", "cloud"]);
-    assert!(tested["failure"].is_null() && tested["steps"].as_array().unwrap().len() > 4, "{tested:#}");
+    assert!(tested["failure"].is_null(), "{tested:#}");
+    assert!(tested["steps"].as_array().unwrap().len() > 4, "{tested:#}");
     let stop = Arc::new(AtomicBool::new(false));
     let load = ledger.load(&server.client(&token), &mut random, &stop);
     ledger.wait_for(30).await;
@@ -173,7 +174,8 @@ async fn a_collection_that_does_after_all_what_it_could_not_ends_without_errors(
     }
     proxy.set(["DELETE", "POST"].map(|method| Rule::always(method, "", Fault::Status(403, "AccessDenied"))));
     let done = farm.json_any_status(&["blobs", "collect", "--immediate", "--share", "100"]);
-    assert!(done["state"] == "incomplete" && done["failed"].as_u64() > Some(0), "{done:#}");
+    assert!(done["state"] == "incomplete", "{done:#}");
+    assert!(done["failed"].as_u64() > Some(0), "{done:#}");
     let id = done["id"].as_str().unwrap();
     proxy.set([]);
     let again = farm.json(&["jobs", "resume", id]);
@@ -255,11 +257,8 @@ async fn a_lost_bucket_is_filled_again_by_a_restoration_and_what_it_still_has_is
     use_cloud(&other, &s3.address());
     empty(&farm.data);
     let refused = farm.run(&["restore", &destination, "--use-stores"]).unwrap_err();
-    assert!(
-        refused.output.contains("belongs to farm") && refused.output.contains("--use-stores"),
-        "{}",
-        refused.output
-    );
+    assert!(refused.output.contains("belongs to farm"), "{}", refused.output);
+    assert!(refused.output.contains("--use-stores"), "{}", refused.output);
     assert!(!farm.data.join("configuration.sqlite").exists());
 }
 

@@ -29,7 +29,8 @@ async fn one_holds_the_store(living: &Farm, client: &Client, place: &Place, stor
     let restored = copy.json(&["restore", &destination, "--use-stores"]);
     assert_eq!(restored["copied_blobs"], 0, "{restored:#}");
     let notes = restored["notes"].to_string();
-    assert!(notes.contains(store) && notes.contains("belongs to this farm from now on"), "{notes}");
+    assert!(notes.contains(store), "{notes}");
+    assert!(notes.contains("belongs to this farm from now on"), "{notes}");
 
     is_refused(client, "more/1.bin").await;
     compare(client, "later", 6).await;

@@ -85,13 +85,16 @@ async fn a_check_names_the_database_that_its_disk_does_not_give_and_goes_on() {
     let id = job.json()["id"].as_str().unwrap().to_owned();
     let path = format!("/api/v1/farm/jobs/{id}");
     let ended = wait_for(&client, &path, |text| text.contains("\"finished_at\":\"")).await;
-    assert!(ended.contains("1 database could not be checked") && ended.contains("\"incomplete\""), "{ended}");
+    assert!(ended.contains("1 database could not be checked"), "{ended}");
+    assert!(ended.contains("\"incomplete\""), "{ended}");
     let errors = read(&client, &format!("{path}/errors")).await.to_string();
-    assert!(errors.contains("database second") && errors.contains("disk"), "{errors}");
+    assert!(errors.contains("database second"), "{errors}");
+    assert!(errors.contains("disk"), "{errors}");
     let ready = client.send(Method::GET, "/readyz", Vec::new()).await.unwrap().text();
     assert!(ready.contains("\"second\": a part of it cannot be read from its disk"), "{ready}");
     let health = read(&client, "/api/v1/farm/health").await.to_string();
-    assert!(health.contains("database-damaged") && health.contains("Check the disk"), "{health}");
+    assert!(health.contains("database-damaged"), "{health}");
+    assert!(health.contains("Check the disk"), "{health}");
     assert!(client.get("kept.bin").await.unwrap().body == bytes(1, 100_000));
     // Nothing is collected while a database cannot be read.
     let collect = client.send_json(Method::POST, "/api/v1/farm/jobs", &json!({ "kind": "collect" })).await.unwrap();
@@ -145,7 +148,8 @@ async fn a_database_that_is_gone_comes_back_from_a_backup() {
     let server = farm.start();
     let client = server.client(&farm.token_named("another"));
     let back = client.send(Method::GET, "/api/v1/content/archive/Papers/7.bin", Vec::new()).await.unwrap();
-    assert!(back.status.is_success() && back.body == small(7), "{}", back.status);
+    assert!(back.status.is_success(), "{}", back.status);
+    assert!(back.body == small(7), "{}", back.status);
     assert!(server.stop().success());
 }
 
@@ -164,7 +168,8 @@ async fn an_older_copy_in_place_of_a_database_is_known_and_everything_else_goes_
     let server = farm.start();
     let client = server.client(&farm.token_named("third"));
     let ready = client.send(Method::GET, "/readyz", Vec::new()).await.unwrap().text();
-    assert!(ready.contains("\"second\"") && ready.contains("lacks acknowledged changes"), "{ready}");
+    assert!(ready.contains("\"second\""), "{ready}");
+    assert!(ready.contains("lacks acknowledged changes"), "{ready}");
     assert_eq!(client.send(Method::GET, later, Vec::new()).await.unwrap().status.as_u16(), 503);
     assert!(client.get("kept.bin").await.unwrap().body == bytes(1, 100_000));
     assert!(server.stop().success());

@@ -121,7 +121,8 @@ async fn a_deletion_that_was_cut_short_is_taken_up_by_the_server_and_not_by_the_
     let farm = Farm::on(Engine::Sqlite).await;
     assert!(farm.start().stop().success());
     let content = bytes(3, 50_000);
-    let begun = "INSERT INTO reclaim (store_id, digest, size, reason, state, since) VALUES (2, ?1, 50000, 'deleted', 'deleting', ?2)";
+    let begun = "INSERT INTO reclaim (store_id, digest, size, reason, state, since) VALUES (2, ?1, 50000, 'deleted', \
+        'deleting', ?2)";
     let now = model::Timestamp::now().micros();
     let database = database::testing::open_file(&farm.data.join("databases/main.sqlite"));
     database.execute(begun, rusqlite::params![blobs::digest_of(&content).as_bytes(), now]).unwrap();

@@ -71,7 +71,8 @@ async fn connections_end_before_files_do() {
     let (farm, server) = under("256:768").await;
     assert_eq!(soft(&server), 768);
     let said = server.output();
-    assert!(said.contains("fewer connections") && said.contains("LimitNOFILE"), "{said}");
+    assert!(said.contains("fewer connections"), "{said}");
+    assert!(said.contains("LimitNOFILE"), "{said}");
     let token = farm.token();
     let stream = tokio::net::TcpStream::connect(server.host()).await.unwrap();
     let (mut kept, driver) = handshake(TokioIo::new(stream)).await.unwrap();

@@ -99,7 +99,8 @@ impl Copy {
         let output = command.stdin(Stdio::null()).output().unwrap();
         let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let code = output.status.code();
-        assert!(matches!(code, Some(0..=2)) && !said.contains("panicked"), "{words:?} ended with {code:?}: {said}");
+        assert!(matches!(code, Some(0..=2)), "{words:?} ended with {code:?}: {said}");
+        assert!(!said.contains("panicked"), "{words:?} ended with {code:?}: {said}");
         (code == Some(0), said)
     }
 
@@ -284,7 +285,8 @@ async fn an_upload_of_what_cannot_be_read_is_taken_or_refused_for_now() {
         assert!(answer.status.is_success() || told, "{number}: {} {}", answer.status, answer.text());
         refused += usize::from(told);
     }
-    assert!(!injector.detach().is_empty() && refused > 0, "{refused} were refused");
+    assert!(!injector.detach().is_empty(), "{refused} were refused");
+    assert!(refused > 0, "{refused} were refused");
     compare(&client, "kept", COUNT).await;
     assert!(server.stop().success());
 }
@@ -330,7 +332,8 @@ async fn a_server_serves_right_bytes_or_says_what_fails_and_makes_no_farm_anew()
                 Err(refusal) => {
                     assert_eq!(refusal.status.code(), Some(2), "{error} at {nth}: {}", refusal.output);
                     let named = names_something(&refusal.output, &copy.place.path(""));
-                    assert!(named && !refusal.output.contains("panicked"), "{error} at {nth}: {}", refusal.output);
+                    assert!(named, "{error} at {nth}: {}", refusal.output);
+                    assert!(!refusal.output.contains("panicked"), "{error} at {nth}: {}", refusal.output);
                 }
             }
             let failed = copy.heal();

@@ -114,10 +114,12 @@ async fn sign_in_and_out(server: &Server) {
         request.header("origin", server.address.clone()).body(fields).send()
     };
     let home = post("/sign-in", fields).await.unwrap();
-    assert!(home.status().is_success() && home.url().path() == "/", "{} {}", home.status(), home.url());
+    assert!(home.status().is_success(), "{} {}", home.status(), home.url());
+    assert!(home.url().path() == "/", "{} {}", home.status(), home.url());
     let home = home.text().await.unwrap();
     let out = post("/sign-out", format!("form_token={}", token(&home))).await.unwrap();
-    assert!(out.status().is_success() && out.url().path() == "/sign-in", "{} {}", out.status(), out.url());
+    assert!(out.status().is_success(), "{} {}", out.status(), out.url());
+    assert!(out.url().path() == "/sign-in", "{} {}", out.status(), out.url());
 }
 
 /// Empties both stages of the recycle bin. Each must hold `entries` entries.

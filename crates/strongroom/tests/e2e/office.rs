@@ -25,7 +25,8 @@ async fn office_documents_are_shown_as_pages_and_fetch_nothing() {
     let document = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../search/tests/documents/text.docx")).unwrap();
     let pages = stored(&client, "text.docx", &document).await;
     let (_, shown) = browser.get("/browse/Documents/text.docx").await;
-    assert!(shown.contains(&format!("data-pdf=\"{pages}\"")) && shown.contains("<details"), "{shown}");
+    assert!(shown.contains(&format!("data-pdf=\"{pages}\"")), "{shown}");
+    assert!(shown.contains("<details"), "{shown}");
     let made = browser.request(&pages).send().await.unwrap();
     assert_eq!(
         (made.status(), made.headers()[header::CONTENT_TYPE].as_bytes()),

@@ -89,7 +89,8 @@ async fn a_server_is_not_ready_while_postgres_gives_no_answer_and_ready_when_it_
         for away in [ProxyState::Closed, ProxyState::Silent] {
             gate.send_replace(away);
             let text = wait_for(&client, StatusCode::SERVICE_UNAVAILABLE).await;
-            assert!(text.starts_with("not ready\nthe con") && text.ends_with(": it does not answer\n"), "{text}");
+            assert!(text.starts_with("not ready\nthe con"), "{text}");
+            assert!(text.ends_with(": it does not answer\n"), "{text}");
             assert_eq!(ready(&client).await.0, StatusCode::SERVICE_UNAVAILABLE);
             // Requests fail within a bounded time, and the error does not reveal the databases' locations.
             let begun = Instant::now();
@@ -122,7 +123,8 @@ impl PausablePostgres {
         std::os::unix::fs::chown(&directory, Some(owner.uid()), Some(owner.gid())).unwrap();
         let mut command = Command::new("sh");
         command.uid(owner.uid()).gid(owner.gid()).current_dir("/");
-        let text = "exec $(ls /usr/lib/postgresql/*/bin/initdb | sort -V | tail -1) -D \"$0\" -U postgres -A trust -E UTF8 \
+        let text = "exec $(ls /usr/lib/postgresql/*/bin/initdb | sort -V | tail -1) -D \"$0\" -U postgres -A trust -E \
+            UTF8 \
                     --locale=C.UTF-8 --no-sync";
         let made = command.args(["-c", text]).arg(&directory).output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
@@ -196,7 +198,8 @@ async fn a_postgres_that_is_frozen_keeps_nobody_waiting_and_loses_nothing() {
     wait_for(&client, StatusCode::OK).await;
     for (name, content) in stored {
         let answer = signed_in.get(&name).await.unwrap();
-        assert!(answer.status == StatusCode::OK && answer.body == content, "{name}: {}", answer.status);
+        assert!(answer.status == StatusCode::OK, "{name}: {}", answer.status);
+        assert!(answer.body == content, "{name}: {}", answer.status);
     }
     assert!(signed_in.put("after.bin", bytes(2, 300_000)).await.unwrap().status.is_success());
     assert!(server.stop().success());

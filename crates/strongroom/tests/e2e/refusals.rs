@@ -43,7 +43,8 @@ async fn a_port_that_is_taken_is_refused_before_anything_is_made_or_said() {
     let ended = command.args(["serve", "--listen", &address, "--data"]).arg(&data).output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(2), "{said}");
-    assert!(said.contains(&address) && said.contains("another program uses it"), "{said}");
+    assert!(said.contains(&address), "{said}");
+    assert!(said.contains("another program uses it"), "{said}");
     assert!(ended.stdout.is_empty(), "{}", String::from_utf8_lossy(&ended.stdout));
     assert!(!data.exists(), "a farm was made");
 }
@@ -56,7 +57,9 @@ async fn a_command_on_a_disk_that_is_not_mounted_names_the_place_and_makes_nothi
     for words in [&["blobs", "check"][..], &["blobs", "status"], &["backup", "/nowhere"]] {
         let said = farm.run(words).unwrap_err().output;
         let place = farm.data.to_str().unwrap();
-        assert!(said.contains(place) && said.contains("no farm") && said.contains("mounted"), "{words:?}: {said}");
+        assert!(said.contains(place), "{words:?}: {said}");
+        assert!(said.contains("no farm"), "{words:?}: {said}");
+        assert!(said.contains("mounted"), "{words:?}: {said}");
         assert!(!said.contains("serve"), "{words:?}: {said}");
         assert_eq!(files_below(&farm.data), Vec::<std::path::PathBuf>::new(), "{words:?}");
     }
@@ -85,7 +88,8 @@ async fn a_schema_of_a_newer_version_is_refused_and_left_alone() {
         let path = farm.data.join(file);
         let connection = database::testing::open_file(&path);
         let newer = "INSERT INTO schema_history (version, name, schema_name, applied_at) \
-                     SELECT max(version) + 1, 'from the future', schema_name, applied_at FROM schema_history GROUP BY schema_name";
+                     SELECT max(version) + 1, 'from the future', schema_name, applied_at FROM schema_history GROUP BY \
+                     schema_name";
         connection.execute(newer, []).unwrap();
         connection.close().unwrap();
         let before = std::fs::read(&path).unwrap();
@@ -190,7 +194,8 @@ async fn a_refusal_before_the_body_says_that_the_connection_ends() {
     for path in ["/api/v1/content/Nowhere/a.bin", "/dav/Nowhere/a.bin"] {
         let put = |length: usize, more: &str| {
             format!(
-                "PUT {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Length: {length}\r\n{more}\r\n",
+                "PUT {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Length: \
+                {length}\r\n{more}\r\n",
                 server.host()
             )
         };
@@ -206,7 +211,8 @@ async fn a_refusal_before_the_body_says_that_the_connection_ends() {
         let mut stream = TcpStream::connect(server.host()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let head = head_of_answer(&mut stream, &format!("{}body", put(4, "")));
-        assert!(head.starts_with("http/1.1 4") && !head.contains("connection: close"), "{head}");
+        assert!(head.starts_with("http/1.1 4"), "{head}");
+        assert!(!head.contains("connection: close"), "{head}");
     }
 }
 

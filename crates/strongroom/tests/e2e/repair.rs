@@ -127,7 +127,8 @@ async fn same_bytes_again(engine: Engine) {
         assert!(answer.status.is_success(), "{name}: {}", answer.text());
         for name in [format!("{name}.bin"), format!("{name}-again.bin")] {
             let answer = client.get(&name).await.unwrap();
-            assert!(answer.status.is_success() && answer.body == *content, "{name}: {}", answer.status);
+            assert!(answer.status.is_success(), "{name}: {}", answer.status);
+            assert!(answer.body == *content, "{name}: {}", answer.status);
         }
     };
     // A loss that was not detected, one that a check found, and a BLOB that is not lost.

@@ -38,7 +38,8 @@ async fn a_forced_restoration_names_what_it_left() {
     // If nothing was left behind, nothing is reported.
     let again = crate::support::Farm::at(place.path("copy"));
     let told = notes(&again.json(&["restore", &destination, "--use-stores"]));
-    assert!(!says(&told, &["left unchanged"]) && !says(&told, &["set aside"]), "{told:#?}");
+    assert!(!says(&told, &["left unchanged"]), "{told:#?}");
+    assert!(!says(&told, &["set aside"]), "{told:#?}");
     let server = again.start();
     compare(&server.client(&again.token_named("restored")), "away", 6).await;
 }
@@ -61,7 +62,8 @@ async fn databases_of_a_farm_at_work_are_not_replaced() {
     let refused = copy.run(&words).unwrap_err();
     assert!(refused.output.contains("new, empty database"), "{}", refused.output);
     let refused = copy.run(&[&words[..], &["--force"]].concat()).unwrap_err();
-    assert!(refused.output.contains("in use by") && refused.output.contains("stop that server"), "{}", refused.output);
+    assert!(refused.output.contains("in use by"), "{}", refused.output);
+    assert!(refused.output.contains("stop that server"), "{}", refused.output);
     assert_eq!(client.get("new.txt").await.unwrap().text(), "new");
     compare(&client, "kept", 6).await;
     assert!(server.stop().success());
@@ -96,5 +98,6 @@ async fn a_bucket_that_comes_back_as_a_directory_stays_encrypted() {
         };
         files_below(&copy.data).iter().any(holds)
     };
-    assert!(!lies_open(&secret[..32]) && !lies_open(&second[..32]), "a document lies open");
+    assert!(!lies_open(&secret[..32]), "a document lies open");
+    assert!(!lies_open(&second[..32]), "a document lies open");
 }

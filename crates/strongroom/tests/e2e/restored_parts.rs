@@ -99,7 +99,8 @@ async fn parts_come_back(engine: Engine) {
 
     let back = rig.restore(&["--document", "Contracts/2026/small.txt", "--beside"]).await;
     let place = back["path"].as_str().unwrap().to_owned();
-    assert!(place.starts_with("Contracts/2026/small (backup of ") && place.ends_with(").txt"), "{place}");
+    assert!(place.starts_with("Contracts/2026/small (backup of "), "{place}");
+    assert!(place.ends_with(").txt"), "{place}");
     assert_eq!(rig.get(&place.replace(' ', "%20")).await.unwrap(), b"small");
     assert_eq!(rig.get("Contracts/2026/small.txt").await.unwrap(), b"changed");
 
@@ -210,7 +211,9 @@ async fn sites_come_back(engine: Engine) {
     };
     let before = picture("Projects").await;
     assert_eq!(before.1, [("Client".to_owned(), json!("Bauer & Söhne")), ("Floors".to_owned(), json!(42.0))]);
-    assert!(before.0[1].0 && before.0[2].0 && before.0[1].1 != before.0[2].1, "{:?}", before.0);
+    assert!(before.0[1].0, "{:?}", before.0);
+    assert!(before.0[2].0, "{:?}", before.0);
+    assert!(before.0[1].1 != before.0[2].1, "{:?}", before.0);
     rig.farm.json(&["backup", &rig.backups()]);
 
     rig.call(Method::DELETE, &format!("/api/v1/items/{}", site["id"].as_str().unwrap()), Value::Null).await;

@@ -345,7 +345,8 @@ async fn an_archive_with_more_than_four_gigabytes_is_one_that_others_read() {
     }
     println!("the archive taken: {:?}", begun.elapsed());
     let script = "import sys, zipfile\nz = zipfile.ZipFile(sys.argv[1])\nassert z.testzip() is None\n\
-                  print(sorted((i.filename, i.file_size) for i in z.infolist() if not i.is_dir()), z.read('all/z.txt'))";
+                  print(sorted((i.filename, i.file_size) for i in z.infolist() if not i.is_dir()), \
+                  z.read('all/z.txt'))";
     let read = Command::new("python3").args(["-c", script]).arg(&archive).output().unwrap();
     let said = String::from_utf8_lossy(&read.stdout).into_owned() + &String::from_utf8_lossy(&read.stderr);
     let expected = format!("[('all/z.txt', 9), ('all/zeros.bin', {})] b'behind it'\n", MEBIBYTES << 20);

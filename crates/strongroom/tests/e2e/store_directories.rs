@@ -62,7 +62,8 @@ async fn a_store_lies_neither_within_nor_around_anything_else() {
     ] {
         let said = add(&place.text(path)).unwrap_err().output;
         let real = repository::real_path(&place.path(path)).unwrap().display().to_string();
-        assert!(said.contains(&real) && said.contains(&place.text(other)), "{path}: {said}");
+        assert!(said.contains(&real), "{path}: {said}");
+        assert!(said.contains(&place.text(other)), "{path}: {said}");
         assert!(
             [" lies within ", " is the data directory of ", " is a directory that "]
                 .iter()
@@ -72,7 +73,8 @@ async fn a_store_lies_neither_within_nor_around_anything_else() {
         assert!(said.contains("choose "), "{path}: {said}");
     }
     assert!(add("").unwrap_err().output.contains("needs a directory"));
-    assert!(!place.path("far/inner").exists() && !place.path("kept/store.toml").exists());
+    assert!(!place.path("far/inner").exists());
+    assert!(!place.path("kept/store.toml").exists());
     add("stores/new").unwrap();
     farm.json(&["blobs", "stores", "add", "beside", "--kind", "directory", "--path", &place.text("kept/store")]);
 
@@ -93,10 +95,12 @@ async fn a_store_lies_neither_within_nor_around_anything_else() {
     std::fs::create_dir(place.path("around")).unwrap();
     std::fs::rename(place.path("far"), place.path("around/far")).unwrap();
     let refused = Farm::at(place.path("around")).run(&["restore", &place.text("kept/backups")]).unwrap_err().output;
-    assert!(refused.contains(&place.text("around/far")) && refused.contains("a BLOB store"), "{refused}");
+    assert!(refused.contains(&place.text("around/far")), "{refused}");
+    assert!(refused.contains("a BLOB store"), "{refused}");
     for (path, other) in [("strange/data/inner", "strange/data"), ("around", "around/far")] {
         let refused = farm.run(&["backup", &place.text(path)]).unwrap_err().output;
-        assert!(refused.contains(&place.text(other)) && refused.contains("choose a directory"), "{path}: {refused}");
+        assert!(refused.contains(&place.text(other)), "{path}: {refused}");
+        assert!(refused.contains("choose a directory"), "{path}: {refused}");
     }
     Farm::at(place.path("restored")).json(&["restore", &place.text("kept/backups")]);
     farm.json(&["backup", &place.text("kept/backups")]);
@@ -119,7 +123,8 @@ async fn what_a_farm_and_its_backups_write_is_for_nobody_else() {
             .into_iter()
             .filter(|path| std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0))
             .collect();
-        assert!(!files_below(place).is_empty() && open.is_empty(), "open to others: {open:?}");
+        assert!(!files_below(place).is_empty(), "open to others: {open:?}");
+        assert!(open.is_empty(), "open to others: {open:?}");
     }
 }
 
@@ -162,7 +167,8 @@ async fn a_store_whose_disk_is_not_mounted_is_never_made_anew_by_itself() {
             let unreachable = client.get(&format!("{store}.bin")).await.unwrap();
             assert_eq!(unreachable.status, StatusCode::SERVICE_UNAVAILABLE, "{store}");
             let health = farm.run(&["blobs", "health"]).unwrap_or_else(|refusal| refusal.output);
-            assert!(health.contains("does not answer") && !health.contains("missing or damaged"), "{health}");
+            assert!(health.contains("does not answer"), "{health}");
+            assert!(!health.contains("missing or damaged"), "{health}");
             assert!(server.stop().success());
             assert_eq!(place.exists(), there, "nothing is made there");
         }
@@ -191,11 +197,8 @@ async fn no_farm_is_made_within_another_one_and_no_backups_where_a_disk_is_away(
     let server = farm.start();
     let away = place.text("mount/x/backups");
     let refused = farm.run(&["backup", &away]).unwrap_err();
-    assert!(
-        refused.output.contains(&place.text("mount/x")) && refused.output.contains("mount its disk"),
-        "{}",
-        refused.output
-    );
+    assert!(refused.output.contains(&place.text("mount/x")), "{}", refused.output);
+    assert!(refused.output.contains("mount its disk"), "{}", refused.output);
     assert!(!place.path("mount").exists(), "something was made where a disk is away");
     let backups = place.text("backups");
     farm.json(&["backup", &backups]);

@@ -25,7 +25,8 @@ async fn begin_to_remove(farm: &Farm, proxy: &FaultProxy) -> Child {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let deadline = Instant::now() + PATIENCE;
     while proxy.spoilt() == before {
-        assert!(child.try_wait().unwrap().is_none() && Instant::now() < deadline, "the removal does not ask the store");
+        assert!(child.try_wait().unwrap().is_none(), "the removal does not ask the store");
+        assert!(Instant::now() < deadline, "the removal does not ask the store");
         // sleep: polled, since the proxy's counter changes without a notification
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

@@ -32,7 +32,8 @@ async fn expect_damage(client: &Client, name: &str) {
     let answer = client.get(name).await.unwrap();
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{name}");
     let text = answer.text();
-    assert!(text.contains("content_damaged") && text.contains(name), "{name}: {text}");
+    assert!(text.contains("content_damaged"), "{name}: {text}");
+    assert!(text.contains(name), "{name}: {text}");
 }
 
 async fn a_disk_that_fails(error: &str) {
@@ -85,13 +86,15 @@ async fn a_disk_that_fails(error: &str) {
     assert!(answer.status.is_success(), "{}", answer.text());
     for name in ["again.bin", &bad[0].0] {
         let answer = client.get(name).await.unwrap();
-        assert!(answer.status.is_success() && answer.body == *content, "{name}: {}", answer.status);
+        assert!(answer.status.is_success(), "{name}: {}", answer.status);
+        assert!(answer.body == *content, "{name}: {}", answer.status);
     }
     // The others are repaired from the backup; documents in separate files, once the disk can write them.
     let told = farm.run(&["blobs", "repair", "--from-backup", &destination]);
     for (name, content) in &bad[1..3] {
         let answer = client.get(name).await.unwrap();
-        assert!(answer.status.is_success() && answer.body == *content, "{name}: {} {told:?}", answer.status);
+        assert!(answer.status.is_success(), "{name}: {} {told:?}", answer.status);
+        assert!(answer.body == *content, "{name}: {} {told:?}", answer.status);
     }
     assert!(server.stop().success());
 

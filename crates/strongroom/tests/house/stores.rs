@@ -1,5 +1,5 @@
-//! The test that no protocol sees a store: the crates of HTTP reach databases and stores through methods of a `Session`,
-//! and never through `Storage`, which is below all permissions and public for maintenance only.
+//! The test that no protocol sees a store: the crates of HTTP reach databases and stores through methods of a
+//! `Session`, and never through `Storage`, which is below all permissions and public for maintenance only.
 
 use std::path::{Path, PathBuf};
 

@@ -103,9 +103,11 @@ fn an_interrupted_run_says_what_it_counted_and_takes_its_accounts_away() {
         let value: Value = serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{printed}{said}"));
         let result = &value["result"];
         let (counted, done) = (result["seconds"].as_u64().unwrap(), result["total"]["done"].as_f64().unwrap());
-        assert!(counted >= seconds as u64 && counted < 50, "{counted}");
+        assert!(counted >= seconds as u64, "{counted}");
+        assert!(counted < 50, "{counted}");
         let rate = result["total"]["rate"].as_f64().unwrap();
-        assert!(rate > 0.0 && rate * counted as f64 <= done + 0.5, "{rate} for {counted} s are more than {done}");
+        assert!(rate > 0.0, "{rate} for {counted} s are more than {done}");
+        assert!(rate * counted as f64 <= done + 0.5, "{rate} for {counted} s are more than {done}");
         assert_eq!((status, &value["passed"]), (Some(1), &Value::Bool(false)));
         let why = result["invalid_because"].to_string();
         assert!(why.contains(&format!("it ended early: {counted} of 50 seconds were counted")), "{why}");
@@ -132,7 +134,8 @@ fn an_interrupted_run_through_agents_takes_its_accounts_away() {
     });
     run.signal("-INT");
     let (status, printed, said) = run.end();
-    assert!(status == Some(1) && printed.contains("it ended early"), "{printed}{said}");
+    assert!(status == Some(1), "{printed}{said}");
+    assert!(printed.contains("it ended early"), "{printed}{said}");
     assert!(!has_people(&server), "{said}");
     agent.signal("-INT");
     assert_eq!(agent.end().0, Some(0));
@@ -156,7 +159,8 @@ fn an_interrupted_paper_leaves_neither_a_server_nor_its_farm() {
         });
         paper.signal(signal);
         let (status, printed, said) = paper.end();
-        assert!(status == Some(2) && said.contains("interrupted"), "{status:?} {printed}{said}");
+        assert!(status == Some(2), "{status:?} {printed}{said}");
+        assert!(said.contains("interrupted"), "{status:?} {printed}{said}");
         assert!(!Path::new("/proc").join(server.unwrap()).exists(), "the server of the scratch farm goes on");
         let left: Vec<_> =
             std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();

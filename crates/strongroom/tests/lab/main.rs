@@ -169,7 +169,8 @@ fn more_users_of_pages_than_one_account_holds_have_accounts_for_the_time_of_a_ru
     let grant = format!(r#"{{ "principal": {}, "role": {} }}"#, person["id"], all["id"]);
     ask(&format!("{permissions}/grants"), Some(&grant));
     let refused = fault(directory.path(), &words("ann"));
-    assert!(refused.contains("need 3 accounts") && refused.contains("at most 50 users"), "{refused}");
+    assert!(refused.contains("need 3 accounts"), "{refused}");
+    assert!(refused.contains("at most 50 users"), "{refused}");
 }
 
 #[test]
@@ -188,7 +189,8 @@ fn what_cannot_be_run_is_said_and_not_waited_for() {
     assert!(!path.join("out").exists(), "nothing was made for a run that has no name");
     std::fs::write(path.join("hostile.toml"), small.replace("\"download\"", "\"down\\u001b[2Jload\"")).unwrap();
     let said = fault(path, &["run", "hostile.toml"]);
-    assert!(said.contains("[2Jload") && !said.contains('\u{1b}'), "{said}");
+    assert!(said.contains("[2Jload"), "{said}");
+    assert!(!said.contains('\u{1b}'), "{said}");
     assert!(fault(path, &["run", "missing.toml"]).contains("missing.toml cannot be read"));
     assert!(fault(path, &["run", "small.toml"]).contains("names no target"));
     assert!(fault(path, &["run", "small.toml", "--target", "http://127.0.0.1:1"]).contains("no connection"));
@@ -221,7 +223,8 @@ fn a_paper_is_run_on_both_configurations() {
     let cells: Vec<f64> = sizes.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
     // The paper has 0 and 96.2. Here the first configuration has nothing outside the database, and the second has the
     // documents there.
-    assert!(cells[2] < 0.001 && cells[3] > 0.001, "{sizes}");
+    assert!(cells[2] < 0.001, "{sizes}");
+    assert!(cells[3] > 0.001, "{sizes}");
     let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["out"], "the scratch farms are gone");
 }
@@ -255,7 +258,8 @@ fn a_corpus_that_was_imported_is_what_a_run_expects() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("small.json cannot be written"));
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(said["result"]["total"]["done"].as_u64() > Some(0) && said["files"] == Value::Array(Vec::new()));
+    assert!(said["result"]["total"]["done"].as_u64() > Some(0));
+    assert!(said["files"] == Value::Array(Vec::new()));
     let load = said["result"]["load"].as_str().unwrap();
     assert_eq!(load, "closed model, 4 users without pauses; 2 s counted");
 }
@@ -280,7 +284,8 @@ async fn a_paper_is_run_on_postgresql() {
     let sizes = text.lines().find(|line| line.starts_with("| database with its log, GB")).unwrap_or_default();
     let cells: Vec<f64> = sizes.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
     // Documents in the database make it larger than the database whose documents are external.
-    assert!(cells[3] > cells[4] && cells[4] > 0.001, "{sizes}");
+    assert!(cells[3] > cells[4], "{sizes}");
+    assert!(cells[4] > 0.001, "{sizes}");
     assert!(fault(directory.path(), &["paper", "rbs-2010", "--postgresql", "postgres://a"]).contains("two databases"));
     assert_eq!(databases.each_ref().map(|database| tables(database, count)), ["0", "0"], "both are empty again");
     tables(&databases[1], "CREATE TABLE somebody_elses (id int)");
@@ -306,7 +311,8 @@ fn a_target_is_reached_by_tls_when_its_certificate_is_trusted() {
     std::fs::write(path.join("small.toml"), plan).unwrap();
     let words = ["run", "small.toml", "--target", &server.address, "--user", "admin", "--password", PASSWORD, "--json"];
     let said = fault(path, &words);
-    assert!(said.contains("no connection to https://127.0.0.1") && said.contains("certificate"), "{said}");
+    assert!(said.contains("no connection to https://127.0.0.1"), "{said}");
+    assert!(said.contains("certificate"), "{said}");
     let plain = server.address.replace("https://", "http://");
     let said = fault(path, &["run", "small.toml", "--target", &plain, "--user", "admin", "--password", PASSWORD]);
     assert!(said.contains("if the server speaks TLS, write https://"), "{said}");

@@ -347,7 +347,8 @@ mod tests {
         assert_eq!(view.values, [(Id::new(12), "x&y".to_owned())]);
         assert_eq!(view.columns[0], Wide { key: Key::Own(Id::new(12)), width: Some(200) });
         assert_eq!(View::parse(&view.query()), view);
-        assert!(view.filters() && !view.is_default());
+        assert!(view.filters());
+        assert!(!view.is_default());
     }
 
     #[test]

@@ -210,7 +210,8 @@ mod tests {
         assert_eq!(read("<D:prop><D:getetag/><x xmlns='u'/></D:prop>").unwrap(), these);
         assert!(read(&format!("<D:prop>{}</D:prop>", "<D:x/>".repeat(MOST_PROPERTIES))).is_ok());
         assert!(read(&format!("<D:prop>{}</D:prop>", "<D:x/>".repeat(MOST_PROPERTIES + 1))).is_err());
-        assert!(read("").is_err() && propfind(b"<propfind/>").is_err());
+        assert!(read("").is_err());
+        assert!(propfind(b"<propfind/>").is_err());
     }
 
     #[test]
@@ -237,7 +238,8 @@ mod tests {
         assert!(wish.exclusive);
         assert_eq!(wish.owner, "<href xmlns=\"DAV:\">me &amp; you</href>");
         assert!(!read("<D:shared/>").unwrap().unwrap().exclusive);
-        assert!(read("").is_err() && read("<D:shared/><D:exclusive/>").is_err());
+        assert!(read("").is_err());
+        assert!(read("<D:shared/><D:exclusive/>").is_err());
         assert_eq!(lock(b"").unwrap(), None);
     }
 }

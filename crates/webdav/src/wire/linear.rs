@@ -36,7 +36,8 @@ fn cost(work: impl Fn()) -> Duration {
 /// Asserts that inputs created by `made` are parsed in linear time, up to the length `most`.
 fn assert_linear(what: &str, most: usize, made: impl Fn(usize) -> String, read: impl Fn(&str)) {
     let (quarter, whole) = (made(most / 4), made(most));
-    assert!(whole.len() <= most && whole.len() > most / 2, "{what}: {} bytes of {most}", whole.len());
+    assert!(whole.len() <= most, "{what}: {} bytes of {most}", whole.len());
+    assert!(whole.len() > most / 2, "{what}: {} bytes of {most}", whole.len());
     let (some, all) = (cost(|| read(&quarter)), cost(|| read(&whole)));
     println!("{what}: {some:?} and {all:?}");
     assert!(all <= some * FACTOR + NOTHING, "{what}: {some:?} for a quarter, {all:?} for the whole");

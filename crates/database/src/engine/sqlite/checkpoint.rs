@@ -110,7 +110,8 @@ fn run_checkpoint(connection: &Connection, text: &str) {
         Ok((busy, log, copied)) => tracing::debug!(busy, log, copied, "checkpoint"),
         // Nothing is lost: the WAL keeps the pages that could not be copied, and the next checkpoint tries again.
         Err(error) => {
-            tracing::warn!(database = %connection.path().display(), %error, "a checkpoint failed and will be tried again")
+            tracing::warn!(database = %connection.path().display(), %error,
+                "a checkpoint failed and will be tried again")
         }
     }
 }

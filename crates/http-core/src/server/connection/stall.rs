@@ -118,7 +118,8 @@ mod tests {
         while let Some(piece) = taken.next().await {
             rest.push(piece);
         }
-        assert!(rest.len() < 5 && rest.last().unwrap().is_err(), "{rest:?}");
+        assert!(rest.len() < 5, "{rest:?}");
+        assert!(rest.last().unwrap().is_err(), "{rest:?}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -113,8 +113,9 @@ impl ServedCertificate {
         self.config.clone()
     }
 
-    /// Reads the files again whenever they change, and on SIGHUP, until the future is dropped. While their contents cannot
-    /// be used, for example because only one of the two was replaced so far, connections keep using what was read before.
+    /// Reads the files again whenever they change, and on SIGHUP, until the future is dropped. While their contents
+    /// cannot be used, for example because only one of the two was replaced so far, connections keep using what was
+    /// read before.
     pub async fn keep_fresh(self) {
         let Self { files, config, mut seen } = self;
         let mut told = match signal(SignalKind::hangup()) {

@@ -250,8 +250,8 @@ const AHEAD: usize = 1 << 20;
 pub struct ReadAheadLimit(Arc<std::sync::atomic::AtomicUsize>);
 
 impl ReadAheadLimit {
-    /// Wraps a body. It returns one piece at a time, and ends in an error when [`ReadAheadLimit::caught_up`] was not called for
-    /// too many bytes.
+    /// Wraps a body. It returns one piece at a time, and ends in an error when [`ReadAheadLimit::caught_up`] was not
+    /// called for too many bytes.
     pub fn of(&self, body: Body) -> Body {
         Body::new(PacedBody { body, ahead: self.clone(), gave: false })
     }

@@ -85,7 +85,8 @@ fn every_field_of_a_form_and_every_parameter_of_a_page_is_in_a_row() {
         form_fields(source, &mut fields);
         parameters(source, &mut asked);
     }
-    assert!(fields.len() > 50 && asked.len() > 10, "{fields:?} {asked:?}");
+    assert!(fields.len() > 50, "{fields:?} {asked:?}");
+    assert!(asked.len() > 10, "{fields:?} {asked:?}");
     let rows = table::rows(table::read(PAGES));
     let has = |text: &str, name: &str| text.split(['?', '&']).any(|pair| pair.split('=').next() == Some(name));
     let is_other = |name: &&String| OTHERS.contains(&name.as_str());
@@ -93,7 +94,8 @@ fn every_field_of_a_form_and_every_parameter_of_a_page_is_in_a_row() {
     let in_query = |name: &&String| rows.iter().any(|row| has(row.query, name));
     let missing: Vec<&String> = fields.iter().filter(|name| !is_other(name) && !in_body(name)).collect();
     let unasked: Vec<&String> = asked.iter().filter(|name| !is_other(name) && !in_query(name)).collect();
-    assert!(missing.is_empty() && unasked.is_empty(), "without a row: fields {missing:?}, parameters {unasked:?}");
+    assert!(missing.is_empty(), "without a row: fields {missing:?}, parameters {unasked:?}");
+    assert!(unasked.is_empty(), "without a row: fields {missing:?}, parameters {unasked:?}");
 }
 
 #[tokio::test]

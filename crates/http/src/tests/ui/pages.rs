@@ -17,13 +17,15 @@ async fn a_document_is_uploaded_replaced_restored_and_downloaded() {
     let plan = id_of(&farm, "Documents/Plan.txt").await;
     browser.upload(&format!("/items/{plan}/replace"), "other name.txt", "text/plain", "two!").await.expect(303);
     let page = browser.get("/browse/Documents/Plan.txt").await.expect(200);
-    assert!(page.text.contains(">2.0<") && page.text.contains(">1.0<"), "{}", page.text);
+    assert!(page.text.contains(">2.0<"), "{}", page.text);
+    assert!(page.text.contains(">1.0<"), "{}", page.text);
     assert!(page.text.contains("said so"));
     // Fields after the file come too late to be used.
     for form in [format!("/items/{library}/upload"), format!("/items/{plan}/replace")] {
         let form = browser.get(&form).await.expect(200).text;
         let at = |name: &str| form.find(&format!("name=\"{name}\"")).unwrap();
-        assert!(at("form_token") < at("comment") && at("comment") < at("file"));
+        assert!(at("form_token") < at("comment"));
+        assert!(at("comment") < at("file"));
     }
     let sent = browser.get(&format!("/download/{plan}/document")).await.expect(200);
     assert_eq!(
@@ -54,7 +56,8 @@ async fn what_is_too_much_to_be_undone_at_once_is_undone_in_the_recycle_bin() {
     let page = browser.get("/browse/Documents").await;
     let collection = administrator.site_collections().await.unwrap()[0].id;
     let link = format!("<a class=\"link\" href=\"/bin/{collection}\">Undo in the recycle bin</a>");
-    assert!(page.text.contains("80 items are in the recycle bin") && page.text.contains(&link), "{}", page.text);
+    assert!(page.text.contains("80 items are in the recycle bin"), "{}", page.text);
+    assert!(page.text.contains(&link), "{}", page.text);
     assert!(!page.text.contains("/undo-delete"));
 }
 
@@ -71,11 +74,13 @@ async fn deleting_can_be_undone_and_the_bin_restores() {
     let next = ("next", "/browse/Documents");
     browser.post("/account", "/selection/delete", &[("ids", &ids), next]).await.expect(303);
     let page = browser.get("/browse/Documents").await;
-    assert!(page.text.contains("2 items are in the recycle bin") && !page.text.contains("/browse/Documents/a"));
+    assert!(page.text.contains("2 items are in the recycle bin"));
+    assert!(!page.text.contains("/browse/Documents/a"));
     let undo = page.text.split("name=\"ids\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     browser.post("/account", "/undo-delete", &[("ids", undo), next]).await.expect(303);
     let page = browser.get("/browse/Documents").await;
-    assert!(page.text.contains("/browse/Documents/a") && page.text.contains("/browse/Documents/b"));
+    assert!(page.text.contains("/browse/Documents/a"));
+    assert!(page.text.contains("/browse/Documents/b"));
     let again = browser.get("/browse/Documents").await;
     assert!(!again.text.contains("data-toast"), "a note is shown once");
     browser.post("/account", &format!("/items/{a}/delete"), &[]).await.expect(303);
@@ -107,12 +112,14 @@ async fn folders_are_made_renamed_moved_and_copied() {
     browser.post(&create, &create, &[("name", "from")]).await.expect(303);
     browser.post(&create, &create, &[("name", "to")]).await.expect(303);
     let taken = browser.post(&create, &create, &[("name", "FROM")]).await.expect(409);
-    assert!(taken.text.contains("role=\"alert\"") && taken.text.contains("value=\"FROM\""));
+    assert!(taken.text.contains("role=\"alert\""));
+    assert!(taken.text.contains("value=\"FROM\""));
     browser.post(&create, &create, &[("name", "a/b")]).await.expect(400);
     let (from, to) = (id_of(&farm, "Documents/from").await, id_of(&farm, "Documents/to").await);
     let (from, to) = (from.to_string(), to.to_string());
     let chooser = browser.get(&format!("/place?action=move&ids={from}")).await.expect(200);
-    assert!(chooser.text.contains(&format!("at={to}")) && !chooser.text.contains(&format!("at={from}")));
+    assert!(chooser.text.contains(&format!("at={to}")));
+    assert!(!chooser.text.contains(&format!("at={from}")));
     browser.post("/account", "/place", &[("action", "copy"), ("ids", &from), ("at", &to)]).await.expect(303);
     id_of(&farm, "Documents/to/from").await;
     browser.post("/account", &format!("/items/{from}/rename"), &[("name", "moved")]).await.expect(303);
@@ -175,7 +182,8 @@ async fn check_out_columns_and_permissions_have_their_pages() {
     browser.post(&grant, &grant, &[("who", "nobody"), ("role", "4")]).await.expect(400);
     browser.post(&grant, &grant, &[("who", "admin"), ("role", "4")]).await.expect(303);
     let page = browser.get(&format!("/items/{library}/permissions?explain=admin")).await.expect(200);
-    assert!(page.text.contains("its own permissions") && page.text.contains("id=\"explanation\""));
+    assert!(page.text.contains("its own permissions"));
+    assert!(page.text.contains("id=\"explanation\""));
 }
 
 #[tokio::test]
@@ -249,7 +257,8 @@ async fn a_page_says_who_has_it_open_and_an_administrator_ends_that() {
         assert!(open("/browse/Documents/plans/a.txt").await);
         assert!(open("/browse/Documents/plans").await, "in the row of the document or above all rows");
         browser.post("/account", &format!("/items/{ended_at}/unlock"), &[]).await.expect(303);
-        assert!(!open("/browse/Documents/plans/a.txt").await && !open("/browse/Documents/plans").await);
+        assert!(!open("/browse/Documents/plans/a.txt").await);
+        assert!(!open("/browse/Documents/plans").await);
         assert!(anna.locks(&document.into()).await.unwrap().is_empty());
     }
 }

@@ -12,11 +12,14 @@ async fn a_search_shows_names_as_text_and_where_they_are() {
     session.create_folder(&repository::Target::Id(folder.id), &model::Name::new("Plan B").unwrap()).await.unwrap();
     let browser = farm.signed_in("admin").await;
     let page = browser.get("/search?q=PLAN").await.expect(200);
-    assert!(page.text.contains("<mark>Plan</mark> B") && !page.text.contains("<img src=x"), "{}", page.text);
-    assert!(page.text.contains("Documents / &#60;img") && page.text.contains("value=\"PLAN\""), "{}", page.text);
+    assert!(page.text.contains("<mark>Plan</mark> B"), "{}", page.text);
+    assert!(!page.text.contains("<img src=x"), "{}", page.text);
+    assert!(page.text.contains("Documents / &#60;img"), "{}", page.text);
+    assert!(page.text.contains("value=\"PLAN\""), "{}", page.text);
     let part = browser.get("/search?part=yes&q=plan").await.expect(200);
     assert_eq!(part.text.matches("<li>").count(), 2);
-    assert!(!part.text.contains("<img src=x") && !part.text.contains("<header"));
+    assert!(!part.text.contains("<img src=x"));
+    assert!(!part.text.contains("<header"));
     for (query, says) in
         [("", "What are you looking for?"), ("%20", "What are you looking for?"), ("zzz", "Nothing found")]
     {

@@ -250,7 +250,8 @@ async fn properties_go_with_a_document_and_not_with_a_save() {
     let (farm, _) = with_history().await;
     let set = |value: &str| {
         format!(
-            "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><x xmlns='u'>{value}</x></D:prop></D:set></D:propertyupdate>"
+            "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><x \
+            xmlns='u'>{value}</x></D:prop></D:set></D:propertyupdate>"
         )
     };
     let read = async || dav(&farm, "PROPFIND", "Plan.docx", &[("depth", "0")], "").await.expect(207).text();

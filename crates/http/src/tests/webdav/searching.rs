@@ -8,7 +8,8 @@ use crate::tests::{Farm, PASSWORD, Reply};
 
 fn query(scope: &str, depth: &str, rest: &str) -> String {
     format!(
-        "<D:searchrequest xmlns:D='DAV:' xmlns:X='urn:x'><D:basicsearch><D:select><D:prop><D:displayname/><D:getcontentlength/></D:prop></D:select>\
+        "<D:searchrequest xmlns:D='DAV:' \
+        xmlns:X='urn:x'><D:basicsearch><D:select><D:prop><D:displayname/><D:getcontentlength/></D:prop></D:select>\
          <D:from><D:scope><D:href>{scope}</D:href><D:depth>{depth}</D:depth></D:scope></D:from>{rest}</D:basicsearch></D:searchrequest>"
     )
 }
@@ -35,7 +36,8 @@ async fn filled() -> Farm {
 #[tokio::test]
 async fn items_are_found_by_what_they_are_called_and_how_large_they_are() {
     let farm = filled().await;
-    let set = "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><X:topic xmlns:X='urn:x'>Tax <b>law</b></X:topic></D:prop></D:set></D:propertyupdate>";
+    let set = "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><X:topic xmlns:X='urn:x'>Tax \
+        <b>law</b></X:topic></D:prop></D:set></D:propertyupdate>";
     dav(&farm, "PROPPATCH", "b.txt", &[], set).await.expect(207);
     let ordered = "<D:orderby><D:order><D:prop><D:getcontentlength/></D:prop><D:descending/></D:order></D:orderby>";
     for (scope, depth, condition, order, expected) in [
@@ -62,7 +64,8 @@ async fn items_are_found_by_what_they_are_called_and_how_large_they_are() {
     assert_eq!(names(&reply), ["d.md"]);
     assert!(reply.text().contains(" 507 "), "that there is more is told");
     let options = dav(&farm, "OPTIONS", "", &[], "").await;
-    assert!(options.header("dasl").contains("basicsearch") && options.header("allow").contains("SEARCH"));
+    assert!(options.header("dasl").contains("basicsearch"));
+    assert!(options.header("allow").contains("SEARCH"));
 }
 
 #[tokio::test]
@@ -162,7 +165,8 @@ async fn what_lacks_a_property_is_less_and_what_is_large_is_not_compared() {
     let farm = filled().await;
     let set = |value: &str| {
         format!(
-            "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><X:n xmlns:X='urn:x'>{value}</X:n></D:prop></D:set></D:propertyupdate>"
+            "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><X:n \
+            xmlns:X='urn:x'>{value}</X:n></D:prop></D:set></D:propertyupdate>"
         )
     };
     dav(&farm, "PROPPATCH", "a.txt", &[], &set("2")).await.expect(207);
@@ -187,7 +191,8 @@ async fn an_answer_does_not_grow_without_end() {
     let farm = Farm::new().await;
     let value = "x".repeat(250_000);
     let set = format!(
-        "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><X:n xmlns:X='urn:x'>{value}</X:n></D:prop></D:set></D:propertyupdate>"
+        "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><X:n \
+        xmlns:X='urn:x'>{value}</X:n></D:prop></D:set></D:propertyupdate>"
     );
     for n in 0..80 {
         dav(&farm, "PUT", &format!("{n}.txt"), &[], "").await.expect(201);
@@ -195,5 +200,6 @@ async fn an_answer_does_not_grow_without_end() {
     }
     let asked = query("/dav/Documents/", "1", "").replace("<D:getcontentlength/>", "<X:n/>");
     let reply = dav(&farm, "SEARCH", "", &[], &asked).await.expect(207);
-    assert!(reply.text().contains(" 507 ") && reply.text().len() < 20 << 20, "{}", reply.text().len());
+    assert!(reply.text().contains(" 507 "), "{}", reply.text().len());
+    assert!(reply.text().len() < 20 << 20, "{}", reply.text().len());
 }

@@ -146,7 +146,8 @@ async fn libreoffice_makes_a_document_and_saves_it_again() {
         asks!("<prop><CreatableContentsInfo xmlns=\"http://ucb.openoffice.org/dav/props/\"/></prop>");
     const MODIFIED: &str = asks!("<prop><getlastmodified xmlns=\"DAV:\"/></prop>");
     const NAMES: &str = asks!("<propname/>");
-    const WANTED: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<lockinfo xmlns=\"DAV:\"><lockscope><exclusive/></lockscope>\
+    const WANTED: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<lockinfo \
+        xmlns=\"DAV:\"><lockscope><exclusive/></lockscope>\
         <locktype><write/></locktype><owner>LibreOffice - </owner></lockinfo>";
     const ZERO: (&str, &str) = ("depth", "0");
     let saves = |content: &'static str| -> [Step; 11] {

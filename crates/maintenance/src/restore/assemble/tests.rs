@@ -66,7 +66,9 @@ async fn pages_with_old_checksums_are_told_and_restored_when_that_is_asked_for()
     let found = verify_backups(&destination, None, None, Arc::default()).await.unwrap();
     assert_eq!((found.sets.len(), found.fault_count), (2, 1), "{:?}", found.faults);
     let fault = &found.faults[0];
-    assert!(fault.contains(&set.to_string()) && fault.contains("2 pages") && fault.contains("\"main\""), "{fault}");
+    assert!(fault.contains(&set.to_string()), "{fault}");
+    assert!(fault.contains("2 pages"), "{fault}");
+    assert!(fault.contains("\"main\""), "{fault}");
 
     let options = |name: &str, rebuild_checksums| RestoreOptions {
         source: destination.clone(),
@@ -99,5 +101,6 @@ async fn a_set_whose_database_is_damaged_is_not_restored_by_new_checksums() {
         RestoreOptions { source: destination, directory, rebuild_checksums: true, ..RestoreOptions::default() };
     let refused = restore_farm(&options, Arc::default()).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Corrupt);
-    assert!(refused.message().contains("take another set") && !refused.message().contains("--rebuild"), "{refused}");
+    assert!(refused.message().contains("take another set"), "{refused}");
+    assert!(!refused.message().contains("--rebuild"), "{refused}");
 }

@@ -176,7 +176,8 @@ mod tests {
             let refused = refuse(path).unwrap_err();
             assert_eq!(refused.code(), Code::BackupPlaceTaken, "{path}: {refused}");
             let said = refused.message();
-            assert!(said.contains(&root.join(other).display().to_string()) && said.contains(how), "{path}: {said}");
+            assert!(said.contains(&root.join(other).display().to_string()), "{path}: {said}");
+            assert!(said.contains(how), "{path}: {said}");
         }
         refuse("kept/backups").unwrap();
         refuse("new").unwrap();

@@ -122,7 +122,8 @@ mod tests {
             let refused = require(path, "12").unwrap_err();
             assert_eq!(refused.code(), Code::RestoreNested, "{path}: {refused}");
             let said = refused.message();
-            assert!(said.contains(&root.join(other).display().to_string()) && said.contains(what), "{path}: {said}");
+            assert!(said.contains(&root.join(other).display().to_string()), "{path}: {said}");
+            assert!(said.contains(what), "{path}: {said}");
         }
         // A store that outlived the farm, and any store once the directory is that of a farm.
         require("around", "4711").unwrap();

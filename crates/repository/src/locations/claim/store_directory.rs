@@ -89,7 +89,8 @@ impl Session {
     pub(crate) async fn require_free_directory(&self, row: &StoreRow) -> Result<()> {
         if row.location.trim().is_empty() {
             return Err(Error::invalid(
-                "a store of the kind directory needs a directory: name one, such as stores/archive below the data directory",
+                "a store of the kind directory needs a directory: name one, such as stores/archive below the data \
+                directory",
             ));
         }
         let (base, registry) = (self.repository.inner.directory.path().to_owned(), self.registry().await?);

@@ -86,7 +86,8 @@ async fn old_events_are_found_by_their_day(farm: Farm) {
     assert_eq!((found.items.len(), found.next), (10, None), "the end is not in it");
     let later = FarmFilter { text: None, ..span(first.after(day), first.after(20 * day)) };
     let found = admin.farm_events(later, None, 1_000).await.unwrap();
-    assert!(found.items.len() == 1_000 && found.next.is_some());
+    assert!(found.items.len() == 1_000);
+    assert!(found.next.is_some());
     // The search passes all the late events, piece by piece.
     let rest = FarmFilter { text: Some("early".into()), ..FarmFilter::default() };
     let found = admin.farm_events(rest, None, 150).await.unwrap();
@@ -99,11 +100,13 @@ async fn old_events_are_found_by_their_day(farm: Farm) {
         Ok((first, second))
     };
     let (first_look, second) = farm.repository.inner.configuration.read(look).await.unwrap();
-    assert!(first_look.items.is_empty() && first_look.next.is_some());
+    assert!(first_look.items.is_empty());
+    assert!(first_look.next.is_some());
     assert_eq!(second.items.len(), 150);
     let none = span(first.after(30 * day), first.after(31 * day));
     let found = admin.farm_events(none, None, 100).await.unwrap();
-    assert!(found.items.is_empty() && found.next.is_none());
+    assert!(found.items.is_empty());
+    assert!(found.next.is_none());
     farm.close().await;
 }
 

@@ -101,7 +101,8 @@ fn listed(open: &[BlobFault], accepted: &[BlobFault]) -> String {
         text.push_str(&format!(
             "\n\
              {}\n\
-             {REPAIR_ADVICE} A new upload of the same bytes does so as well. `strongroom blobs accept-loss BLOB` records \
+             {REPAIR_ADVICE} A new upload of the same bytes does so as well. `strongroom blobs accept-loss BLOB` \
+             records \
              that the loss of a BLOB is accepted.\n",
             fault_table(open)
         ));

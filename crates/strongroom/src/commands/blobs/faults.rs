@@ -12,7 +12,8 @@ const PAGE: usize = 1_000;
 /// Maximum number of faults that a check lists, apart from the rest of the last page.
 pub const LISTED: usize = 2_000;
 /// Advice on repairing missing and damaged BLOBs.
-pub const REPAIR_ADVICE: &str = "`strongroom blobs repair --from-backup BACKUP` brings missing and damaged BLOBs back from a \
+pub const REPAIR_ADVICE: &str = "`strongroom blobs repair --from-backup BACKUP` brings missing and damaged BLOBs back \
+    from a \
                            backup, while the farm is in use.";
 
 /// Lists faults. The verdict is good if every listed fault is accepted.

@@ -27,7 +27,8 @@ impl SignedIn {
         let request = browser.http.post(format!("{}/sign-in", server.address)).header("origin", &server.address);
         let request = request.header("content-type", "application/x-www-form-urlencoded").body(fields);
         let home = request.send().await.unwrap();
-        assert!(home.status().is_success() && home.url().path() == "/", "{} {}", home.status(), home.url());
+        assert!(home.status().is_success(), "{} {}", home.status(), home.url());
+        assert!(home.url().path() == "/", "{} {}", home.status(), home.url());
         browser
     }
 

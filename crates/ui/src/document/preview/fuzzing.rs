@@ -64,7 +64,8 @@ pub fn preview(input: &[u8]) {
     match choice >> 1 & 3 {
         0 => {
             let Some((sheet, _)) = table::read(&text) else { return };
-            assert!(sheet.rows.len() <= 200 && sheet.head.len() <= 50);
+            assert!(sheet.rows.len() <= 200);
+            assert!(sheet.head.len() <= 50);
             assert!(sheet.rows.iter().all(|row| row.len() == sheet.head.len()));
             assert!(sheet.rows.iter().flatten().chain(&sheet.head).all(|cell| cell.chars().count() <= 301));
         }

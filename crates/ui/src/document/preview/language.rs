@@ -61,6 +61,9 @@ mod tests {
     fn source_text_is_known_by_its_extension() {
         assert_eq!((of("rs"), of("h"), of("vue")), (Some("rust"), Some("c"), Some("xml")));
         assert_eq!((of("zig"), of("txt"), of("")), (None, None, None));
-        assert!(is_source("rs") && is_source("zig") && !is_source("txt") && !is_source(""));
+        assert!(is_source("rs"));
+        assert!(is_source("zig"));
+        assert!(!is_source("txt"));
+        assert!(!is_source(""));
     }
 }

@@ -49,7 +49,8 @@ fn made() -> &'static Made {
         };
         fill().expect("a scratch database");
         let bytes = std::fs::read(&path).expect("a scratch database");
-        assert!(bytes.starts_with(MAGIC) && usize::from(bytes[RESERVED_AT]) == SUM, "its pages have checksums");
+        assert!(bytes.starts_with(MAGIC), "its pages have checksums");
+        assert!(usize::from(bytes[RESERVED_AT]) == SUM, "its pages have checksums");
         let rows = read(&path, "ORDER BY id").expect("a scratch database");
         Made { path, bytes, rows }
     })

@@ -103,7 +103,8 @@ fn damaged_pages_of_any_table_are_never_read_as_good_ones() {
         drop(connection);
         let whole = std::fs::read(path.as_path()).unwrap();
         let pages = whole.len() / PAGE;
-        assert!(pages > 40 && whole.chunks(PAGE).all(is_intact));
+        assert!(pages > 40);
+        assert!(whole.chunks(PAGE).all(is_intact));
         let (mut refused, mut damaged_ones) = (0, 0);
         // Some pages from each part of the file, and its last ones.
         for page in (0..pages).step_by(pages / 25).chain(pages - 2..pages) {
@@ -147,7 +148,8 @@ fn a_file_without_checksums_is_given_them_and_keeps_its_rows() {
     checkpoint_fully(&path).unwrap();
     assert!(std::fs::read(path.as_path()).unwrap().chunks(PAGE).all(is_intact));
     let connection = open(&path, Role::Writer);
-    assert!(has(connection.raw()) && content(connection.raw(), "a").unwrap() == before);
+    assert!(has(connection.raw()));
+    assert!(content(connection.raw(), "a").unwrap() == before);
 }
 
 /// The content of a file as its owner sees it after opening: all rows, or the code of the error that refused it.

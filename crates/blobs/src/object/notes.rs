@@ -2,7 +2,7 @@
 //! not at all.
 
 use bytes::Bytes;
-use model::Result;
+use model::{Result, Timestamp};
 
 use super::bucket::Bucket;
 use super::options::{ObjectOptions, ObjectSecrets};
@@ -27,11 +27,6 @@ impl NamedObjects {
         self.bucket.get(&self.key(name), limit).await
     }
 
-    /// Creates an object. Returns `false` when it already exists.
-    pub async fn create(&self, name: &str, content: Bytes) -> Result<bool> {
-        self.bucket.create(&self.key(name), &[content]).await
-    }
-
     /// Stores an object; an existing one is replaced.
     pub async fn write(&self, name: &str, content: Bytes) -> Result<()> {
         self.bucket.replace(&self.key(name), &[content]).await
@@ -44,10 +39,18 @@ impl NamedObjects {
 
     /// Returns the names that begin with `start`, in order.
     pub async fn list(&self, start: &str) -> Result<Vec<String>> {
+        Ok(self.list_with_times(start).await?.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// Returns the names that begin with `start`, in order, each with the time of its last write by the service's
+    /// clock. Services round this time down, to a second at most.
+    pub async fn list_with_times(&self, start: &str) -> Result<Vec<(String, Timestamp)>> {
         let (prefix, mut next, mut names) = (self.key(start), None, Vec::new());
         loop {
             let page = self.bucket.list(&prefix, None, 1000, next).await?;
-            names.extend(page.objects.iter().filter_map(|found| found.key.strip_prefix(&self.root)).map(str::to_owned));
+            for found in &page.objects {
+                names.extend(found.key.strip_prefix(&self.root).map(|name| (name.to_owned(), found.modified)));
+            }
             next = page.next;
             if next.is_none() {
                 return Ok(names);

@@ -4,7 +4,7 @@
 //! A set consists of lists of digests. The objects they reference are in one BLOB store: plain, compressed or
 //! encrypted. The manifest is written last. This module does not know how a set is restored.
 //!
-//! Dependencies point one way: `take` and `keep` use `place`, and all of them use `format`.
+//! Dependencies point one way: `take` and `keep` use `place`, and all of them use `format`. `validity` is below these.
 
 pub(crate) mod format;
 #[cfg(fuzzing)]
@@ -12,6 +12,7 @@ pub(crate) mod fuzzing;
 mod keep;
 pub(crate) mod place;
 pub(crate) mod take;
+mod validity;
 
 pub use keep::{
     Forgotten, Listing, Pruned, Retain, SetSummary, Verified, forget_backup, list_backups, prune_backups,

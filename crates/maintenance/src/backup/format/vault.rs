@@ -7,6 +7,8 @@ use blobs::{BlobHasher, BlobReader, BlobStore, BlobWriter, digest_of};
 use bytes::{Bytes, BytesMut};
 use model::{Digest, Error, ErrorKind, Result};
 
+use crate::backup::validity::LeaseValidity;
+
 use super::codec::{self, Codec, Decoder, Encoder, FRAME};
 use super::index::Entry;
 use super::key::Key;
@@ -21,6 +23,8 @@ pub(crate) struct BackupObjects {
     pub key: Option<Key>,
     /// Stored objects that a verification found damaged. The next backup stores them again.
     pub damaged: Arc<HashSet<Digest>>,
+    /// Validity of the lock on the location. After it lapsed, nothing is stored any more, and objects may be missing.
+    pub validity: LeaseValidity,
 }
 
 /// Encryption context that binds encrypted bytes to the digest of their plain bytes.
@@ -41,6 +45,7 @@ impl BackupObjects {
         let (codec, encoded) = codec::encode(&bytes, self.key.as_ref(), &context(&digest))?;
         let stored = if codec == Codec::Plain { digest } else { digest_of(&encoded) };
         let stored_size = encoded.len() as u64;
+        self.validity.check()?;
         let answer = self.store.put(stored, encoded).await?;
         Ok((Entry { digest, size, codec, stored, stored_size }, if answer.existed { 0 } else { stored_size }))
     }
@@ -95,6 +100,7 @@ impl BackupObjects {
 
     async fn begin(&self, digest: &Digest, size: u64, sample: &[u8]) -> Result<(Encoder, BlobWriter)> {
         let encoder = Encoder::new(sample, self.key.as_ref(), &context(digest))?;
+        self.validity.check()?;
         let announced = (encoder.codec() == Codec::Plain).then_some(size);
         Ok((encoder, self.store.writer(announced).await?))
     }
@@ -102,16 +108,19 @@ impl BackupObjects {
     /// Opens the object of an entry.
     ///
     /// # Errors
-    /// `Corrupt` when the object is missing or damaged.
+    /// `Corrupt` when the object is missing or damaged. `Unavailable` instead when the lock on the location lapsed
+    /// before, since another process may have removed the object.
     pub async fn open(&self, entry: &Entry) -> Result<Opened> {
         let decoder = Decoder::new(entry.codec, self.key.as_ref(), &context(&entry.digest))?;
         let reader = match self.store.open(entry.stored, entry.stored_size, None).await {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Err(Error::corrupt(format!("the backup has lost the bytes of {}", entry.digest)));
+                let lost = Error::corrupt(format!("the backup has lost the bytes of {}", entry.digest));
+                return Err(self.validity.explain(lost));
             }
             opened => opened?,
         };
-        Ok(Opened { entry: *entry, reader, decoder, hasher: BlobHasher::new(), delivered: 0 })
+        let validity = self.validity.clone();
+        Ok(Opened { entry: *entry, reader, decoder, hasher: BlobHasher::new(), delivered: 0, validity })
     }
 
     /// Reads the whole object of an entry that is at most `limit` bytes long.
@@ -144,11 +153,16 @@ pub(crate) struct Opened {
     decoder: Decoder,
     hasher: BlobHasher,
     delivered: u64,
+    validity: LeaseValidity,
 }
 
 impl Opened {
     /// Returns the next plain bytes, or none after the last. Reaching the end means that length and digest matched.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
+        self.advance().await.map_err(|error| self.validity.explain(error))
+    }
+
+    async fn advance(&mut self) -> Result<Option<Bytes>> {
         loop {
             if let Some(piece) = self.decoder.next().map_err(|error| self.named(&error))? {
                 self.hasher.update(&piece);

@@ -204,6 +204,7 @@ async fn remove_unneeded(destination: &Destination, kept: &[Manifest], pruned: &
     // Notes of unfinished sets are removed before the objects they reference. The next backup would otherwise rely on
     // those objects.
     for (name, _) in destination.unfinished().await? {
+        destination.vault.validity.check()?;
         destination.papers.remove(&name).await?;
     }
     if let Some(unreadable) = sweep(destination, kept, pruned).await? {
@@ -211,6 +212,7 @@ async fn remove_unneeded(destination: &Destination, kept: &[Manifest], pruned: &
         return Ok(());
     }
     if pruned.objects > 0 {
+        destination.vault.validity.check()?;
         destination.vault.store.compact(CompactLimits::default()).await?;
     }
     Ok(())
@@ -287,6 +289,8 @@ async fn delete_others(
             if needed.contains(&entry.digest) {
                 continue;
             }
+            // After the lease lapsed, a backup of another process may rely on the object.
+            destination.vault.validity.check()?;
             pruned.objects += 1;
             pruned.bytes += entry.size;
             let store = store.clone();

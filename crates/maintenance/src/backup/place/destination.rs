@@ -7,16 +7,15 @@
 //! unfinished/<id>.json      objects stored so far by a set that is being made or was interrupted
 //! incoming/                 temporary copies of databases; worthless while nothing runs
 //! damaged.json              digests of stored objects that a verification found damaged
-//! lock                      empty; locked (flock) by every user of the location; `lease.json` on a bucket
+//! lock                      empty; locked (flock) by every user of the location; on a bucket, `leases/` instead
 //! ```
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use blobs::{Owner, create_private_directories, digest_of};
+use blobs::{Owner, digest_of};
 use bytes::Bytes;
-use model::{Code, Digest, Error, ErrorKind, Id, Result, Timestamp, counted};
+use model::{Code, Digest, Error, ErrorKind, Id, Result, Timestamp};
 use repository::BACKUP_MARKER;
 use serde::{Deserialize, Serialize};
 
@@ -27,9 +26,10 @@ use crate::backup::format::key::{Derivation, Key};
 use crate::backup::format::manifest::Manifest;
 use crate::backup::format::vault::BackupObjects;
 
+use super::first_use::{prepare, require_empty, require_marker};
 use super::location::BackupLocation;
-use super::lock::{LEASE, Lock};
-use super::small_files::{SmallFiles, blocking, failed};
+use super::lock::Lock;
+use super::small_files::{SmallFiles, blocking};
 
 const DAMAGED: &str = "damaged.json";
 const FORMAT: u32 = 1;
@@ -94,7 +94,7 @@ impl Destination {
         }
         let lock = Lock::take(&papers, Use::Change).await?;
         let opened = match Self::read_or_create_marker(&papers, farm, key_file).await {
-            Ok(marker) => Self::enter(place, &papers, marker, key_file).await,
+            Ok(marker) => Self::enter(place, &papers, &lock, marker, key_file).await,
             Err(error) => Err(error),
         };
         Self::or_release(papers, lock, opened).await
@@ -134,7 +134,7 @@ impl Destination {
         let papers = place.papers()?;
         let marker = read_marker(&papers).await?;
         let lock = Lock::take(&papers, how).await?;
-        let opened = Self::enter(place, &papers, marker, key_file).await;
+        let opened = Self::enter(place, &papers, &lock, marker, key_file).await;
         Self::or_release(papers, lock, opened).await
     }
 
@@ -152,6 +152,7 @@ impl Destination {
     async fn enter(
         place: &BackupLocation,
         papers: &SmallFiles,
+        lock: &Lock,
         marker: Marker,
         key_file: Option<&Path>,
     ) -> Result<BackupObjects> {
@@ -168,7 +169,7 @@ impl Destination {
         // An unreadable note counts as empty. The next verification writes it again.
         let damaged: Vec<String> = serde_json::from_slice(&damaged).unwrap_or_default();
         let damaged = Arc::new(damaged.iter().filter_map(|text| text.parse().ok()).collect());
-        Ok(BackupObjects { store, key, damaged })
+        Ok(BackupObjects { store, key, damaged, validity: lock.validity() })
     }
 
     /// Closes the store and releases the lock.
@@ -219,6 +220,11 @@ impl Destination {
     /// # Errors
     /// `Corrupt` when the content does not match the digest in the file name, or cannot be decoded.
     pub async fn manifest(&self, set: &SetName) -> Result<Manifest> {
+        // Another process may remove the file after the lease lapsed.
+        self.read_manifest(set).await.map_err(|error| self.vault.validity.explain(error))
+    }
+
+    async fn read_manifest(&self, set: &SetName) -> Result<Manifest> {
         let name = format!("sets/{}", set.file);
         let lost = || Error::corrupt(format!("the set {} in {} is damaged", set.id, self.papers.place()));
         let bytes = Bytes::from(self.papers.read(&name).await?.ok_or_else(lost)?);
@@ -234,17 +240,21 @@ impl Destination {
     pub async fn finish(&self, manifest: &Manifest) -> Result<()> {
         let id: Id = manifest.id.parse()?;
         let bytes = self.seal(manifest.write()?, &set_context(id))?;
+        // The objects of the set may have been removed after the lease lapsed.
+        self.vault.validity.check()?;
         let kind = if self.vault.key.is_some() { "sealed" } else { "json" };
         self.papers.write(&format!("sets/{id}-{}.{kind}", digest_of(&bytes)), bytes.to_vec()).await
     }
 
     /// Removes the manifest of a set. The set's objects stay until a prune finds that no set needs them.
     pub async fn remove(&self, set: &SetName) -> Result<()> {
+        self.vault.validity.check()?;
         self.papers.remove(&format!("sets/{}", set.file)).await
     }
 
     /// Records the objects that an unfinished set has stored, so that the next backup can reuse them.
     pub async fn note(&self, id: Id, parts: &[Entry]) -> Result<()> {
+        self.vault.validity.check()?;
         let bytes = Bytes::from(pretty(&parts)?);
         let bytes = self.seal(bytes, &set_context(id))?;
         self.papers.write(&format!("unfinished/{id}.json"), bytes.to_vec()).await
@@ -266,12 +276,14 @@ impl Destination {
 
     /// Records the stored objects that are damaged, so that the next backup stores them again.
     pub async fn note_damage(&self, damaged: &[Digest]) -> Result<()> {
+        self.vault.validity.check()?;
         let texts: Vec<String> = damaged.iter().map(Digest::to_string).collect();
         self.papers.write(DAMAGED, pretty(&texts)?).await
     }
 
     /// Removes the record of damaged objects, after a backup has stored them again.
     pub async fn forget_damage(&self) -> Result<()> {
+        self.vault.validity.check()?;
         self.papers.remove(DAMAGED).await
     }
 
@@ -322,66 +334,6 @@ pub(crate) fn parse_marker(bytes: &[u8]) -> Result<Marker> {
         )));
     }
     Ok(marker)
-}
-
-/// Refuses a location that has no marker although the farm has records of backups in it.
-async fn require_marker(papers: &SmallFiles, count: usize, latest: Id) -> Result<()> {
-    if papers.read(BACKUP_MARKER).await?.is_some() {
-        return Ok(());
-    }
-    Err(Error::unavailable(format!(
-        "{} does not hold the {} that the farm has on record there (the latest is {latest}): mount its disk; if they \
-         are gone for good, name another destination, or make the farm forget each of them with \
-         `strongroom backup forget ID`",
-        papers.place(),
-        counted(count as u64, "backup")
-    ))
-    .with_code(Code::BackupPlaceAbsent))
-}
-
-/// Refuses a prefix that holds other objects.
-async fn require_empty(papers: &SmallFiles) -> Result<()> {
-    // A first backup that was interrupted before it wrote the marker leaves the lease.
-    match papers.first(2).await?.iter().find(|name| *name != LEASE) {
-        Some(found) => Err(not_empty(&papers.place(), found, "prefix")),
-        None => Ok(()),
-    }
-}
-
-fn not_empty(place: &str, found: &str, kind: &str) -> Error {
-    Error::conflict(format!(
-        "{place} holds other data, such as \"{found}\": name an empty {kind} or one that holds this farm's backups"
-    ))
-    .with_code(Code::BackupNotEmpty)
-}
-
-/// Creates the directory. Refuses a directory that holds other files, and one whose parent is missing, usually because
-/// a disk is not mounted.
-fn prepare(root: &Path) -> Result<()> {
-    let there = |path: &Path| path.try_exists().map_err(|e| failed("examine", path, e));
-    let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
-    if let Some(parent) = parent
-        && !there(root)?
-        && !there(parent)?
-    {
-        let text =
-            format!("{} does not exist: create it or mount its disk before backing up below it", parent.display());
-        return Err(Error::invalid(text).with_code(Code::BackupPlaceAbsent));
-    }
-    // The directory will contain all documents and the password hashes.
-    create_private_directories(root)?;
-    if root.join(BACKUP_MARKER).try_exists().map_err(|e| failed("read", root, e))? {
-        return Ok(());
-    }
-    for entry in fs::read_dir(root).map_err(|e| failed("read", root, e))? {
-        let name = entry.map_err(|e| failed("read", root, e))?.file_name();
-        // Leftovers of a first backup that was interrupted before it wrote the marker, and a directory that file
-        // systems create.
-        if !["lock", "lost+found", "strongroom-backup.new"].iter().any(|known| name == *known) {
-            return Err(not_empty(&root.display().to_string(), &name.to_string_lossy(), "directory"));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! This module uses only the format of the content. It knows nothing about databases or retention.
 
 pub(crate) mod destination;
+mod first_use;
+mod lease;
 pub(crate) mod location;
 mod lock;
 mod scratch;

@@ -60,16 +60,6 @@ impl SmallFiles {
         }
     }
 
-    /// Creates a file and returns true, or returns false if it exists. On a directory this is not atomic, so another
-    /// lock must exclude concurrent writers.
-    pub async fn create(&self, name: &str, content: Vec<u8>) -> Result<bool> {
-        match self {
-            Self::Directory(_) if self.read(name).await?.is_some() => Ok(false),
-            Self::Directory(_) => self.write(name, content).await.map(|()| true),
-            Self::Bucket(notes, _) => notes.create(name, Bytes::from(content)).await,
-        }
-    }
-
     /// Removes a file. The removal is durable on return. A missing file is not an error.
     pub async fn remove(&self, name: &str) -> Result<()> {
         match self {

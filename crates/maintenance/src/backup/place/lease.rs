@@ -1,0 +1,219 @@
+//! Leases on a backup location in a bucket.
+//!
+//! Each user of the location stores an object of its own, whose name shows whether the use is shared or exclusive, and
+//! then lists the leases of others. If one of them conflicts, it removes its own object again. Since each process
+//! stores first and lists afterwards, of two processes that conflict at least one sees the other. No process writes or
+//! removes a valid lease of another, so that no conditional writes are needed, which not all services support. The
+//! service must list an object as soon as it is stored.
+//!
+//! A lease ends when its object was not written again for [`TERM`]. All times that are compared with each other are
+//! those of the service. The holder itself relies on its lease for [`RELIED`] only, by the time that passes on its own
+//! machine. The difference covers requests that are under way.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use blobs::NamedObjects;
+use bytes::Bytes;
+use model::{Error, Result, Timestamp};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+
+use crate::backup::format::key::{hex, random};
+use crate::backup::validity::{LeaseValidity, running_time};
+
+/// Common prefix of the names of all leases.
+pub(super) const LEASES: &str = "leases/";
+/// Term of a lease. A lease that was not renewed for this long has expired.
+const TERM: Duration = Duration::from_secs(300);
+/// Time after a renewal for which the holder relies on its lease.
+const RELIED: Duration = Duration::from_secs(150);
+/// Time between two renewals, and the time until a renewal that failed is tried again.
+const RENEWAL: Duration = Duration::from_secs(60);
+const RENEWAL_RETRY: Duration = Duration::from_secs(5);
+/// Limit on attempts to get a lease. Two processes that begin at the same time may refuse each other.
+const ATTEMPTS: u32 = 3;
+
+/// A lease on a bucket, renewed while it is held. After the holder is killed the lease expires.
+pub(super) struct Lease {
+    object: LeaseObject,
+    pub validity: LeaseValidity,
+    renewing: JoinHandle<()>,
+}
+
+/// The object of one holder.
+#[derive(Clone)]
+struct LeaseObject {
+    objects: NamedObjects,
+    name: String,
+    /// True after the release. Locked during each write, so that no write follows the removal.
+    released: Arc<Mutex<bool>>,
+}
+
+impl Lease {
+    /// Takes a lease. Returns none when another process holds a conflicting one.
+    pub async fn take(objects: &NamedObjects, place: &str, exclusive: bool) -> Result<Option<Self>> {
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                // sleep: processes that began at the same time wait for different times
+                let [chance] = random::<1>()?;
+                tokio::time::sleep(Duration::from_millis(100 + 4 * u64::from(chance))).await;
+            }
+            let object = LeaseObject::new(objects, exclusive)?;
+            let sent = running_time();
+            let outcome = object.claim(exclusive).await;
+            if matches!(outcome, Ok(true)) {
+                return Ok(Some(Self::hold(object, LeaseValidity::new(place, sent, RELIED))));
+            }
+            object.remove().await;
+            outcome?;
+        }
+        Ok(None)
+    }
+
+    fn hold(object: LeaseObject, validity: LeaseValidity) -> Self {
+        let renewing = tokio::spawn(renew(object.clone(), validity.clone()));
+        Self { object, validity, renewing }
+    }
+
+    /// Releases the lease, after a renewal that is under way has ended.
+    pub async fn release(&self) {
+        self.object.remove().await;
+        self.renewing.abort();
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.renewing.abort();
+    }
+}
+
+impl LeaseObject {
+    fn new(objects: &NamedObjects, exclusive: bool) -> Result<Self> {
+        let name = format!("{LEASES}{}.{}", hex(&random::<16>()?), if exclusive { "exclusive" } else { "shared" });
+        Ok(Self { objects: objects.clone(), name, released: Arc::default() })
+    }
+
+    /// Stores the object. Returns whether no lease conflicts with it. Removes expired leases.
+    async fn claim(&self, exclusive: bool) -> Result<bool> {
+        self.write().await?;
+        let found = self.objects.list_with_times(LEASES).await?;
+        let Some((_, stored)) = found.iter().find(|(name, _)| *name == self.name) else {
+            return Err(Error::unavailable(
+                "the bucket of the backups does not list an object that was just stored: it cannot be used safely",
+            ));
+        };
+        let mut free = true;
+        for (name, written) in found.iter().filter(|(name, _)| *name != self.name) {
+            if is_expired(*written, *stored) {
+                // Its holder was killed, or knows that the lease lapsed.
+                self.objects.remove(name).await?;
+            } else if exclusive || !name.ends_with(".shared") {
+                free = false;
+            }
+        }
+        Ok(free)
+    }
+
+    async fn write(&self) -> Result<()> {
+        let released = self.released.lock().await;
+        if *released {
+            return Ok(());
+        }
+        self.objects.write(&self.name, Bytes::from_static(b"{}\n")).await
+    }
+
+    /// Removes the object. One that cannot be removed expires.
+    async fn remove(&self) {
+        let mut released = self.released.lock().await;
+        *released = true;
+        if let Err(error) = self.objects.remove(&self.name).await {
+            tracing::warn!(error = error.report(), "the lease on a backup destination could not be released");
+        }
+    }
+}
+
+/// Returns whether a lease has expired, given two times of the service, both rounded down to a second at most.
+fn is_expired(written: Timestamp, now: Timestamp) -> bool {
+    now > written.after(TERM + Duration::from_secs(1))
+}
+
+/// Renews a lease until it lapses.
+async fn renew(object: LeaseObject, validity: LeaseValidity) {
+    let mut pause = RENEWAL;
+    while validity.check().is_ok() {
+        tokio::time::sleep(pause).await;
+        let sent = running_time();
+        match object.write().await {
+            Ok(()) => {
+                validity.extend(sent, RELIED);
+                pause = RENEWAL;
+            }
+            Err(error) => {
+                tracing::warn!(error = error.report(), "the lease on a backup destination could not be renewed");
+                pause = RENEWAL_RETRY;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blobs::testing::s3::S3Server;
+    use tokio::task::JoinSet;
+
+    use super::*;
+
+    async fn take(objects: &NamedObjects, exclusive: bool) -> Option<Lease> {
+        Lease::take(objects, "s3://blobs/backups", exclusive).await.unwrap()
+    }
+
+    /// Lets the leases in a bucket expire: their last write was this long ago.
+    fn age(server: &S3Server, by: Duration) {
+        for entry in std::fs::read_dir(server.bucket().join("backups/leases")).unwrap() {
+            let file = std::fs::File::open(entry.unwrap().path()).unwrap();
+            file.set_modified(std::time::SystemTime::now() - by).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_change_excludes_every_other_use() {
+        let place = tempfile::tempdir().unwrap();
+        let server = S3Server::start(place.path());
+        let objects = NamedObjects::open(&server.options("backups"), &server.secrets()).unwrap();
+        let (first, second) = (take(&objects, false).await.unwrap(), take(&objects, false).await.unwrap());
+        assert!(take(&objects, true).await.is_none(), "a reader is there");
+        first.release().await;
+        assert!(take(&objects, true).await.is_none(), "another reader is there");
+        second.release().await;
+        let change = take(&objects, true).await.unwrap();
+        assert!(take(&objects, true).await.is_none());
+        assert!(take(&objects, false).await.is_none());
+        change.release().await;
+        change.object.write().await.unwrap();
+        assert_eq!(objects.list(LEASES).await.unwrap(), Vec::<String>::new(), "nothing is left, or written later");
+    }
+
+    #[tokio::test]
+    async fn an_expired_lease_is_taken_over_by_one_process_only() {
+        let place = tempfile::tempdir().unwrap();
+        let server = S3Server::start(place.path());
+        let objects = NamedObjects::open(&server.options("backups"), &server.secrets()).unwrap();
+        let killed = take(&objects, true).await.unwrap();
+        age(&server, TERM - Duration::from_secs(30));
+        assert!(take(&objects, true).await.is_none());
+        age(&server, TERM + Duration::from_secs(3));
+        let mut racing = JoinSet::new();
+        for _ in 0..6 {
+            let objects = objects.clone();
+            racing.spawn(async move { take(&objects, true).await });
+        }
+        let held: Vec<Lease> = racing.join_all().await.into_iter().flatten().collect();
+        assert!(held.len() <= 1, "{} processes hold an exclusive lease", held.len());
+        // The former holder releases its own lease only.
+        killed.release().await;
+        let left = objects.list(LEASES).await.unwrap();
+        assert_eq!(left, held.iter().map(|lease| lease.object.name.clone()).collect::<Vec<_>>());
+    }
+}

@@ -27,7 +27,7 @@ mod statement;
 pub mod testing;
 mod value;
 
-pub use copy::{CopiedServer, Dump, Load, OpenSnapshot, ReplicationSlot, require_unused};
+pub use copy::{CopiedServer, Dump, Load, OpenSnapshot, ReplicationSlot, client_environment, require_unused};
 pub use dialect::Sql;
 pub use engine::{
     CheckExtent, Damage, Database, Engine, ExclusiveRight, Location, Mark, Options, PageSums, Position, Reader, Row,

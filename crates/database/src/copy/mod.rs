@@ -10,6 +10,6 @@ mod users;
 
 pub use cluster::ReplicationSlot;
 pub use held::OpenSnapshot;
-pub use programs::{Dump, Load};
+pub use programs::{Dump, Load, client_environment};
 pub use server::CopiedServer;
 pub use users::require_unused;

@@ -130,34 +130,39 @@ impl Load {
     }
 }
 
-/// Prepares a program that connects to the database. The password is passed in the environment, where other users
-/// cannot see it.
+/// Prepares a program that connects to the database.
 fn program(name: &str, location: &Location) -> Result<Command> {
     let Location::Postgres(address) = location else {
         return Err(Error::invalid(format!("{name} is for PostgreSQL databases only")));
     };
-    let config = parse_config(address)?;
+    let environment = client_environment(address)?;
     let mut command = Command::new(find(name)?);
-    command.env("LC_ALL", "C.UTF-8").stderr(Stdio::piped()).kill_on_drop(true);
+    command.env("LC_ALL", "C.UTF-8").envs(environment).stderr(Stdio::piped()).kill_on_drop(true);
+    Ok(command)
+}
+
+/// Returns the environment variables with which PostgreSQL's programs connect to a database. Other users of the machine
+/// cannot read a password in the environment, unlike one in an argument.
+///
+/// # Errors
+/// `Invalid` for an address that cannot be read.
+pub fn client_environment(address: &str) -> Result<Vec<(&'static str, String)>> {
+    let config = parse_config(address)?;
     let hosts = config.get_hosts().iter().map(|host| match host {
         Host::Tcp(name) => name.clone(),
         Host::Unix(path) => path.display().to_string(),
     });
     let hosts: Vec<String> = hosts.collect();
     let ports: Vec<String> = config.get_ports().iter().map(u16::to_string).collect();
-    for (variable, value) in [
+    let variables = [
         ("PGHOST", (!hosts.is_empty()).then(|| hosts.join(","))),
         ("PGPORT", (!ports.is_empty()).then(|| ports.join(","))),
         ("PGUSER", config.get_user().map(str::to_owned)),
         ("PGDATABASE", config.get_dbname().or(config.get_user()).map(str::to_owned)),
         ("PGPASSWORD", config.get_password().map(|word| String::from_utf8_lossy(word).into_owned())),
         ("PGAPPNAME", Some("strongroom".to_owned())),
-    ] {
-        if let Some(value) = value {
-            command.env(variable, value);
-        }
-    }
-    Ok(command)
+    ];
+    Ok(variables.into_iter().filter_map(|(variable, value)| Some((variable, value?))).collect())
 }
 
 /// Path of the program in the newest version installed.

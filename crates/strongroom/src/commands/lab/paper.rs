@@ -288,13 +288,20 @@ fn psql(database: &str, command: &str) -> Result<String> {
         Error::unavailable("psql, which the lab needs for PostgreSQL, cannot be started: install PostgreSQL's client")
             .with_source(e)
     };
-    let words = ["-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-c", command, "-d", database];
-    let output = Command::new("psql").args(words).stdin(Stdio::null()).output().map_err(failed)?;
+    let output = psql_command(database, command)?.output().map_err(failed)?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(Error::unavailable(format!("a database of --postgresql cannot be used: {said}")))
+}
+
+/// Prepares `psql`. The connection is passed in the environment, since other users can read command-line arguments.
+fn psql_command(database: &str, command: &str) -> Result<Command> {
+    let mut psql = Command::new("psql");
+    psql.args(["-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-c", command]).stdin(Stdio::null());
+    psql.envs(database::client_environment(database)?);
+    Ok(psql)
 }
 
 /// Total bytes of the files below a directory whose names satisfy `wanted`. Unreadable entries do not count.
@@ -309,4 +316,21 @@ fn bytes_below(directory: &Path, wanted: &dyn Fn(&str) -> bool) -> u64 {
         }
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_is_an_argument_of_psql() {
+        let psql = psql_command("postgres://lab:s3cr%40t@db.example:5433/one", "SELECT 1").unwrap();
+        let arguments: Vec<_> = psql.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+        assert!(arguments.iter().all(|word| !word.contains("s3cr") && !word.contains("db.example")), "{arguments:?}");
+        let variable = |wanted: &str| {
+            psql.get_envs().find(|(name, _)| *name == wanted).and_then(|(_, value)| value?.to_str()).unwrap_or_default()
+        };
+        let found = ["PGPASSWORD", "PGHOST", "PGPORT", "PGDATABASE"].map(variable);
+        assert_eq!(found, ["s3cr@t", "db.example", "5433", "one"]);
+    }
 }

@@ -1,4 +1,4 @@
-//! Kinds and states of jobs, and the requests to their runners.
+//! Kinds, states and phases of jobs, and the requests to their runners.
 
 use crate::words::words;
 
@@ -59,6 +59,35 @@ words! {
     Failed = "failed",
     /// Stopped permanently on request.
     Aborted = "aborted",
+}
+
+words! {
+    /// A phase of a job. A job stores its phase as text, and pages translate it.
+    JobPhase: "the phase of a job";
+    /// A migration or check counts the BLOBs to process.
+    Counting = "counting",
+    /// A migration moves BLOBs.
+    Moving = "moving",
+    /// A migration deletes the copies that it replaced.
+    DeletingOldCopies = "deleting old copies",
+    /// Space of deleted bytes is given back to the system.
+    ReleasingSpace = "giving space back",
+    /// A check verifies databases.
+    ReadingDatabases = "reading content databases",
+    /// A check reads BLOBs.
+    RereadingBlobs = "re-reading BLOBs",
+    /// A check looks for the BLOBs that databases refer to.
+    FollowingReferences = "following references",
+    /// A collection marks BLOBs.
+    Marking = "looking for BLOBs without documents",
+    /// A collection deletes BLOBs that were marked long enough ago.
+    DeletingMarked = "deleting BLOBs without documents",
+    /// A collection puts BLOBs into quarantine.
+    FindingOrphans = "looking for BLOBs that no database knows",
+    /// A collection deletes BLOBs whose quarantine has ended.
+    EmptyingQuarantine = "deleting what was in quarantine",
+    /// A job waits after an error, which follows the words.
+    WaitingToRetry = "waiting to retry",
 }
 
 impl JobStatus {

@@ -59,7 +59,7 @@ pub(crate) fn unknown(subject: &str, words: &[&str]) -> Error {
 #[cfg(test)]
 mod tests {
     use crate::{
-        BackupState, ErrorKind, FaultState, JobKind, JobState, JobStatus, JobWish, NodeKind, PendingReason,
+        BackupState, ErrorKind, FaultState, JobKind, JobPhase, JobState, JobStatus, JobWish, NodeKind, PendingReason,
         PolicyLevel, ReclaimReason, ReclaimState, RecycleStage, StoreKind, StoreState, Theme,
     };
 
@@ -74,7 +74,7 @@ mod tests {
                 assert_eq!($set::parse("no such word").unwrap_err().kind(), ErrorKind::Invalid);
             )+};
         }
-        round_trip!(BackupState FaultState JobKind JobState JobStatus JobWish NodeKind PendingReason PolicyLevel);
+        round_trip!(BackupState FaultState JobKind JobPhase JobState JobStatus JobWish NodeKind PendingReason PolicyLevel);
         round_trip!(ReclaimReason ReclaimState RecycleStage StoreKind StoreState Theme);
     }
 

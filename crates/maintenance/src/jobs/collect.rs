@@ -13,7 +13,7 @@ use database::content::blob;
 use database::content::reclaim::{self, ReclaimRow};
 use database::{Reader, Transaction};
 use model::{
-    Code, Digest, Error, ErrorKind, Id, ReclaimReason, ReclaimState, Result, Timestamp, counted, readable_size,
+    Code, Digest, Error, ErrorKind, Id, JobPhase, ReclaimReason, ReclaimState, Result, Timestamp, counted, readable_size,
 };
 use repository::{CollectWork, DATABASE_STORE, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
@@ -118,31 +118,31 @@ impl Collection<'_> {
             release::release(self.ticket, &mut self.throttle, never, never).await?;
         }
         if cursor.phase <= Phase::Scan {
-            self.begin(Phase::Scan, "looking for BLOBs without documents");
+            self.begin(Phase::Scan, JobPhase::Marking);
             self.scan(&cursor).await?;
         }
         if cursor.phase <= Phase::Delete {
-            self.begin(Phase::Delete, "deleting BLOBs without documents");
+            self.begin(Phase::Delete, JobPhase::DeletingMarked);
             self.delete_marked().await?;
         }
         if cursor.phase <= Phase::Orphans {
-            self.begin(Phase::Orphans, "looking for BLOBs that no database knows");
+            self.begin(Phase::Orphans, JobPhase::FindingOrphans);
             self.orphans(&cursor).await?;
         }
         if cursor.phase <= Phase::Release {
-            self.begin(Phase::Release, "deleting what was in quarantine");
+            self.begin(Phase::Release, JobPhase::EmptyingQuarantine);
             self.release().await?;
         }
         if !self.work.dry_run {
-            self.begin(Phase::Compact, "giving space back");
+            self.begin(Phase::Compact, JobPhase::ReleasingSpace);
             self.compact().await?;
         }
         Ok(())
     }
 
-    fn begin(&self, phase: Phase, words: &str) {
+    fn begin(&self, phase: Phase, shown: JobPhase) {
         self.save_position(Cursor { phase, ..Cursor::default() });
-        self.ticket.note(|figures| words.clone_into(&mut figures.phase));
+        self.ticket.note(|figures| figures.begin(shown));
     }
 
     fn save_position(&self, cursor: Cursor) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use database::Transaction;
 use database::configuration::job;
 use futures_util::future::BoxFuture;
-use model::{Code, Error, ErrorKind, Id, JobStatus, Result, Timestamp};
+use model::{Code, Error, ErrorKind, Id, JobPhase, JobStatus, Result, Timestamp};
 use repository::{Figures, Job, Repository, Session, Storage, Work};
 use tokio::sync::oneshot;
 
@@ -160,7 +160,9 @@ async fn perform(ticket: &RunningJob, work: Work) -> JobResult<String> {
             return Err(Halt::Fault(error));
         }
         tracing::warn!(job = %ticket.id, error = error.report(), "a job is waiting to retry after an error");
-        ticket.note(|figures| figures.phase = format!("waiting to retry: {}", error.message()));
+        ticket.note(|figures| {
+            figures.phase = format!("{}: {}", JobPhase::WaitingToRetry.as_str(), error.message());
+        });
         ticket.wait(pause).await?;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }

@@ -56,6 +56,11 @@ impl AbsentDatabase {
         reason(self.kind, self.code)
     }
 
+    /// Returns the code of the error that it was opened with.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
     /// Returns whether the database was found damaged. Otherwise it is missing or does not respond.
     pub fn is_damaged(&self) -> bool {
         self.kind == ErrorKind::Corrupt

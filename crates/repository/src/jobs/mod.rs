@@ -16,7 +16,9 @@ use crate::session::idempotency::IdempotencyKey;
 use crate::{Session, Storage};
 
 pub use database::configuration::job::JobError;
-pub use work::{CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, MigrateWork, QUARANTINE_DAYS, Work};
+pub use work::{
+    CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, LACKING_CHANGES, MigrateWork, QUARANTINE_DAYS, Work,
+};
 
 /// A job as administrators see it.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use model::{Code, Error, JobKind, Result, StoreState};
+use model::{Code, Error, JobKind, JobPhase, Result, StoreState};
 use serde::{Deserialize, Serialize};
 
 use crate::Storage;
@@ -105,6 +105,9 @@ pub struct CheckWork {
     pub rate: Option<u64>,
 }
 
+/// Name of the result that counts the databases that lack acknowledged changes. They also count as damaged.
+pub const LACKING_CHANGES: &str = "databases_lacking_changes";
+
 /// Progress of a job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
@@ -129,6 +132,13 @@ pub struct Figures {
     pub results: BTreeMap<String, u64>,
     /// Position from which to continue.
     pub cursor: serde_json::Value,
+}
+
+impl Figures {
+    /// Begins a phase.
+    pub fn begin(&mut self, phase: JobPhase) {
+        phase.as_str().clone_into(&mut self.phase);
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks like this")]

@@ -14,8 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use blobs::{BlobStore, Outcome, Usage};
 use database::CheckExtent;
 use database::content::fault;
-use model::{Code, Error, ErrorKind, FaultState, Id, Result, counted};
-use repository::{CheckWork, DATABASE_STORE, Figures, Storage, StorageDatabase};
+use model::{Code, Error, ErrorKind, FaultState, Id, JobPhase, Result, counted};
+use repository::{CheckWork, DATABASE_STORE, Figures, LACKING_CHANGES, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 
 use super::throttle::Throttle;
@@ -111,7 +111,7 @@ pub(super) async fn run(ticket: &RunningJob, work: &CheckWork) -> JobResult<Stri
     if !cursor.references {
         check.reread_all(&places, &mut throttle, &cursor).await?;
     }
-    ticket.note(|figures| figures.phase = "following references".to_owned());
+    ticket.note(|figures| figures.begin(JobPhase::FollowingReferences));
     let mut is_before = cursor.references && cursor.place != 0;
     for database in &databases {
         if is_before && database.id.get() != cursor.place {
@@ -132,17 +132,21 @@ async fn verified_databases(
     cursor: &mut Cursor,
 ) -> JobResult<Vec<StorageDatabase>> {
     ticket.note(|figures| {
-        figures.phase = "reading content databases".to_owned();
+        figures.begin(JobPhase::ReadingDatabases);
         figures.results.remove("databases_away");
         figures.results.remove("databases_damaged");
         figures.results.remove("databases_by_server");
+        figures.results.remove(LACKING_CHANGES);
     });
     let leave_out = |name: &str, error: &Error, is_damaged: bool| {
         ticket.fail(format!("database {name}"), error);
         ticket.count(if is_damaged { "databases_damaged" } else { "databases_away" }, 1);
+        if error.code() == Code::ChangesLost {
+            ticket.count(LACKING_CHANGES, 1);
+        }
     };
     for absent in storage.absent() {
-        let error = Error::unavailable(format!("it is not open: {}", absent.message()));
+        let error = Error::unavailable(format!("it is not open: {}", absent.message())).with_code(absent.code());
         leave_out(absent.name(), &error, absent.is_damaged());
     }
     let mut whole = Vec::new();
@@ -271,7 +275,7 @@ impl Check<'_> {
 
     /// Counts the BLOBs to be read, and finds out which stores respond.
     async fn measure(&self, places: &[CheckedStore]) {
-        self.ticket.note(|figures| figures.phase = "counting".to_owned());
+        self.ticket.note(|figures| figures.begin(JobPhase::Counting));
         let mut total = Usage::default();
         for place in places {
             let usage = match &place.store {
@@ -290,7 +294,7 @@ impl Check<'_> {
             }
         }
         self.ticket.note(|figures| {
-            figures.phase = "re-reading BLOBs".to_owned();
+            figures.begin(JobPhase::RereadingBlobs);
             (figures.total_items, figures.total_bytes) = (total.blobs, total.content_bytes);
         });
     }

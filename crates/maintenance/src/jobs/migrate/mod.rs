@@ -12,7 +12,7 @@ use database::Reader;
 use database::configuration::job;
 use database::content::blob::{self, Selection};
 use database::content::progress::{self, Moved};
-use model::{Error, Id, Result, Timestamp, counted};
+use model::{Error, Id, JobPhase, Result, Timestamp, counted};
 use repository::{BackupHold, DATABASE_STORE, Figures, MigrateWork, Storage, StorageDatabase};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -55,9 +55,9 @@ pub(super) async fn run(ticket: &RunningJob, work: &MigrateWork) -> JobResult<St
         }
     }
     // The last old copies need no quarantine time: a reader that is in the middle of one continues in the new copy.
-    ticket.note(|figures| figures.phase = "deleting old copies".to_owned());
+    ticket.note(|figures| figures.begin(JobPhase::DeletingOldCopies));
     release::release(ticket, &mut throttle, Timestamp::now(), Timestamp::from_micros(0)).await?;
-    ticket.note(|figures| figures.phase = "giving space back".to_owned());
+    ticket.note(|figures| figures.begin(JobPhase::ReleasingSpace));
     for database in &databases {
         ticket.check_stop()?;
         ticket.count("freed_bytes", database.database.free_blob_space().await?);
@@ -218,7 +218,7 @@ fn plan<'a>(
 
 /// Counts the remaining work, at the first start and at each resumption.
 async fn measure(ticket: &RunningJob, legs: &[Leg<'_>], cursor: &Cursor, work: &MigrateWork) -> JobResult<()> {
-    ticket.note(|figures| figures.phase = "counting".to_owned());
+    ticket.note(|figures| figures.begin(JobPhase::Counting));
     let (mut items, mut bytes) = (0, 0);
     let mut is_before = cursor.after != 0;
     for leg in legs {
@@ -236,7 +236,7 @@ async fn measure(ticket: &RunningJob, legs: &[Leg<'_>], cursor: &Cursor, work: &
         bytes += sum.max(0) as u64;
     }
     ticket.note(|figures| {
-        figures.phase = "moving".to_owned();
+        figures.begin(JobPhase::Moving);
         figures.total_items = figures.items + items.min(work.limit.unwrap_or(u64::MAX));
         figures.total_bytes = figures.bytes + bytes;
     });

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use maintenance::jobs;
 use model::{Digest, JobStatus, Result};
-use repository::{Figures, Job, Session, Work, database_from_backup, farm_from_backup};
+use repository::{Figures, Job, LACKING_CHANGES, Session, Work, database_from_backup, farm_from_backup};
 use serde_json::{Value, json};
 
 use super::faults::{LISTED, REPAIR_ADVICE, on_record};
@@ -79,8 +79,6 @@ pub async fn outcome_with_fault_hint(session: &Session, job: &Job) -> Result<Com
 struct About {
     /// Databases that the job skipped.
     databases: Vec<String>,
-    /// True if a skipped database only lacks acknowledged changes.
-    lacks_changes: bool,
     /// True if an error may be gone when the job is resumed.
     passing: bool,
     /// True if a BLOB is recorded as missing or damaged.
@@ -97,7 +95,6 @@ impl About {
             for error in &errors {
                 if let Some(name) = error.item.strip_prefix("database ") {
                     about.databases.push(name.to_owned());
-                    about.lacks_changes |= error.message.contains("acknowledged changes");
                     continue;
                 }
                 let Ok(digest) = error.item.parse::<Digest>() else {
@@ -129,7 +126,7 @@ async fn advice(session: &Session, job: &Job) -> Result<String> {
     let mut text = String::new();
     if of("databases_damaged") > 0 {
         let directory = session.storage().await?.directory();
-        text.push_str(&damaged_databases(&directory, &about, of("databases_away") == 0));
+        text.push_str(&damaged_databases(&directory, &about, of("databases_away") == 0, of(LACKING_CHANGES) > 0));
     }
     if about.needs_repair {
         text.push_str(&format!("{REPAIR_ADVICE}\n"));
@@ -150,9 +147,9 @@ async fn advice(session: &Session, job: &Job) -> Result<String> {
 }
 
 /// Advice on restoring damaged databases. Names each database if all skipped ones are damaged.
-fn damaged_databases(directory: &Path, about: &About, all_damaged: bool) -> String {
+fn damaged_databases(directory: &Path, about: &About, all_damaged: bool, any_lacks_changes: bool) -> String {
     let mut text = "First check the disk of any database that cannot be read.\n".to_owned();
-    if about.lacks_changes {
+    if any_lacks_changes {
         text.push_str(
             "A database that only lacks changes can continue without them: its error message explains how.\n",
         );

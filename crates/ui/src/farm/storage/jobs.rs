@@ -74,7 +74,7 @@ impl JobRow {
             tone,
             is_running,
             note: match is_running {
-                true => words::phase(page, &figures.phase),
+                true => words::phase(page.language, &figures.phase),
                 // A job's final message is English only. Its results are translated, so the message is omitted in other
                 // languages.
                 false if has_results && page.language != Language::ENGLISH => String::new(),

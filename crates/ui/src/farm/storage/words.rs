@@ -4,6 +4,7 @@ use model::{Error, Result, StoreKind};
 use repository::Work;
 
 use crate::frame::page::Page;
+use crate::frame::texts::Language;
 
 /// Kinds of stores that the pages can add.
 pub const KINDS: [StoreKind; 4] = [StoreKind::Directory, StoreKind::S3, StoreKind::Azure, StoreKind::Gcs];
@@ -68,10 +69,11 @@ pub fn kind(page: &Page, kind: StoreKind) -> String {
     page.language.find(&format!("store-kind.{kind}")).unwrap_or(kind.as_str()).to_owned()
 }
 
-/// Returns the name of a job's phase.
-pub fn phase(page: &Page, text: &str) -> String {
-    let key = text.to_lowercase().replace(' ', "-");
-    page.language.find(&format!("phase.{key}")).map_or_else(|| text.to_owned(), ToOwned::to_owned)
+/// Returns the name of a job's phase, with the error that may follow its words after a colon.
+pub fn phase(language: Language, text: &str) -> String {
+    let words = text.split(": ").next().unwrap_or_default();
+    let name = language.find(&format!("phase.{}", words.to_lowercase().replace(' ', "-")));
+    name.map_or_else(|| text.to_owned(), |name| format!("{name}{}", &text[words.len()..]))
 }
 
 /// Returns the name of a kind of job, as the audit log names it.
@@ -113,7 +115,21 @@ pub fn work(page: &Page, work: &Work) -> String {
 
 #[cfg(test)]
 mod tests {
+    use model::JobPhase;
+
     use super::*;
+
+    #[test]
+    fn every_phase_of_a_job_has_a_name_in_every_language() {
+        for language in Language::all() {
+            for phase in JobPhase::ALL {
+                let text = format!("{}: the disk is full", phase.as_str());
+                let name = super::phase(language, &text);
+                assert!(name.ends_with(": the disk is full"), "{name}");
+                assert_ne!(name, text, "{phase:?} has no name in {}", language.tag());
+            }
+        }
+    }
 
     #[test]
     fn sizes_are_read_as_people_type_them_and_shown_so_that_they_come_back() {

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::farm;
 use super::output::show;
+use super::verdict::Verdict;
 use crate::configuration::CommonArguments;
 
 /// Arguments of `strongroom clock`.
@@ -21,7 +22,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show how far the clock has jumped ahead without an explanation; exit status 1 if it has
+    /// Show how far the clock has jumped ahead without an explanation; exit status 1 if by a day or more
     Show,
     /// Accept the current time as correct; deletions that the jumps delayed happen when they are due
     Accept,
@@ -39,14 +40,37 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let outcome = outcome.await;
     repository.close().await;
     let ahead = outcome?.as_secs();
-    let text = match ahead / (24 * 60 * 60) {
-        0 => "the clock goes as time does\n".to_owned(),
-        days => format!(
-            "the clock went {} ahead of time: what is deleted for good after a time waits so much longer\n\
-             set the clock right; if it is right, run `strongroom clock accept`\n",
-            counted(days, "day")
-        ),
-    };
+    let (text, verdict) = judge(ahead);
     show(arguments.place.json, &json!({ "ahead_seconds": ahead }), &text);
-    Ok(ExitCode::from(u8::from(ahead > 0)))
+    Ok(verdict.into())
+}
+
+/// The text for a clock that is ahead by these seconds, and the verdict. Like the health rule `clock-ahead`, both
+/// tolerate less than a day.
+fn judge(ahead: u64) -> (String, Verdict) {
+    match ahead / (24 * 60 * 60) {
+        0 => ("the clock goes as time does\n".to_owned(), Verdict::Good),
+        days => {
+            let text = format!(
+                "the clock went {} ahead of time: what is deleted for good after a time waits so much longer\n\
+                 set the clock right; if it is right, run `strongroom clock accept`\n",
+                counted(days, "day")
+            );
+            (text, Verdict::Bad)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_exit_status_agree() {
+        for (ahead, is_good) in [(0, true), (1, true), (86_399, true), (86_400, false)] {
+            let (text, verdict) = judge(ahead);
+            assert_eq!(matches!(verdict, Verdict::Good), is_good, "{ahead} s");
+            assert_eq!(text.contains("as time does"), is_good, "{ahead} s: {text}");
+        }
+    }
 }

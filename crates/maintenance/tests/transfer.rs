@@ -158,6 +158,34 @@ async fn what_cannot_be_taken_is_named_and_nothing_outside_is_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_that_are_left_out_count_as_processed() {
+    each_farm(async |farm| {
+        let source = tempfile::tempdir().unwrap();
+        let root = source.path();
+        // Of every pair, the second or both are left out.
+        write(root, "good.txt", b"good");
+        write(root, "dot.", b"12");
+        write(root, "Twin", b"upper");
+        write(root, "twin", b"lower");
+        write(root, "folder./deep/one", b"123");
+        write(root, "folder./two", b"1234");
+        write(root, "taken/three", b"1");
+        write(root, "file", b"123456");
+        let mut deep = "d".to_owned();
+        while deep.len() < 500 {
+            deep.push_str("/d");
+        }
+        write(root, &format!("{deep}/bottom"), b"1234567");
+        let session = farm.administrator().await;
+        session.create_folder(&at("Documents"), &Name::new("file").unwrap()).await.unwrap();
+        let document = Destination::Path(NodePath::parse("Documents/taken").unwrap());
+        session.upload_bytes(&document, UploadOptions::default(), Bytes::from_static(b"a document")).await.unwrap();
+        assert_eq!(farm.import_progress(root).await, (9, 4 + 2 + 5 + 5 + 3 + 4 + 1 + 6 + 7));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_farms_own_data_and_names_of_another_kind_are_refused_and_the_rest_goes_on() {
     each_farm(async |farm| {
         let source = tempfile::tempdir().unwrap();

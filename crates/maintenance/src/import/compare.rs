@@ -9,6 +9,7 @@ use repository::{Item, Session, Sort};
 
 use super::context::Context;
 use super::owners::Grants;
+use super::scan;
 use crate::posix::{Directory, Kind, Status, entries};
 use crate::progress::{Fault, Reason};
 
@@ -64,11 +65,13 @@ pub(super) fn read(
             Ok(name) => name,
             Err(message) => {
                 fault(Reason::Name, message);
+                pass_over(context, directory, &entry, &status);
                 continue;
             }
         };
         if context.exclude.is_some_and(|excluded| excluded.is_same_file(&status)) {
             fault(Reason::Refused, "it is the data directory of the farm itself".to_owned());
+            pass_over(context, directory, &entry, &status);
             continue;
         }
         let folded = name.folded();
@@ -77,6 +80,7 @@ pub(super) fn read(
                 Reason::Name,
                 format!("the farm regards its name as equal to \"{}\": rename one of the two", twin.name),
             );
+            pass_over(context, directory, &entry, &status);
             continue;
         }
         let grants = match status.kind {
@@ -86,6 +90,16 @@ pub(super) fn read(
         found.insert(folded, DirectoryEntry { name, status, grants });
     }
     Ok((found, faults))
+}
+
+/// Adds an entry that is left out to the progress, with everything below it. Blocking.
+pub(super) fn pass_over(context: &Context, directory: &Directory, name: &OsStr, status: &Status) {
+    if status.kind == Kind::Directory {
+        scan::pass_over(directory, name, &context.progress);
+    } else {
+        context.progress.add_files(1);
+        context.progress.add_bytes(status.size);
+    }
 }
 
 fn usable(entry: &OsStr) -> Result<Name, String> {

@@ -1,6 +1,6 @@
 //! Counting of a tree concurrently with its import, so that the remaining time can be estimated.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +12,23 @@ use crate::progress::Progress;
 /// reports them.
 pub(super) fn count(source: &Path, progress: &Progress, stop: &AtomicBool) {
     let Ok(root) = Directory::open(source) else { return };
+    if walk(root, |files, bytes| progress.count(files, bytes), || stop.load(Ordering::Relaxed)) {
+        progress.counted_all();
+    }
+}
+
+/// Adds the files of a directory that is left out to the progress, because [`count`] counts them too.
+pub(super) fn pass_over(directory: &Directory, name: &OsStr, progress: &Progress) {
+    let Ok(root) = directory.enter(name) else { return };
+    let pass = |files, bytes| {
+        progress.add_files(files);
+        progress.add_bytes(bytes);
+    };
+    walk(root, pass, || false);
+}
+
+/// Goes through a tree, and passes on the number of files and bytes of each directory. Returns false if it was stopped.
+fn walk(root: Directory, found: impl Fn(u64, u64), is_stopped: impl Fn() -> bool) -> bool {
     // Pending directories are kept by name, so that only directories on the current path are open.
     let mut waiting: Vec<(Arc<Directory>, OsString)> = Vec::new();
     let mut next = Some(Arc::new(root));
@@ -27,14 +44,14 @@ pub(super) fn count(source: &Path, progress: &Progress, stop: &AtomicBool) {
                 _ => {}
             }
         }
-        progress.count(files, bytes);
+        found(files, bytes);
         next = None;
         while let (None, Some((above, name))) = (&next, waiting.pop()) {
             next = above.enter(&name).ok().map(Arc::new);
         }
-        if stop.load(Ordering::Relaxed) {
-            return;
+        if is_stopped() {
+            return false;
         }
     }
-    progress.counted_all();
+    true
 }

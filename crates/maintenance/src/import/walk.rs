@@ -109,7 +109,7 @@ async fn visit(context: Arc<Context>, workers: Arc<Workers>, place: Place) -> Re
 }
 
 struct Visited<'a> {
-    context: &'a Context,
+    context: &'a Arc<Context>,
     directory: &'a Arc<Directory>,
     folder: Option<&'a ImportFolder>,
     grants: Grants,
@@ -125,10 +125,10 @@ impl Visited<'_> {
                 Comparison::Present(item) if item.kind == NodeKind::Folder => {
                     match self.context.session.import_folder(&item.id.into()).await {
                         Ok(folder) => below.push(self.place(local, Some(folder), true)),
-                        Err(error) => self.refuse(&local, &error),
+                        Err(error) => self.refuse(&local, &error).await?,
                     }
                 }
-                Comparison::Present(item) => self.refuse(&local, &taken(&item.name, item.kind)),
+                Comparison::Present(item) => self.refuse(&local, &taken(&item.name, item.kind)).await?,
                 Comparison::Missing => missing.push(local),
             }
         }
@@ -137,25 +137,25 @@ impl Visited<'_> {
             below.extend(missing.into_iter().map(|local| self.place(local, None, false)));
             return Ok(below);
         };
-        missing.retain(|local| match parent.check_depth(&local.name) {
-            Ok(()) => true,
-            Err(error) => {
-                self.refuse(local, &error);
-                false
+        let mut fitting = Vec::with_capacity(missing.len());
+        for local in missing {
+            match parent.check_depth(&local.name) {
+                Ok(()) => fitting.push(local),
+                Err(error) => self.refuse(&local, &error).await?,
             }
-        });
-        if missing.is_empty() {
+        }
+        if fitting.is_empty() {
             return Ok(below);
         }
-        let new = missing.iter().map(|local| self.new_folder(local)).collect();
+        let new = fitting.iter().map(|local| self.new_folder(local)).collect();
         let made = self.context.session.import_folders(parent, new).await?;
-        for (local, made) in missing.into_iter().zip(made) {
+        for (local, made) in fitting.into_iter().zip(made) {
             match made {
                 Ok(folder) => {
                     self.context.folders.fetch_add(1, Ordering::Relaxed);
                     below.push(self.place(local, Some(folder), false));
                 }
-                Err(error) => self.refuse(&local, &error),
+                Err(error) => self.refuse(&local, &error).await?,
             }
         }
         Ok(below)
@@ -181,16 +181,14 @@ impl Visited<'_> {
             let size = local.status.size;
             let replaces = match &present {
                 Comparison::Present(item) if item.kind != NodeKind::Document => {
-                    self.refuse(&local, &taken(&item.name, item.kind));
-                    self.context.progress.add_files(1);
-                    self.context.progress.add_bytes(size);
+                    self.refuse(&local, &taken(&item.name, item.kind)).await?;
                     continue;
                 }
                 Comparison::Present(_) => true,
                 Comparison::Missing => false,
             };
             if let Some(Err(error)) = self.folder.map(|folder| folder.check_depth(&local.name)) {
-                self.refuse(&local, &error);
+                self.refuse(&local, &error).await?;
                 continue;
             }
             match self.folder.filter(|_| !self.context.dry_run) {
@@ -210,9 +208,14 @@ impl Visited<'_> {
         Ok(())
     }
 
-    fn refuse(&self, local: &DirectoryEntry, error: &Error) {
-        let path = self.directory.path_of(local.name.as_str().as_ref());
+    /// Reports an entry that is left out, and adds it to the progress with everything below it.
+    async fn refuse(&self, local: &DirectoryEntry, error: &Error) -> Result<()> {
+        let name = OsString::from(local.name.as_str());
+        let path = self.directory.path_of(&name);
         self.context.faults.add(&Fault::new(&path, Reason::Refused, error.message()));
+        let (context, directory, status) = (self.context.clone(), self.directory.clone(), local.status);
+        let passed = tokio::task::spawn_blocking(move || compare::pass_over(&context, &directory, &name, &status));
+        passed.await.map_err(|error| Error::unavailable("reading a directory failed").with_source(error))
     }
 }
 

@@ -71,19 +71,31 @@ impl Farm {
         mapping: Option<&str>,
         dry_run: bool,
     ) -> Result<(ImportSummary, BTreeMap<String, Reason>)> {
-        let options = ImportOptions {
+        let options = self.import_options(source, mapping, dry_run);
+        let (faults, listener) = faults();
+        let summary =
+            maintenance::import(self.administrator().await, options, Arc::new(Progress::default()), listener).await?;
+        let faults = faults.lock().unwrap().clone();
+        Ok((summary, faults))
+    }
+
+    fn import_options(&self, source: &Path, mapping: Option<&str>, dry_run: bool) -> ImportOptions {
+        ImportOptions {
             source: source.to_owned(),
             target: Target::path("Documents").unwrap(),
             mapping: mapping.map(|text| Mapping::parse(text).unwrap()),
             dry_run,
             exclude: Some(self.directory.path().join("data")),
             count: false,
-        };
-        let (faults, listener) = faults();
-        let summary =
-            maintenance::import(self.administrator().await, options, Arc::new(Progress::default()), listener).await?;
-        let faults = faults.lock().unwrap().clone();
-        Ok((summary, faults))
+        }
+    }
+
+    /// Imports a tree. Returns the files and bytes that the progress counts as processed at the end.
+    pub async fn import_progress(&self, source: &Path) -> (u64, u64) {
+        let progress = Arc::new(Progress::default());
+        let options = self.import_options(source, None, false);
+        maintenance::import(self.administrator().await, options, progress.clone(), |_| {}).await.unwrap();
+        progress.done()
     }
 
     pub async fn export(&self, destination: &Path, versions: bool) -> (ExportSummary, BTreeMap<String, Reason>) {

@@ -25,6 +25,9 @@ use serde::Deserialize;
 /// rwx = "Contribute"
 /// r-x = "Read"
 /// ```
+///
+/// With `[permissions]` and without `[permissions.roles]`, `rwx` and `rw-` grant *Contribute*, and `r-x` and `r--`
+/// grant *Read*.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mapping {
@@ -41,10 +44,12 @@ pub struct Mapping {
 #[serde(deny_unknown_fields)]
 pub(super) struct Permissions {
     pub(super) others: Option<String>,
+    /// Roles by bits. [`usual_roles`] when the table is missing.
     #[serde(default = "usual_roles")]
     pub(super) roles: BTreeMap<String, String>,
 }
 
+/// Roles of a mapping with permissions that lists no roles of its own.
 fn usual_roles() -> BTreeMap<String, String> {
     let roles = [("rwx", "Contribute"), ("rw-", "Contribute"), ("r-x", "Read"), ("r--", "Read")];
     roles.into_iter().map(|(bits, role)| (bits.to_owned(), role.to_owned())).collect()

@@ -34,6 +34,22 @@ struct Missing {
     why: String,
 }
 
+/// The BLOBs that could not be copied: the first ones, and the number of all.
+#[derive(Default)]
+struct MissingBlobs {
+    named: Vec<Missing>,
+    count: u64,
+}
+
+impl MissingBlobs {
+    fn add(&mut self, missing: Missing) {
+        self.count += 1;
+        if self.named.len() < NAMED {
+            self.named.push(missing);
+        }
+    }
+}
+
 /// Copies the BLOBs of one set.
 pub(crate) struct Copying<'a> {
     pub destination: &'a Destination,
@@ -62,7 +78,7 @@ impl Copying<'_> {
     pub async fn run(mut self, mut census: Census) -> Result<Copied> {
         let mut copied = Copied::default();
         let mut pace = Throttle::follow(self.databases.iter().map(|database| database.database.clone()).collect());
-        let mut missing = Vec::new();
+        let mut missing = MissingBlobs::default();
         let (mut entries, mut new, mut new_bytes) = (Vec::new(), Vec::new(), 0);
         loop {
             let next = census.next().await?;
@@ -92,7 +108,7 @@ impl Copying<'_> {
                 break;
             }
         }
-        if missing.is_empty() { Ok(copied) } else { Err(self.incomplete(&missing).await?) }
+        if missing.count == 0 { Ok(copied) } else { Err(self.incomplete(&missing).await?) }
     }
 
     /// Returns the entry of a BLOB in an earlier set. A damaged list is treated as ended.
@@ -123,7 +139,7 @@ impl Copying<'_> {
         pace: &mut Throttle,
         entries: &mut Vec<Entry>,
         copied: &mut Copied,
-        missing: &mut Vec<Missing>,
+        missing: &mut MissingBlobs,
     ) -> Result<()> {
         // Identifiers rise with time, and so do positions within a store.
         new.sort_unstable_by_key(|needed| (needed.database, needed.row.id));
@@ -165,7 +181,7 @@ impl Copying<'_> {
         done: Result<(Entry, u64)>,
         entries: &mut Vec<Entry>,
         copied: &mut Copied,
-        missing: &mut Vec<Missing>,
+        missing: &mut MissingBlobs,
     ) -> Result<()> {
         match done {
             Ok((entry, new_bytes)) => {
@@ -178,8 +194,8 @@ impl Copying<'_> {
                     copied.blobs.lost.push(digest.to_string());
                 } else if self.is_live && !self.is_needed(digest).await? {
                     tracing::debug!(%digest, "a BLOB that no document needs disappeared during the backup");
-                } else if missing.len() <= 10_000 {
-                    missing.push(Missing { digest, why: error.message().to_owned() });
+                } else {
+                    missing.add(Missing { digest, why: error.message().to_owned() });
                 }
                 Ok(())
             }
@@ -232,21 +248,22 @@ impl Copying<'_> {
         self.destination.note(self.set, &copied.blobs.index).await
     }
 
-    async fn incomplete(&self, missing: &[Missing]) -> Result<Error> {
+    async fn incomplete(&self, missing: &MissingBlobs) -> Result<Error> {
         let addresses = Addresses::read(self.storage.configuration()).await?;
         let mut text = format!(
             "{} that documents need {} missing or damaged, so the backup would be incomplete:",
-            counted(missing.len() as u64, "BLOB"),
-            if missing.len() == 1 { "is" } else { "are" }
+            counted(missing.count, "BLOB"),
+            if missing.count == 1 { "is" } else { "are" }
         );
-        for missing in missing.iter().take(NAMED) {
+        for missing in &missing.named {
             let digest = missing.digest;
             let names = self.documents_of(digest, &addresses).await?;
             let names = listed(&names, "documents deleted meanwhile");
             text.push_str(&format!("\n  {digest}, needed by {names}: {}", missing.why));
         }
-        if missing.len() > NAMED {
-            text.push_str(&format!("\n  and {} more", missing.len() - NAMED));
+        let others = missing.count - missing.named.len() as u64;
+        if others > 0 {
+            text.push_str(&format!("\n  and {others} more"));
         }
         text.push_str(
             "\n\
@@ -302,4 +319,18 @@ async fn copy_from(
     let store = storage.store(store, database)?;
     let reader = store.open(digest, size, locator.as_ref()).await.map_err(named)?;
     vault.put_reader(digest, size, reader).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_missing_blobs_are_counted_and_the_first_are_named() {
+        let mut missing = MissingBlobs::default();
+        for number in 0..10_500u32 {
+            missing.add(Missing { digest: blobs::digest_of(&number.to_le_bytes()), why: String::new() });
+        }
+        assert_eq!((missing.count, missing.named.len()), (10_500, NAMED));
+    }
 }

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use model::Code;
-
 mod support;
 
 use std::fs;
@@ -12,7 +10,7 @@ use std::path::Path;
 use blobs::testing::{random_bytes, read_range};
 use blobs::{BlobStore, CompactLimits, DirectoryOptions, Outcome, StoreKey, Stored, digest_of};
 use bytes::Bytes;
-use model::ErrorKind;
+use model::{Code, ErrorKind};
 use support::*;
 
 const SIZES: [usize; 9] = [0, 1, 3000, 65_536, 65_537, 200_000, 262_144, 1_500_000, 3_000_001];

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use model::Code;
-
 mod support;
 
 use std::fs;
@@ -13,7 +11,7 @@ use blobs::testing::random_bytes;
 use blobs::testing::s3::S3Server;
 use blobs::{BlobStore, ObjectOptions, ObjectSecrets, StoreKey, digest_of};
 use bytes::Bytes;
-use model::ErrorKind;
+use model::{Code, ErrorKind};
 use support::*;
 
 /// The forms of the golden stores: name, compression level, whether encrypted.

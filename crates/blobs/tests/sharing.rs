@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use model::Code;
-
 mod support;
 
 use std::fs;
 
 use blobs::testing::{random_bytes, read_range};
 use blobs::{BlobStore, Owner};
-use model::ErrorKind;
+use model::{Code, ErrorKind};
 use proptest::prelude::*;
 use support::*;
 

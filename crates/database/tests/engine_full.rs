@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-use model::Code;
-
 mod rig;
 
 use std::fs;
@@ -14,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use database::{Database, Sql, params};
-use model::ErrorKind;
+use model::{Code, ErrorKind};
 
 use rig::{CREATE, assert_success, child_directory, count, in_child, insert, is_root, open};
 

@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-use model::Code;
-
 mod rig;
 
 use std::fs;
@@ -13,7 +11,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use database::{CheckExtent, Options, Sql, params};
-use model::{Error, ErrorKind, Result};
+use model::{Code, Error, ErrorKind, Result};
 
 use rig::{CREATE, assert_success, child_directory, count, in_child, insert, is_root, open, try_open};
 

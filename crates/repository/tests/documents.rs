@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a helper fails the test")]
 
-use model::Code;
 
 mod support;
 
@@ -10,7 +9,7 @@ use bytes::Bytes;
 use database::content::followed;
 use database::content::node::{self, NodeRow};
 use database::{Database, Schema, Transaction};
-use model::{ErrorKind, Id, LibrarySettings, MAX_DEPTH, Name, Timestamp, VersionNumber, Versioning};
+use model::{Code, ErrorKind, Id, LibrarySettings, MAX_DEPTH, Name, Timestamp, VersionNumber, Versioning};
 use repository::{
     Bin, CheckIn, NewView, OnConflict, Preconditions, Session, Sort, Transfer, UploadOptions, VersionChoice,
 };

@@ -3,11 +3,10 @@
 //!
 //! `docs/formats/object-store.md` describes the layout; golden files in the tests guard it against changes.
 
-use model::Code;
 use std::ops::Range;
 
 use bytes::Bytes;
-use model::{Digest, Error, Result, Timestamp};
+use model::{Code, Digest, Error, Result, Timestamp};
 
 use super::frames::{Cipher, Encoded, EncryptionParameters, Frame, decode_frame};
 use super::keys::{KEY_ID, SALT, StoreKey};

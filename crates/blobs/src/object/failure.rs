@@ -1,8 +1,7 @@
 //! Classification of the service's errors. Only a definite "no such object" is absence, and the caller that receives it
 //! confirms it.
 
-use model::Code;
-use model::{Error, ErrorKind};
+use model::{Code, Error, ErrorKind};
 use object_store::Error as Cause;
 
 /// Converts the error of a failed request. A 404 becomes `Unavailable` here: callers that can confirm the absence of an

@@ -3,10 +3,9 @@
 //! One rule makes the two engines behave alike: once a statement has failed, the transaction is doomed. Every later
 //! statement fails, and the transaction is rolled back even if the closure returns `Ok`.
 
-use model::Code;
 use std::ops::{Deref, DerefMut};
 
-use model::{Error, ErrorKind, Id, Result};
+use model::{Code, Error, ErrorKind, Id, Result};
 
 use super::row::{Row, Scan};
 use super::{postgres, sqlite};

@@ -3,7 +3,6 @@
 //! The input is untrusted: any user can upload it. The program runs as a sandboxed child process. Its directory and its
 //! profile exist for one document only; macros are off and references to outside resources are blocked.
 
-use model::Code;
 mod program;
 mod work;
 
@@ -13,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use repository::{ChildPermit, Content, Sandbox, Session};
 use tokio::io::AsyncWriteExt;
 

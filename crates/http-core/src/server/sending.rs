@@ -1,7 +1,6 @@
 //! Watches streamed responses. One that cannot be sent to its end is logged with the reason. No other place can report
 //! it, since the status was sent before; the client only sees its connection or stream end.
 
-use model::Code;
 use std::error::Error as StdError;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,7 +10,7 @@ use axum::http::header;
 use axum::response::Response;
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
-use model::Error;
+use model::{Code, Error};
 
 use super::request::RequestContext;
 

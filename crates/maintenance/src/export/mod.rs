@@ -4,7 +4,6 @@
 //! Files that already have the same size and time are not written again. All access is relative to directory handles
 //! and does not follow links, so nothing outside the destination is touched.
 
-use model::Code;
 mod context;
 mod file;
 mod versions;
@@ -17,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use repository::{Item, Session, Target};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 

@@ -1,6 +1,5 @@
 //! Items of any kind: viewing, listing, creating folders, renaming, moving, copying, deleting.
 
-use model::Code;
 mod address_prefixes;
 mod caller_view;
 mod copy;
@@ -36,7 +35,7 @@ pub use page::Page;
 pub use search::{Found, MOST_FOUND};
 pub use transfer_plan::{Transfer, Transferred};
 
-use model::{Error, Id};
+use model::{Code, Error, Id};
 
 use crate::{Session, Target};
 

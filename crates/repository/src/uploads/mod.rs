@@ -5,7 +5,6 @@
 //! data directory holds the bytes. The file is created before the row and removed after it. A crash therefore leaves at
 //! most a file without a row, which [`Repository::tidy_uploads`] removes.
 
-use model::Code;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod partial;
@@ -21,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use database::content::upload::{self, UploadRow};
-use model::{Error, ErrorKind, Id, Result, Timestamp};
+use model::{Code, Error, ErrorKind, Id, Result, Timestamp};
 
 use crate::blocking::blocking;
 use crate::documents::{Destination, Saved, UploadOptions};

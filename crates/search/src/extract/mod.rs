@@ -5,7 +5,6 @@
 //! when there is enough text or when the parts turn out to be too long. Extraction runs in a child process all the same
 //! ([`crate::sandbox`]).
 
-use model::Code;
 mod content;
 mod meter;
 mod package;
@@ -14,7 +13,7 @@ mod text;
 mod workbook;
 mod xml;
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 pub use content::{Content, Extract, Format};
 use package::Package;

@@ -7,7 +7,6 @@
 //! deadline, when the caller stops waiting, and when the server stops. It releases the child's permit (`turns`) only
 //! once the child is gone. Permissions are not known here, and formats only to the code that reads them.
 
-use model::Code;
 pub mod inside;
 mod keeper;
 mod lack;
@@ -20,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use model::{Error, Id, Result};
+use model::{Code, Error, Id, Result};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::{oneshot, watch};

@@ -1,6 +1,5 @@
 //! `strongroom serve`: opens or creates the farm and serves it until a stop signal arrives.
 
-use model::Code;
 use std::fs::{OpenOptions, TryLockError};
 use std::io::Write;
 use std::net::SocketAddr;
@@ -10,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use http_edge::{AddressSource, Limits, PublicUrl, TlsFiles, Trust};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use repository::{DataDirectory, DataDirectoryLock, MissingRestriction, Repository, Sandbox};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;

@@ -1,7 +1,6 @@
 //! View of a listing: order, groups, columns and filter, in the form used by URL queries and saved views.
 
-use model::Code;
-use model::{ColumnKind, ColumnValue, Error, Id, Result, Timestamp};
+use model::{Code, ColumnKind, ColumnValue, Error, Id, Result, Timestamp};
 use repository::{Column, Filter, Session, Sort, ValueTest};
 
 use crate::frame::page::Page;

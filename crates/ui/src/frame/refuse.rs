@@ -3,8 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
-use model::Code;
-use model::{Error, ErrorKind};
+use model::{Code, Error, ErrorKind};
 
 use super::fault::PageResult;
 use super::form::Form;

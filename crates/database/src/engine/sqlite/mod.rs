@@ -1,6 +1,5 @@
 //! Owns the embedded engine: a file, one thread that writes it, and a pool of connections that read it.
 
-use model::Code;
 mod attendant;
 mod checkpoint;
 mod checksum;
@@ -26,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use tokio::sync::mpsc;
 
 pub use checksum::file::{PageSums, WrongPages};

@@ -4,7 +4,6 @@
 //! into memory, exclusively by [`whole`]. Knows no credentials: a handler that reads a body before it knows the sender
 //! accepts at most [`MAX_ANONYMOUS_BODY`] bytes.
 
-use model::Code;
 mod memory;
 mod refusal;
 mod turns;
@@ -21,7 +20,7 @@ use axum::extract::{MatchedPath, Request};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use memory::{BodyMemory, Sender};

@@ -1,7 +1,6 @@
 //! Restore of a site, a library or a single document from a set into the live farm, with versions, permissions,
 //! columns, authors and times. Everything is created through a [`Session`], which checks the caller's permissions.
 
-use model::Code;
 mod context;
 mod options;
 mod places;
@@ -11,7 +10,7 @@ mod walk;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use model::{Error, Result, Timestamp};
+use model::{Code, Error, Result, Timestamp};
 use repository::Session;
 use time::OffsetDateTime;
 

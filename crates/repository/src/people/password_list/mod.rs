@@ -4,7 +4,6 @@
 //! The list is stored in the configuration database, where all servers find it, in parts of some kilobytes. A look-up
 //! reads one part. It wrongly finds one in 65,536 of the passwords that are not on the list.
 
-use model::Code;
 mod coding;
 mod file;
 
@@ -14,7 +13,7 @@ use std::time::Duration;
 use database::Transaction;
 use database::configuration::{event, password_list};
 use metrics::counter;
-use model::{Error, Id, Result, Timestamp};
+use model::{Code, Error, Id, Result, Timestamp};
 
 use self::coding::{MOST_BITS, Sum, number, part_of};
 use self::file::SumFile;

@@ -1,11 +1,10 @@
 //! Tests that strangers cannot lock users out, and that they get few guesses.
 
-use model::Code;
 use std::time::Duration;
 
 use database::Transaction;
 use database::configuration::link_network;
-use model::{Id, Timestamp};
+use model::{Code, Id, Timestamp};
 
 use super::{Farm, PASSWORD, client, code, on_each_engine};
 use crate::people::{Client, links, throttle};

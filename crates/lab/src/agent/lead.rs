@@ -100,7 +100,7 @@ pub async fn run_on_agents(
             working.remove(&at);
             let said = format!("the agent {} is lost after {second} s: {why}", wishes.agents[at]);
             tell(Event::AgentLost(said.clone()));
-            collector.lost(threads, said.clone());
+            collector.lost(at, threads, said.clone());
             lost.push(said);
         }
         if wishes.stop_without_agent && lost.len() < wishes.agents.len() {

@@ -1,6 +1,6 @@
 //! Merges the measurements of threads and machines, second by second.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -101,13 +101,16 @@ struct OpenSecond {
     agents: PartFigures,
     cpu: u64,
     lag: Distribution,
-    flushes: u32,
+    /// Number of flushes from this machine, or from each agent.
+    flushes: BTreeMap<Option<usize>, u32>,
 }
 
 /// Merges flushes into windows and totals.
 pub struct Collector {
     course: LoadCurve,
+    /// Number of threads of the generators that are not lost.
     threads: u32,
+    lost: BTreeSet<usize>,
     open: BTreeMap<u64, OpenSecond>,
     /// True once a counted second has been measured.
     counts: bool,
@@ -124,7 +127,15 @@ impl Collector {
             in_time: vec![0; operations],
             ..Totals::default()
         };
-        Self { course, threads: threads.max(1), open: BTreeMap::new(), counts: false, windows: Vec::new(), totals }
+        Self {
+            course,
+            threads: threads.max(1),
+            lost: BTreeSet::new(),
+            open: BTreeMap::new(),
+            counts: false,
+            windows: Vec::new(),
+            totals,
+        }
     }
 
     /// Adds a flush from this machine, or from the agent with the given index. Returns the windows that are complete
@@ -165,7 +176,7 @@ impl Collector {
         }
         open.cpu += flush.cpu;
         open.lag.merge(&flush.lag);
-        open.flushes += 1;
+        *open.flushes.entry(agent).or_default() += 1;
         for measured in flush.operations {
             let at = measured.operation;
             add(
@@ -176,17 +187,26 @@ impl Collector {
             );
         }
         let mut complete = Vec::new();
-        while self.open.first_key_value().is_some_and(|(_, open)| open.flushes >= self.threads) {
+        while self.open.first_key_value().is_some_and(|(_, open)| self.is_complete(open)) {
             let first = self.open.pop_first();
             complete.extend(first.map(|entry| self.close(entry)));
         }
         complete
     }
 
-    /// Records that a generator is lost, and why. From now on, windows are complete without it.
-    pub fn lost(&mut self, threads: u32, why: String) {
+    /// Records that an agent with this many threads is lost, and why. From now on, windows are complete without it.
+    pub fn lost(&mut self, agent: usize, threads: u32, why: String) {
         self.threads = self.threads.saturating_sub(threads).max(1);
+        self.lost.insert(agent);
         self.totals.lost.push(why);
+    }
+
+    /// Returns whether every thread that is not lost has flushed a second. Flushes of a lost agent do not count, since
+    /// they would stand for those of others.
+    fn is_complete(&self, open: &OpenSecond) -> bool {
+        let is_lost = |agent: &Option<usize>| agent.is_some_and(|agent| self.lost.contains(&agent));
+        let flushes: u32 = open.flushes.iter().filter(|(agent, _)| !is_lost(agent)).map(|(_, count)| count).sum();
+        flushes >= self.threads
     }
 
     /// Ends the collection; returns all windows and the totals.
@@ -314,5 +334,22 @@ mod tests {
         }
         let (_, totals) = collector.end();
         assert_eq!((totals.operations[0].done, totals.seconds), (0, 0));
+    }
+
+    #[test]
+    fn a_second_that_a_lost_agent_measured_waits_for_the_others() {
+        let (mut collector, mut recorder) = (Collector::new(1, course(), 3), Recorder::new(1, 1));
+        let mut seconds = |collector: &mut Collector, agent, second| {
+            recorder.ended(0, 0, Duration::from_millis(5), Ok(()), WireCounts::default());
+            let windows = collector.take(Some(agent), recorder.flush(Some(second), 1));
+            windows.iter().map(|window| (window.second, window.done)).collect::<Vec<_>>()
+        };
+        assert_eq!(seconds(&mut collector, 0, 0), []);
+        collector.lost(0, 1, "gone".to_owned());
+        assert_eq!(seconds(&mut collector, 1, 0), [], "agent 2 has not flushed yet");
+        assert_eq!(seconds(&mut collector, 2, 0), [(0, 3)]);
+        assert_eq!(seconds(&mut collector, 1, 1), []);
+        assert_eq!(seconds(&mut collector, 2, 1), [(1, 2)]);
+        assert_eq!(collector.end().0.len(), 2);
     }
 }

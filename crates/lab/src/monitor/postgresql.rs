@@ -6,13 +6,15 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::series::Reading;
 use crate::error::{Error, Result};
 
 /// Timeout for one reading.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout for the error message of a session that gave no first reading.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Last line of the output of one reading.
 const END: &str = "lab-end";
 
@@ -34,11 +36,22 @@ FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = '
 /// A `psql` session.
 pub struct Postgresql {
     /// Child process, killed on drop.
-    _session: Child,
+    session: Child,
     asks: ChildStdin,
     answers: Lines<BufReader<ChildStdout>>,
     last: HashMap<String, f64>,
     looked: Instant,
+    /// Timeout for one reading.
+    patience: Duration,
+}
+
+/// Returns the first line of an error output, or nothing if none arrives in time.
+async fn first_line(errors: ChildStderr) -> String {
+    let mut lines = BufReader::new(errors).lines();
+    match tokio::time::timeout(MESSAGE_TIMEOUT, lines.next_line()).await {
+        Ok(Ok(line)) => line.unwrap_or_default(),
+        _ => String::new(),
+    }
 }
 
 impl Postgresql {
@@ -47,14 +60,20 @@ impl Postgresql {
     /// # Errors
     /// If `psql` is not installed or cannot connect.
     pub async fn open(connection: &str) -> Result<Self> {
+        let mut psql = Command::new("psql");
+        psql.args(["-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-d", connection]);
+        psql.env("PGCONNECT_TIMEOUT", "5");
+        Self::begin(psql, connection, PATIENCE).await
+    }
+
+    /// Starts a session and takes a first reading, within `patience`.
+    async fn begin(mut psql: Command, connection: &str, patience: Duration) -> Result<Self> {
         let missing = |error: std::io::Error| {
             Error::new(format!(
                 "psql, which monitors PostgreSQL, cannot be started ({error}): install PostgreSQL's client"
             ))
         };
-        let mut session = Command::new("psql")
-            .args(["-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-d", connection])
-            .env("PGCONNECT_TIMEOUT", "5")
+        let mut session = psql
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -66,20 +85,25 @@ impl Postgresql {
             return Err(Error::new("psql, which monitors PostgreSQL, has no output"));
         };
         let answers = BufReader::new(answers).lines();
-        let mut new = Self { _session: session, asks, answers, last: HashMap::new(), looked: Instant::now() };
+        let (last, looked) = (HashMap::new(), Instant::now());
+        let mut new = Self { session, asks, answers, last, looked, patience };
         if new.read().await.is_none() {
+            // A session that is silent, but alive, would never end its error output.
+            let is_silent = new.session.try_wait().is_ok_and(|status| status.is_none());
             let said = match errors {
-                Some(errors) => BufReader::new(errors).lines().next_line().await.ok().flatten().unwrap_or_default(),
+                Some(errors) => first_line(errors).await,
                 None => String::new(),
             };
-            return Err(Error::new(format!("the database {connection} cannot be monitored: {said}")));
+            let silent = || format!("it does not answer within {} s", patience.as_secs());
+            let why = if said.is_empty() && is_silent { silent() } else { said };
+            return Err(Error::new(format!("the database {connection} cannot be monitored: {why}")));
         }
         Ok(new)
     }
 
     /// Takes the current readings; `None` if the session has ended or does not respond in time.
     pub async fn read(&mut self) -> Option<Vec<Reading>> {
-        let text = tokio::time::timeout(PATIENCE, self.ask()).await.ok()??;
+        let text = tokio::time::timeout(self.patience, self.ask()).await.ok()??;
         let seconds = self.looked.elapsed().as_secs_f64().max(0.001);
         self.looked = Instant::now();
         Some(self.figures(&text, seconds))
@@ -134,7 +158,7 @@ mod tests {
         let mut session = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (asks, answers) = (session.stdin.take().unwrap(), BufReader::new(session.stdout.take().unwrap()).lines());
         let (last, looked) = (HashMap::new(), Instant::now());
-        let mut database = Postgresql { _session: session, asks, answers, last, looked };
+        let mut database = Postgresql { session, asks, answers, last, looked, patience: PATIENCE };
         let lines = |of: [u32; 4]| {
             let [size, commits, hits, reads] = of;
             [format!("size, bytes\t{size}"), format!("+commits each second\t{commits}"), "noise".to_owned()]
@@ -146,5 +170,15 @@ mod tests {
         let second = database.figures(&lines([6, 130, 100, 20]), 2.0);
         let values: Vec<f64> = second.iter().map(|(_, value)| *value).collect();
         assert_eq!(values, [6.0, 15.0, 90.0], "{second:?}");
+    }
+
+    #[tokio::test]
+    async fn a_session_that_stays_silent_is_given_up() {
+        let mut silent = Command::new("sleep");
+        silent.arg("60");
+        let begun = Postgresql::begin(silent, "dbname=x", Duration::from_millis(50));
+        let begun = tokio::time::timeout(Duration::from_secs(30), begun).await.expect("it is waited for");
+        let error = begun.err().expect("nothing was read").to_string();
+        assert!(error.contains("does not answer"), "{error}");
     }
 }

@@ -144,7 +144,7 @@ fn figures<'a>(text: &'a str, wanted: &'a [String]) -> impl Iterator<Item = Endp
             kinds.extend(rest.split_once(' '));
             return None;
         }
-        let (name, value) = line.rsplit_once(' ').filter(|(name, _)| name.len() <= LONGEST_NAME)?;
+        let (name, value) = sample(line).filter(|(name, _)| name.len() <= LONGEST_NAME)?;
         let (plain, labels) = name.split_at(name.find('{').unwrap_or(name.len()));
         let base = plain.strip_suffix("_sum").or_else(|| plain.strip_suffix("_count")).unwrap_or(plain);
         let kind = kinds.get(plain).or_else(|| kinds.get(base)).copied()?;
@@ -154,6 +154,24 @@ fn figures<'a>(text: &'a str, wanted: &'a [String]) -> impl Iterator<Item = Endp
         let value = value.parse().ok()?;
         (fits && !since_ever).then_some(EndpointFigure { name, plain, labels, kind, value })
     })
+}
+
+/// Splits a sample line into the name with its labels and the value. A timestamp may follow, and values of labels may
+/// contain spaces.
+fn sample(line: &str) -> Option<(&str, &str)> {
+    let (mut in_labels, mut in_quotes, mut is_escaped) = (false, false, false);
+    for (at, letter) in line.char_indices() {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' if in_quotes => is_escaped = true,
+            '"' if in_labels => in_quotes = !in_quotes,
+            '{' if !in_quotes => in_labels = true,
+            '}' if !in_quotes => in_labels = false,
+            ' ' | '\t' if !in_labels => return Some((&line[..at], line[at..].split_whitespace().next()?)),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Two counters that are combined into one figure.
@@ -244,6 +262,15 @@ mod tests {
         assert_eq!(readings(&text(10), &wanted, &mut before, 1.0), [("open".to_owned(), 5.0)]);
         let second = readings(&text(30), &wanted, &mut before, 2.0);
         assert_eq!(second[0], ("done{a=\"b\"}, each second".to_owned(), 10.0));
+    }
+
+    #[test]
+    fn a_timestamp_is_no_value() {
+        let text = "# TYPE open gauge\nopen 5 1700000000000\nopen{of=\"a } \\\" b\"} 7.5 1700000000000\n\
+                    open{of=\"c d\"} 9\n";
+        let found = readings(text, &[], &mut HashMap::new(), 1.0);
+        let values: Vec<(&str, f64)> = found.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        assert_eq!(values, [("open", 5.0), ("open{of=\"a } \\\" b\"}", 7.5), ("open{of=\"c d\"}", 9.0)]);
     }
 
     #[test]

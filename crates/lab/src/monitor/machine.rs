@@ -11,6 +11,9 @@ const SECTOR: f64 = 512.0;
 /// Clock ticks per second in /proc; the same on every current Linux.
 const TICKS: f64 = 100.0;
 
+/// Number of bytes to which the kernel cuts the name of a process.
+const NAME_BYTES: usize = 15;
+
 /// Figure that is the growth of one counter divided by the growth of another.
 struct CounterShare {
     name: &'static str,
@@ -92,9 +95,7 @@ impl Machine {
             }
             let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
             let Some((name, rest)) = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')')) else { continue };
-            if !self.processes.iter().any(|wanted| wanted == name) {
-                continue;
-            }
+            let Some(name) = self.processes.iter().find(|wanted| is_named(name, wanted)) else { continue };
             let fields: Vec<f64> = rest.split_whitespace().map(|field| field.parse().unwrap_or_default()).collect();
             // After the name: state is field 3, user and system time are fields 14 and 15, resident pages field 24.
             let (Some(user), Some(system), Some(pages)) = (fields.get(11), fields.get(12), fields.get(21)) else {
@@ -104,6 +105,12 @@ impl Machine {
             readings.push((format!("{name} {id}: {MEMORY}"), pages * rustix::param::page_size() as f64));
         }
     }
+}
+
+/// Returns whether a process with this name, as the kernel cuts it, may have the wanted name.
+fn is_named(name: &str, wanted: &str) -> bool {
+    let wanted = wanted.as_bytes();
+    name.as_bytes() == &wanted[..wanted.len().min(NAME_BYTES)]
 }
 
 fn lines(path: &str) -> String {
@@ -203,5 +210,18 @@ mod tests {
         let mut machine = Machine::new(Vec::new());
         let names: Vec<String> = machine.read().into_iter().map(|(name, _)| name).collect();
         assert!(names.iter().any(|name| name.starts_with("machine: memory")), "{names:?}");
+    }
+
+    #[test]
+    fn a_process_with_a_long_name_is_seen() {
+        let place = tempfile::tempdir().unwrap();
+        let program = place.path().join("sleeps-with-a-long-name");
+        std::fs::copy("/bin/sleep", &program).unwrap();
+        let mut process = std::process::Command::new(&program).arg("60").spawn().unwrap();
+        let mut machine = Machine::new(vec!["sleeps-with-a-long-name".to_owned(), "sleeps".to_owned()]);
+        let names: Vec<String> = machine.read().into_iter().map(|(name, _)| name).collect();
+        process.kill().unwrap();
+        process.wait().unwrap();
+        assert!(names.contains(&format!("sleeps-with-a-long-name {}: {MEMORY}", process.id())), "{names:?}");
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 pub enum Monitor {
     /// A machine, through /proc, with the processes of the given names.
     Machine {
-        /// Names of the processes.
+        /// Names of the processes. Linux keeps 15 bytes of a name, so others that begin with the same bytes match too.
         #[serde(default)]
         processes: Vec<String>,
         /// Agents on the machines to monitor. By default, this machine and those of the agents that send the load.

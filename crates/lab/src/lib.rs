@@ -42,7 +42,7 @@ pub use monitor::Series;
 pub use operations::{ALL as OPERATIONS, Operation};
 pub use options::{PlanOverrides, RunOptions};
 pub use plan::{Plan, SHIPPED};
-pub use random::random_letter;
+pub use random::random_password;
 pub use result::{Finding, OperationResult, Problem, RunResult};
 pub use run::{read_plan, run};
 pub use stop::Stop;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::operations::ALL;
 use crate::plan::Plan;
-use crate::random::random_letter;
+use crate::random::random_password;
 use crate::stop::Stop;
 use crate::thread::on_own_thread;
 use crate::wire::{Client, Fault, FaultKind, Kind, Login, ReadResponse, RequestBuilder, Target, address};
@@ -55,11 +55,8 @@ impl People {
         if !needed || plan.target.kind != Kind::Strongroom || servers.iter().any(|target| target.login.is_none()) {
             return Ok(Self::default());
         }
-        let login = |number| Login {
-            user: format!("lab-{run}-{number}"),
-            password: std::iter::repeat_with(random_letter).take(PASSWORD).collect(),
-        };
-        let logins: Arc<Vec<Login>> = Arc::new((0..wanted).map(login).collect());
+        let login = |number| Ok(Login { user: format!("lab-{run}-{number}"), password: random_password(PASSWORD)? });
+        let logins: Arc<Vec<Login>> = Arc::new((0..wanted).map(login).collect::<Result<_>>()?);
         let mut people = Self { logins: logins.clone(), made: Vec::new() };
         for target in servers {
             let (made, logins, asked) = (MadeAccounts::empty(target, run), logins.clone(), stop.clone());

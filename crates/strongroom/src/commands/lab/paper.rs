@@ -193,7 +193,7 @@ struct Server {
 
 impl Server {
     fn start(data: &Path, postgresql: Option<&String>) -> Result<Self> {
-        let password: String = std::iter::repeat_with(lab::random_letter).take(PASSWORD).collect();
+        let password = lab::random_password(PASSWORD).map_err(|error| into_command_error(&error))?;
         let failed = |e: std::io::Error| Error::unavailable("a server for the lab cannot be started").with_source(e);
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
         if let Some(database) = postgresql {

@@ -23,11 +23,13 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
             continue;
         }
         let alike: Vec<f64> = (0..=windows.len() / PERIODS).map(|lag| autocorrelation(&rates, lag)).collect();
-        // The period is the lag of the highest autocorrelation after the first negative value.
+        // The period is the lag of the first crest of the autocorrelation after its first negative value. Crests at
+        // multiples of the period may be higher by chance.
         let trough = alike.iter().position(|value| *value < 0.0);
         let crest = trough.and_then(|trough| {
             (trough.max(3)..alike.len())
-                .filter(|lag| alike[*lag] > MIN_AUTOCORRELATION)
+                .skip_while(|lag| alike[*lag] <= MIN_AUTOCORRELATION)
+                .take_while(|lag| alike[*lag] > MIN_AUTOCORRELATION)
                 .max_by(|a, b| alike[*a].total_cmp(&alike[*b]))
         });
         if let Some(period) = crest.filter(|period| waits(windows, &rates, *period as f64)) {

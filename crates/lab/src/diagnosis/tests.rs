@@ -89,6 +89,16 @@ fn troubles_are_found_and_named() {
 }
 
 #[test]
+fn the_period_of_an_oscillation_is_none_of_its_multiples() {
+    for seed in 0..20 {
+        let wave = |at: usize| 400.0 + 250.0 * (at as f64 * std::f64::consts::TAU / 8.0).sin();
+        let swings = run(&[50.0; 60], |at| (wave(at), 50_000.0 / wave(at)), seed);
+        let text = &examine(&swings)[0].text;
+        assert!(text.ends_with("about every 8 s"), "seed {seed}: {text}");
+    }
+}
+
+#[test]
 fn memory_that_grows_without_end_is_found_and_a_cache_that_fills_is_not() {
     let with = |of: &dyn Fn(f64) -> f64| {
         let points = (0..60).map(|at| (f64::from(at), of(f64::from(at)))).collect();

@@ -67,7 +67,8 @@ pub async fn run_on_agents(
     drop(to);
     let threads = u32::try_from(setup.plan.load.threads).unwrap_or(1);
     let load = &setup.plan.load;
-    let deadline = tokio::time::Instant::now() + load.course().lasts() + load.timeout.0 + GRACE;
+    let lasts = load.course().lasts();
+    let deadline = tokio::time::Instant::now() + lasts + load.timeout.0 + GRACE;
     let mut working: BTreeSet<usize> = (0..wishes.agents.len()).collect();
     let (mut second, mut lost) = (0, Vec::new());
     while !working.is_empty() {
@@ -85,6 +86,9 @@ pub async fn run_on_agents(
                 for window in collector.take(Some(at), *flush) {
                     second = window.second + 1;
                     tell(Event::Second(Box::new(window)));
+                    if second == lasts.as_secs() {
+                        tell(Event::Ending);
+                    }
                 }
                 continue;
             }

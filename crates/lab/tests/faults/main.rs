@@ -285,8 +285,11 @@ async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
         agent_token: token.to_owned(),
         ..RunOptions::default()
     };
-    let together = lab::run(&text, &wishes, |_| {}).await.unwrap();
+    let mut endings = 0;
+    let together = lab::run(&text, &wishes, |event| endings += u32::from(matches!(event, Event::Ending)));
+    let together = together.await.unwrap();
     assert_eq!(together.total.failed, 0, "{:?}", together.faults);
+    assert_eq!(endings, 1);
     assert_eq!(together.generator.threads, 2);
     assert_eq!(together.agents.iter().map(|agent| agent.users).collect::<Vec<_>>(), [4, 4]);
     let machines = [String::new(), format!("{}: ", agents[0]), format!("{}: ", agents[1])];

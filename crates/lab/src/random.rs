@@ -32,6 +32,7 @@ mod tests {
             random_password(24).unwrap()
         });
         let (one, other) = (passwords.next().unwrap(), passwords.next().unwrap());
-        assert!(one.len() == 24 && one != other, "{one}");
+        assert!(one.len() == 24, "{one}");
+        assert!(one != other, "{one}");
     }
 }

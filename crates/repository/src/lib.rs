@@ -54,8 +54,8 @@ pub use items::{
     SortKey, Space, Transfer, Transferred, ValueTest, Wanted,
 };
 pub use jobs::{
-    CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, Job, JobError, JobRequest, LACKING_CHANGES,
-    MigrateWork, QUARANTINE_DAYS, Work,
+    CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, Job, JobError, JobRequest, LACKING_CHANGES, MigrateWork,
+    QUARANTINE_DAYS, Work,
 };
 pub use locations::claim::restoration::{
     require_restorable, require_restoration_outside_farms, require_separate_restoration,

@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a helper fails the test")]
 
-
 mod support;
 
 use bytes::Bytes;

@@ -292,7 +292,8 @@ mod tests {
             format!(
                 "# TYPE cache_hits_total counter\ncache_hits_total{{of=\"a\"}} {hits}\ncache_hits_total{{of=\"b\"}} 5\n\
                  # TYPE cache_misses_total counter\ncache_misses_total{{of=\"a\"}} {misses}\n\
-                 # TYPE lock_seconds summary\nlock_seconds{{quantile=\"0.5\"}} 7\nlock_seconds_sum {sum}\nlock_seconds_count {count}\n\
+                 # TYPE lock_seconds summary\nlock_seconds{{quantile=\"0.5\"}} 7\nlock_seconds_sum \
+                 {sum}\nlock_seconds_count {count}\n\
                  # TYPE wait histogram\nwait_bucket{{le=\"1\"}} 3\nwait_sum 1\nwait_count 3\n"
             )
         };

@@ -87,7 +87,8 @@ async fn a_stall_is_found_with_its_time() {
     let result = run(Misbehaviour::Stops, STEADY).await;
     let stall = result.findings.iter().find(|finding| finding.trouble == Found::Stall).expect("a stall");
     let (from, to) = stall.seconds.unwrap();
-    assert!((5..=7).contains(&from) && (7..=10).contains(&to), "{stall:?}");
+    assert!((5..=7).contains(&from), "{stall:?}");
+    assert!((7..=10).contains(&to), "{stall:?}");
     assert!(result.total.max > 1900.0, "{}", result.total.max);
 }
 
@@ -133,7 +134,8 @@ async fn a_twin_that_is_slower_is_found_and_equal_ones_are_not_blamed() {
     assert_eq!(result.servers.iter().map(|server| server.users).collect::<Vec<_>>(), [3, 3, 2]);
     assert_eq!(result.servers.iter().map(|server| server.done).sum::<u64>(), in_time(&result));
     let page = lab::report::html(&result);
-    assert!(page.contains("Servers") && page.contains(&result.servers[2].name));
+    assert!(page.contains("Servers"));
+    assert!(page.contains(&result.servers[2].name));
     let equal = run_on(&[Misbehaviour::None, Misbehaviour::None], STEADY).await;
     assert!(!troubles(&equal).contains(&Found::Unequal), "{:?}", equal.findings);
 }
@@ -150,7 +152,8 @@ async fn wrong_content_with_the_right_status_is_a_fault() {
         let faults = &result.faults;
         assert!(faults.iter().all(|fault| fault.operation == "download"), "{faults:?}");
         assert!((0.06..0.14).contains(&(result.total.errors() / 0.9)), "{}", result.total.errors());
-        assert!(!result.passed() && !result.thresholds[0].passed);
+        assert!(!result.passed());
+        assert!(!result.thresholds[0].passed);
     }
 }
 
@@ -162,13 +165,15 @@ async fn a_target_that_closes_connections_is_counted_and_not_waited_for() {
         "{:?}",
         result.faults
     );
-    assert!(result.total.failed > 5 && result.total.done > 50, "{:?}", result.faults);
+    assert!(result.total.failed > 5, "{:?}", result.faults);
+    assert!(result.total.done > 50, "{:?}", result.faults);
 }
 
 #[tokio::test]
 async fn a_connection_that_was_not_used_may_be_closed_as_browsers_let_it() {
     let result = run(Misbehaviour::Closes, "users = 8\nthink = '2500ms'\nwarmup = '3s'\nduration = '9s'").await;
-    assert!(result.total.done >= 20 && result.total.failed == 0, "{:?}", result.faults);
+    assert!(result.total.done >= 20, "{:?}", result.faults);
+    assert!(result.total.failed == 0, "{:?}", result.faults);
     assert!(result.total.requests > result.total.done, "none was asked again");
 }
 
@@ -179,7 +184,8 @@ async fn answers_that_never_end_are_given_up() {
         let result = run(trouble, "users = 4\nfresh = true\ntimeout = '500ms'\nduration = '2s'").await;
         assert_eq!(result.total.done, 0);
         assert!(result.faults.iter().any(|fault| fault.first.contains("longer than 0.5 s")), "{:?}", result.faults);
-        assert!(!result.valid && started.elapsed().as_secs() < 20);
+        assert!(!result.valid);
+        assert!(started.elapsed().as_secs() < 20);
     }
 }
 
@@ -198,7 +204,8 @@ async fn an_agent_that_says_nothing_is_lost_and_not_waited_for() {
     let agents = vec![silent.local_addr().unwrap().to_string()];
     let wishes = RunOptions { target: Some(server.url()), changes: webdav(), agents, ..RunOptions::default() };
     let said = lab::run(&plan(STEADY), &wishes, |_| {}).await.map(drop).unwrap_err().to_string();
-    assert!(said.contains("no agent completed its part") && said.contains("nothing arrived for 15 s"), "{said}");
+    assert!(said.contains("no agent completed its part"), "{said}");
+    assert!(said.contains("nothing arrived for 15 s"), "{said}");
 }
 
 #[test]
@@ -209,7 +216,8 @@ fn a_full_disk_is_said_and_leaves_no_half_file() {
     // The file is written to a device that is always full.
     std::os::unix::fs::symlink("/dev/full", directory.path().join("small.part")).unwrap();
     let said = lab::report::write(&path, "another result").unwrap_err().to_string();
-    assert!(said.contains("small.json") && said.contains("No space left"), "{said}");
+    assert!(said.contains("small.json"), "{said}");
+    assert!(said.contains("No space left"), "{said}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "the result before");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left");
 }
@@ -311,7 +319,8 @@ async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
         }
     });
     let without = without.await.unwrap();
-    assert!(lost.len() == 1 && lost[0].contains("127.0.0.1:1"), "{lost:?}");
+    assert!(lost.len() == 1, "{lost:?}");
+    assert!(lost[0].contains("127.0.0.1:1"), "{lost:?}");
     assert!(without.total.done > 0);
     assert!(!without.valid, "half of the load is not the plan's");
     let why = without.invalid_because.join("; ");
@@ -319,7 +328,8 @@ async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
     wishes.stop_without_agent = true;
     let stopped = lab::run(&text, &wishes, |_| {}).await.unwrap();
     let why = stopped.invalid_because.join("; ");
-    assert!(why.contains("it ended early: ") && why.contains("is lost"), "{why}");
+    assert!(why.contains("it ended early: "), "{why}");
+    assert!(why.contains("is lost"), "{why}");
 }
 
 #[tokio::test]
@@ -339,7 +349,8 @@ async fn what_cannot_be_watched_is_said_before_the_load() {
     );
     for told in ["postgresql://lab:secret@127.0.0.1/main", "host=127.0.0.1 password=secret"] {
         let said = refused(&format!("kind = 'postgresql'\nconnection = '{told}'")).await;
-        assert!(said.contains("PGPASSWORD") && !said.contains("secret"), "{said}");
+        assert!(said.contains("PGPASSWORD"), "{said}");
+        assert!(!said.contains("secret"), "{said}");
     }
 }
 
@@ -347,7 +358,8 @@ async fn what_cannot_be_watched_is_said_before_the_load() {
 async fn the_first_operations_are_measured_like_the_others() {
     let result = run(Misbehaviour::Slow, "users = 8\nduration = '2s'").await;
     let shortest = result.operations[0].latency.percentile(0.0);
-    assert!(result.operations[0].label == "download" && shortest > 14.0, "{shortest}");
+    assert!(result.operations[0].label == "download", "{shortest}");
+    assert!(shortest > 14.0, "{shortest}");
 }
 
 #[tokio::test]
@@ -357,7 +369,9 @@ async fn a_report_is_one_file_that_needs_nothing_else() {
     let files = lab::report::save(&result, directory.path(), "small").unwrap();
     assert_eq!(files.len(), 3);
     let page = std::fs::read_to_string(directory.path().join("small.html")).unwrap();
-    assert!(page.contains("uPlot") && !page.contains("src=\"http") && !page.contains("href=\"http"));
+    assert!(page.contains("uPlot"));
+    assert!(!page.contains("src=\"http"));
+    assert!(!page.contains("href=\"http"));
     let read = lab::report::read(&directory.path().join("small.json")).unwrap();
     assert_eq!(read.total.latency, result.total.latency);
     assert_eq!(read.windows, result.windows);

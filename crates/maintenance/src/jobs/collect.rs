@@ -13,7 +13,8 @@ use database::content::blob;
 use database::content::reclaim::{self, ReclaimRow};
 use database::{Reader, Transaction};
 use model::{
-    Code, Digest, Error, ErrorKind, Id, JobPhase, ReclaimReason, ReclaimState, Result, Timestamp, counted, readable_size,
+    Code, Digest, Error, ErrorKind, Id, JobPhase, ReclaimReason, ReclaimState, Result, Timestamp, counted,
+    readable_size,
 };
 use repository::{CollectWork, DATABASE_STORE, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};

@@ -123,7 +123,7 @@ mod tests {
             database: "main".to_owned(),
             store: "files".to_owned(),
             digest: Digest::new([number; 32]),
-            state: "missing".to_owned(),
+            state: model::FaultState::Missing,
             detail: String::new(),
             found_at: at,
             accepted: is_accepted.then_some((at, Id::new(1))),

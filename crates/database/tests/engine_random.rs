@@ -56,7 +56,9 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (0..5i64).prop_map(Step::AddFolder),
         1 => (0..5i64).prop_map(Step::DropFolder),
-        8 => (0..12i64, 0..5i64, name, proptest::option::of(0..100i64), proptest::option::of(-1.0..1.0f64), any::<bool>())
+        8 => (
+            0..12i64, 0..5i64, name, proptest::option::of(0..100i64), proptest::option::of(-1.0..1.0f64), any::<bool>()
+        )
             .prop_map(|(id, folder, name, size, score, open)| Step::Put(id, folder, name, size, score, open)),
         2 => (0..5i64, 0..5i64).prop_map(|(from, to)| Step::Move(from, to)),
         2 => (0..12i64, name).prop_map(|(id, name)| Step::Rename(id, name)),

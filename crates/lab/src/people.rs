@@ -86,7 +86,9 @@ impl People {
         for made in self.made {
             let remains = made.leftover_message();
             let outcome = tokio::select! {
-                removed = on_own_thread(move || made.remove()) => removed.and_then(|gone| gone.map_err(|fault| Error::new(fault.to_string()))),
+                removed = on_own_thread(move || made.remove()) => {
+                    removed.and_then(|gone| gone.map_err(|fault| Error::new(fault.to_string())))
+                }
                 () = stop.second_request() => Err(Error::new("interrupted")),
             };
             left.extend(outcome.err().map(|why| format!("{remains} ({why}): delete them by hand")));

@@ -74,8 +74,8 @@ mod tests {
                 assert_eq!($set::parse("no such word").unwrap_err().kind(), ErrorKind::Invalid);
             )+};
         }
-        round_trip!(BackupState FaultState JobKind JobPhase JobState JobStatus JobWish NodeKind PendingReason PolicyLevel);
-        round_trip!(ReclaimReason ReclaimState RecycleStage StoreKind StoreState Theme);
+        round_trip!(BackupState FaultState JobKind JobPhase JobState JobStatus JobWish NodeKind);
+        round_trip!(PendingReason PolicyLevel ReclaimReason ReclaimState RecycleStage StoreKind StoreState Theme);
     }
 
     #[test]

@@ -113,7 +113,8 @@ fn what_is_aside_is_left_out() {
     assert_eq!(lines(extract(Format::Odt, &odt).unwrap()), ["ab   c"]);
     let docx = package(&[(
         "word/document.xml",
-        "<w:p><mc:AlternateContent><mc:Choice><w:t>new</w:t></mc:Choice><mc:Fallback><w:t>old</w:t></mc:Fallback></mc:AlternateContent><w:instrText>PAGE</w:instrText></w:p>",
+        "<w:p><mc:AlternateContent><mc:Choice><w:t>new</w:t></mc:Choice>\
+         <mc:Fallback><w:t>old</w:t></mc:Fallback></mc:AlternateContent><w:instrText>PAGE</w:instrText></w:p>",
     )]);
     assert_eq!(lines(extract(Format::Docx, &docx).unwrap()), ["new"]);
 }

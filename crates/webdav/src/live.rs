@@ -146,7 +146,8 @@ fn add(found: &mut Properties, details: &Details, name: &str, space: Option<Spac
     true
 }
 
-const SUPPORTED_LOCKS: &str = "<D:lockentry><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype>\
+const SUPPORTED_LOCKS: &str = "<D:lockentry><D:lockscope><D:exclusive/></D:lockscope>\
+    <D:locktype><D:write/></D:locktype>\
     </D:lockentry><D:lockentry><D:lockscope><D:shared/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockentry>";
 const BASIC_SEARCH: &str =
     "<D:supported-query-grammar><D:grammar><D:basicsearch/></D:grammar></D:supported-query-grammar>";

@@ -7,7 +7,7 @@
 //! segments/<id>.idx              where each BLOB lies in a segment that is complete, sorted by digest
 //! segments/<id>.del              which records of the segment are deleted
 //! large/<2 hex>/<64 hex>         large BLOBs: the raw bytes, a table of checksums, a footer
-//! incoming/<name>                uploads of large BLOBs that are not complete; locked by the process that receives them
+//! incoming/<name>                unfinished uploads of large BLOBs, each locked by its process
 //! ```
 //! `docs/formats/blob-store.md` specifies every byte. Each record holds its digest, length and time, so that the
 //! indexes can be discarded and rebuilt.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! <prefix>/store.toml             the marker: format and owner
-//! <prefix>/blobs/<digest>.<size>  a BLOB: its bytes, or an envelope with its bytes, or an envelope that names its data object
+//! <prefix>/blobs/<digest>.<size>  a BLOB: bytes, or an envelope with its bytes or the name of its data object
 //! <prefix>/data/<id>              the bytes of a large BLOB, then its envelope once more
 //! <prefix>/clock                  written to learn the service's time
 //! ```

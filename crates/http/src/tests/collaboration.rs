@@ -18,7 +18,10 @@ async fn a_view_is_replaced_by_its_name_and_keeps_its_identifier() {
         views,
         json!([
             {"id": views[0]["id"], "name": "Big", "query": "sort=type", "shared": true, "standard": false},
-            {"id": first["id"], "name": "BIG", "query": "sort=size&order=descending", "shared": false, "standard": true},
+            {
+                "id": first["id"], "name": "BIG", "query": "sort=size&order=descending", "shared": false,
+                "standard": true
+            },
         ])
     );
     let own = format!("{url}/{}", first["id"].as_str().unwrap());

@@ -103,8 +103,9 @@ mod tests {
 
     #[test]
     fn resources_of_the_same_server_are_found_once() {
-        let page = r#"<link rel="stylesheet" href="/a.css"><link rel="canonical" href="/x"><script type="module" src="/b.js">
-            </script><img alt="" src="/c.svg?a=1&amp;b=2"><img src="//other/d.png"><img src="/c.svg?a=1&amp;b=2"><a href="/e">"#;
+        let page = r#"<link rel="stylesheet" href="/a.css"><link rel="canonical" href="/x">
+            <script type="module" src="/b.js"></script>
+            <img alt="" src="/c.svg?a=1&amp;b=2"><img src="//other/d.png"><img src="/c.svg?a=1&amp;b=2"><a href="/e">"#;
         assert_eq!(resources(page), ["/a.css", "/b.js", "/c.svg?a=1&b=2"]);
         let long = format!(r#"<img src="/{}"><img src="/short">"#, "a".repeat(LONGEST_RESOURCE));
         assert_eq!(resources(&long), ["/short"]);

@@ -192,7 +192,8 @@ mod tests {
 
     #[test]
     fn the_first_stored_form_is_read() {
-        let golden = "\u{1}{\"text\":\"a/b.txt\",\"fact\":\"1.0\",\"grant\":\"Read to Bob\",\"address\":\"192.0.2.7\",\"later\":1}";
+        let golden = "\u{1}{\"text\":\"a/b.txt\",\"fact\":\"1.0\",\"grant\":\"Read to Bob\",\
+            \"address\":\"192.0.2.7\",\"later\":1}";
         let read = Detail::read(golden);
         assert_eq!(read, Detail::from("a/b.txt").fact("1.0").grant("Read to Bob").address("192.0.2.7"));
     }

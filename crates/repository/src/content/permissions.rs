@@ -181,7 +181,7 @@ impl Session {
     async fn change_permissions(
         &self,
         target: &Target,
-        mut change: impl FnMut(&mut Transaction<'_>, &crate::session::guard::Guard, &Located) -> Result<()> + Send + 'static,
+        mut change: impl FnMut(&mut Transaction<'_>, &Guard, &Located) -> Result<()> + Send + 'static,
     ) -> Result<()> {
         let found = self.locate(target).await?.to(Right::ManagePermissions)?;
         let guard = self.guard([&found])?;

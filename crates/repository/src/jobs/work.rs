@@ -312,7 +312,10 @@ mod tests {
 
     #[test]
     fn stored_jobs_of_the_first_version_are_read() {
-        let text = r#"{"version":1,"kind":"migrate","database":"main","from":"database","to":"files","minimum_size":65536,"maximum_size":null,"older_than_days":30,"unread_days":null,"library":null,"rate":1000000,"limit":10}"#;
+        let text = concat!(
+            r#"{"version":1,"kind":"migrate","database":"main","from":"database","to":"files","minimum_size":65536,"#,
+            r#""maximum_size":null,"older_than_days":30,"unread_days":null,"library":null,"rate":1000000,"limit":10}"#
+        );
         let work = Work::from_text(text).unwrap();
         assert_eq!(work.to_text().unwrap(), text);
         assert_eq!(work.kind(), JobKind::Migrate);

@@ -154,17 +154,23 @@ rules! {
     )));
     /// A display name: 1 to 255 characters without control characters. White space at either end is trimmed.
     DisplayName => of_length(1, MAX_NAME_CHARS).pattern(Some(concat!(
-        "^", trimmed!(), "[^", control!(), blank!(), "](?:[^", control!(), "]*[^", control!(), blank!(), "])?", trimmed!(), "$"
+        "^",
+        trimmed!(),
+        "[^", control!(), blank!(), "](?:[^", control!(), "]*[^", control!(), blank!(), "])?", trimmed!(), "$"
     )));
     /// A display name or nothing: up to 255 characters without control characters.
     OptionalDisplayName => of_length(0, MAX_NAME_CHARS).pattern(Some(concat!(
-        "^", trimmed!(), "(?:[^", control!(), blank!(), "](?:[^", control!(), "]*[^", control!(), blank!(), "])?", trimmed!(), ")?$"
+        "^",
+        trimmed!(),
+        "(?:[^", control!(), blank!(), "](?:[^", control!(), "]*[^", control!(), blank!(), "])?", trimmed!(), ")?$"
     )));
     /// A login name: 1 to 64 characters, none of `/ \ :`, no white space and no control characters.
     Login => of_length(1, 64).pattern(Some(concat!(r"^[^/\\:", control!(), blank!(), "]+$")));
     /// An e-mail address of at most 254 bytes, or nothing.
     EmailAddress => of_length(0, 254).pattern(Some(concat!(
-        "^", trimmed!(), "(?:[^<>,;\"", control!(), blank!(), "]+@[^@<>,;\"", control!(), blank!(), "]+", trimmed!(), ")?$"
+        "^",
+        trimmed!(),
+        "(?:[^<>,;\"", control!(), blank!(), "]+@[^@<>,;\"", control!(), blank!(), "]+", trimmed!(), ")?$"
     )));
     /// The description of a group: up to 4,000 characters. The only control characters allowed are line ends and tabs.
     Description => of_length(0, MAX_COMMENT).pattern(Some(concat!(

@@ -234,7 +234,8 @@ async fn gnome_files_works_in_a_library() {
         home,
         r#"before=$(gio info -a etag::value "$U/folder/renamed.txt" | sed -n 's/.*etag::value: //p' | tr -d '"')
            printf three | gio save "$U/folder/renamed.txt"
-           if printf four | gio save --etag="$before" "$U/folder/renamed.txt" 2>/dev/null; then echo written; else echo refused; fi"#,
+           if printf four | gio save --etag="$before" "$U/folder/renamed.txt" 2>/dev/null
+           then echo written; else echo refused; fi"#,
     );
     assert_eq!((said.trim(), client.get("folder/renamed.txt").await.unwrap().text().as_str()), ("refused", "three"));
 }

@@ -126,7 +126,8 @@ async fn a_poison_document_costs_its_own_preview_and_nothing_else() {
                 page = &mut page => break page,
                 // sleep: a child's memory is sampled at intervals
                 () = tokio::time::sleep(Duration::from_millis(20)) => {
-                    let taken = processes::readers(server.pid()).into_iter().map(|id| processes::memory(id, "VmHWM")).max();
+                    let readers = processes::readers(server.pid()).into_iter();
+                    let taken = readers.map(|id| processes::memory(id, "VmHWM")).max();
                     most = most.max(taken.unwrap_or(0));
                 }
             }

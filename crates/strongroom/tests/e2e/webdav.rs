@@ -271,7 +271,8 @@ async fn listings_and_searches_ask_no_store() {
         let path = format!("{number}.bin");
         assert!(client.put(&path, bytes(number, 300_000)).await.unwrap().status.is_success());
     }
-    let search = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch><D:select><D:allprop/></D:select><D:from><D:scope><D:href></D:href>\
+    let search = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch><D:select><D:allprop/></D:select>\
+        <D:from><D:scope><D:href></D:href>\
         </D:scope></D:from></D:basicsearch></D:searchrequest>";
     let before = store_calls(&client).await;
     assert!(before >= 5, "what was stored is counted");
@@ -313,7 +314,8 @@ async fn every_front_end_honours_a_lock() {
             .await
             .unwrap()
     };
-    let wish = "<D:lockinfo xmlns:D='DAV:'><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>";
+    let wish = "<D:lockinfo xmlns:D='DAV:'><D:lockscope><D:exclusive/></D:lockscope>\
+        <D:locktype><D:write/></D:locktype></D:lockinfo>";
     let patch =
         "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><x xmlns='u'>1</x></D:prop></D:set></D:propertyupdate>";
     let locked = send(&first, "LOCK", ("depth", "0"), wish).await;

@@ -9,6 +9,9 @@ const LONGEST_FILE: usize = 500;
 /// Maximum median of the source files' lengths, in lines.
 const MEDIAN_FILE: usize = 200;
 
+/// Maximum length of a line, in characters.
+const LONGEST_LINE: usize = 120;
+
 /// Left-overs, each with the advice to show. They are put together here so that this file does not contain them.
 const LEFT_OVERS: &[(&str, &str)] = &[
     (concat!("TO", "DO"), "finish it or write an issue"),
@@ -70,6 +73,37 @@ fn files_are_short_enough_to_be_read() {
     let median = lengths[lengths.len() / 2];
     if median > MEDIAN_FILE {
         faults.push(format!("half of the files are longer than {median} lines (at most {MEDIAN_FILE})"));
+    }
+    fail_with(&faults);
+}
+
+/// Returns the numbers of the lines that are too long for a window beside another one.
+fn long_lines(path: &Path, text: &str) -> Vec<usize> {
+    let is_prose = path.extension().is_some_and(|extension| extension == "md");
+    let mut in_code = false;
+    let mut found = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        in_code ^= is_prose && line.trim_start().starts_with("```");
+        // A table and a block of code cannot be wrapped, and an address is one word.
+        let is_free = is_prose && (in_code || line.starts_with(['|', ' ']) || !line.trim().contains(' '));
+        if line.chars().count() > LONGEST_LINE && !is_free {
+            found.push(number + 1);
+        }
+    }
+    found
+}
+
+#[test]
+fn lines_fit_beside_each_other() {
+    // One line is one entry of the changelog, and reports of the lab are kept as they were printed.
+    let is_free = |path: &Path| path.starts_with("changelog") || path.starts_with("docs/lab");
+    let hand_written = |path: &Path| is_rust(path) || path.extension().is_some_and(|extension| extension == "md");
+    let mut faults = Vec::new();
+    for (path, text) in sources().iter().filter(|(path, _)| hand_written(path) && !is_free(path)) {
+        let lines = long_lines(path, text);
+        if !lines.is_empty() {
+            faults.push(format!("{}: lines {lines:?} have more than {LONGEST_LINE} characters", path.display()));
+        }
     }
     fail_with(&faults);
 }

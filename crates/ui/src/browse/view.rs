@@ -340,7 +340,8 @@ mod tests {
 
     #[test]
     fn a_view_reads_back_from_its_query() {
-        let query = "sort=12&order=descending&group=yes&name=a%20b&kind=text/plain&who=anna&from=2026-01-01&f-12=x%26y&cols=12:200,modified,type&view=7";
+        let query = "sort=12&order=descending&group=yes&name=a%20b&kind=text/plain&who=anna\
+            &from=2026-01-01&f-12=x%26y&cols=12:200,modified,type&view=7";
         let view = View::parse(query);
         assert_eq!((view.sort, view.descending, view.grouped), (Sort::Column(Id::new(12)), true, true));
         assert_eq!(view.values, [(Id::new(12), "x&y".to_owned())]);

@@ -268,7 +268,8 @@ mod tests {
 
     #[test]
     fn queries_are_read() {
-        let rest = "<D:orderby><D:order caseless='no'><D:prop><D:displayname/></D:prop><D:descending/></D:order></D:orderby>\
+        let rest = "<D:orderby><D:order caseless='no'>\
+            <D:prop><D:displayname/></D:prop><D:descending/></D:order></D:orderby>\
             <D:limit><D:nresults> 5 </D:nresults></D:limit>";
         let query = read(body("<D:is-collection/>", rest).as_bytes()).unwrap();
         let property = PropertyName { namespace: "DAV:".into(), name: "displayname".into() };

@@ -84,7 +84,8 @@ pub(super) fn is_disk_error(error: &rusqlite::Error) -> bool {
 
 /// Returns whether a constraint that is checked at the end of a transaction has failed.
 pub(super) fn is_constraint(error: &rusqlite::Error) -> bool {
-    matches!(error, rusqlite::Error::SqliteFailure(failure, _) if failure.extended_code & 0xff == ffi::SQLITE_CONSTRAINT)
+    let rusqlite::Error::SqliteFailure(failure, _) = error else { return false };
+    failure.extended_code & 0xff == ffi::SQLITE_CONSTRAINT
 }
 
 /// Returns whether another connection holds the lock.

@@ -21,7 +21,8 @@ const SEARCH: &str = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch><D:select><
 const VERSIONS: &str = "<D:version-tree xmlns:D='DAV:'><D:prop><D:version-name/></D:prop></D:version-tree>";
 
 const PROPNAME: &str = "<D:propfind xmlns:D='DAV:'><D:propname/></D:propfind>";
-const PROP: &str = "<D:propfind xmlns:D='DAV:'><D:prop><D:displayname/><D:getcontentlength/><D:getetag/><D:lockdiscovery/>\
+const PROP: &str = "<D:propfind xmlns:D='DAV:'><D:prop><D:displayname/>\
+    <D:getcontentlength/><D:getetag/><D:lockdiscovery/>\
     <D:quota-used-bytes/><x xmlns='u'/></D:prop></D:propfind>";
 
 /// Returns a search for hidden content by its name or size.

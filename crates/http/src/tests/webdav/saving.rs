@@ -85,7 +85,8 @@ async fn notes_of_programs_keep_no_versions_and_are_not_found() {
     }
     let found = farm.get("/api/v1/search?q=plan").await.expect(200).text();
     assert!(!found.contains("Plan.docx"), "{found}");
-    let search = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch><D:select><D:allprop/></D:select><D:from><D:scope><D:href></D:href>\
+    let search = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch><D:select><D:allprop/></D:select>\
+        <D:from><D:scope><D:href></D:href>\
         </D:scope></D:from></D:basicsearch></D:searchrequest>";
     let found = dav(&farm, "SEARCH", "", &[], search).await.expect(207).text();
     assert_eq!(found.matches("<D:response>").count(), 1, "only the library: {found}");

@@ -10,7 +10,8 @@ fn query(scope: &str, depth: &str, rest: &str) -> String {
     format!(
         "<D:searchrequest xmlns:D='DAV:' \
         xmlns:X='urn:x'><D:basicsearch><D:select><D:prop><D:displayname/><D:getcontentlength/></D:prop></D:select>\
-         <D:from><D:scope><D:href>{scope}</D:href><D:depth>{depth}</D:depth></D:scope></D:from>{rest}</D:basicsearch></D:searchrequest>"
+         <D:from><D:scope><D:href>{scope}</D:href><D:depth>{depth}</D:depth></D:scope></D:from>{rest}</D:basicsearch>\
+         </D:searchrequest>"
     )
 }
 

@@ -159,18 +159,20 @@ fn tests_wait_for_conditions_and_are_never_skipped_silently() {
 }
 
 #[test]
-fn architecture_names_only_what_exists() {
-    let map = root().join("ARCHITECTURE.md");
-    let Ok(text) = std::fs::read_to_string(&map) else { return };
+fn documentation_names_only_files_that_exist() {
     let tops = ["crates/", "docs/", "bench/", "tests/", "changelog/", "./check", ".ci/"];
-    let faults: Vec<String> = text
-        .split('`')
-        .skip(1)
-        .step_by(2)
-        .filter(|name| tops.iter().any(|top| name.starts_with(top)) && !name.contains(char::is_whitespace))
-        .filter(|name| !name.contains(['{', '*', '<']) && !root().join(name).exists())
-        .map(|name| format!("ARCHITECTURE.md names `{name}`, which does not exist"))
-        .collect();
+    let is_page = |path: &Path| path.extension().is_some_and(|extension| extension == "md");
+    let mut faults = Vec::new();
+    for (path, text) in sources().iter().filter(|(path, _)| is_page(path) && !path.starts_with("changelog")) {
+        let names = text.split('`').skip(1).step_by(2).filter(|name| tops.iter().any(|top| name.starts_with(top)));
+        for name in names.filter(|name| !name.contains(['{', '*', '<', ' ', '\n'])) {
+            let file = name.split_once("::").map_or(name, |(file, _)| file).trim_end_matches(':');
+            if !root().join(file).exists() {
+                faults.push(format!("{} names `{name}`, which does not exist", path.display()));
+            }
+        }
+    }
+    assert!(root().join("ARCHITECTURE.md").exists(), "the map of the code is missing");
     fail_with(&faults);
 }
 

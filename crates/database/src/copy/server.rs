@@ -68,7 +68,7 @@ impl CopiedServer {
             let started = spawn(&program, &to_thread).and_then(|mut child| {
                 let ready = wait_until_ready(&mut child, &to_thread, RECOVERY);
                 if ready.is_err() {
-                    end(&mut child);
+                    end(&mut child, &ENDING);
                 }
                 ready.map(|()| child)
             });
@@ -77,7 +77,7 @@ impl CopiedServer {
                     // If the caller is gone already, the next line returns at once.
                     let _ = begun.0.send(Ok(()));
                     let _ = stopped.recv();
-                    end(&mut child);
+                    end(&mut child, &ENDING);
                 }
                 Err(error) => _ = begun.0.send(Err(error)),
             }
@@ -210,9 +210,9 @@ fn last_output(directory: &Path) -> String {
 
 /// Ends the server: SIGINT closes every connection and shuts down in order. A server that does not react is ended by
 /// force; its files are a copy.
-fn end(child: &mut Child) {
+fn end(child: &mut Child, ending: &[(Signal, Duration)]) {
     let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
-    for (signal, limit) in ENDING {
+    for &(signal, limit) in ending {
         // The identifier of a process that was waited for may belong to another one.
         if !matches!(child.try_wait(), Ok(None)) {
             return;
@@ -240,12 +240,13 @@ mod tests {
     fn a_server_that_never_gets_ready_is_given_up() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("strongroom.log"), "redo in progress\n").unwrap();
-        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        // As a server that hangs: it reacts to no signal but the last.
+        let mut child = Command::new("sh").args(["-c", "trap '' INT QUIT; exec sleep 600"]).spawn().unwrap();
         let limit = Duration::from_millis(120);
         let error = wait_until_ready(&mut child, directory.path(), limit).unwrap_err();
         assert!(error.message().contains("not ready after 0 minutes"), "{}", error.message());
         assert!(error.message().ends_with("redo in progress"), "{}", error.message());
-        end(&mut child);
+        end(&mut child, &ENDING.map(|(signal, _)| (signal, limit)));
         assert!(child.try_wait().unwrap().is_some());
     }
 }

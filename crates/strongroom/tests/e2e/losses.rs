@@ -94,7 +94,7 @@ async fn accept(engine: Engine) {
     assert_eq!((status, report["faults"].as_array().unwrap().len()), (0, 0), "{report:#}");
     assert_eq!(paths(&report["accepted"]), lost, "{report:#}");
     let said = farm.run(&["blobs", "check"]).unwrap();
-    assert!(said.contains("but for 2 whose loss was accepted"), "{said}");
+    assert!(said.contains("apart from 2 whose loss was accepted"), "{said}");
     assert!(said.contains(&lost[0]), "{said}");
 
     // An accepted loss does not block the removal of its store, and is recorded for the next store too.

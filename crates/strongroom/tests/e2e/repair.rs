@@ -41,7 +41,7 @@ async fn what_is_missing_or_damaged_comes_back_from_a_backup_and_the_rest_is_nam
     let left = faults(&farm);
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!(left[0].1, "late.bin");
-    assert!(told.output.contains("4 BLOBs are whole again"), "{}", told.output);
+    assert!(told.output.contains("4 BLOBs are intact again"), "{}", told.output);
     assert!(told.output.contains(&format!("{}: no backup in {destination} has it", left[0].0)), "{}", told.output);
     for number in [3, 5, 10] {
         assert!(client.get(&format!("kept/{number}.bin")).await.unwrap().body == document("kept", number));

@@ -68,6 +68,29 @@ async fn a_database_that_cannot_be_read_keeps_the_files_of_no_other() {
     repository.close().await;
 }
 
+#[tokio::test]
+async fn bytes_that_cannot_be_removed_keep_no_other_expired_upload() {
+    let directory = tempfile::tempdir().unwrap();
+    let (repository, session) = farm(directory.path()).await;
+    let uploads = directory.path().join("uploads");
+    let mut ids = Vec::new();
+    for name in ["a", "b", "c"] {
+        ids.push(session.begin_resumable(&to(name), UploadOptions::default(), 10, "m").await.unwrap().id);
+    }
+    // A directory in place of a file cannot be removed as a file.
+    let _ = std::fs::remove_file(uploads.join(&ids[0]));
+    std::fs::create_dir(uploads.join(&ids[0])).unwrap();
+    let later = Timestamp::now().after(KEPT);
+    repository.tidy_uploads_at(later, later).await.unwrap_err();
+    for id in &ids {
+        assert_eq!(session.resumable(id).await.unwrap_err().kind(), model::ErrorKind::NotFound, "{id}");
+    }
+    for id in &ids[1..] {
+        assert!(!uploads.join(id).exists(), "{id}");
+    }
+    repository.close().await;
+}
+
 #[test]
 fn a_slot_that_says_more_than_a_file_can_have_does_not_count() {
     let directory = tempfile::tempdir().unwrap();

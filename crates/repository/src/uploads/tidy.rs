@@ -36,17 +36,16 @@ impl Repository {
     }
 
     async fn remove_expired(&self, content: &ContentDatabase, now: Timestamp) -> Result<u64> {
-        let mut removed = 0;
+        let mut done = Ok(0);
         loop {
             let expired = content.database.read(move |reader| upload::expired(reader, now)).await?;
             if expired.is_empty() {
-                return Ok(removed);
+                return done;
             }
-            removed += expired.len() as u64;
             for row in expired {
                 let id = row.id.clone();
                 content.database.write_vital(move |transaction| upload::delete(transaction, &row.id)).await?;
-                self.remove_partial(&id).await?;
+                done = both(done, self.remove_partial(&id).await.map(|()| 1));
             }
         }
     }

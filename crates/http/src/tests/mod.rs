@@ -1,6 +1,7 @@
 //! Tests on the real router and a real farm in a private directory.
 
 mod access;
+mod answers;
 mod api_walkthrough;
 mod bodies;
 mod collaboration;

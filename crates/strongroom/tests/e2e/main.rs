@@ -10,6 +10,7 @@ mod abandoned;
 mod absent_parts;
 mod addresses;
 mod ambiguous;
+mod answers;
 mod backup;
 mod backup_disks;
 mod backup_holds;

@@ -4,6 +4,7 @@
 
 mod interrupted;
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -110,17 +111,24 @@ fn every_operation_succeeds_on_a_running_server() {
         "out",
         "--json",
     ];
-    let output = lab(directory.path(), &words);
-    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let result = &said["result"];
-    assert_eq!(result["faults"].as_array().map(Vec::len), Some(0), "{:#}", result["faults"]);
-    assert_eq!(result["target_version"], format!("Strongroom {}", env!("CARGO_PKG_VERSION")));
-    for operation in result["operations"].as_array().unwrap() {
-        assert!(operation["done"].as_u64() > Some(0), "{}", operation["label"]);
+    // Operations are drawn by chance, and a busy machine does few in one run.
+    let mut done = BTreeSet::new();
+    for _ in 0..5 {
+        let output = lab(directory.path(), &words);
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let result = &said["result"];
+        assert_eq!(result["faults"].as_array().map(Vec::len), Some(0), "{:#}", result["faults"]);
+        assert_eq!(result["target_version"], format!("Strongroom {}", env!("CARGO_PKG_VERSION")));
+        assert_eq!(result["thresholds"][0]["passed"], true);
+        // On a machine that is busy with other tests the figures may be invalid, and the result then says so.
+        assert_eq!(output.status.code(), Some(i32::from(said["passed"] == false)));
+        let counted = result["operations"].as_array().unwrap().iter().filter(|of| of["done"].as_u64() > Some(0));
+        done.extend(counted.map(|of| of["label"].as_str().unwrap().to_owned()));
+        if done.len() == all.len() {
+            break;
+        }
     }
-    assert_eq!(result["thresholds"][0]["passed"], true);
-    // On a machine that is busy with other tests the figures may be invalid, and the result then says so.
-    assert_eq!(output.status.code(), Some(i32::from(said["passed"] == false)));
+    assert!(done.iter().eq(all.iter().collect::<BTreeSet<_>>()), "{done:?} of {all:?}");
     for ending in ["json", "md", "html"] {
         assert!(directory.path().join(format!("out/small.{ending}")).exists());
     }

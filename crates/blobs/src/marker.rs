@@ -63,7 +63,7 @@ fn plain(word: String) -> Result<String> {
 ///   has not read. Only in a service that cannot make a write depend on what was read MAY a change replace a concurrent
 ///   one without returning its holder.
 /// - A reader MUST get either the marker before a change or the one after it, never a part.
-pub trait Marked: Send + Sync + 'static {
+pub trait HasMarker: Send + Sync + 'static {
     /// Reads the current text of the marker.
     fn read_marker(&self) -> BoxFuture<'_, String>;
 

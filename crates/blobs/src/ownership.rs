@@ -8,7 +8,7 @@ use std::time::Duration;
 use model::{Code, Digest, Error, Result, StoreKind};
 
 use crate::locator::Locator;
-use crate::marker::{self, Marked, Owner};
+use crate::marker::{self, HasMarker, Owner};
 use crate::outcome::{Outcome, Reporter};
 use crate::provider::{
     BlobInMemory, BoxFuture, CompactLimits, CompactReport, Consent, Entry, Page, Provider, Source, Stored, Upload,
@@ -17,21 +17,21 @@ use crate::provider::{
 use crate::single_flight::CachedCheck;
 
 /// Lifetime of a successful check of the marker.
-const BELIEVED: Duration = Duration::from_secs(5);
+const CHECK_LIFETIME: Duration = Duration::from_secs(5);
 /// Time after a hand-over by which the previous holder has noticed it and the deletions it had begun are done. A BLOB
 /// found in the store after that time stays.
 pub const HAND_OVER_GRACE: Duration = Duration::from_secs(6);
 
 /// The right of an owner to write to a store, read from the marker of the store.
 pub struct Ownership {
-    store: Arc<dyn Marked>,
+    store: Arc<dyn HasMarker>,
     owner: Owner,
     check: CachedCheck,
 }
 
 impl Ownership {
-    pub fn new(store: Arc<dyn Marked>, owner: &Owner) -> Self {
-        Self { store, owner: owner.clone(), check: CachedCheck::new(Some(BELIEVED), Duration::ZERO) }
+    pub fn new(store: Arc<dyn HasMarker>, owner: &Owner) -> Self {
+        Self { store, owner: owner.clone(), check: CachedCheck::new(Some(CHECK_LIFETIME), Duration::ZERO) }
     }
 
     /// Fails unless the owner holds the store.
@@ -40,7 +40,7 @@ impl Ownership {
     /// `Unavailable` with code `store_taken_over` when another restoration of the farm holds the store; the errors of
     /// reading its marker.
     pub async fn require(&self) -> Result<()> {
-        self.check.settle(|| self.ask()).await
+        self.check.ensure(|| self.ask()).await
     }
 
     /// Makes `holder` the one that may write to the store and returns the previous one.
@@ -106,7 +106,7 @@ impl Provider for ExclusiveProvider {
     }
 
     fn put(&self, blob: BlobInMemory) -> BoxFuture<'_, Stored> {
-        if self.ownership.check.is_settled() {
+        if self.ownership.check.is_valid() {
             return self.inner.put(blob);
         }
         Box::pin(async move {

@@ -79,8 +79,8 @@ impl BlobStore {
     ///
     /// # Errors
     /// Failures of this store.
-    pub async fn leads_to(&self, other: &Self) -> Result<Option<bool>> {
-        leads_to(self, other).await
+    pub async fn is_same_store_as(&self, other: &Self) -> Result<Option<bool>> {
+        is_same_store_as(self, other).await
     }
 }
 
@@ -145,7 +145,7 @@ impl Probe<'_> {
 ///
 /// # Errors
 /// Failures of `store`.
-async fn leads_to(store: &BlobStore, other: &BlobStore) -> Result<Option<bool>> {
+async fn is_same_store_as(store: &BlobStore, other: &BlobStore) -> Result<Option<bool>> {
     let bytes = random(TOKEN)?;
     let digest = digest_of(&bytes);
     store.put(digest, bytes).await?;

@@ -2,7 +2,7 @@
 //!
 //! `provider_contract!` (feature `testing`) tests the MUST and MAY requirements below on every implementation. Who may
 //! write to a store is not part of this contract: a store that several restorations of a farm can reach also implements
-//! `Marked`.
+//! `HasMarker`.
 
 use std::future::Future;
 use std::pin::Pin;

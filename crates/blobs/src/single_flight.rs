@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 /// Caches the result of a check.
 pub struct CachedCheck {
     /// Lifetime of a success, counted from the start of the check; unlimited when `None`.
-    believed: Option<Duration>,
+    lifetime: Option<Duration>,
     /// Minimum delay between a failed check and the next attempt. Until then callers get the same error.
     retry_delay: Duration,
     since: Instant,
@@ -21,10 +21,10 @@ pub struct CachedCheck {
 }
 
 impl CachedCheck {
-    pub fn new(believed: Option<Duration>, pause: Duration) -> Self {
+    pub fn new(lifetime: Option<Duration>, retry_delay: Duration) -> Self {
         Self {
-            believed,
-            retry_delay: pause,
+            lifetime,
+            retry_delay,
             since: Instant::now(),
             valid_until: AtomicU64::new(0),
             last_failure: Mutex::default(),
@@ -32,7 +32,7 @@ impl CachedCheck {
     }
 
     /// Returns whether a cached success is still valid.
-    pub fn is_settled(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         (self.since.elapsed().as_millis() as u64) < self.valid_until.load(Ordering::Acquire)
     }
 
@@ -40,13 +40,13 @@ impl CachedCheck {
     ///
     /// # Errors
     /// The errors of the check, cached ones included.
-    pub async fn settle<F: Future<Output = Result<()>>>(&self, question: impl FnOnce() -> F) -> Result<()> {
-        if self.is_settled() {
+    pub async fn ensure<F: Future<Output = Result<()>>>(&self, check: impl FnOnce() -> F) -> Result<()> {
+        if self.is_valid() {
             return Ok(());
         }
         let came = Instant::now();
         let mut refused = self.last_failure.lock().await;
-        if self.is_settled() {
+        if self.is_valid() {
             return Ok(());
         }
         if let Some((when, error)) = refused.as_ref()
@@ -55,9 +55,9 @@ impl CachedCheck {
             return Err(same(error));
         }
         let asked = self.since.elapsed();
-        match question().await {
+        match check().await {
             Ok(()) => {
-                let until = self.believed.map_or(u64::MAX, |believed| (asked + believed).as_millis() as u64);
+                let until = self.lifetime.map_or(u64::MAX, |lifetime| (asked + lifetime).as_millis() as u64);
                 self.valid_until.store(until, Ordering::Release);
                 *refused = None;
                 Ok(())

@@ -9,7 +9,7 @@ use model::{Digest, Result, StoreKind};
 use crate::cache::{CacheOptions, CachedProvider};
 use crate::directory::{DirectoryOptions, DirectoryProvider};
 use crate::locator::Locator;
-use crate::marker::{Marked, Owner};
+use crate::marker::{HasMarker, Owner};
 use crate::metrics::Metrics;
 use crate::object::{ObjectOptions, ObjectProvider, ObjectSecrets};
 use crate::outcome::Outcome;
@@ -60,7 +60,7 @@ impl BlobStore {
     }
 
     /// Wraps a provider that accepts writes only while `owner` holds the store.
-    fn owned(provider: impl Provider + Marked, owner: &Owner) -> Self {
+    fn owned(provider: impl Provider + HasMarker, owner: &Owner) -> Self {
         let provider = Arc::new(provider);
         let ownership = Arc::new(Ownership::new(provider.clone(), owner));
         let exclusive = ExclusiveProvider::new(provider, ownership.clone());

@@ -21,15 +21,6 @@ impl PrincipalKind {
             Self::Group => "group",
         }
     }
-
-    /// Parses the word.
-    pub fn parse(text: &str) -> Result<Self> {
-        match text {
-            "user" => Ok(Self::User),
-            "group" => Ok(Self::Group),
-            _ => Err(Error::invalid("a principal is a user or a group")),
-        }
-    }
 }
 
 /// A user as the caller of operations: the identity and all the user's groups, read afresh for each request.

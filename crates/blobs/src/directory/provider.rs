@@ -28,7 +28,7 @@ use super::upload::{LargeUpload, check_space};
 use super::{compaction, listing, recovery, verify};
 use crate::blocking::blocking;
 use crate::locator::Locator;
-use crate::marker::{Marked, Owner};
+use crate::marker::{HasMarker, Owner};
 use crate::outcome::Reporter;
 use crate::provider::{
     BlobInMemory, BoxFuture, CompactLimits, CompactReport, Consent, Page, Provider, Source, Stored, Upload, Usage,
@@ -377,7 +377,7 @@ enum Found {
     Damaged(Vec<(u64, u64)>),
 }
 
-impl Marked for DirectoryProvider {
+impl HasMarker for DirectoryProvider {
     fn read_marker(&self) -> BoxFuture<'_, String> {
         let inner = self.0.clone();
         Box::pin(blocking(move || inner.catalog.layout.mark(&inner.owner)))

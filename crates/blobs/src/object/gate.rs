@@ -28,12 +28,12 @@ pub struct StoreCheck {
     owner: Owner,
     /// Lets an empty location become a store.
     create: bool,
-    asked: CachedCheck,
+    check: CachedCheck,
 }
 
 impl StoreCheck {
     pub fn new(owner: &Owner, create: bool) -> Self {
-        Self { owner: owner.clone(), create, asked: CachedCheck::new(None, PAUSE) }
+        Self { owner: owner.clone(), create, check: CachedCheck::new(None, PAUSE) }
     }
 
     /// Makes sure, once, that the location is a store of this farm.
@@ -42,7 +42,7 @@ impl StoreCheck {
     /// `Conflict` when it belongs to another farm or holds something else; `Unavailable` when it does not answer within
     /// ten seconds, and with code `store_absent` when it is empty and must not become a store.
     pub async fn ready(&self, bucket: &Bucket, names: &Names) -> Result<()> {
-        self.asked.settle(|| self.claim_in_time(bucket, names)).await
+        self.check.ensure(|| self.claim_in_time(bucket, names)).await
     }
 
     async fn claim_in_time(&self, bucket: &Bucket, names: &Names) -> Result<()> {

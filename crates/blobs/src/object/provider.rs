@@ -16,7 +16,7 @@ use super::{listing, sweeping};
 use crate::blocking::blocking;
 use crate::coding::{CHUNK, Encoder, encode, is_enveloped};
 use crate::locator::Locator;
-use crate::marker::{Marked, Owner};
+use crate::marker::{HasMarker, Owner};
 use crate::outcome::Reporter;
 use crate::provider::{
     BlobInMemory, BoxFuture, CompactLimits, CompactReport, Page, Provider, Source, Stored, Upload, Usage,
@@ -110,7 +110,7 @@ impl Store {
     }
 }
 
-impl Marked for ObjectProvider {
+impl HasMarker for ObjectProvider {
     fn read_marker(&self) -> BoxFuture<'_, String> {
         Box::pin(self.0.mark())
     }

@@ -236,7 +236,7 @@ impl Session {
         let (root, usage) = match self.registry().await?.collection(id).map(|row| row.database_id) {
             Ok(database) => {
                 let content = self.registry().await?.database(database)?.clone();
-                inspect.await.map_err(|error| self.discreet(content.away(error)))?
+                inspect.await.map_err(|error| self.without_store_details(content.away(error)))?
             }
             Err(_) => inspect.await?,
         };

@@ -150,7 +150,7 @@ impl Session {
         for content in &registry.databases {
             let looked = async {
                 look_at_database(content, limits, findings).await?;
-                self.look_for_forgotten_stores(content, findings).await
+                self.check_unknown_stores(content, findings).await
             };
             let looked = looked.await;
             let subject = HealthSubject::Database(content.row.name.clone());

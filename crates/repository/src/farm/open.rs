@@ -259,7 +259,7 @@ impl Repository {
             gauges: UsageCaches::default(),
             accesses: crate::storage::process_state::ReadTracker::default(),
             activity: Activity::default(),
-            noting: crate::storage::process_state::Noting::default(),
+            verifications: crate::storage::process_state::Verifications::default(),
             unfinished: Unfinished::default(),
             recycle_days: AtomicU32::new(RECYCLE_DAYS),
             looks: crate::farm::clock::ClockObservations::default(),

@@ -47,7 +47,7 @@ pub(crate) struct Inner {
     pub(crate) serving: bool,
     pub(crate) accesses: crate::storage::process_state::ReadTracker,
     pub(crate) activity: Activity,
-    pub(crate) noting: crate::storage::process_state::Noting,
+    pub(crate) verifications: crate::storage::process_state::Verifications,
     pub(crate) unfinished: Unfinished,
     /// Retention of deleted items in the recycle bins, in days.
     pub(crate) recycle_days: AtomicU32,

@@ -11,7 +11,7 @@ use crate::farm::activity::ActivityMonitor;
 use crate::{Repository, Session};
 
 /// Interval between heartbeats.
-const TELL: Duration = Duration::from_secs(30);
+const HEARTBEAT: Duration = Duration::from_secs(30);
 /// Interval at which a server reports user activity.
 const AT_WORK: Duration = Duration::from_millis(100);
 /// Silence after which a server counts as gone.
@@ -44,15 +44,15 @@ pub struct Server {
 impl Repository {
     /// Sends heartbeats for this server, which listens on `address` of the machine `host`, until the future is dropped.
     /// Failures are logged and retried.
-    pub async fn tell_farm(self, host: String, address: String) {
+    pub async fn send_heartbeats(self, host: String, address: String) {
         let (id, version, started_at) = (self.inner.process_id, env!("CARGO_PKG_VERSION").to_owned(), Timestamp::now());
         let mut row = ServerRow { id, host, address, version, started_at, seen_at: started_at };
-        let mut tick = interval(TELL);
+        let mut tick = interval(HEARTBEAT);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tick.tick().await;
             row.seen_at = Timestamp::now();
-            if let Err(error) = self.tell(row.clone()).await {
+            if let Err(error) = self.report(row.clone()).await {
                 tracing::warn!(
                     error = error.report(),
                     "the farm's list of servers could not be updated with this server"
@@ -61,7 +61,7 @@ impl Repository {
         }
     }
 
-    async fn tell(&self, row: ServerRow) -> Result<()> {
+    async fn report(&self, row: ServerRow) -> Result<()> {
         let write = move |transaction: &mut database::Transaction<'_>| {
             // No earlier server can still be running on the address where this one listens.
             server::remove_earlier(transaction, &row)?;
@@ -72,7 +72,7 @@ impl Repository {
     }
 
     /// Removes this server from the list when it ends.
-    pub async fn take_leave(&self) {
+    pub async fn sign_off(&self) {
         let id = self.inner.process_id;
         if let Err(error) = self.inner.configuration.write_vital(move |tx| server::remove(tx, id)).await {
             tracing::warn!(error = error.report(), "this server could not be removed from the farm's list of servers");
@@ -145,14 +145,14 @@ mod tests {
         let session = repository.as_caller(repository.farm_administrator().await.unwrap());
         let here = repository.inner.process_id.get();
         for (id, address, age) in [(901, "a", 26 * 3_600), (902, "b", 23 * 3_600), (903, "c", 5), (904, "d", 5)] {
-            repository.tell(row(id, address, Duration::from_secs(age))).await.unwrap();
+            repository.report(row(id, address, Duration::from_secs(age))).await.unwrap();
         }
         // A server on the same address again, after one that ended without signing off.
-        repository.tell(row(here, "d", Duration::ZERO)).await.unwrap();
+        repository.report(row(here, "d", Duration::ZERO)).await.unwrap();
         let told = |servers: Vec<Server>| servers.into_iter().map(|s| (s.address, s.gone, s.here)).collect::<Vec<_>>();
         let (b, c, d) = (("b".into(), true, false), ("c".into(), false, false), ("d".into(), false, true));
         assert_eq!(told(session.servers().await.unwrap()), [d, b.clone(), c.clone()]);
-        repository.take_leave().await;
+        repository.sign_off().await;
         assert_eq!(told(session.servers().await.unwrap()), [b, c]);
         repository.close().await;
     }

@@ -214,19 +214,19 @@ async fn settle_if_intact(
 impl Session {
     /// Records a BLOB that this caller could not read. Runs in the background.
     pub(crate) fn record_unreadable(&self, content: &Arc<ContentDatabase>, store: Id, digest: Digest, size: u64) {
-        if self.repository.inner.noting.begin((content.row.id, digest)) {
+        if self.repository.inner.verifications.begin((content.row.id, digest)) {
             self.verify_in_background(content, store, (digest, size), false);
         }
     }
 
     /// Rereads a BLOB that is on record, so that a recovered disk is noticed. Runs in the background.
     pub(crate) fn reread(&self, content: &Arc<ContentDatabase>, store: Id, digest: Digest, size: u64) {
-        if self.repository.inner.noting.begin_again((content.row.id, digest)) {
+        if self.repository.inner.verifications.begin_again((content.row.id, digest)) {
             self.verify_in_background(content, store, (digest, size), true);
         }
     }
 
-    /// Verifies in the background a BLOB that [`Noting`] has marked as in progress, on record or not.
+    /// Verifies in the background a BLOB that [`Verifications`] has marked as in progress, on record or not.
     fn verify_in_background(&self, content: &Arc<ContentDatabase>, store: Id, blob: (Digest, u64), on_record: bool) {
         let (repository, content) = (self.repository.clone(), content.clone());
         tokio::spawn(async move {
@@ -247,7 +247,7 @@ impl Session {
                     tracing::warn!(blob = %blob.0, error = error.report(), "an unreadable BLOB could not be recorded");
                 }
             }
-            repository.inner.noting.end((content.row.id, blob.0));
+            repository.inner.verifications.end((content.row.id, blob.0));
         });
     }
 }

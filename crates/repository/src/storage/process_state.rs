@@ -17,7 +17,7 @@ const MOST: usize = 200_000;
 pub(crate) struct ReadTracker(pub(super) Mutex<HashSet<(Id, Id)>>);
 
 impl ReadTracker {
-    /// Notes that a BLOB was read, if a policy needs to know.
+    /// VerificationState that a BLOB was read, if a policy needs to know.
     pub(crate) fn note(&self, registry: &Registry, database: Id, blob: Id) {
         if registry.wants_accesses {
             let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,59 +29,59 @@ impl ReadTracker {
 }
 
 /// Limit on concurrent verifications of BLOBs that could not be read.
-const NOTED_AT_ONCE: usize = 4;
+const MOST_AT_ONCE: usize = 4;
 
 /// Minimum delay between two rereads of a BLOB on record that a reader wanted.
-const LOOKED_AGAIN: Duration = Duration::from_secs(5 * 60);
+const REREAD_DELAY: Duration = Duration::from_secs(5 * 60);
 
 /// Limit on rereads of BLOBs on record within that time.
-const MOST_LOOKED: usize = 1_000;
+const MOST_REREAD: usize = 1_000;
 
 /// BLOBs being verified in the background, because they could not be read or are on record.
 #[derive(Default)]
-pub(crate) struct Noting(Mutex<Notes>);
+pub(crate) struct Verifications(Mutex<VerificationState>);
 
 #[derive(Default)]
-pub(super) struct Notes {
+pub(super) struct VerificationState {
     busy: HashSet<Key>,
     /// BLOBs on record that were reread, with the time.
-    looked: HashMap<Key, Instant>,
+    reread: HashMap<Key, Instant>,
 }
 
 /// A content database, and the digest of a BLOB that it needs.
 type Key = (Id, Digest);
 
-impl Noting {
-    pub(super) fn notes(&self) -> MutexGuard<'_, Notes> {
+impl Verifications {
+    pub(super) fn state(&self) -> MutexGuard<'_, VerificationState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a verification, unless it is already running or the limit is reached.
     pub(super) fn begin(&self, key: Key) -> bool {
-        let mut notes = self.notes();
-        notes.busy.len() < NOTED_AT_ONCE && notes.busy.insert(key)
+        let mut state = self.state();
+        state.busy.len() < MOST_AT_ONCE && state.busy.insert(key)
     }
 
     /// Begins a reread of a BLOB on record, unless it was reread recently.
     pub(super) fn begin_again(&self, key: Key) -> bool {
-        let mut notes = self.notes();
-        notes.looked.retain(|_, at| at.elapsed() < LOOKED_AGAIN);
-        let is_due = notes.looked.len() < MOST_LOOKED && !notes.looked.contains_key(&key);
-        let begun = is_due && notes.busy.len() < NOTED_AT_ONCE && notes.busy.insert(key);
+        let mut state = self.state();
+        state.reread.retain(|_, at| at.elapsed() < REREAD_DELAY);
+        let is_due = state.reread.len() < MOST_REREAD && !state.reread.contains_key(&key);
+        let begun = is_due && state.busy.len() < MOST_AT_ONCE && state.busy.insert(key);
         if begun {
-            notes.looked.insert(key, Instant::now());
+            state.reread.insert(key, Instant::now());
         }
         begun
     }
 
     pub(super) fn end(&self, key: Key) {
-        self.notes().busy.remove(&key);
+        self.state().busy.remove(&key);
     }
 }
 
 /// Validity of the result that there are no forgotten stores, while the farm has the same stores. Counting reads all
 /// references.
-const BELIEVED: Duration = Duration::from_secs(60 * 60);
+const CHECK_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// Time at which each content database was found to have no references to forgotten stores, with the farm's stores at
 /// that time.
@@ -90,8 +90,8 @@ pub(crate) struct UnknownStoreChecks(Mutex<HashMap<Id, (Instant, Vec<Id>)>>);
 
 impl UnknownStoreChecks {
     pub(super) fn is_fresh(&self, database: Id, stores: &[Id]) -> bool {
-        let looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.get(&database).is_some_and(|(at, known)| at.elapsed() < BELIEVED && known == stores)
+        let checks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        checks.get(&database).is_some_and(|(at, known)| at.elapsed() < CHECK_LIFETIME && known == stores)
     }
 
     pub(super) fn note(&self, database: Id, stores: Vec<Id>) {

@@ -12,7 +12,7 @@ use crate::{HealthFinding, HealthSubject, Session};
 impl Session {
     /// Adds a finding for BLOBs of a content database that should be in stores unknown to the farm and that are not on
     /// record as missing.
-    pub(crate) async fn look_for_forgotten_stores(
+    pub(crate) async fn check_unknown_stores(
         &self,
         content: &ContentDatabase,
         findings: &mut Vec<HealthFinding>,

@@ -126,14 +126,14 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let known = repository.clone();
     let announcing = tokio::spawn(async move {
         if let Ok(address) = listens.await {
-            known.tell_farm(host(), address).await;
+            known.send_heartbeats(host(), address).await;
         }
     });
     let served = http_edge::serve(repository.clone(), listener, options, ready, stop).await;
     for task in [cleaning, working, scheduling, looking, telling, announcing] {
         task.abort();
     }
-    repository.take_leave().await;
+    repository.sign_off().await;
     served?;
     repository.close().await;
     Ok(ExitCode::SUCCESS)

@@ -362,7 +362,11 @@ async fn a_store_that_is_away_stops_nothing_else_and_is_not_taken_for_empty() {
     farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "share", "--minimum-size", "20k"]);
     for words in [&["--active", "share"][..], &["--tier", "age:30:share"]] {
         let refusal = farm.run(&[&["blobs", "policy", "set", "--library", "Documents"], words].concat()).unwrap_err();
-        assert!(refusal.output.contains("no policy can send BLOBs to the store \"share\" at the moment: "), "{}", refusal.output);
+        assert!(
+            refusal.output.contains("no policy can send BLOBs to the store \"share\" at the moment: "),
+            "{}",
+            refusal.output
+        );
         assert!(refusal.output.contains("share"), "{}", refusal.output);
         assert!(refusal.output.contains("directory"), "{}", refusal.output);
     }

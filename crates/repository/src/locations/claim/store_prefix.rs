@@ -79,7 +79,7 @@ impl Session {
             |other: &StoreRow| other.id != row.id && other.kind == row.kind && row.kind != StoreKind::Directory;
         for (other, store) in registry.stores.iter().filter(|(other, _)| remote(other)) {
             let leads = match store {
-                Some(store) => opened.leads_to(store).await?,
+                Some(store) => opened.is_same_store_as(store).await?,
                 None => None,
             };
             match leads {

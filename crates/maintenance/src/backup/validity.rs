@@ -46,6 +46,11 @@ impl LeaseValidity {
         });
     }
 
+    /// Ends the validity, because another process may have held the lock.
+    pub fn lapse(&self) {
+        self.until.store(LAPSED, Ordering::SeqCst);
+    }
+
     /// Checks that the lock was held without interruption until now.
     ///
     /// # Errors
@@ -58,7 +63,7 @@ impl LeaseValidity {
         // A renewal may have extended the validity since it was read: too late.
         self.until.store(LAPSED, Ordering::SeqCst);
         Err(Error::unavailable(format!(
-            "the lease on {} lapsed because it could not be renewed in time: another backup or prune may have changed \
+            "the lease on {} lapsed because it was not renewed in time: another backup or prune may have changed \
              or removed what this command was using; run it again",
             self.place
         )))

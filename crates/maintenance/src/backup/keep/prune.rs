@@ -203,6 +203,7 @@ async fn remove_unneeded(destination: &Destination, kept: &[Manifest], pruned: &
     }
     // Notes of unfinished sets are removed before the objects they reference. The next backup would otherwise rely on
     // those objects.
+    destination.confirm().await?;
     for (name, _) in destination.unfinished().await? {
         destination.vault.validity.check()?;
         destination.papers.remove(&name).await?;
@@ -231,6 +232,7 @@ async fn sweep(destination: &Destination, kept: &[Manifest], pruned: &mut Pruned
             Ok(needed) => needed,
             Err(unreadable) => return Ok(Some(unreadable)),
         };
+        destination.confirm().await?;
         delete_others(destination, &needed, from, to, pruned).await?;
     }
     Ok(None)

@@ -236,14 +236,33 @@ impl Destination {
         })?)
     }
 
+    /// Makes sure that the lock on the location was held until now.
+    ///
+    /// # Errors
+    /// `Unavailable` after a lease on a bucket lapsed.
+    pub async fn confirm(&self) -> Result<()> {
+        self.lock.confirm().await
+    }
+
     /// Writes the manifest, which makes the set exist.
+    ///
+    /// # Errors
+    /// `Unavailable` after a lease lapsed: a prune of another process may have removed objects of the set. The manifest
+    /// is removed again then. After other errors the set may exist or not.
     pub async fn finish(&self, manifest: &Manifest) -> Result<()> {
         let id: Id = manifest.id.parse()?;
         let bytes = self.seal(manifest.write()?, &set_context(id))?;
-        // The objects of the set may have been removed after the lease lapsed.
-        self.vault.validity.check()?;
         let kind = if self.vault.key.is_some() { "sealed" } else { "json" };
-        self.papers.write(&format!("sets/{id}-{}.{kind}", digest_of(&bytes)), bytes.to_vec()).await
+        let name = format!("sets/{id}-{}.{kind}", digest_of(&bytes));
+        self.confirm().await?;
+        self.papers.write(&name, bytes.to_vec()).await?;
+        if let Err(lapsed) = self.confirm().await {
+            if let Err(error) = self.papers.remove(&name).await {
+                tracing::warn!(error = error.report(), "the manifest of a backup that may lack objects is still there");
+            }
+            return Err(lapsed);
+        }
+        Ok(())
     }
 
     /// Removes the manifest of a set. The set's objects stay until a prune finds that no set needs them.

@@ -27,8 +27,8 @@ pub(super) async fn require_marker(papers: &SmallFiles, count: usize, latest: Id
 
 /// Refuses a prefix that holds other objects.
 pub(super) async fn require_empty(papers: &SmallFiles) -> Result<()> {
-    // First backups that were interrupted before they wrote the marker leave leases.
-    match papers.first(100).await?.iter().find(|name| !name.starts_with(LEASES)) {
+    // First backups that were interrupted before they wrote the marker leave leases, earlier programs in `lease.json`.
+    match papers.first(100).await?.iter().find(|name| !name.starts_with(LEASES) && *name != "lease.json") {
         Some(found) => Err(not_empty(&papers.place(), found, "prefix")),
         None => Ok(()),
     }

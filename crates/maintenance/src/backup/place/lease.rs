@@ -8,7 +8,9 @@
 //!
 //! A lease ends when its object was not written again for [`TERM`]. All times that are compared with each other are
 //! those of the service. The holder itself relies on its lease for [`RELIED`] only, by the time that passes on its own
-//! machine. The difference covers requests that are under way.
+//! machine. The difference covers requests that are under way. The clock of a virtual machine that is paused stands
+//! still, so each renewal also compares its time at the service with that of the renewal before: if more than the term
+//! lies between them, another process may have taken the location meanwhile, and the lease has lapsed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,8 +48,15 @@ pub(super) struct Lease {
 struct LeaseObject {
     objects: NamedObjects,
     name: String,
-    /// True after the release. Locked during each write, so that no write follows the removal.
-    released: Arc<Mutex<bool>>,
+    /// Locked during each write, so that no write follows the removal.
+    state: Arc<Mutex<ObjectState>>,
+}
+
+#[derive(Default)]
+struct ObjectState {
+    is_released: bool,
+    /// Time of the last write that the service has listed, by its clock.
+    written: Option<Timestamp>,
 }
 
 impl Lease {
@@ -76,6 +85,18 @@ impl Lease {
         Self { object, validity, renewing }
     }
 
+    /// Renews the lease now, and tries again until it is renewed or lapses.
+    ///
+    /// # Errors
+    /// `Unavailable` after the lease lapsed.
+    pub async fn confirm(&self) -> Result<()> {
+        while !renew_once(&self.object, &self.validity).await {
+            self.validity.check()?;
+            tokio::time::sleep(RENEWAL_RETRY).await;
+        }
+        self.validity.check()
+    }
+
     /// Releases the lease, after a renewal that is under way has ended.
     pub async fn release(&self) {
         self.object.remove().await;
@@ -92,11 +113,12 @@ impl Drop for Lease {
 impl LeaseObject {
     fn new(objects: &NamedObjects, exclusive: bool) -> Result<Self> {
         let name = format!("{LEASES}{}.{}", hex(&random::<16>()?), if exclusive { "exclusive" } else { "shared" });
-        Ok(Self { objects: objects.clone(), name, released: Arc::default() })
+        Ok(Self { objects: objects.clone(), name, state: Arc::default() })
     }
 
     /// Stores the object. Returns whether no lease conflicts with it. Removes expired leases.
     async fn claim(&self, exclusive: bool) -> Result<bool> {
+        let mut state = self.state.lock().await;
         self.write().await?;
         let found = self.objects.list_with_times(LEASES).await?;
         let Some((_, stored)) = found.iter().find(|(name, _)| *name == self.name) else {
@@ -104,6 +126,7 @@ impl LeaseObject {
                 "the bucket of the backups does not list an object that was just stored: it cannot be used safely",
             ));
         };
+        state.written = Some(*stored);
         let mut free = true;
         for (name, written) in found.iter().filter(|(name, _)| *name != self.name) {
             if is_expired(*written, *stored) {
@@ -117,17 +140,26 @@ impl LeaseObject {
     }
 
     async fn write(&self) -> Result<()> {
-        let released = self.released.lock().await;
-        if *released {
-            return Ok(());
-        }
         self.objects.write(&self.name, Bytes::from_static(b"{}\n")).await
+    }
+
+    /// Writes the object again. Returns whether the lease held from the write before until this one.
+    async fn renew(&self) -> Result<bool> {
+        let mut state = self.state.lock().await;
+        if state.is_released {
+            return Ok(true);
+        }
+        self.write().await?;
+        let found = self.objects.list_with_times(LEASES).await?;
+        let now = found.into_iter().find(|(name, _)| *name == self.name).map(|(_, written)| written);
+        let before = std::mem::replace(&mut state.written, now);
+        Ok(matches!((before, now), (Some(before), Some(now)) if now <= before.after(TERM)))
     }
 
     /// Removes the object. One that cannot be removed expires.
     async fn remove(&self) {
-        let mut released = self.released.lock().await;
-        *released = true;
+        let mut state = self.state.lock().await;
+        state.is_released = true;
         if let Err(error) = self.objects.remove(&self.name).await {
             tracing::warn!(error = error.report(), "the lease on a backup destination could not be released");
         }
@@ -144,18 +176,22 @@ async fn renew(object: LeaseObject, validity: LeaseValidity) {
     let mut pause = RENEWAL;
     while validity.check().is_ok() {
         tokio::time::sleep(pause).await;
-        let sent = running_time();
-        match object.write().await {
-            Ok(()) => {
-                validity.extend(sent, RELIED);
-                pause = RENEWAL;
-            }
-            Err(error) => {
-                tracing::warn!(error = error.report(), "the lease on a backup destination could not be renewed");
-                pause = RENEWAL_RETRY;
-            }
+        pause = if renew_once(&object, &validity).await { RENEWAL } else { RENEWAL_RETRY };
+    }
+}
+
+/// Tries to renew a lease. Returns whether the service answered.
+async fn renew_once(object: &LeaseObject, validity: &LeaseValidity) -> bool {
+    let sent = running_time();
+    match object.renew().await {
+        Ok(true) => validity.extend(sent, RELIED),
+        Ok(false) => validity.lapse(),
+        Err(error) => {
+            tracing::warn!(error = error.report(), "the lease on a backup destination could not be renewed");
+            return false;
         }
     }
+    true
 }
 
 #[cfg(test)]
@@ -191,7 +227,7 @@ mod tests {
         assert!(take(&objects, true).await.is_none());
         assert!(take(&objects, false).await.is_none());
         change.release().await;
-        change.object.write().await.unwrap();
+        assert!(change.object.renew().await.unwrap());
         assert_eq!(objects.list(LEASES).await.unwrap(), Vec::<String>::new(), "nothing is left, or written later");
     }
 
@@ -215,5 +251,37 @@ mod tests {
         killed.release().await;
         let left = objects.list(LEASES).await.unwrap();
         assert_eq!(left, held.iter().map(|lease| lease.object.name.clone()).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn a_holder_that_was_paused_longer_than_its_term_lapses_and_leaves_the_next_one_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let server = S3Server::start(place.path());
+        let objects = NamedObjects::open(&server.options("backups"), &server.secrets()).unwrap();
+        let confirmed = take(&objects, true).await.unwrap();
+        age(&server, TERM - Duration::from_secs(30));
+        confirmed.confirm().await.unwrap();
+        // The machine was paused, its clock too, and the object is as old as it was before.
+        let past = Timestamp::now().before(TERM + Duration::from_secs(3));
+        confirmed.object.state.lock().await.written = Some(past);
+        age(&server, TERM + Duration::from_secs(3));
+        let next = take(&objects, true).await.unwrap();
+        assert!(confirmed.validity.check().is_ok(), "the paused holder does not know yet");
+        let error = confirmed.confirm().await.unwrap_err();
+        assert!(error.message().contains("lapsed"), "{error}");
+        confirmed.release().await;
+        assert_eq!(objects.list(LEASES).await.unwrap(), [next.object.name.clone()]);
+        next.confirm().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_lease_whose_object_is_gone_is_not_taken_up_again() {
+        let place = tempfile::tempdir().unwrap();
+        let server = S3Server::start(place.path());
+        let objects = NamedObjects::open(&server.options("backups"), &server.secrets()).unwrap();
+        let lease = take(&objects, false).await.unwrap();
+        lease.object.state.lock().await.written = None;
+        lease.confirm().await.unwrap_err();
+        lease.validity.check().unwrap_err();
     }
 }

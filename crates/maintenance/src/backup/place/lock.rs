@@ -49,6 +49,17 @@ impl Lock {
         }
     }
 
+    /// Makes sure that the lock was held until now, where others could have taken it.
+    ///
+    /// # Errors
+    /// `Unavailable` after a lease lapsed.
+    pub async fn confirm(&self) -> Result<()> {
+        match self {
+            Self::File { .. } => Ok(()),
+            Self::Lease(lease) => lease.confirm().await,
+        }
+    }
+
     /// Releases the lock.
     pub async fn release(&self) {
         if let Self::Lease(lease) = self {

@@ -166,11 +166,13 @@ async fn commit(storage: &Storage, destination: &Destination, set: Id, manifest:
     if manifest.needs_stores {
         // The farm must hold back garbage collection before the set exists.
         end(storage, set, ended, "backup.end").await?;
-        let finished = destination.finish(manifest).await;
-        if finished.is_err() {
-            storage.configuration().write(move |transaction| backup::remove(transaction, set)).await?;
+        if let Err(error) = destination.finish(manifest).await {
+            // A manifest whose answer was lost may be there. Its set needs the BLOBs until it is removed or forgotten.
+            if destination.sets().await.is_ok_and(|sets| sets.iter().all(|kept| kept.id != set)) {
+                storage.configuration().write(move |transaction| backup::remove(transaction, set)).await?;
+            }
+            return Err(error);
         }
-        finished?;
     } else {
         destination.finish(manifest).await?;
         end(storage, set, ended, "backup.end").await?;

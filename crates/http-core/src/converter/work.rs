@@ -21,5 +21,6 @@ pub struct Work {
 
 /// Returns the error for a failed write to the work directory, such as a full disk.
 pub fn disk_error(error: &std::io::Error) -> Error {
-    Error::unavailable(format!("the document cannot be converted now: {error}"))
+    let text = "the server has no room to convert the document at the moment: try again later, or ask an administrator";
+    Error::unavailable(text).with_source(error.to_string())
 }

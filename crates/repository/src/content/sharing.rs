@@ -11,11 +11,12 @@ use database::content::{node, version};
 use model::{Code, Digest, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::content::event_detail::Detail;
-use crate::documents::{Content, VersionChoice, without_store_details};
+use crate::documents::{Content, VersionChoice};
 use crate::farm::registry::ContentDatabase;
 use crate::people::{Client, link_hash};
 use crate::session::guard::{Checked, Guard};
 use crate::session::known::Known;
+use crate::storage::redaction::without_store_details;
 use crate::{Repository, Session, Target};
 
 /// Longest life, in days, of a link created without fresh re-authentication. A link stays valid when its creator loses

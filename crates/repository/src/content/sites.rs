@@ -235,8 +235,9 @@ impl Session {
         });
         let (root, usage) = match self.registry().await?.collection(id).map(|row| row.database_id) {
             Ok(database) => {
-                let content = self.registry().await?.database(database)?.clone();
-                inspect.await.map_err(|error| self.without_store_details(content.away(error)))?
+                let registry = self.registry().await?;
+                let content = registry.database(database).map_err(|error| self.without_database_details(error))?;
+                inspect.await.map_err(|error| self.without_database_details(content.away(error)))?
             }
             Err(_) => inspect.await?,
         };

@@ -16,7 +16,7 @@ pub use rules::Preconditions;
 pub use save::{OnConflict, Ownership, Saved, UploadOptions};
 pub use upload::{Destination, Upload};
 
-pub(crate) use open::{require_draft, without_store_details};
+pub(crate) use open::require_draft;
 pub(crate) use placed::{Placed, is_unsure};
 pub(crate) use rules::{charge, library_of, next_number, release_versions, trim};
 pub(crate) use save::{DestinationFolder, SavePlan, UsageDelta};

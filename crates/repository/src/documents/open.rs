@@ -14,6 +14,7 @@ use crate::session::errors::no_item;
 use crate::session::known::Viewed;
 use crate::session::locate::Located;
 use crate::session::lookup::FolderLookup;
+use crate::storage::redaction::without_store_details;
 use crate::{Session, Target};
 
 /// The version of a document to open.
@@ -261,20 +262,6 @@ pub(crate) fn require_draft(located: &Located, number: VersionNumber) -> Result<
         return Ok(());
     }
     Err(no_item())
-}
-
-/// Rewrites a store's error for the caller. Store locations and store messages are for farm administrators and the log
-/// only.
-pub(crate) fn without_store_details(error: Error, is_insider: bool) -> Error {
-    let text = match error.kind() {
-        ErrorKind::Unavailable if !is_insider => {
-            "the BLOB store does not answer at the moment: try again later; an administrator of the farm finds the \
-             reason in the log"
-        }
-        ErrorKind::Exhausted if !is_insider => "the BLOB store is full: contact an administrator of the farm",
-        _ => return error,
-    };
-    Error::new(error.kind(), text).with_code(error.code()).with_source(error)
 }
 
 /// Turns a failure to find or read a BLOB into an error for the reader of the document.

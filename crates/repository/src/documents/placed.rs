@@ -16,7 +16,8 @@ use crate::farm::registry::ContentDatabase;
 use crate::session::guard::Guard;
 use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::database_store;
-use crate::storage::placement::{pin_existing, unreadable_after_write};
+use crate::storage::placement::pin_existing;
+use crate::storage::redaction::{for_users, unreadable_after_write};
 
 /// Time limit for another store to confirm that it has equal bytes. After that, the bytes just stored are used.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -107,9 +108,11 @@ impl Placed {
     async fn redirect(&self, content: &ContentDatabase, standing: BlobRow) -> Result<()> {
         let (to, blobs, stored) = match &self.place {
             Place::External { store, blobs, stored } => (*store, blobs, *stored),
-            Place::Inline { digest, bytes, .. } => {
-                (DATABASE_STORE, &content.own_store, content.own_store.put(*digest, bytes.clone()).await?)
-            }
+            Place::Inline { digest, bytes, .. } => (
+                DATABASE_STORE,
+                &content.own_store,
+                content.own_store.put(*digest, bytes.clone()).await.map_err(for_users)?,
+            ),
         };
         let (digest, from, locator) = (stored.digest, standing.store_id, stored.locator);
         let turn = move |transaction: &mut Transaction<'_>| {

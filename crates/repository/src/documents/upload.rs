@@ -19,10 +19,10 @@ use crate::session::known::Known;
 use crate::session::locate::{Located, check_depth};
 use crate::session::lookup::FolderLookup;
 use crate::storage::placement::{Placement, pin_if_existing};
+use crate::storage::redaction::without_store_details;
 use crate::uploads::unfinished::Claim;
 use crate::{Session, Target};
 
-use super::open::without_store_details;
 use super::placed::{Placed, is_unsure};
 use super::rules::{over_quota, require_comment};
 use super::save::{OnConflict, SavePlan, Saved, UploadOptions};
@@ -133,7 +133,8 @@ impl Session {
         located.content.database.require_room()?;
         let library = located.node().library_id;
         let placement =
-            Placement::decide(&located.registry, &located.content, located.collection.id, library, name.as_str())?;
+            Placement::decide(&located.registry, &located.content, located.collection.id, library, name.as_str())
+                .map_err(|error| without_store_details(error, self.principal.farm_administrator))?;
         let place = Place {
             guard,
             parent: located.node().id,

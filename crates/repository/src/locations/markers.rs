@@ -59,7 +59,8 @@ pub(super) struct MarkedLocation {
 impl MarkedLocation {
     /// Returns how a directory lies to this one, which is the directory itself or lies around it.
     pub fn nesting_of(&self, place: &Path) -> Nesting {
-        if Path::new(&self.place) == place { Nesting::Same } else { Nesting::Within }
+        // Paths that are not UTF-8 are compared as they are shown.
+        if self.place == place.to_string_lossy() { Nesting::Same } else { Nesting::Within }
     }
 }
 

@@ -118,7 +118,7 @@ impl Session {
     ) -> Result<(A, T)> {
         self.repository.inner.activity.note();
         let registry = self.registry().await?;
-        let content = self.content_of(&registry, target).await.map_err(|error| self.without_store_details(error))?;
+        let content = self.content_of(&registry, target).await.map_err(|error| self.without_database_details(error))?;
         let (principal, repository, target) = (self.principal.clone(), self.repository.clone(), target.clone());
         let database = content.database.clone();
         let finder = Finder { repository, principal, registry, content, keep: true };
@@ -139,7 +139,7 @@ impl Session {
 
     /// Removes the name of an absent content database and the reason from an error, unless the caller is a farm
     /// administrator.
-    pub(crate) fn without_store_details(&self, error: Error) -> Error {
+    pub(crate) fn without_database_details(&self, error: Error) -> Error {
         if error.code() != Code::DatabaseAway || self.principal.farm_administrator {
             return error;
         }

@@ -13,6 +13,7 @@ pub(crate) mod process_state;
 pub(crate) mod provider;
 pub(crate) mod read_tracking;
 pub(crate) mod reclaim;
+pub(crate) mod redaction;
 pub(crate) mod repair;
 pub(crate) mod settings;
 pub(crate) mod status;

@@ -12,6 +12,7 @@ use model::{Code, Error, ErrorKind, Id, Result, StorageRules, Timestamp, unsigne
 use crate::farm::registry::{ContentDatabase, Registry};
 use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::database_store::PART;
+use crate::storage::redaction::unreadable_after_write;
 
 /// Time for which a reference without a document is protected. A document's transaction follows its bytes within this
 /// time.
@@ -153,15 +154,4 @@ pub(crate) async fn pin_existing(
         }
         Err(error) => Err(unreadable_after_write(error)),
     }
-}
-
-/// Maps the error of a store that cannot read what it has just stored. It must not count as damage to content that a
-/// document refers to.
-pub(crate) fn unreadable_after_write(error: Error) -> Error {
-    if error.kind() != ErrorKind::Corrupt {
-        return error;
-    }
-    let text = "the BLOB store does not return the bytes that it has just stored: try again, and have an administrator \
-        check its disk";
-    Error::unavailable(text).with_code(Code::StoreUnreadable).with_source(error)
 }

@@ -58,7 +58,7 @@ impl ReservedLocations {
             let other = Path::new(&marked.place);
             // A store on top of a store is allowed: it is how a store that was removed from the farm, or outlived it,
             // comes back. Its owner is checked when the store is opened.
-            let is_store = marked.sign == MarkerKind::Store && other == place;
+            let is_store = marked.sign == MarkerKind::Store && marked.nesting_of(&place) == Nesting::Same;
             // Directories around the data directory do not concern stores inside it, unless they are backup locations.
             let is_of_farm = marked.sign != MarkerKind::Backups && is_below && base.starts_with(other);
             if !is_of_farm && !is_store {

@@ -107,7 +107,7 @@ test('the overview has the first of them, and no other page fetches what draws t
   const row = page.locator('tbody tr').filter({ hasText: server.url });
   await row.getByText('This server').waitFor();
   assert.equal(await page.locator('.chart canvas').count(), 4);
-  await page.getByRole('link', { name: 'All figures' }).click();
+  await page.getByRole('link', { name: 'All metrics' }).click();
   await page.waitForURL('**/farm/figures');
   await page.finish();
 });

@@ -55,7 +55,7 @@ async fn what_is_too_much_to_be_undone_at_once_is_undone_in_the_recycle_bin() {
     browser.post("/account", "/selection/delete", &[("ids", &ids), next]).await.expect(303);
     let page = browser.get("/browse/Documents").await;
     let collection = administrator.site_collections().await.unwrap()[0].id;
-    let link = format!("<a class=\"link\" href=\"/bin/{collection}\">Undo in the recycle bin</a>");
+    let link = format!("<a class=\"link\" href=\"/bin/{collection}\">Restore from the recycle bin</a>");
     assert!(page.text.contains("80 items are in the recycle bin"), "{}", page.text);
     assert!(page.text.contains(&link), "{}", page.text);
     assert!(!page.text.contains("/undo-delete"));

@@ -140,16 +140,16 @@ async fn a_reader_cannot_change_what_was_shared() {
     let plan = session.upload_bytes(&destination, UploadOptions::default(), "x".into()).await.unwrap().id;
     let german = |path: String| Request::get(path).header(header::ACCEPT_LANGUAGE, "de");
     for (form, right, recht) in [
-        (format!("/items/{plan}/replace"), "Change", "Ändern"),
-        (format!("/items/{plan}/rename"), "Change", "Ändern"),
-        (format!("/items/{plan}/check-in"), "Change", "Ändern"),
-        (format!("/items/{plan}/discard"), "Change", "Ändern"),
+        (format!("/items/{plan}/replace"), "Edit", "Bearbeiten"),
+        (format!("/items/{plan}/rename"), "Edit", "Bearbeiten"),
+        (format!("/items/{plan}/check-in"), "Edit", "Bearbeiten"),
+        (format!("/items/{plan}/discard"), "Edit", "Bearbeiten"),
         (format!("/items/{plan}/delete"), "Delete", "Löschen"),
         (format!("/items/{plan}/permissions/grant"), "Manage permissions", "Berechtigungen verwalten"),
         (format!("/place?action=move&ids={plan}"), "Delete", "Löschen"),
         (inside("upload"), "Add", "Hinzufügen"),
         (inside("new-folder"), "Add", "Hinzufügen"),
-        (inside("rename"), "Change", "Ändern"),
+        (inside("rename"), "Edit", "Bearbeiten"),
         (inside("delete"), "Delete", "Löschen"),
         (inside("permissions"), "Manage permissions", "Berechtigungen verwalten"),
         (inside("permissions/grant"), "Manage permissions", "Berechtigungen verwalten"),

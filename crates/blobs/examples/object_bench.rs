@@ -17,7 +17,7 @@ use blobs::{BlobStore, ObjectOptions, ObjectSecrets, Owner, StoreKey};
 use bytes::Bytes;
 use model::Digest;
 
-const PIECE: usize = 256 << 10;
+const PIECE_SIZE: usize = 256 << 10;
 
 #[tokio::main]
 async fn main() {
@@ -92,7 +92,7 @@ async fn up(store: BlobStore, directory: &Path, transfers: usize) {
             let mut file = std::fs::File::open(&path).unwrap();
             let mut writer = store.writer(Some(file.metadata().unwrap().len())).await.unwrap();
             loop {
-                let mut piece = vec![0; PIECE];
+                let mut piece = vec![0; PIECE_SIZE];
                 let read = file.read(&mut piece).unwrap();
                 if read == 0 {
                     break writer.finish().await.unwrap();

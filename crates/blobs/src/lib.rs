@@ -37,7 +37,7 @@ pub use hasher::{BlobHasher, digest_of};
 pub use locator::{Locator, MAX_LOCATOR};
 pub use marker::{Owner, STORE_MARKER};
 pub use object::{NamedObjects, ObjectKind, ObjectOptions, ObjectSecrets, ServerSideEncryption, Timeouts};
-pub use outcome::{Checked, Outcome, Reporter};
+pub use outcome::{CheckOutcome, Checked, Reporter};
 pub use ownership::HAND_OVER_GRACE;
 pub use probe::{ProbeReport, ProbeStep};
 pub use provider::{

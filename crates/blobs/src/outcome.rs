@@ -11,12 +11,12 @@ pub struct Checked {
     /// Number of bytes examined. The sum over all findings is the content of the store.
     pub size: u64,
     /// The finding.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
 }
 
 /// The state of one BLOB or one location.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CheckOutcome {
     /// All bytes exist and match the digest.
     Intact,
     /// The bytes are damaged.

@@ -9,7 +9,7 @@ use model::{Code, Digest, Error, Result, StoreKind};
 
 use crate::locator::Locator;
 use crate::marker::{self, HasMarker, Owner};
-use crate::outcome::{Outcome, Reporter};
+use crate::outcome::{CheckOutcome, Reporter};
 use crate::provider::{
     BlobInMemory, BoxFuture, CompactLimits, CompactReport, Consent, Entry, Page, Provider, Source, Stored, Upload,
     Usage,
@@ -153,7 +153,7 @@ impl Provider for ExclusiveProvider {
         self.inner.enumerate(after, limit)
     }
 
-    fn reread(&self, entry: Entry) -> BoxFuture<'_, Outcome> {
+    fn reread(&self, entry: Entry) -> BoxFuture<'_, CheckOutcome> {
         self.inner.reread(entry)
     }
 

@@ -18,7 +18,7 @@ const LARGE: u64 = 32 << 20;
 
 /// Length of the random bytes that identify a store, and the timeout for the other store's answer.
 const TOKEN: usize = 32;
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One step that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -141,7 +141,7 @@ impl Probe<'_> {
 }
 
 /// Returns whether `other` has the random bytes that are written to `store` and removed again. `None` when `other`
-/// fails or does not answer within [`PATIENCE`].
+/// fails or does not answer within [`ANSWER_TIMEOUT`].
 ///
 /// # Errors
 /// Failures of `store`.
@@ -149,7 +149,7 @@ async fn is_same_store_as(store: &BlobStore, other: &BlobStore) -> Result<Option
     let bytes = random(TOKEN)?;
     let digest = digest_of(&bytes);
     store.put(digest, bytes).await?;
-    let seen = tokio::time::timeout(PATIENCE, other.ensure_present(digest, TOKEN as u64)).await;
+    let seen = tokio::time::timeout(ANSWER_TIMEOUT, other.ensure_present(digest, TOKEN as u64)).await;
     store.delete(digest).await?;
     Ok(match seen {
         Ok(Ok(())) => Some(true),

@@ -12,7 +12,7 @@ use futures_util::stream::{self, StreamExt};
 use model::{Digest, Error, Result, StoreKind, Timestamp};
 
 use crate::locator::Locator;
-use crate::outcome::{Checked, Outcome, Reporter};
+use crate::outcome::{CheckOutcome, Checked, Reporter};
 
 /// Number of concurrent deletions where each BLOB is deleted individually.
 const DELETED_AT_ONCE: usize = 16;
@@ -195,7 +195,7 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Reads a BLOB that `enumerate` listed to its end and compares its digest. Copies in a cache MUST NOT be read
     /// instead.
-    fn reread(&self, entry: Entry) -> BoxFuture<'_, Outcome> {
+    fn reread(&self, entry: Entry) -> BoxFuture<'_, CheckOutcome> {
         Box::pin(async move { reread(self.open(entry.digest, entry.size, None).await, entry).await })
     }
 
@@ -260,12 +260,12 @@ pub trait Source: Send {
 
 /// Reads an opened BLOB to its end and compares the digest. Errors that say nothing about the BLOB itself end the
 /// verification.
-pub(crate) async fn reread(opened: Result<Box<dyn Source>>, entry: Entry) -> Result<Outcome> {
+pub(crate) async fn reread(opened: Result<Box<dyn Source>>, entry: Entry) -> Result<CheckOutcome> {
     use model::ErrorKind::{Corrupt, NotFound};
-    let damaged = |error: Error| Outcome::Damaged { place: String::new(), what: error.message().to_owned() };
+    let damaged = |error: Error| CheckOutcome::Damaged { place: String::new(), what: error.message().to_owned() };
     let mut source = match opened {
         Ok(source) => source,
-        Err(error) if error.kind() == NotFound => return Ok(Outcome::Missing { place: String::new() }),
+        Err(error) if error.kind() == NotFound => return Ok(CheckOutcome::Missing { place: String::new() }),
         Err(error) if error.kind() == Corrupt => return Ok(damaged(error)),
         Err(error) => return Err(error),
     };
@@ -283,7 +283,7 @@ pub(crate) async fn reread(opened: Result<Box<dyn Source>>, entry: Entry) -> Res
         }
     }
     if hasher.finish() == entry.digest {
-        return Ok(Outcome::Intact);
+        return Ok(CheckOutcome::Intact);
     }
     Ok(damaged(Error::corrupt("the bytes do not match the BLOB's digest")))
 }

@@ -10,7 +10,7 @@ use crate::provider::Source;
 /// Limit on the bytes that one call of [`BlobReader::next_chunk`] delivers.
 const CHUNK: u64 = 256 * 1024;
 /// Length of the longest range that [`BlobReader::try_whole`] delivers, in bytes.
-const WHOLE: u64 = 512 * 1024;
+const MAX_WHOLE: u64 = 512 * 1024;
 
 /// An open BLOB. All bytes that it delivers are verified; at damage it ends with `ErrorKind::Corrupt`.
 pub struct BlobReader {
@@ -72,7 +72,7 @@ impl BlobReader {
         if length == 0 {
             return Some(Ok(Bytes::new()));
         }
-        if length > WHOLE {
+        if length > MAX_WHOLE {
             return None;
         }
         match self.source.try_read(self.range.start, length as usize)? {

@@ -12,7 +12,7 @@ use crate::locator::Locator;
 use crate::marker::{HasMarker, Owner};
 use crate::metrics::Metrics;
 use crate::object::{ObjectOptions, ObjectProvider, ObjectSecrets};
-use crate::outcome::Outcome;
+use crate::outcome::CheckOutcome;
 use crate::ownership::{ExclusiveProvider, Ownership};
 use crate::provider::{BlobInMemory, CompactLimits, CompactReport, Consent, Entry, Page, Provider, Stored, Usage};
 use crate::reader::BlobReader;
@@ -143,7 +143,7 @@ impl BlobStore {
     }
 
     /// Reads a listed BLOB to its end, bypassing caches, and returns its state.
-    pub async fn reread(&self, entry: Entry) -> Result<Outcome> {
+    pub async fn reread(&self, entry: Entry) -> Result<CheckOutcome> {
         self.provider.reread(entry).await
     }
 

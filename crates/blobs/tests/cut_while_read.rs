@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use blobs::testing::random_bytes;
-use blobs::{Entry, Outcome, digest_of};
+use blobs::{CheckOutcome, Entry, digest_of};
 use model::{ErrorKind, Timestamp};
 use rustix::io::ReadWriteFlags;
 use support::*;
@@ -54,7 +54,7 @@ async fn what_was_delivered_outlives_the_file_that_it_came_from() {
         }
         let entry = Entry { digest: digest_of(&content), size: length as u64, stored_at: Timestamp::now() };
         let checked = store.reread(entry).await.unwrap();
-        assert!(matches!(checked, Outcome::Damaged { .. }), "{length}: {checked:?}");
+        assert!(matches!(checked, CheckOutcome::Damaged { .. }), "{length}: {checked:?}");
     }
 }
 

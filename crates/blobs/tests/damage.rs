@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use blobs::testing::random_bytes;
-use blobs::{Outcome, Stored};
+use blobs::{CheckOutcome, Stored};
 use bytes::Bytes;
 use model::ErrorKind;
 use support::*;
@@ -76,7 +76,7 @@ async fn a_flipped_bit_in_any_part_of_a_record_is_noticed_and_hurts_no_neighbour
             let damage = damage(&store).await;
             assert_eq!(damage.len(), 1, "{part}, index lost: {index_too}: {damage:?}");
             let (digest, outcome) = damage.first_key_value().unwrap();
-            assert!(matches!(outcome, Outcome::Damaged { .. }), "{part}: {outcome:?}");
+            assert!(matches!(outcome, CheckOutcome::Damaged { .. }), "{part}: {outcome:?}");
             let header_is_gone = index_too && at < record_offset(&good, &victim.digest) + 128;
             assert_eq!(*digest, (!header_is_gone).then_some(victim.digest), "{part}, index lost: {index_too}");
         }

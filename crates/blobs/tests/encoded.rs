@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use blobs::testing::{random_bytes, read_range};
-use blobs::{BlobStore, CompactLimits, DirectoryOptions, Outcome, StoreKey, Stored, digest_of};
+use blobs::{BlobStore, CheckOutcome, CompactLimits, DirectoryOptions, StoreKey, Stored, digest_of};
 use bytes::Bytes;
 use model::{Code, ErrorKind};
 use support::*;
@@ -155,7 +155,7 @@ async fn a_missing_key_is_neither_absence_nor_damage() {
             let mut verification = store.verify();
             loop {
                 match verification.next().await.unwrap() {
-                    Ok(checked) => assert_eq!(checked.outcome, Outcome::Intact),
+                    Ok(checked) => assert_eq!(checked.outcome, CheckOutcome::Intact),
                     Err(error) => break assert_eq!(error.code(), "store_key_missing"),
                 }
             }

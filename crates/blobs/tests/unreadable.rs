@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use blobs::testing::random_bytes;
-use blobs::{BlobStore, Outcome, digest_of};
+use blobs::{BlobStore, CheckOutcome, digest_of};
 use bytes::Bytes;
 use model::ErrorKind;
 use support::*;
@@ -196,7 +196,7 @@ async fn inside_a_store_that_is_read_badly() {
     assert!(listed.entries.len() <= 13);
     store.usage().await.expect("the store counts");
     let found = verify(&store).await;
-    assert!(!found.iter().any(|checked| matches!(checked.outcome, Outcome::Missing { .. })), "{found:?}");
+    assert!(!found.iter().any(|checked| matches!(checked.outcome, CheckOutcome::Missing { .. })), "{found:?}");
     // The same bytes can be stored again, and are read from the new record.
     for seed in SEALED.chain(OPEN) {
         let bytes = content(seed);

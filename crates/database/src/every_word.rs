@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use model::{
-    BackupState, Digest, FaultState, Id, JobKind, JobState, JobWish, LibrarySettings, Name, NodeKind, PolicyLevel,
-    Preferences, ReclaimReason, ReclaimState, RecycleStage, StoreKind, StoreState, Theme, Timestamp, VersionNumber,
+    BackupState, Digest, FaultState, Id, JobKind, JobState, LibrarySettings, Name, NodeKind, PolicyLevel, Preferences,
+    ReclaimReason, ReclaimState, RecycleStage, RequestedState, StoreKind, StoreState, Theme, Timestamp, VersionNumber,
     Versioning,
 };
 
@@ -16,10 +16,10 @@ use crate::configuration::backup::{self, Ended};
 use crate::configuration::farm::{self, StoreRow};
 use crate::configuration::job;
 use crate::configuration::policy::{self, PolicyRow};
+use crate::content::deletion_queue::{self, ReclaimRow};
 use crate::content::fault::{self, FaultRow};
 use crate::content::library;
 use crate::content::node::{self, NodeRow};
-use crate::content::reclaim::{self, ReclaimRow};
 use crate::content::recycle::{self, RecycledRow};
 use crate::testing::each_engine;
 use crate::{Schema, Sql, Transaction, params};
@@ -48,7 +48,7 @@ fn the_schema_allows_the_words_of_the_model_and_no_others() {
     allows(storage, "state", StoreState::ALL.map(StoreState::as_str));
     allows(storage, "target_kind", PolicyLevel::ALL.map(PolicyLevel::as_str));
     allows(storage, "state", JobState::ALL.map(JobState::as_str));
-    allows(storage, "wish", JobWish::ALL.map(JobWish::as_str));
+    allows(storage, "wish", RequestedState::ALL.map(RequestedState::as_str));
     allows(storage, "state", BackupState::ALL.map(BackupState::as_str));
     let (content, storage) = ("content/V1__content.sql", "content/V3__storage.sql");
     allows(content, "kind", NodeKind::ALL.map(NodeKind::as_str));
@@ -143,13 +143,13 @@ fn jobs(transaction: &mut Transaction<'_>) {
         id = Id::new(id.get() + 1);
         job::insert(transaction, id, kind, "{}", NOW, ACTOR).unwrap();
         let row = job::find(transaction, id).unwrap().unwrap();
-        assert_eq!((row.kind.as_str(), row.state, row.wish), (kind.as_str(), JobState::Waiting, JobWish::Run));
+        assert_eq!((row.kind.as_str(), row.state, row.wish), (kind.as_str(), JobState::Waiting, RequestedState::Run));
         id
     };
     for kind in JobKind::ALL {
         added(transaction, kind);
     }
-    for wish in JobWish::ALL {
+    for wish in RequestedState::ALL {
         let id = added(transaction, JobKind::Check);
         assert!(job::wish(transaction, id, wish).unwrap());
         assert_eq!(job::find(transaction, id).unwrap().unwrap().wish, wish);
@@ -273,16 +273,20 @@ fn unneeded_copies(transaction: &mut Transaction<'_>) {
             let row =
                 ReclaimRow { store_id: ACTOR, digest: Digest::new([number; 32]), size: 1, reason, state, since: NOW };
             match state {
-                ReclaimState::Quarantined => assert!(reclaim::quarantine(transaction, &row).unwrap()),
-                ReclaimState::Deleting => reclaim::begin(transaction, &row).unwrap(),
+                ReclaimState::Quarantined => assert!(deletion_queue::quarantine(transaction, &row).unwrap()),
+                ReclaimState::Deleting => deletion_queue::begin(transaction, &row).unwrap(),
             }
-            let due =
-                reclaim::due(transaction, NOW.after(std::time::Duration::from_secs(1)), (Id::NONE, Vec::new()), 9);
+            let due = deletion_queue::due(
+                transaction,
+                NOW.after(std::time::Duration::from_secs(1)),
+                (Id::NONE, Vec::new()),
+                9,
+            );
             let last = due.unwrap().pop().unwrap();
             assert_eq!((last.reason, last.state), (reason, state));
         }
     }
-    let totals = reclaim::totals(transaction).unwrap();
+    let totals = deletion_queue::totals(transaction).unwrap();
     assert!(totals.iter().map(|total| total.reason).eq(ReclaimReason::ALL));
 }
 

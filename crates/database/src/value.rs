@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use model::{
-    BackupState, Code, Digest, Error, FaultState, Id, JobKind, JobState, JobWish, NodeKind, PolicyLevel, ReclaimReason,
-    ReclaimState, RecycleStage, Result, StoreKind, StoreState, Theme, Timestamp, Versioning,
+    BackupState, Code, Digest, Error, FaultState, Id, JobKind, JobState, NodeKind, PolicyLevel, ReclaimReason,
+    ReclaimState, RecycleStage, RequestedState, Result, StoreKind, StoreState, Theme, Timestamp, Versioning,
 };
 
 /// A bound parameter.
@@ -292,7 +292,7 @@ words! {
     FaultState => FaultState::SUBJECT;
     JobKind => JobKind::SUBJECT;
     JobState => JobState::SUBJECT;
-    JobWish => JobWish::SUBJECT;
+    RequestedState => RequestedState::SUBJECT;
     NodeKind => NodeKind::SUBJECT;
     PolicyLevel => PolicyLevel::SUBJECT;
     ReclaimReason => ReclaimReason::SUBJECT;

@@ -387,13 +387,13 @@ async fn a_database_that_is_written_anew_gives_room_back_and_keeps_everything() 
 #[tokio::test]
 async fn a_right_to_do_something_alone_is_had_by_one_and_ends_with_it() {
     each_engine(Schema::Content, |db| async move {
-        let held = db.alone("deleting").await.unwrap().unwrap();
+        let held = db.try_exclusive("deleting").await.unwrap().unwrap();
         held.require().await.unwrap();
-        assert!(db.alone("deleting").await.unwrap().is_none());
-        assert!(db.alone("counting").await.unwrap().is_some());
+        assert!(db.try_exclusive("deleting").await.unwrap().is_none());
+        assert!(db.try_exclusive("counting").await.unwrap().is_some());
         drop(held);
         let again = async {
-            while db.alone("deleting").await.unwrap().is_none() {
+            while db.try_exclusive("deleting").await.unwrap().is_none() {
                 tokio::task::yield_now().await;
             }
         };
@@ -412,17 +412,17 @@ async fn whoever_asks_again_for_a_right_asks_on_the_same_connection() {
     let options = Options::default();
     let one = Database::make(&place.location, Schema::Content, &options).await.unwrap();
     let two = Database::open(&place.location, Schema::Content, &options).await.unwrap();
-    let held = one.alone("deleting").await.unwrap().unwrap();
-    assert!(two.alone("deleting").await.unwrap().is_none());
+    let held = one.try_exclusive("deleting").await.unwrap().unwrap();
+    assert!(two.try_exclusive("deleting").await.unwrap().is_none());
     let latest = || async { one.read(|r| r.find(LATEST, &[], |row| row.get::<String>(0))).await.unwrap() };
     let before = latest().await;
     for _ in 0..20 {
-        assert!(two.alone("deleting").await.unwrap().is_none());
+        assert!(two.try_exclusive("deleting").await.unwrap().is_none());
     }
     held.release().await;
     for _ in 0..20 {
-        two.alone("deleting").await.unwrap().unwrap().release().await;
-        one.alone("deleting").await.unwrap().unwrap().release().await;
+        two.try_exclusive("deleting").await.unwrap().unwrap().release().await;
+        one.try_exclusive("deleting").await.unwrap().unwrap().release().await;
     }
     assert_eq!(latest().await, before, "connections were opened");
     one.close().await;

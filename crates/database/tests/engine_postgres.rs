@@ -290,7 +290,7 @@ async fn several_processes_may_upgrade_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_answers_too_slowly_gives_up_short_reads_and_nothing_else() {
     // sleep: simulates a slow server; the test itself does not wait for it
-    const LONG: Sql = Sql::new("SELECT count(*) FROM thing, pg_sleep(300)");
+    const SLOW_QUERY: Sql = Sql::new("SELECT count(*) FROM thing, pg_sleep(300)");
     // sleep: as above
     const SHORT: Sql = Sql::new("SELECT count(*) FROM thing, pg_sleep(2)");
     let address = fresh_postgres().await;
@@ -298,7 +298,7 @@ async fn a_server_that_answers_too_slowly_gives_up_short_reads_and_nothing_else(
     let options = Options { statement: Duration::from_millis(500), connections: 2, ..Options::default() };
     let db = try_open(&address, &options).await.unwrap();
     let slowly = |sql: Sql| move |r: &mut Reader<'_>| r.find(sql, &[], |row| row.get::<i64>(0));
-    for refused in [db.read(slowly(LONG)).await, db.read_one(slowly(LONG)).await] {
+    for refused in [db.read(slowly(SLOW_QUERY)).await, db.read_one(slowly(SLOW_QUERY)).await] {
         let error = refused.unwrap_err();
         assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, Code::Cancelled), "{error:?}");
         assert_eq!(size(&db, 1).await, 0, "the connection serves on");

@@ -14,7 +14,7 @@ use model::Timestamp;
 use http_core::identity::cookies;
 use http_core::protocol::conditional::{self, Present};
 use http_core::protocol::fuzzing::{block_on, headers};
-use http_core::protocol::range::{self, Wanted};
+use http_core::protocol::range::{self, RequestedRange};
 use http_core::protocol::zip::{Headers, Names};
 use http_core::protocol::{content_digest, content_type, credentials, cursor, disposition, idempotency, segments, tus};
 use http_core::server::connection::proxy;
@@ -30,10 +30,10 @@ pub fn ranges(input: &[u8]) {
     let Some((length, text)) = input.split_first_chunk::<8>() else { return };
     let length = u64::from_le_bytes(*length);
     let field = std::str::from_utf8(text).ok();
-    if let Wanted::Part { start, end } = range::wanted(field, length) {
+    if let RequestedRange::Part { start, end } = range::wanted(field, length) {
         assert!(start <= end, "{start} to {end} of {length}");
         assert!(end < length, "{start} to {end} of {length}");
-        assert_eq!(range::wanted(Some(&format!("bytes={start}-{end}")), length), Wanted::Part { start, end });
+        assert_eq!(range::wanted(Some(&format!("bytes={start}-{end}")), length), RequestedRange::Part { start, end });
         assert!(HeaderValue::try_from(range::content_range(start, end, length)).is_ok());
     }
     let text = field.unwrap_or_default();
@@ -116,7 +116,7 @@ pub fn header_fields(input: &[u8]) {
 
 /// The client's address and origin, as derived from what proxies write. The first byte selects whether the peer is a
 /// trusted proxy and whether the connection uses TLS.
-pub fn arrival(input: &[u8]) {
+pub fn request_origin(input: &[u8]) {
     let Some((kind, text)) = input.split_first() else { return };
     let peer: SocketAddr = if kind & 1 == 0 { "10.0.0.1:1" } else { "192.0.2.1:1" }.parse().expect("an address");
     let trusted = kind & 1 == 0;
@@ -127,14 +127,14 @@ pub fn arrival(input: &[u8]) {
         let mut request = Request::new(Body::empty());
         *request.headers_mut() = headers(text);
         request.extensions_mut().insert(ConnectInfo(peer));
-        let arrival = RequestOrigin::settle(&mut request, &trust, None, kind & 2 != 0);
-        assert_eq!(arrival.through_proxy, trusted);
-        assert!(trusted && source != AddressSource::Peer || arrival.address == peer.ip());
-        assert_eq!(arrival.address, arrival.address.to_canonical());
+        let request_origin = RequestOrigin::determine(&mut request, &trust, None, kind & 2 != 0);
+        assert_eq!(request_origin.through_proxy, trusted);
+        assert!(trusted && source != AddressSource::Peer || request_origin.address == peer.ip());
+        assert_eq!(request_origin.address, request_origin.address.to_canonical());
         let hosts: Vec<_> = request.headers().get_all(header::HOST).iter().collect();
-        let host = arrival.origin.split_once("://").map(|(_, host)| host).expect("a scheme");
-        assert!(hosts.len() <= 1, "{arrival:?} {hosts:?}");
-        assert!(hosts.iter().all(|field| *field == host), "{arrival:?} {hosts:?}");
+        let host = request_origin.origin.split_once("://").map(|(_, host)| host).expect("a scheme");
+        assert!(hosts.len() <= 1, "{request_origin:?} {hosts:?}");
+        assert!(hosts.iter().all(|field| *field == host), "{request_origin:?} {hosts:?}");
     }
     let mut rest = text;
     if let Ok(announced) = block_on(proxy::announcement(&mut rest)) {

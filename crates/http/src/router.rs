@@ -36,7 +36,7 @@ pub fn router(state: AppState) -> Router {
 /// Wraps the handlers of all routes: checks each request before its handler, and completes each response. It is one
 /// layer, since each layer allocates for every request and copies it.
 async fn around(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
-    RequestOrigin::settle(&mut request, state.trust(), state.public_url(), state.is_secure());
+    RequestOrigin::determine(&mut request, state.trust(), state.public_url(), state.is_secure());
     let mut response = edge::guarded(request, async |request| {
         let reader = ui::reader(request.headers());
         let mut response = match admit(&state, &request) {
@@ -58,7 +58,7 @@ async fn around(State(state): State<AppState>, mut request: Request, next: Next)
 /// # Errors
 /// Those of the three checks.
 fn admit(state: &AppState, request: &Request) -> Result<()> {
-    admission::admit(state.crowds(), request)?;
+    admission::admit(state.limits(), request)?;
     csrf::require_same_origin(request)?;
-    rest::require_heeded(request)
+    rest::require_supported_preconditions(request)
 }

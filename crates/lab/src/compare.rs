@@ -11,7 +11,7 @@ const SIGNIFICANCE: f64 = 0.01;
 /// Minimum number of counted seconds in each result.
 const LEAST: usize = 8;
 /// Ratio from which on the first figure was practically zero, so that a ratio is not shown.
-const MOST: f64 = 1e6;
+const MAX_RATIO: f64 = 1e6;
 
 /// One figure, compared between two results.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -105,7 +105,7 @@ pub fn markdown(first: (&RunResult, &str), second: (&RunResult, &str), found: &[
     let show = |difference: &Difference, value: f64| {
         if difference.figure.ends_with("ms") { milliseconds(value) } else { number(value) }
     };
-    let times = |ratio: f64| if ratio < MOST { number(ratio) } else { "-".to_owned() };
+    let times = |ratio: f64| if ratio < MAX_RATIO { number(ratio) } else { "-".to_owned() };
     let rows: Vec<Vec<String>> = found
         .iter()
         .map(|of| {
@@ -187,7 +187,7 @@ mod tests {
     fn runs_that_are_not_alike_are_called_so() {
         let (first, mut second) = (run(100, 5.0), run(100, 5.0));
         second.target = "http://b".to_owned();
-        second.kind = crate::wire::Kind::Strongroom;
+        second.kind = crate::wire::TargetKind::Strongroom;
         second.load = "closed model, 9 users".to_owned();
         second.corpus = CorpusResult { documents: 3, bytes: 2_000, loaded: Loaded::default() };
         second.seconds = 12;

@@ -46,4 +46,4 @@ pub use random::random_password;
 pub use result::{Finding, OperationResult, Problem, RunResult};
 pub use run::{read_plan, run};
 pub use stop::Stop;
-pub use wire::{Kind, Login};
+pub use wire::{Login, TargetKind};

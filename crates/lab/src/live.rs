@@ -22,9 +22,9 @@ use crate::measure::Window;
 use crate::report::live_page;
 
 /// Timeout for receiving a request head.
-const PATIENCE: Duration = Duration::from_secs(5);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Limit on the seconds in one response.
-const MOST: usize = 2_000;
+const MAX_SECONDS: usize = 2_000;
 
 /// The live page of a run.
 #[derive(Clone)]
@@ -71,7 +71,7 @@ impl Live {
                     async { Ok::<_, Infallible>(answer) }
                 };
                 let mut http = hyper::server::conn::http1::Builder::new();
-                http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+                http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
                 // An error means that the client has disconnected.
                 tokio::spawn(http.serve_connection(TokioIo::new(stream), service_fn(answer)));
             }
@@ -132,7 +132,7 @@ impl Live {
     /// Returns the data after the first `from` seconds, which the page already has.
     fn since(&self, from: usize) -> serde_json::Value {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let seconds = state.windows.iter().skip(from).take(MOST).map(|window| {
+        let seconds = state.windows.iter().skip(from).take(MAX_SECONDS).map(|window| {
             json!([
                 window.second,
                 window.level,

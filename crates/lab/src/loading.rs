@@ -14,10 +14,10 @@ use tokio::task::LocalSet;
 use crate::corpus::{ANY_FINGERPRINT, Corpus, Loaded, NOTE};
 use crate::error::{Error, Result};
 use crate::thread::on_own_thread;
-use crate::wire::{Client, Fault, FaultKind, Kind, RequestBody, RequestBuilder, Target, address};
+use crate::wire::{Client, Fault, FaultKind, RequestBody, RequestBuilder, Target, TargetKind, address};
 
 /// Base timeout of one upload. One second is added for every `BYTES_A_SECOND` bytes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const BASE_TIMEOUT: Duration = Duration::from_secs(60);
 const BYTES_A_SECOND: u64 = 1_000_000;
 /// Timeout for the first response of the target, and for the creation of each container.
 const FIRST_RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -102,11 +102,11 @@ async fn with_timeout<T>(what: &str, work: impl Future<Output = Result<T, Fault>
 
 /// Lists the paths of the sites and libraries to create, and of the folders on targets where an upload does not create
 /// them.
-fn containers(kind: Kind, corpus: &Corpus) -> Vec<(CorpusContainer, String)> {
+fn containers(kind: TargetKind, corpus: &Corpus) -> Vec<(CorpusContainer, String)> {
     let mut places: Vec<_> = corpus.sites().into_iter().map(|name| (CorpusContainer::Site, name)).collect();
     for library in (0..corpus.libraries()).map(|library| corpus.library_path(library)) {
         places.push((CorpusContainer::Library, library.clone()));
-        if kind == Kind::Webdav {
+        if kind == TargetKind::Webdav {
             let folders = (0..corpus.plan().folders).map(|folder| corpus.folder_name(folder));
             places.extend(folders.map(|name| (CorpusContainer::Folder, format!("{library}/{name}"))));
         }
@@ -116,9 +116,9 @@ fn containers(kind: Kind, corpus: &Corpus) -> Vec<(CorpusContainer, String)> {
 
 async fn create_container(client: &mut Client, place: CorpusContainer, path: &str) -> Result<(), Fault> {
     let what = match (client.target().kind, place) {
-        (Kind::Webdav, _) | (_, CorpusContainer::Folder) => return address::make_collection(client, path).await,
-        (Kind::Strongroom, CorpusContainer::Site) => "sites",
-        (Kind::Strongroom, CorpusContainer::Library) => "libraries",
+        (TargetKind::Webdav, _) | (_, CorpusContainer::Folder) => return address::make_collection(client, path).await,
+        (TargetKind::Strongroom, CorpusContainer::Site) => "sites",
+        (TargetKind::Strongroom, CorpusContainer::Library) => "libraries",
     };
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
     let above = address::item_address(client.target(), "", above);
@@ -160,7 +160,7 @@ async fn put(client: &mut Client, path: &str, body: RequestBody) -> Result<(), F
 
 /// Uploads one document. A fault is returned together with a flag that is true if the fault is transient.
 async fn put_once(client: &mut Client, path: &str, body: RequestBody) -> Result<(), (Fault, bool)> {
-    let patience = PATIENCE + Duration::from_secs(body.length() / BYTES_A_SECOND);
+    let patience = BASE_TIMEOUT + Duration::from_secs(body.length() / BYTES_A_SECOND);
     let ask = RequestBuilder::new(Method::PUT, path).body(body);
     match tokio::time::timeout(patience, client.send(ask)).await {
         Err(_) => {

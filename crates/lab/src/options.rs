@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::plan::{Plan, Step};
 use crate::quantity::Span;
 use crate::stop::Stop;
-use crate::wire::{Kind, Login};
+use crate::wire::{Login, TargetKind};
 
 /// Options of a run, in addition to its plan.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +37,7 @@ pub struct RunOptions {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PlanOverrides {
     /// Kind of the target.
-    pub kind: Option<Kind>,
+    pub kind: Option<TargetKind>,
     /// Path below which the corpus lies.
     pub root: Option<String>,
     /// Scale factor of the corpus, above 0.

@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::random::random_password;
 use crate::stop::Stop;
 use crate::thread::on_own_thread;
-use crate::wire::{Client, Fault, FaultKind, Kind, Login, ReadResponse, RequestBuilder, Target, address};
+use crate::wire::{Client, Fault, FaultKind, Login, ReadResponse, RequestBuilder, Target, TargetKind, address};
 
 /// Users per account: half of the 100 sessions that Strongroom keeps per account, so that a user who signs in again
 /// ends no other user's session.
@@ -23,7 +23,7 @@ const ROLE: &str = "Contribute";
 /// Length of the passwords.
 const PASSWORD: usize = 24;
 /// Timeout for one request.
-const PATIENCE: Duration = Duration::from_secs(20);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The accounts of a run.
 #[derive(Default)]
@@ -52,7 +52,8 @@ impl People {
         let signs_in = |name: &str| ALL.iter().any(|operation| operation.name == name && operation.signs_in);
         let wanted = plan.load.most_users().div_ceil(USERS_OF_ONE);
         let needed = wanted > 1 && plan.mix.iter().any(|share| signs_in(&share.operation));
-        if !needed || plan.target.kind != Kind::Strongroom || servers.iter().any(|target| target.login.is_none()) {
+        if !needed || plan.target.kind != TargetKind::Strongroom || servers.iter().any(|target| target.login.is_none())
+        {
             return Ok(Self::default());
         }
         let login = |number| Ok(Login { user: format!("lab-{run}-{number}"), password: random_password(PASSWORD)? });
@@ -184,8 +185,8 @@ impl MadeAccounts {
 
 /// Sends one request, with a timeout.
 async fn ask(client: &mut Client, ask: RequestBuilder) -> Result<ReadResponse, Fault> {
-    let late = |_| Fault::new(FaultKind::Timeout, format!("no answer within {} s", PATIENCE.as_secs()));
-    tokio::time::timeout(PATIENCE, client.send(ask)).await.map_err(late)?
+    let late = |_| Fault::new(FaultKind::Timeout, format!("no answer within {} s", REQUEST_TIMEOUT.as_secs()));
+    tokio::time::timeout(REQUEST_TIMEOUT, client.send(ask)).await.map_err(late)?
 }
 
 fn id(value: &Value) -> Result<String, Fault> {

@@ -27,7 +27,7 @@ use crate::watch::Monitors;
 use crate::wire::Target;
 
 /// Limit on the bytes of a plan.
-const MOST_PLAN: u64 = 1 << 20;
+const MAX_PLAN: u64 = 1 << 20;
 
 /// Runs a plan.
 ///
@@ -164,7 +164,9 @@ async fn collect(
 /// releases when it is idle is not a leak.
 async fn final_series(watch: Monitors, windows: &[Window], stop: &Stop) -> Vec<Series> {
     let begun = Instant::now();
-    while diagnosis::may_grow(&watch.series(), windows) && begun.elapsed() < diagnosis::PATIENCE && !stop.is_requested()
+    while diagnosis::may_grow(&watch.series(), windows)
+        && begun.elapsed() < diagnosis::WATCH_TIME
+        && !stop.is_requested()
     {
         // sleep: readings come once a second
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -194,8 +196,8 @@ pub fn read_plan(name: &str) -> Result<String> {
     }
     let wrong = |why: &dyn std::fmt::Display| Error::new(format!("the plan {name} cannot be read: {why}"));
     let mut bytes = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(MOST_PLAN + 1).read_to_end(&mut bytes));
-    if read.map_err(|error| wrong(&error))? as u64 > MOST_PLAN {
+    let read = std::fs::File::open(path).and_then(|file| file.take(MAX_PLAN + 1).read_to_end(&mut bytes));
+    if read.map_err(|error| wrong(&error))? as u64 > MAX_PLAN {
         return Err(wrong(&"it is larger than 1 MB"));
     }
     String::from_utf8(bytes).map_err(|error| wrong(&error))

@@ -13,7 +13,7 @@ use crate::stats::{mean, median, quantile};
 use crate::stop::Stop;
 
 /// Limit on the levels of a sweep.
-const MOST: usize = 30;
+const MAX_LEVELS: usize = 30;
 /// Seconds at the beginning of a level that are ignored, because they still complete requests of the previous level.
 const SETTLING: usize = 2;
 /// Largest share of errors that is good enough.
@@ -37,10 +37,10 @@ pub fn levels(from: f64, to: f64, factor: f64) -> Result<Vec<f64>> {
     }
     levels.push(to.round());
     levels.dedup();
-    if levels.len() > MOST {
+    if levels.len() > MAX_LEVELS {
         return Err(Error::new(format!(
-            "from {from} to {to} by a factor of {factor} are {} levels, and a sweep has at most {MOST}: raise --from \
-             or --factor, or lower --to",
+            "from {from} to {to} by a factor of {factor} are {} levels, and a sweep has at most {MAX_LEVELS}: raise \
+             --from or --factor, or lower --to",
             levels.len()
         )));
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::agent;
 use crate::error::Result;
-use crate::monitor::{self, Endpoint, LONGEST_NAME, MOST_SERIES, Monitor, Reading, Series};
+use crate::monitor::{self, Endpoint, MAX_NAME, MAX_SERIES, Monitor, Reading, Series};
 use crate::plan::Plan;
 use crate::wire::Target;
 
@@ -104,9 +104,7 @@ fn keep(kept: &KeptSeries, begin: Instant, place: &str, readings: Vec<Reading>) 
         let all = kept.len();
         match kept.iter_mut().find(|series| series.name == name) {
             Some(series) => series.points.push((at, value)),
-            None if all < MOST_SERIES && name.len() <= LONGEST_NAME => {
-                kept.push(Series { name, points: vec![(at, value)] })
-            }
+            None if all < MAX_SERIES && name.len() <= MAX_NAME => kept.push(Series { name, points: vec![(at, value)] }),
             None => {}
         }
     }

@@ -40,7 +40,7 @@ pub fn verify_databases_daily(repository: Repository) -> BoxFuture<'static, ()> 
     Box::pin(async move {
         let mut at_most = FIRST_LOOK;
         loop {
-            if let Err(error) = look_through_all(&repository, at_most).await {
+            if let Err(error) = verify_all(&repository, at_most).await {
                 tracing::warn!(error = error.report(), "the databases could not be verified");
             }
             at_most = DAILY_LOOK;
@@ -53,7 +53,7 @@ pub fn verify_databases_daily(repository: Repository) -> BoxFuture<'static, ()> 
 ///
 /// # Errors
 /// Those of listing the databases. Errors of a single database are logged and remembered.
-async fn look_through_all(repository: &Repository, at_most: Duration) -> Result<()> {
+async fn verify_all(repository: &Repository, at_most: Duration) -> Result<()> {
     let storage = repository.as_caller(repository.farm_administrator().await?).storage().await?;
     let mut databases = vec![("configuration".to_owned(), storage.configuration().clone())];
     databases.extend(storage.databases()?.into_iter().map(|content| (content.name, content.database)));

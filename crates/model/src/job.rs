@@ -32,7 +32,7 @@ words! {
 
 words! {
     /// The latest request to the runner of a job.
-    JobWish: "the request to a job";
+    RequestedState: "the request to a job";
     /// Carry on.
     Run = "run",
     /// Stop until resumed.

@@ -40,7 +40,7 @@ pub use digest::Digest;
 pub use error::{Error, ErrorKind, Lack, Result};
 pub use fault::FaultState;
 pub use id::{Id, IdRange, IdSource, id_time};
-pub use job::{JobKind, JobPhase, JobState, JobStatus, JobWish};
+pub use job::{JobKind, JobPhase, JobState, JobStatus, RequestedState};
 pub use limits::{MAX_COLUMN_TEXT, MAX_COMMENT, MAX_DEPTH, MAX_NAME_CHARS, MAX_PAGE};
 pub use name::{Name, NodePath, SitePath, fold, is_application_file, is_temporary_file, is_temporary_folder};
 pub use network::Network;

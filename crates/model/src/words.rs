@@ -59,8 +59,8 @@ pub(crate) fn unknown(subject: &str, words: &[&str]) -> Error {
 #[cfg(test)]
 mod tests {
     use crate::{
-        BackupState, ErrorKind, FaultState, JobKind, JobPhase, JobState, JobStatus, JobWish, NodeKind, PendingReason,
-        PolicyLevel, ReclaimReason, ReclaimState, RecycleStage, StoreKind, StoreState, Theme,
+        BackupState, ErrorKind, FaultState, JobKind, JobPhase, JobState, JobStatus, NodeKind, PendingReason,
+        PolicyLevel, ReclaimReason, ReclaimState, RecycleStage, RequestedState, StoreKind, StoreState, Theme,
     };
 
     #[test]
@@ -74,7 +74,7 @@ mod tests {
                 assert_eq!($set::parse("no such word").unwrap_err().kind(), ErrorKind::Invalid);
             )+};
         }
-        round_trip!(BackupState FaultState JobKind JobPhase JobState JobStatus JobWish NodeKind);
+        round_trip!(BackupState FaultState JobKind JobPhase JobState JobStatus RequestedState NodeKind);
         round_trip!(PendingReason PolicyLevel ReclaimReason ReclaimState RecycleStage StoreKind StoreState Theme);
     }
 

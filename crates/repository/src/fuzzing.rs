@@ -86,7 +86,7 @@ pub fn records(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(text) else { return };
     if choice & 1 == 0 {
         let detail = Detail::read(text);
-        let whole = detail.visible_to(DetailVisibility::WHOLE);
+        let whole = detail.visible_to(DetailVisibility::FULL);
         let facts = detail.visible_to(DetailVisibility::of(model::Rights::NONE));
         assert!(whole.contains(&facts));
         assert!(facts.len() <= text.len());

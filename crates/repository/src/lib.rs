@@ -50,11 +50,11 @@ pub use import::{
 };
 pub use items::item::{CheckOut, Item, Person, Version};
 pub use items::{
-    BulkOutcome, Details, Filter, Found, Home, ItemEvent, KnownSite, ListRequest, Listed, MOST_FOUND, Page, Sort,
-    SortKey, Space, Transfer, Transferred, ValueTest, Wanted,
+    BulkOutcome, DetailOptions, Details, Filter, Home, ItemEvent, KnownSite, ListRequest, Listed, MAX_FOUND, Page,
+    SearchResults, Sort, SortKey, Space, Transfer, Transferred, ValueTest,
 };
 pub use jobs::{
-    CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, Job, JobError, JobRequest, LACKING_CHANGES, MigrateWork,
+    CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Job, JobError, JobProgress, JobRequest, LACKING_CHANGES, MigrateWork,
     QUARANTINE_DAYS, Work,
 };
 pub use locations::claim::restoration::{
@@ -62,7 +62,7 @@ pub use locations::claim::restoration::{
 };
 pub use locations::data_directory::{DataDirectory, DataDirectoryLock};
 pub use locations::markers::{BACKUP_MARKER, real_path};
-pub use locks::{LONGEST_LOCK, Lock, MAX_LOCK_OWNER, NewLock};
+pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
 pub use people::*;
 pub use search::extract::{Content as TextContent, Extract as TextExtract, Format as TextFormat};
 pub use search::sandbox::{ChildPermit, MissingRestriction, Program, Sandbox};
@@ -71,11 +71,11 @@ pub use session::target::Target;
 pub use storage::built_in::DATABASE_STORE;
 pub use storage::faults::{BlobFault, FaultyDocument, note_unreadable};
 pub use storage::handle::{Storage, StorageDatabase};
+pub use storage::pending_deletions::{BackupHold, NotedBackup, PendingReclaim};
 pub use storage::policies::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy};
 pub use storage::provider::{as_directory, open_directory_store, open_object_store};
-pub use storage::reclaim::{BackupHold, NotedBackup, PendingReclaim};
 pub use storage::repair::{Repair, Repairs};
 pub use storage::status::{DatabaseStatus, StoreStatus};
 pub use storage::stores::NewStore;
 pub use uploads::unfinished::UNFINISHED_BYTES;
-pub use uploads::{Part, Resumable};
+pub use uploads::{Resumable, UploadPart};

@@ -3,7 +3,7 @@
 mod support;
 
 use model::{ErrorKind, Right, Role};
-use repository::{NewLock, Session, Target, Wanted};
+use repository::{DetailOptions, NewLock, Session, Target};
 use support::{at, each_farm, put, with_rights};
 
 fn deep() -> NewLock {
@@ -32,7 +32,7 @@ async fn a_deep_lock_is_ended_only_with_the_right_where_it_lies() {
         // Override on the child alone: one of the two users may also open the folder, the other not.
         for session in [&editor, &reads] {
             assert_eq!(token(session, &child).await, None, "the token is the holder's secret");
-            let details = session.details(&child, Wanted { locks: true, properties: false }).await.unwrap();
+            let details = session.details(&child, DetailOptions { locks: true, properties: false }).await.unwrap();
             assert_eq!((details.locks.len(), details.locks[0].token()), (1, None));
             let refused = session.unlock(&child, given.secret()).await.unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::Forbidden, "{refused}");

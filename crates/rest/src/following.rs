@@ -16,7 +16,7 @@ use super::wire::list::List;
 
 /// Default and maximum number of entries of each kind.
 const USUAL: usize = 24;
-const MOST: usize = 100;
+const MAX_ENTRIES: usize = 100;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(follow, leave)).routes(routes!(home)).routes(routes!(happenings))
@@ -24,8 +24,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 fn limit(query: &MostQuery) -> Result<usize> {
     match query.limit.unwrap_or(USUAL) {
-        limit @ 1..=MOST => Ok(limit),
-        _ => Err(Error::invalid(format!("limit is 1 to {MOST}")).with_code(Code::InvalidQuery)),
+        limit @ 1..=MAX_ENTRIES => Ok(limit),
+        _ => Err(Error::invalid(format!("limit is 1 to {MAX_ENTRIES}")).with_code(Code::InvalidQuery)),
     }
 }
 

@@ -9,7 +9,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, Secur
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Required, ResponseBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::heeded;
+use super::preconditions;
 use super::wire::{Problem, rules};
 
 /// The document without any operations.
@@ -53,7 +53,7 @@ pub fn complete(mut document: OpenApi) -> Value {
         for (method, operation) in operations(&mut item) {
             describe_words(&plain, operation);
             describe_bytes(operation);
-            let heeds = heeded::evaluates_preconditions(&method, &path);
+            let heeds = preconditions::evaluates_preconditions(&method, &path);
             if heeds {
                 let fields = [
                     ("If-Match", "Proceed only if the document has one of these entity tags, in quotes; `*`: any"),

@@ -16,7 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use http_core::server::state::AppState;
 
-use super::heeded::evaluates_preconditions;
+use super::preconditions::evaluates_preconditions;
 use super::{
     archive, collections, content, documents, figures, following, groups, items, jobs, libraries, locks, me, moving,
     openapi, permissions, search, sharing, storage, uploads, users, views,
@@ -69,7 +69,7 @@ async fn description() -> impl IntoResponse {
 ///
 /// # Errors
 /// Invalid with code `condition_not_heeded`.
-pub fn require_heeded(request: &Request) -> Result<()> {
+pub fn require_supported_preconditions(request: &Request) -> Result<()> {
     let fields = [header::IF_MATCH, header::IF_UNMODIFIED_SINCE, header::IF_NONE_MATCH];
     let asked = fields.iter().find(|field| request.headers().contains_key(*field));
     let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);

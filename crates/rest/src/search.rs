@@ -2,7 +2,7 @@
 
 use axum::Json as Reply;
 use model::{Code, Error};
-use repository::MOST_FOUND;
+use repository::MAX_FOUND;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -61,8 +61,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
     responses((status = 200, description = "The items found", body = FoundJson))
 )]
 async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answer<Reply<FoundJson>> {
-    let limit = query.limit.unwrap_or(MOST_FOUND);
-    if !(1..=MOST_FOUND).contains(&limit) {
+    let limit = query.limit.unwrap_or(MAX_FOUND);
+    if !(1..=MAX_FOUND).contains(&limit) {
         return Err(Error::invalid("limit is 1 to 50").with_code(Code::InvalidQuery).into());
     }
     let found = caller.session.search(&query.q, limit).await?;

@@ -131,14 +131,14 @@ const PREFIX: &str = "STRONGROOM_";
 const SUGGESTION_SIMILARITY: f64 = 0.8;
 
 impl Settings {
-    /// Reads the settings file and the environment. The file is the one named in `place`, otherwise the one in the data
-    /// directory.
-    pub fn read(place: &CommonArguments) -> Result<Self> {
+    /// Reads the settings file and the environment. The file is the one named in `common`, otherwise the one in the
+    /// data directory.
+    pub fn read(common: &CommonArguments) -> Result<Self> {
         let from_environment = std::env::var_os("STRONGROOM_DATA").map(PathBuf::from);
-        let data = place.data.clone().or(from_environment).unwrap_or_else(default_data);
+        let data = common.data.clone().or(from_environment).unwrap_or_else(default_data);
         let mut builder = Config::builder();
         let beside = DataDirectory::new(&data).settings();
-        if let Some(file) = &place.config {
+        if let Some(file) = &common.config {
             builder = builder.add_source(File::from(file.as_path()).format(FileFormat::Toml));
         } else if beside.exists() {
             builder = builder.add_source(File::from(beside.as_path()).format(FileFormat::Toml));
@@ -153,7 +153,7 @@ impl Settings {
             reject_unknown_key(key)?;
         }
         let mut settings: Settings = merged.try_deserialize().map_err(|error| unreadable(&error))?;
-        if let Some(data) = &place.data {
+        if let Some(data) = &common.data {
             settings.data = Some(data.clone());
         }
         check_directory(&settings.directory())?;

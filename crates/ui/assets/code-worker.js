@@ -3,7 +3,7 @@
 import highlighter from "./vendor/highlight.min.js";
 
 // A text with more pieces stays plain: each of them would be an element of the page.
-const MOST_PIECES = 50_000;
+const MAX_PIECES = 50_000;
 const CHARACTERS = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": "\"", "&#x27;": "'" };
 
 /** The lines of a text, each as pieces: the class of a piece, which may be empty, and its text. */
@@ -22,7 +22,7 @@ function colour(text, language) {
         if (part) lines.at(-1).push([open.at(-1) ?? "", part]);
         count += 1;
       }
-      if (count > MOST_PIECES) return [];
+      if (count > MAX_PIECES) return [];
     }
   }
   return lines;

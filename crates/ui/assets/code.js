@@ -2,8 +2,8 @@
 // when it is too long, and when colouring it fails or takes too long.
 
 // The longest text and the longest line that are coloured, in characters. Programs write longer lines, people do not.
-const LONGEST_TEXT = 200_000;
-const LONGEST_LINE = 5_000;
+const MAX_TEXT = 200_000;
+const MAX_LINE = 5_000;
 // Milliseconds after which the text stays plain.
 const TIME_LIMIT = 5_000;
 // Pieces that become part of the page at a time; between them it can do other things.
@@ -42,7 +42,7 @@ export function show(part) {
   const rows = [...part.querySelectorAll(".line")];
   const lines = rows.map((row) => row.textContent.slice(0, -1));
   const text = lines.join("\n");
-  if (text.length > LONGEST_TEXT || lines.some((line) => line.length > LONGEST_LINE)) return;
+  if (text.length > MAX_TEXT || lines.some((line) => line.length > MAX_LINE)) return;
   const worker = new Worker(new URL("./code-worker.js", import.meta.url), { type: "module" });
   const limit = setTimeout(() => end(), TIME_LIMIT);
   end = () => {

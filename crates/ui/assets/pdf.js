@@ -4,7 +4,7 @@ import { GlobalWorkerOptions, getDocument } from "./vendor/pdf.min.mjs";
 GlobalWorkerOptions.workerSrc = new URL("./vendor/pdf.worker.min.mjs", import.meta.url).href;
 
 // No page is drawn with more pixels than this, however large its paper.
-const MOST_PIXELS = 8_000_000;
+const MAX_PIXELS = 8_000_000;
 
 async function draw(part) {
   const list = part.querySelector(".pages");
@@ -34,7 +34,7 @@ async function draw(part) {
     if (!canvas.dataset.drawn) return;
     const natural = page.getViewport({ scale: 1 });
     const wanted = (canvas.clientWidth / natural.width) * Math.min(devicePixelRatio, 2);
-    const most = Math.sqrt(MOST_PIXELS / (natural.width * natural.height));
+    const most = Math.sqrt(MAX_PIXELS / (natural.width * natural.height));
     const viewport = page.getViewport({ scale: Math.min(wanted, most) });
     canvas.width = Math.round(viewport.width);
     canvas.height = Math.round(viewport.height);

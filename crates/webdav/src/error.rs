@@ -19,7 +19,7 @@ pub struct Failure {
 }
 
 /// Result type of the verbs.
-pub type Outcome<T = Response> = Result<T, Failure>;
+pub type DavResult<T = Response> = Result<T, Failure>;
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {

@@ -7,7 +7,7 @@
 mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod live;
+mod live_properties;
 mod request;
 mod verbs;
 mod wire;
@@ -26,7 +26,7 @@ use http_core::identity::Authenticated;
 use http_core::server::error::Problem;
 use http_core::server::state::AppState;
 
-use error::Outcome;
+use error::DavResult;
 use request::DavRequest;
 
 /// Routes of WebDAV. At the server's root, only the methods that clients send on their way to `/dav/`.
@@ -72,7 +72,7 @@ async fn below_dav(State(state): State<AppState>, request: Request) -> Response 
     }
 }
 
-async fn run(state: &AppState, ask: DavRequest, body: Body) -> Outcome {
+async fn run(state: &AppState, ask: DavRequest, body: Body) -> DavResult {
     match ask.parts.method.as_str() {
         "GET" | "HEAD" => verbs::content::read(ask).await,
         "PUT" => verbs::content::store(ask, body).await,

@@ -4,17 +4,17 @@ use axum::body::Body;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use model::{Code, Error, ErrorKind, NodePath};
-use repository::{Details, Preconditions, Session, Target, Wanted};
+use repository::{DetailOptions, Details, Preconditions, Session, Target};
 
 use http_core::server::request_body;
 use http_core::transfer::conditions;
 
-use super::error::{Failure, Outcome};
+use super::error::{DavResult, Failure};
 use super::wire::condition::{If, List, Present};
 use super::wire::{headers, href};
 
 /// Limit on bytes of an XML body.
-const MOST_XML: usize = 1 << 20;
+const MAX_XML: usize = 1 << 20;
 
 /// A request with its parsed target and conditions.
 pub struct DavRequest {
@@ -32,7 +32,7 @@ pub struct DavRequest {
 
 impl DavRequest {
     /// Parses the target and evaluates the `If` field.
-    pub async fn new(session: Session, parts: Parts) -> Outcome<Self> {
+    pub async fn new(session: Session, parts: Parts) -> DavResult<Self> {
         refuse_query(&parts)?;
         let raw = parts.uri.path().to_owned();
         let path = href::parse(&raw).map_err(|error| unusable(error, parts.method.as_str()))?;
@@ -53,7 +53,7 @@ impl DavRequest {
     }
 
     /// Returns the preconditions that the change's transaction checks again.
-    pub async fn preconditions(&self) -> Outcome<Preconditions> {
+    pub async fn preconditions(&self) -> DavResult<Preconditions> {
         let mut found = conditions::of_change(&self.session, || self.target(), &self.parts.headers).await?;
         if let (None, Some(tag)) = (&found.if_match, &self.demanded) {
             found.if_match = Some(vec![tag.clone()]);
@@ -62,7 +62,7 @@ impl DavRequest {
     }
 
     /// Checks the preconditions now, before a change that does not affect the content.
-    pub async fn require_preconditions(&self) -> Outcome<()> {
+    pub async fn require_preconditions(&self) -> DavResult<()> {
         let wanted = self.preconditions().await?;
         if wanted == Preconditions::default() {
             return Ok(());
@@ -77,12 +77,12 @@ impl DavRequest {
     }
 
     /// Parses a body of at most 1 MiB with `read`.
-    pub async fn xml<T: Send + 'static>(&self, body: Body, read: fn(&[u8]) -> model::Result<T>) -> Outcome<T> {
-        Ok(request_body::parse_off_thread(request_body::read_to_end(body, MOST_XML).await?, read).await?)
+    pub async fn xml<T: Send + 'static>(&self, body: Body, read: fn(&[u8]) -> model::Result<T>) -> DavResult<T> {
+        Ok(request_body::parse_off_thread(request_body::read_to_end(body, MAX_XML).await?, read).await?)
     }
 
     /// Refuses with 412 unless one of the lists in the `If` field holds.
-    async fn judge(&mut self, condition: &If) -> Outcome<()> {
+    async fn judge(&mut self, condition: &If) -> DavResult<()> {
         let mut known: Vec<(String, Present)> = Vec::new();
         for list in &condition.0 {
             let address = list.resource.clone().unwrap_or_else(|| self.href.clone());
@@ -107,10 +107,10 @@ impl DavRequest {
     }
 
     /// Returns the state of the resource at a URL. A URL outside of this server has no state.
-    async fn present(&self, address: &str) -> Outcome<Present> {
+    async fn present(&self, address: &str) -> DavResult<Present> {
         let local = headers::local_path(&self.parts.headers, address).and_then(|path| href::parse(&path));
         let Ok(path) = local else { return Ok(Present::default()) };
-        let wanted = Wanted { properties: false, locks: true };
+        let wanted = DetailOptions { properties: false, locks: true };
         match self.session.details(&path.clone().into(), wanted).await {
             Ok(details) => Ok(state(&details)),
             Err(error) if error.kind() == ErrorKind::NotFound => self.locks_covering_missing(&path, wanted).await,
@@ -120,7 +120,7 @@ impl DavRequest {
 
     /// Returns the locks that cover a missing resource: deep locks on its parent, and locks on the document that the
     /// caller moved away from this name.
-    async fn locks_covering_missing(&self, path: &NodePath, wanted: Wanted) -> Outcome<Present> {
+    async fn locks_covering_missing(&self, path: &NodePath, wanted: DetailOptions) -> DavResult<Present> {
         let Some((parent, _)) = path.split_last() else { return Ok(Present::default()) };
         match self.session.details(&parent.into(), wanted).await {
             Ok(details) => {
@@ -143,7 +143,7 @@ fn state(details: &Details) -> Present {
 
 /// Refuses queries except for reads. Only reads of a version use a query. In other requests an unescaped question mark
 /// most likely belongs to a name, and the rest of that name would be lost.
-fn refuse_query(parts: &Parts) -> Outcome<()> {
+fn refuse_query(parts: &Parts) -> DavResult<()> {
     if parts.uri.query().is_none() || matches!(parts.method.as_str(), "GET" | "HEAD") {
         return Ok(());
     }

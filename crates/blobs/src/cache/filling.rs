@@ -15,7 +15,7 @@ use crate::directory::{ChunkChecksums, Footer};
 use crate::provider::{BoxFuture, Source};
 
 /// Approximate number of bytes per write.
-const GROUP: usize = 1 << 20;
+const WRITE_SIZE: usize = 1 << 20;
 
 /// A source that copies the bytes it delivers into a file of the cache.
 pub struct FillingSource {
@@ -87,7 +87,7 @@ impl FillingSource {
             self.end();
             return false;
         }
-        self.gathered_bytes >= GROUP
+        self.gathered_bytes >= WRITE_SIZE
     }
 
     /// Starts writing the gathered bytes once the previous write has finished.
@@ -167,7 +167,7 @@ fn finish(
 
 impl Source for FillingSource {
     fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
-        if self.gathered_bytes >= GROUP {
+        if self.gathered_bytes >= WRITE_SIZE {
             return None;
         }
         let answer = self.inner.try_read(offset, limit)?;

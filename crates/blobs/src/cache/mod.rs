@@ -18,7 +18,7 @@ use self::filling::FillingSource;
 use crate::blocking::blocking;
 use crate::directory::LargeSource;
 use crate::locator::Locator;
-use crate::outcome::{Outcome, Reporter};
+use crate::outcome::{CheckOutcome, Reporter};
 use crate::provider::{
     BlobInMemory, BoxFuture, CompactLimits, CompactReport, Consent, Entry, Page, Provider, Source, Stored, Upload,
     Usage,
@@ -126,7 +126,7 @@ impl Provider for CachedProvider {
         self.inner.enumerate(after, limit)
     }
 
-    fn reread(&self, entry: Entry) -> BoxFuture<'_, Outcome> {
+    fn reread(&self, entry: Entry) -> BoxFuture<'_, CheckOutcome> {
         self.inner.reread(entry)
     }
 

@@ -19,7 +19,7 @@ use super::options::DirectoryOptions;
 use super::record::u64_at;
 
 /// Limit on the length of chunks. Each read decodes whole frames, so longer ones would be decoded repeatedly.
-const LONGEST_CHUNK: u64 = 256 << 10;
+const MAX_CHUNK: u64 = 256 << 10;
 
 /// The encoding settings of a store: how new BLOBs are stored, and the keys that decrypt existing ones.
 pub struct Coding {
@@ -47,7 +47,7 @@ impl Coding {
 
     /// Creates an encoder for a BLOB of about this length.
     pub fn encoder(&self, announced: u64) -> Result<Encoder> {
-        Encoder::new(chunk_for(announced).min(LONGEST_CHUNK), self.level, self.keys.first())
+        Encoder::new(chunk_for(announced).min(MAX_CHUNK), self.level, self.keys.first())
     }
 
     /// Encodes the content of a BLOB's record. `None` when the BLOB is stored unchanged: it shrinks too little and no

@@ -18,7 +18,7 @@ use super::growing::GrowingSegment;
 use super::index::Slot;
 use super::large::corrupt;
 use super::record::{BLOCK, HEADER, RecordHeader, chunks_are_intact, footprint, span};
-use super::scan::{self, Found, State};
+use super::scan::{self, Finding, State};
 use super::segment::Segment;
 
 /// Approximate number of bytes copied per batch.
@@ -221,9 +221,9 @@ fn live_records(segment: &Segment, file: &File, length: u64) -> Result<Vec<Recor
     let (mut live, mut whole) = (Vec::with_capacity(expected), true);
     scan::walk(file, segment.path(), segment.id, length, |found| {
         match found {
-            Found::Record { header, .. } if segment.is_dead(header.offset) => {}
-            Found::Record { header, state: State::Intact } => live.push(header),
-            Found::Record { .. } | Found::Gap { .. } => whole = false,
+            Finding::Record { header, .. } if segment.is_dead(header.offset) => {}
+            Finding::Record { header, state: State::Intact } => live.push(header),
+            Finding::Record { .. } | Finding::Gap { .. } => whole = false,
         }
         Ok(())
     })?;

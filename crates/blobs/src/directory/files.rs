@@ -114,7 +114,10 @@ fn create_with_mode(path: &Path, mode: u32) -> Result<()> {
     Ok(())
 }
 
-/// Tries to take the exclusive lock of a file. Returns whether it was free.
+/// Tries to take the exclusive lock of a file, without waiting for it. Returns whether it was free. Blocks.
+///
+/// # Errors
+/// `Unavailable` when the file system refuses the lock.
 pub fn try_lock(file: &File, path: &Path) -> Result<bool> {
     match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
@@ -123,7 +126,10 @@ pub fn try_lock(file: &File, path: &Path) -> Result<bool> {
     }
 }
 
-/// Waits for the lock of a file. Closing the file releases it.
+/// Waits for the lock of a file. Closing the file releases it. Blocks.
+///
+/// # Errors
+/// Those of [`try_lock`].
 pub fn lock(file: &File, path: &Path, operation: FlockOperation) -> Result<()> {
     loop {
         match rustix::fs::flock(file, operation) {
@@ -211,14 +217,14 @@ pub fn read_resident(file: &File, length: usize, offset: u64) -> Option<Vec<u8>>
 /// there were any.
 pub fn read_skipping_bad_sectors(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<(usize, bool)> {
     /// Smallest unit that disks and file systems lose at once.
-    const PIECE: usize = 4096;
+    const SECTOR: usize = 4096;
     match read_up_to(file, buffer, offset) {
         Err(error) if is_unreadable(&error) => {}
         read => return read.map(|read| (read, false)),
     }
     let (mut filled, mut lost) = (0, false);
     while filled < buffer.len() {
-        let end = buffer.len().min(filled + PIECE - ((offset + filled as u64) % PIECE as u64) as usize);
+        let end = buffer.len().min(filled + SECTOR - ((offset + filled as u64) % SECTOR as u64) as usize);
         match read_up_to(file, &mut buffer[filled..end], offset + filled as u64) {
             Ok(read) if read < end - filled => return Ok((filled + read, lost)),
             Ok(_) => {}
@@ -234,6 +240,10 @@ pub fn read_skipping_bad_sectors(file: &File, buffer: &mut [u8], offset: u64) ->
 }
 
 /// Returns the number of bytes that an unprivileged process can still write to the file system of `path`.
+/// Blocks.
+///
+/// # Errors
+/// `Unavailable` when the file system does not answer the query.
 pub fn free_bytes(path: &Path) -> Result<u64> {
     let stat = rustix::fs::statvfs(path).map_err(|e| io_error("determine the free space at", path, e))?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))

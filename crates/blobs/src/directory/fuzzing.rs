@@ -14,12 +14,12 @@ use super::growing::head;
 use super::index::IndexFile;
 use super::large::LargeFile;
 use super::layout::Layout;
-use super::place::Place;
 use super::reading::RecordSource;
 use super::record::{
     ALIGN, BLOCK, CHUNK, ChunkChecksums, HEADER, RecordHeader, digest_at, table_length, u64_at, write_checksum,
 };
-use super::scan::{self, Found, State};
+use super::record_location::RecordLocation;
+use super::scan::{self, Finding, State};
 use super::{Coding, DirectoryOptions, deletions as log, recovery, verify};
 use crate::cache::{CacheFiles, CacheOptions};
 use crate::coding::{self, HEADER_LENGTH};
@@ -69,12 +69,12 @@ fn mend_records(bytes: &mut [u8], sums: bool) {
 fn walk(path: &Path, end: u64) -> Vec<(RecordHeader, State)> {
     let file = File::open(path).expect("it was written");
     let (mut records, mut at) = (Vec::new(), BLOCK);
-    let each = |found: Found| {
+    let each = |found: Finding| {
         let (from, to) = match &found {
-            Found::Record { header, .. } => {
+            Finding::Record { header, .. } => {
                 (header.offset, header.offset + super::record::span(header.extent.stored()))
             }
-            Found::Gap { range, unreadable } => {
+            Finding::Gap { range, unreadable } => {
                 assert!(!unreadable);
                 (range.start, range.end)
             }
@@ -83,7 +83,7 @@ fn walk(path: &Path, end: u64) -> Vec<(RecordHeader, State)> {
         assert!(from < to, "{found:?} behind {at}, of {end}");
         assert!(to <= end, "{found:?} behind {at}, of {end}");
         at = to;
-        if let Found::Record { header, state } = found {
+        if let Finding::Record { header, state } = found {
             assert_eq!(RecordHeader::decode(&header.encode(), ID, header.offset), Some(header));
             records.push((header, state));
         }
@@ -92,7 +92,7 @@ fn walk(path: &Path, end: u64) -> Vec<(RecordHeader, State)> {
     scan::walk(&file, path, ID, end, each).expect("a readable file");
     let mut headers = Vec::new();
     let each = |found| {
-        headers.extend(if let Found::Record { header, .. } = found { Some(header) } else { None });
+        headers.extend(if let Finding::Record { header, .. } = found { Some(header) } else { None });
         Ok(())
     };
     scan::walk_headers(&file, path, ID, end, each).expect("a readable file");
@@ -303,7 +303,7 @@ pub fn cache(input: &[u8]) {
 
 /// Asserts that a locator, the location that a database keeps for a BLOB, survives decoding and encoding.
 pub fn locator(locator: Locator) {
-    if let Some(place) = Place::of(&locator) {
+    if let Some(place) = RecordLocation::of(&locator) {
         assert_eq!(place.locator().as_bytes(), locator.as_bytes());
     }
 }

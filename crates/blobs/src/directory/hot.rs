@@ -10,7 +10,7 @@ use super::reading::RecordSource;
 use super::segment::Segment;
 
 /// Length of the longest BLOB that is cached, in bytes.
-const LONGEST: usize = 256 * 1024;
+const MAX_CACHED_BLOB: usize = 256 * 1024;
 /// Limit on the cached bytes of one store.
 const ROOM: u64 = 32 << 20;
 /// Expected number of cached BLOBs.
@@ -56,7 +56,7 @@ impl BlobCache {
 
     /// Caches the bytes of a BLOB, unless it is too long.
     fn insert(&self, digest: Digest, bytes: &Bytes) {
-        if bytes.len() <= LONGEST {
+        if bytes.len() <= MAX_CACHED_BLOB {
             self.cache.insert(digest, bytes.clone());
         }
     }
@@ -109,10 +109,10 @@ mod tests {
     #[test]
     fn long_ones_are_not_kept_and_a_wrong_size_finds_nothing() {
         let hot = BlobCache::default();
-        hot.insert(digest(1), &Bytes::from(vec![1; LONGEST + 1]));
+        hot.insert(digest(1), &Bytes::from(vec![1; MAX_CACHED_BLOB + 1]));
         assert_eq!(hot.cache.len(), 0);
-        hot.insert(digest(1), &Bytes::from(vec![1; LONGEST]));
+        hot.insert(digest(1), &Bytes::from(vec![1; MAX_CACHED_BLOB]));
         assert!(hot.get(&digest(1), 5).is_none());
-        assert!(hot.get(&digest(1), LONGEST as u64).is_some());
+        assert!(hot.get(&digest(1), MAX_CACHED_BLOB as u64).is_some());
     }
 }

@@ -71,7 +71,7 @@ impl Layout {
     }
 
     /// Returns the text of the marker, if it belongs to `owner`.
-    pub fn mark(&self, owner: &Owner) -> Result<String> {
+    pub fn read_marker(&self, owner: &Owner) -> Result<String> {
         self.require_present()?;
         let marker = self.root.join(STORE_MARKER);
         check_marker(&marker, owner)?;

@@ -17,14 +17,14 @@ use super::committer::{Committer, Job, closed};
 use super::files::is_gone;
 use super::hot::BlobCache;
 use super::large::{self, LargeCache, LargeFile, LargeSource};
+use super::large_upload::{LargeUpload, check_space};
 use super::layout::Layout;
 use super::options::DirectoryOptions;
-use super::place::Place;
 use super::reading::{RecordSource, holds, wrong_size};
 use super::record::{ChunkChecksums, Extent};
+use super::record_location::RecordLocation;
 use super::segment::Segment;
 use super::segment_pool::SegmentPool;
-use super::upload::{LargeUpload, check_space};
 use super::{compaction, listing, recovery, verify};
 use crate::blocking::blocking;
 use crate::locator::Locator;
@@ -112,8 +112,8 @@ impl Inner {
         if !self.catalog.candidates(&digest).is_empty() {
             let (this, copy) = (self.clone(), pieces.clone());
             match blocking(move || this.compare(&digest, &copy)).await? {
-                Found::Good(place) => return Ok(Stored { digest, size, locator: place.locator(), existed: true }),
-                Found::Damaged(places) => damaged = places,
+                Copies::Good(place) => return Ok(Stored { digest, size, locator: place.locator(), existed: true }),
+                Copies::Damaged(places) => damaged = places,
             }
         }
         let (extent, pieces) = match self.catalog.coding.is_on() {
@@ -133,7 +133,7 @@ impl Inner {
                     "damaged copies of a BLOB stay beside the good one");
             }
         }
-        let locator = Place::Segment { id: placed.segment, offset: placed.offset }.locator();
+        let locator = RecordLocation::Segment { id: placed.segment, offset: placed.offset }.locator();
         Ok(Stored { digest, size, locator, existed: placed.existed })
     }
 
@@ -150,10 +150,10 @@ impl Inner {
     }
 
     /// Looks for an undamaged and durable copy of these bytes in the known segments.
-    fn compare(&self, digest: &Digest, pieces: &[Bytes]) -> Result<Found> {
+    fn compare(&self, digest: &Digest, pieces: &[Bytes]) -> Result<Copies> {
         let found = match self.catalog.find_all(digest) {
             // An unreadable index must not prevent storing: the bytes are stored again.
-            Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(Found::Damaged(Vec::new())),
+            Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(Copies::Damaged(Vec::new())),
             found => found?,
         };
         let mut damaged = Vec::new();
@@ -168,11 +168,11 @@ impl Inner {
                 continue;
             }
             if holds(&segment, slot.offset, digest, pieces, &self.catalog.coding)? {
-                return Ok(Found::Good(Place::Segment { id: segment.id, offset: slot.offset }));
+                return Ok(Copies::Good(RecordLocation::Segment { id: segment.id, offset: slot.offset }));
             }
             damaged.push((segment.id, slot.offset));
         }
-        Ok(Found::Damaged(damaged))
+        Ok(Copies::Damaged(damaged))
     }
 
     /// Deletes damaged copies after a good one has become durable.
@@ -201,14 +201,14 @@ impl Inner {
     }
 
     /// Opens a BLOB if that needs no blocking I/O.
-    fn open_at_once(&self, digest: Digest, size: u64, place: Option<Place>) -> Option<Box<dyn Source>> {
+    fn open_at_once(&self, digest: Digest, size: u64, place: Option<RecordLocation>) -> Option<Box<dyn Source>> {
         self.catalog.reads.fetch_add(1, Ordering::Relaxed);
         match place? {
-            Place::Segment { id, offset } => {
+            RecordLocation::Segment { id, offset } => {
                 let segment = self.catalog.segment(id)?;
                 Some(Box::new(self.hot.open(&segment, offset, digest, size)?))
             }
-            Place::Large => {
+            RecordLocation::Large => {
                 let file = self.large.get(&digest).filter(|file| file.footer.length == size)?;
                 Some(self.reader(file))
             }
@@ -220,9 +220,9 @@ impl Inner {
     }
 
     /// Looks for a BLOB everywhere in the store. Blocks.
-    fn open_by_search(&self, digest: Digest, size: u64, place: Option<Place>) -> Result<Box<dyn Source>> {
+    fn open_by_search(&self, digest: Digest, size: u64, place: Option<RecordLocation>) -> Result<Box<dyn Source>> {
         let (mut trouble, coding) = (None, &self.catalog.coding);
-        if let Some(Place::Segment { id, offset }) = place
+        if let Some(RecordLocation::Segment { id, offset }) = place
             && let Some(segment) = self.catalog.segment(id).filter(|segment| !segment.is_dead(offset))
         {
             match RecordSource::load(&segment, offset, &digest, size, coding) {
@@ -371,8 +371,8 @@ impl Inner {
 /// Records of a segment: the offset and digest of each.
 type InSegment = (Arc<Segment>, Vec<(u64, Digest)>);
 
-enum Found {
-    Good(Place),
+enum Copies {
+    Good(RecordLocation),
     /// Only these damaged copies (segment and offset), or none at all.
     Damaged(Vec<(u64, u64)>),
 }
@@ -380,7 +380,7 @@ enum Found {
 impl HasMarker for DirectoryProvider {
     fn read_marker(&self) -> BoxFuture<'_, String> {
         let inner = self.0.clone();
-        Box::pin(blocking(move || inner.catalog.layout.mark(&inner.owner)))
+        Box::pin(blocking(move || inner.catalog.layout.read_marker(&inner.owner)))
     }
 
     fn set_holder(&self, holder: Option<String>) -> BoxFuture<'_, Option<String>> {
@@ -411,7 +411,7 @@ impl Provider for DirectoryProvider {
     }
 
     fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> BoxFuture<'_, Box<dyn Source>> {
-        let place = locator.as_ref().and_then(Place::of);
+        let place = locator.as_ref().and_then(RecordLocation::of);
         Box::pin(async move {
             if let Some(source) = self.0.open_at_once(digest, size, place) {
                 return Ok(source);

@@ -18,9 +18,9 @@ use crate::provider::{BoxFuture, Source};
 
 /// Length of the longest BLOB that a reader holds in memory as a whole. Of longer ones it holds only the range just
 /// read.
-const WHOLE: u64 = 1 << 20;
+const MAX_BUFFERED_BLOB: u64 = 1 << 20;
 /// Number of bytes of a longer BLOB that are verified at a time.
-const STEP: u64 = 4 * CHUNK as u64;
+const VERIFY_STEP: u64 = 4 * CHUNK as u64;
 
 /// A BLOB in a segment. Such BLOBs are small, so all stored bytes are verified before the first one is delivered.
 pub enum RecordSource {
@@ -37,7 +37,7 @@ impl RecordSource {
     /// needs a closer look. The bytes are copied and never mapped: where the disk cannot read a page of a mapping, a
     /// signal (SIGBUS) kills the process.
     pub fn resident(segment: &Segment, offset: u64, digest: Digest, size: u64) -> Option<Self> {
-        if segment.is_dead(offset) || size > WHOLE {
+        if segment.is_dead(offset) || size > MAX_BUFFERED_BLOB {
             return None;
         }
         let (begin, end) = (HEADER, HEADER + size as usize);
@@ -83,7 +83,7 @@ impl RecordSource {
         if offset + span(stored) > end {
             return Err(corrupt(digest, path, &format!("the segment ends before the record at {offset} does")));
         }
-        if !header.extent.is_encoded() && size > WHOLE {
+        if !header.extent.is_encoded() && size > MAX_BUFFERED_BLOB {
             return Pieces::verified(file, path, offset, digest, size)
                 .map(|pieces| Some(Self::Pieces(Arc::new(pieces))));
         }
@@ -127,8 +127,8 @@ impl Pieces {
             return Err(damaged(path, offset, digest));
         }
         let pieces = Self { file, path: path.to_path_buf(), offset, digest: *digest, size, table };
-        for at in (0..size).step_by(STEP as usize) {
-            pieces.content(at..at + STEP)?;
+        for at in (0..size).step_by(VERIFY_STEP as usize) {
+            pieces.content(at..at + VERIFY_STEP)?;
         }
         Ok(pieces)
     }

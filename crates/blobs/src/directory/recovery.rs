@@ -13,7 +13,7 @@ use super::files::{io_error, read_error, sync_directory, try_lock};
 use super::index::{IndexFile, Slot};
 use super::layout::{Layout, names};
 use super::record::{BLOCK, RecordHeader, footprint};
-use super::scan::{self, Found, State};
+use super::scan::{self, Finding, State};
 
 /// Seals the segments and removes the uploads of dead processes. Reads only segments that were never sealed, so that
 /// the duration is bounded by the segments that were open at the crash.
@@ -113,11 +113,11 @@ impl Inventory {
         })?;
         scan::walk(file, path, id, end, |found| {
             match found {
-                Found::Record { header, state } => {
+                Finding::Record { header, state } => {
                     inventory.unreadable |= state == State::Unreadable;
                     inventory.records.push((header, state));
                 }
-                Found::Gap { range, unreadable } => {
+                Finding::Gap { range, unreadable } => {
                     inventory.unreadable |= unreadable;
                     inventory.gaps.push(range);
                 }

@@ -19,7 +19,7 @@ const NEAR: u64 = 32 * 1024 * 1024;
 
 /// A finding of a walk. Findings come in order of position.
 #[derive(Debug)]
-pub enum Found {
+pub enum Finding {
     /// A record with a valid header; its bytes may be damaged.
     Record { header: RecordHeader, state: State },
     /// Bytes that should be a record or padding and are neither. `unreadable` is set when the disk cannot read some of
@@ -39,12 +39,18 @@ pub enum State {
 
 /// Walks a segment up to `end` and passes each finding to `show`. The last gap may be a torn tail. Bytes that the disk
 /// cannot read count as damage and do not end the walk.
-pub fn walk(file: &File, path: &Path, id: u64, end: u64, show: impl FnMut(Found) -> Result<()>) -> Result<()> {
+pub fn walk(file: &File, path: &Path, id: u64, end: u64, show: impl FnMut(Finding) -> Result<()>) -> Result<()> {
     walk_with(file, path, id, end, state_of, show)
 }
 
 /// Walks a segment like [`walk`], but reads only the headers of records.
-pub fn walk_headers(file: &File, path: &Path, id: u64, end: u64, show: impl FnMut(Found) -> Result<()>) -> Result<()> {
+pub fn walk_headers(
+    file: &File,
+    path: &Path,
+    id: u64,
+    end: u64,
+    show: impl FnMut(Finding) -> Result<()>,
+) -> Result<()> {
     walk_with(file, path, id, end, |_, _| Ok(State::Intact), show)
 }
 
@@ -54,14 +60,14 @@ fn walk_with(
     id: u64,
     end: u64,
     judge: impl Fn(&File, &RecordHeader) -> io::Result<State>,
-    mut show: impl FnMut(Found) -> Result<()>,
+    mut show: impl FnMut(Finding) -> Result<()>,
 ) -> Result<()> {
     let io = |e: io::Error| io_error("read", path, e);
     let mut at = BLOCK;
     while at < end {
         if let Some(header) = read_header(file, id, at, end).map_err(io)? {
             let state = judge(file, &header).map_err(io)?;
-            show(Found::Record { header, state })?;
+            show(Finding::Record { header, state })?;
             at += footprint(header.extent.stored());
             continue;
         }
@@ -74,7 +80,7 @@ fn walk_with(
         let mut unreadable = is_unreadable_at(file, at).map_err(io)?;
         let next = search(file, id, at, end, &mut unreadable).map_err(io)?;
         if unreadable || next < end || !is_zero(file, at..end).map_err(io)? {
-            show(Found::Gap { range: at..next, unreadable })?;
+            show(Finding::Gap { range: at..next, unreadable })?;
         }
         at = next;
     }

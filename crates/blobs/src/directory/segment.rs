@@ -41,16 +41,16 @@ pub enum Contents {
 }
 
 /// Limit on segment files that stay open in the whole process.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN_FILES: usize = 64;
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
-/// An open file that counts towards [`MOST_OPEN`].
+/// An open file that counts towards [`MAX_OPEN_FILES`].
 pub struct Open(File);
 
 impl Open {
     fn new(path: &Path) -> Option<Self> {
         let room =
-            OPEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| (open < MOST_OPEN).then_some(open + 1));
+            OPEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| (open < MAX_OPEN_FILES).then_some(open + 1));
         room.ok()?;
         match File::open(path) {
             Ok(file) => Some(Self(file)),

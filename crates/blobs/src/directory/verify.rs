@@ -15,10 +15,10 @@ use super::growing::head;
 use super::index::Slot;
 use super::large::LargeFile;
 use super::record::{BLOCK, HEADER, RecordHeader, span};
-use super::scan::{self, Found, State};
+use super::scan::{self, Finding, State};
 use super::segment::Segment;
 use crate::BlobHasher;
-use crate::outcome::{Checked, Outcome, Reporter};
+use crate::outcome::{CheckOutcome, Checked, Reporter};
 
 /// Verifies every record of every segment and every large file, and reports each of them. Blocks.
 pub fn verify(catalog: &Catalog, reporter: &Reporter) -> Result<()> {
@@ -72,7 +72,7 @@ fn look_over_segment(segment: &Segment, places: &mut Vec<String>) -> Result<()> 
         places.push(format!("{} from 0 to {BLOCK}", path.display()));
     }
     scan::walk_headers(&file, path, segment.id, end, |found| {
-        if let Found::Gap { range, .. } = found {
+        if let Finding::Gap { range, .. } = found {
             places.push(format!("{} from {} to {}", path.display(), range.start, range.end));
         }
         Ok(())
@@ -101,20 +101,20 @@ fn verify_segment(catalog: &Catalog, segment: &Segment, reporter: &Reporter) -> 
     let mut gaps = Vec::new();
     scan::walk(&file, path, segment.id, end, |found| {
         match found {
-            Found::Gap { range, .. } => gaps.push(range),
-            Found::Record { header, .. } if segment.is_dead(header.offset) => {}
-            Found::Record { header, state } => {
+            Finding::Gap { range, .. } => gaps.push(range),
+            Finding::Record { header, .. } if segment.is_dead(header.offset) => {}
+            Finding::Record { header, state } => {
                 seen.insert(header.offset);
                 let intact = state == State::Intact;
                 let same = intact && record_has_digest(&file, path, &header, coding)?;
                 let place = || format!("{} at {}", path.display(), header.offset);
                 let outcome = match (intact, same) {
-                    (true, true) => Outcome::Intact,
+                    (true, true) => CheckOutcome::Intact,
                     (false, _) if state == State::Unreadable => {
-                        Outcome::Damaged { place: place(), what: "its bytes cannot be read from the disk".into() }
+                        CheckOutcome::Damaged { place: place(), what: "its bytes cannot be read from the disk".into() }
                     }
-                    (false, _) => Outcome::Damaged { place: place(), what: "its checksums do not match".into() },
-                    (true, false) => Outcome::Damaged { place: place(), what: "its digest does not match".into() },
+                    (false, _) => CheckOutcome::Damaged { place: place(), what: "its checksums do not match".into() },
+                    (true, false) => CheckOutcome::Damaged { place: place(), what: "its digest does not match".into() },
                 };
                 let digest = Some(header.digest);
                 reporter.report_blocking(Checked { digest, size: header.extent.length(), outcome })?;
@@ -139,27 +139,27 @@ fn report_hidden(
         explained.extend(gap);
         let place = format!("{} at {offset}", path.display());
         let outcome = match gap {
-            Some(_) => Outcome::Damaged { place, what: "its header is damaged".into() },
-            None => Outcome::Missing { place },
+            Some(_) => CheckOutcome::Damaged { place, what: "its header is damaged".into() },
+            None => CheckOutcome::Missing { place },
         };
         reporter.report_blocking(Checked { digest: Some(*digest), size: slot.extent.length(), outcome })?;
     }
     for (_, gap) in gaps.into_iter().enumerate().filter(|(at, _)| !explained.contains(at)) {
         let place = format!("{} from {} to {}", path.display(), gap.start, gap.end);
         let what = "no record can be read here; it is unknown whether there was one".into();
-        reporter.report_blocking(Checked { digest: None, size: 0, outcome: Outcome::Damaged { place, what } })?;
+        reporter.report_blocking(Checked { digest: None, size: 0, outcome: CheckOutcome::Damaged { place, what } })?;
     }
     Ok(())
 }
 
 fn verify_large(path: &Path, name: &str, coding: &Coding, reporter: &Reporter) -> Result<()> {
-    let damaged = |what: &str| Outcome::Damaged { place: path.display().to_string(), what: what.to_owned() };
+    let damaged = |what: &str| CheckOutcome::Damaged { place: path.display().to_string(), what: what.to_owned() };
     let Ok(digest) = name.parse::<Digest>() else {
         let outcome = damaged("a file with this name does not belong here");
         return reporter.report_blocking(Checked { digest: None, size: 0, outcome });
     };
     let mut found = look_at_large(path, &digest, coding)?;
-    if matches!(found, Some((_, Outcome::Damaged { .. }))) {
+    if matches!(found, Some((_, CheckOutcome::Damaged { .. }))) {
         // Another form of the BLOB may have replaced the file while it was read.
         found = look_at_large(path, &digest, coding)?;
     }
@@ -169,8 +169,8 @@ fn verify_large(path: &Path, name: &str, coding: &Coding, reporter: &Reporter) -
 }
 
 /// Returns size and state of a BLOB's file; `None` when it is absent.
-fn look_at_large(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option<(u64, Outcome)>> {
-    let damaged = |what: &str| Outcome::Damaged { place: path.display().to_string(), what: what.to_owned() };
+fn look_at_large(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option<(u64, CheckOutcome)>> {
+    let damaged = |what: &str| CheckOutcome::Damaged { place: path.display().to_string(), what: what.to_owned() };
     let large = match LargeFile::open(path, digest, coding) {
         Ok(Some(large)) => large,
         Ok(None) => return Ok(None),
@@ -194,7 +194,7 @@ fn look_at_large(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option
         }
     };
     let outcome = match (same, large.checksums_fit()?) {
-        (true, true) => Outcome::Intact,
+        (true, true) => CheckOutcome::Intact,
         (true, false) => damaged("its checksums do not match its bytes"),
         (false, _) => damaged("its digest does not match"),
     };

@@ -17,10 +17,10 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
 }
 
 /// Limit on the bytes of a BLOB that are read.
-const MOST_CONTENT: u64 = 1 << 20;
+const MAX_CONTENT: u64 = 1 << 20;
 
 /// Returns the ranges in which a BLOB is read.
 pub(crate) fn pieces(envelope: &Envelope) -> impl Iterator<Item = std::ops::Range<u64>> {
-    let (step, end) = (envelope.chunk_length.min(100_000), envelope.content.min(MOST_CONTENT));
+    let (step, end) = (envelope.chunk_length.min(100_000), envelope.content.min(MAX_CONTENT));
     (0..end).step_by(step as usize).take(8).map(move |at| at..(at + step).min(end))
 }

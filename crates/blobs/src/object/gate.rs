@@ -16,7 +16,7 @@ use super::names::Names;
 /// Limit on the length of the marker, which has some hundred bytes.
 const MARKER_LIMIT: u64 = 64 << 10;
 /// Timeout for reading the marker.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MARKER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Minimum delay between a failed check and the next one.
 const PAUSE: Duration = Duration::from_secs(5);
 
@@ -46,11 +46,11 @@ impl StoreCheck {
     }
 
     async fn claim_in_time(&self, bucket: &Bucket, names: &Names) -> Result<()> {
-        timeout(PATIENCE, self.create_or_verify(bucket, names)).await.unwrap_or_else(|_| {
+        timeout(MARKER_TIMEOUT, self.create_or_verify(bucket, names)).await.unwrap_or_else(|_| {
             Err(Error::unavailable(format!(
                 "{} did not answer within {} seconds; try again later",
                 bucket.label(),
-                PATIENCE.as_secs()
+                MARKER_TIMEOUT.as_secs()
             )))
         })
     }
@@ -94,7 +94,12 @@ impl StoreCheck {
         Ok(text)
     }
 
-    pub async fn mark(&self, bucket: &Bucket, names: &Names) -> Result<String> {
+    /// Returns the text of the marker, if it belongs to this farm.
+    ///
+    /// # Errors
+    /// Those of [`Self::ready`]; `Unavailable` with code `store_absent` when the marker is gone; `Corrupt` when it cannot
+    /// be understood.
+    pub async fn read_marker(&self, bucket: &Bucket, names: &Names) -> Result<String> {
         self.read_mark(bucket, names).await.map(|(text, _)| text)
     }
 
@@ -111,7 +116,7 @@ impl StoreCheck {
     /// condition, the last of several concurrent changes stays, and each of them may return the same previous holder.
     ///
     /// # Errors
-    /// Those of [`Self::mark`]; `Unavailable` when the marker keeps changing or the replies are lost.
+    /// Those of [`Self::read_marker`]; `Unavailable` when the marker keeps changing or the replies are lost.
     pub async fn set_holder(&self, bucket: &Bucket, names: &Names, holder: Option<String>) -> Result<Option<String>> {
         let mut tried = None;
         for _ in 0..MARKER_CHANGES {

@@ -10,7 +10,7 @@ use super::names::stored_at;
 use super::opening::Opened;
 use super::reading::LargeSource;
 use super::store::Store;
-use crate::outcome::{Checked, Outcome, Reporter};
+use crate::outcome::{CheckOutcome, Checked, Reporter};
 use crate::provider::{Entry, Page, Source, Usage, reread};
 
 /// Number of BLOBs verified concurrently.
@@ -99,18 +99,18 @@ pub async fn verify(store: &Arc<Store>, reporter: &Reporter) -> Result<()> {
 async fn check(store: &Arc<Store>, object: Listed) -> Result<Checked> {
     let Some((digest, size)) = store.names.parse_blob(&object.key) else {
         let what = "not the name of a BLOB".to_owned();
-        return Ok(Checked { digest: None, size: 0, outcome: Outcome::Damaged { place: object.key, what } });
+        return Ok(Checked { digest: None, size: 0, outcome: CheckOutcome::Damaged { place: object.key, what } });
     };
     let opened = match store.open(digest, size).await {
         // Opening has already verified it.
-        Ok(Opened::Whole(_)) => return Ok(Checked { digest: Some(digest), size, outcome: Outcome::Intact }),
+        Ok(Opened::Whole(_)) => return Ok(Checked { digest: Some(digest), size, outcome: CheckOutcome::Intact }),
         Ok(Opened::Large(envelope)) => Ok(Box::new(LargeSource::new(store.clone(), envelope)) as Box<dyn Source>),
         Err(error) => Err(error),
     };
     let entry = Entry { digest, size, stored_at: stored_at(object.modified) };
     let outcome = match reread(opened, entry).await? {
-        Outcome::Damaged { what, .. } => Outcome::Damaged { place: object.key, what },
-        Outcome::Missing { .. } => Outcome::Missing { place: object.key },
+        CheckOutcome::Damaged { what, .. } => CheckOutcome::Damaged { place: object.key, what },
+        CheckOutcome::Missing { .. } => CheckOutcome::Missing { place: object.key },
         intact => intact,
     };
     Ok(Checked { digest: Some(digest), size, outcome })

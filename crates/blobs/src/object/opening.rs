@@ -10,7 +10,7 @@ use crate::blocking::blocking;
 use crate::coding::{Envelope, is_enveloped, longest_object};
 
 /// Length from which on digests are computed on the blocking pool.
-const LONG: u64 = 256 << 10;
+const HASH_BLOCKING_FROM: u64 = 256 << 10;
 
 /// An existing BLOB.
 pub enum Opened {
@@ -43,7 +43,7 @@ impl Store {
             let text = format!("{} lists {key} but does not return it: try again", self.bucket.label());
             return Err(Error::unavailable(text));
         };
-        if size < LONG && bytes.len() as u64 <= LONG {
+        if size < HASH_BLOCKING_FROM && bytes.len() as u64 <= HASH_BLOCKING_FROM {
             return self.check(digest, size, bytes);
         }
         let store = self.clone();

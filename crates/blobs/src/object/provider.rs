@@ -112,7 +112,7 @@ impl Store {
 
 impl HasMarker for ObjectProvider {
     fn read_marker(&self) -> BoxFuture<'_, String> {
-        Box::pin(self.0.mark())
+        Box::pin(self.0.read_marker())
     }
 
     fn set_holder(&self, holder: Option<String>) -> BoxFuture<'_, Option<String>> {

@@ -18,7 +18,7 @@ use super::opening::Opened;
 use super::store::Store;
 
 /// Length to which the pieces of a sequential reader grow, in bytes.
-const PIECE: u64 = 4 << 20;
+const MAX_PIECE: u64 = 4 << 20;
 /// Length of the second piece of a sequential reader, in bytes.
 const SECOND: u64 = 1 << 20;
 /// Number of pieces that are prefetched for a sequential reader, if the store's budget allows.
@@ -77,7 +77,7 @@ impl LargeSource {
     async fn advance(&mut self, offset: u64, limit: usize) -> Result<Bytes> {
         let steady = self.current.as_ref().is_some_and(|(start, bytes)| start + bytes.len() as u64 == offset);
         if steady {
-            self.step = (self.step * 4).clamp(SECOND, PIECE);
+            self.step = (self.step * 4).clamp(SECOND, MAX_PIECE);
         } else {
             self.ahead.clear();
             self.step = 0;

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 /// Timeout without progress for a service that was silent the last time.
 const SUSPECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Length limit of the pieces in which a body is handed over, so that the progress of a long one is visible.
-const PIECE: usize = 64 << 10;
+const MAX_PIECE: usize = 64 << 10;
 
 /// The flag that a service was silent at the last failed request. All clients of one store share it.
 #[derive(Clone, Debug, Default)]
@@ -97,7 +97,7 @@ impl Body for TrackedBody {
                 ended => return ended,
             }
         }
-        let length = this.rest.len().min(PIECE);
+        let length = this.rest.len().min(MAX_PIECE);
         Poll::Ready(Some(Ok(Frame::data(this.rest.split_to(length)))))
     }
 

@@ -80,8 +80,12 @@ impl Store {
         Stored { digest, size, locator: Locator::from_slice(&[1]), existed }
     }
 
-    pub async fn mark(&self) -> Result<String> {
-        self.gate.mark(&self.bucket, &self.names).await
+    /// Returns the text of the marker, if it belongs to this farm.
+    ///
+    /// # Errors
+    /// Those of [`StoreCheck::read_marker`].
+    pub async fn read_marker(&self) -> Result<String> {
+        self.gate.read_marker(&self.bucket, &self.names).await
     }
 
     /// Writes another holder into the marker and returns the previous one.

@@ -20,11 +20,11 @@ use crate::provider::{BoxFuture, Stored, Upload};
 /// Approximate number of bytes that are compressed or encrypted per task on the blocking pool.
 const BATCH: usize = 1 << 20;
 /// S3's limit on the parts of an upload.
-const MOST_PARTS: u64 = 10_000;
-/// Number of parts after which the part length doubles for a BLOB of unknown length, up to [`LONGEST_PART`]. This is
+const MAX_PARTS: u64 = 10_000;
+/// Number of parts after which the part length doubles for a BLOB of unknown length, up to [`MAX_PART`]. This is
 /// enough for 5 TB.
 const GROW_AFTER: u64 = 1000;
-const LONGEST_PART: u64 = 2 << 30;
+const MAX_PART: u64 = 2 << 30;
 
 /// An upload into a data object. Dropping it before the end aborts the multipart upload.
 pub struct ObjectUpload {
@@ -249,10 +249,8 @@ fn part_length(part: u64, announced: Option<u64>, number: u64) -> u64 {
     match announced {
         // All parts have the same length, as some services demand. There is room for the table, and for frames that
         // encryption makes longer.
-        Some(announced) => {
-            part.max((announced + announced / 1000).div_ceil(MOST_PARTS - 100).next_multiple_of(1 << 20))
-        }
-        None => part.checked_shl((number / GROW_AFTER) as u32).unwrap_or(LONGEST_PART).min(LONGEST_PART.max(part)),
+        Some(announced) => part.max((announced + announced / 1000).div_ceil(MAX_PARTS - 100).next_multiple_of(1 << 20)),
+        None => part.checked_shl((number / GROW_AFTER) as u32).unwrap_or(MAX_PART).min(MAX_PART.max(part)),
     }
 }
 
@@ -292,13 +290,13 @@ mod tests {
     #[test]
     fn ten_thousand_parts_are_enough() {
         let part = 8 << 20;
-        let total: u64 = (0..MOST_PARTS).map(|number| part_length(part, None, number)).sum();
+        let total: u64 = (0..MAX_PARTS).map(|number| part_length(part, None, number)).sum();
         assert!(total >= 5_500_000_000_000, "{total}");
         for announced in [20_000_000_000, 100_000_000_000, 5_000_000_000_000] {
             let length = part_length(part, Some(announced), 0);
             let sent =
                 announced + announced.div_ceil(1 << 16) * 16 + announced.div_ceil(chunk_for(announced)) * 8 + 192;
-            assert!(sent.div_ceil(length) <= MOST_PARTS, "{announced}");
+            assert!(sent.div_ceil(length) <= MAX_PARTS, "{announced}");
             assert!(length <= (announced / 9000).max(part), "{announced}: {length}");
         }
     }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result, StoreKind};
 
 use crate::locator::Locator;
-use crate::outcome::{Outcome, Reporter};
+use crate::outcome::{CheckOutcome, Reporter};
 use crate::provider::{
     BlobInMemory, BoxFuture, CompactLimits, CompactReport, Consent, Entry, Page, Provider, Source, Stored, Upload,
     Usage,
@@ -155,7 +155,7 @@ impl Provider for FaultyProvider {
         })
     }
 
-    fn reread(&self, entry: Entry) -> BoxFuture<'_, Outcome> {
+    fn reread(&self, entry: Entry) -> BoxFuture<'_, CheckOutcome> {
         Box::pin(async move {
             self.plan.check(Operation::Open)?;
             self.inner.reread(entry).await

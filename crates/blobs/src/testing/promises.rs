@@ -9,7 +9,7 @@ use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result};
 
 use super::content::{random_bytes, read_all, read_range};
-use crate::{BlobStore, BoxFuture, Consent, Locator, Outcome, Stored, digest_of};
+use crate::{BlobStore, BoxFuture, CheckOutcome, Consent, Locator, Stored, digest_of};
 
 async fn put(store: &BlobStore, bytes: &Bytes) -> Stored {
     store.put(digest_of(bytes), bytes.clone()).await.unwrap()
@@ -233,7 +233,7 @@ pub async fn verifies_what_it_holds(store: BlobStore) {
     let mut found = BTreeMap::new();
     while let Some(checked) = verification.next().await {
         let checked = checked.unwrap();
-        assert_eq!(checked.outcome, Outcome::Intact, "{checked:?}");
+        assert_eq!(checked.outcome, CheckOutcome::Intact, "{checked:?}");
         found.insert(checked.digest.unwrap(), checked.size);
     }
     assert_eq!(found, expected);
@@ -246,10 +246,10 @@ pub async fn rereads_what_it_lists(store: BlobStore) {
         let stored = put(&store, &bytes).await;
         is_there(&store, &stored, &bytes).await;
         let entry = store.enumerate(None, 10).await.unwrap().entries[0];
-        assert_eq!(store.reread(entry).await.unwrap(), Outcome::Intact);
+        assert_eq!(store.reread(entry).await.unwrap(), CheckOutcome::Intact);
         store.delete(stored.digest).await.unwrap();
         let outcome = store.reread(entry).await.unwrap();
-        assert!(matches!(outcome, Outcome::Missing { .. }), "{outcome:?}");
+        assert!(matches!(outcome, CheckOutcome::Missing { .. }), "{outcome:?}");
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
 /// Limit on the bytes of a message that are read.
-const LONGEST: usize = 64 << 20;
+const MAX_MESSAGE: usize = 64 << 20;
 
 /// A fault that is injected into an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -255,7 +255,7 @@ async fn read_message(stream: &mut TcpStream, answers: Option<&str>) -> io::Resu
         if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
             break end + 4;
         }
-        if bytes.len() > LONGEST || stream.read_buf(&mut bytes).await? == 0 {
+        if bytes.len() > MAX_MESSAGE || stream.read_buf(&mut bytes).await? == 0 {
             return Ok(None);
         }
     };
@@ -270,7 +270,7 @@ async fn read_message(stream: &mut TcpStream, answers: Option<&str>) -> io::Resu
     if !no_body {
         // A response without a length ends with its connection.
         while length.is_none_or(|length| body.len() < length) {
-            if body.len() > LONGEST || stream.read_buf(&mut body).await? == 0 {
+            if body.len() > MAX_MESSAGE || stream.read_buf(&mut body).await? == 0 {
                 break;
             }
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use blobs::testing::{random_bytes, read_all};
-use blobs::{BlobStore, Checked, DirectoryOptions, Outcome, Owner, StoreKey, Stored, digest_of};
+use blobs::{BlobStore, CheckOutcome, Checked, DirectoryOptions, Owner, StoreKey, Stored, digest_of};
 use bytes::Bytes;
 use model::{Digest, Result};
 
@@ -100,8 +100,8 @@ pub async fn verify(store: &BlobStore) -> Vec<Checked> {
 }
 
 /// Returns the findings other than intact, by digest.
-pub async fn damage(store: &BlobStore) -> BTreeMap<Option<Digest>, Outcome> {
-    let bad = verify(store).await.into_iter().filter(|checked| checked.outcome != Outcome::Intact);
+pub async fn damage(store: &BlobStore) -> BTreeMap<Option<Digest>, CheckOutcome> {
+    let bad = verify(store).await.into_iter().filter(|checked| checked.outcome != CheckOutcome::Intact);
     bad.map(|checked| (checked.digest, checked.outcome)).collect()
 }
 

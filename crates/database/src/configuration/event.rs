@@ -40,7 +40,7 @@ pub fn record(tx: &mut Transaction, at: Timestamp, actor: Id, action: &str, subj
 
 /// A filter on the entries of the log.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct EventFilter {
     /// Only actions of this account; [`Id::NONE`] for all.
     pub actor: Id,
     /// Only this action; empty for all.
@@ -54,8 +54,13 @@ pub struct Wanted {
 }
 
 /// Up to `limit` entries whose position is in `range`, newest first.
-pub fn list(reader: &mut Reader, wanted: &Wanted, range: &std::ops::Range<i64>, limit: usize) -> Result<Vec<Event>> {
-    let Wanted { actor, action, subject, from, until } = wanted;
+pub fn list(
+    reader: &mut Reader,
+    wanted: &EventFilter,
+    range: &std::ops::Range<i64>,
+    limit: usize,
+) -> Result<Vec<Event>> {
+    let EventFilter { actor, action, subject, from, until } = wanted;
     let (from, until) = (from.map_or(i64::MIN, Timestamp::micros), until.map_or(i64::MAX, Timestamp::micros));
     let values = params![range.end, range.start, *actor, action, subject, from, until, limit as i64];
     reader.query(LIST_EVENTS, &values, event)

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use model::{Id, JobKind, JobState, JobWish, Result, Timestamp};
+use model::{Id, JobKind, JobState, RequestedState, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
@@ -54,7 +54,7 @@ pub struct JobRow {
     /// State.
     pub state: JobState,
     /// Latest request to the runner.
-    pub wish: JobWish,
+    pub wish: RequestedState,
     /// The work to do, as JSON with a version.
     pub payload: String,
     /// Progress and the point at which to resume, as JSON; empty before the first report.
@@ -67,7 +67,7 @@ pub struct JobRow {
     pub lease_until: Timestamp,
     /// Time of the request.
     pub created_at: Timestamp,
-    /// User who did so.
+    /// User who requested it.
     pub created_by: Id,
     /// Time of the first start.
     pub started_at: Option<Timestamp>,
@@ -130,15 +130,15 @@ pub fn list(reader: &mut Reader<'_>, before: Option<Id>, limit: usize) -> Result
 
 /// Jobs that wait for a runner or whose runner's lease has expired, oldest first, at most 20.
 pub fn ready(reader: &mut Reader<'_>, now: Timestamp) -> Result<Vec<JobRow>> {
-    reader.query(READY, &params![now, now.after(LONGEST_LEASE)], read)
+    reader.query(READY, &params![now, now.after(MAX_LEASE)], read)
 }
 
 /// Upper bound on a plausible lease. A lease that ends later was granted by a clock that ran ahead and is ignored.
-const LONGEST_LEASE: Duration = Duration::from_secs(60 * 60);
+const MAX_LEASE: Duration = Duration::from_secs(60 * 60);
 
 /// Takes the lease of a job that is ready. Returns false if another runner was faster.
 pub fn claim(transaction: &mut Transaction<'_>, id: Id, runner: Id, now: Timestamp, until: Timestamp) -> Result<bool> {
-    Ok(transaction.execute(CLAIM, &params![id, runner, now, until, now.after(LONGEST_LEASE)])? == 1)
+    Ok(transaction.execute(CLAIM, &params![id, runner, now, until, now.after(MAX_LEASE)])? == 1)
 }
 
 /// Renews the lease and stores the progress. Returns false if the lease was lost.
@@ -160,7 +160,7 @@ pub fn end(
 }
 
 /// Sets the request to a job's runner. Returns false if the job has ended.
-pub fn wish(transaction: &mut Transaction<'_>, id: Id, wish: JobWish) -> Result<bool> {
+pub fn wish(transaction: &mut Transaction<'_>, id: Id, wish: RequestedState) -> Result<bool> {
     Ok(transaction.execute(WISH, &params![id, wish])? == 1)
 }
 

@@ -42,7 +42,7 @@ pub struct RecycledRow {
     pub scope_id: Id,
     /// Its kind.
     pub kind: NodeKind,
-    /// Name.
+    /// Name of the deleted item.
     pub name: String,
     /// Original path in the site collection, for display.
     pub path: String,
@@ -54,7 +54,7 @@ pub struct RecycledRow {
     pub documents: i64,
     /// Time of the deletion.
     pub deleted_at: Timestamp,
-    /// User who did so.
+    /// User who deleted it.
     pub deleted_by: Id,
 }
 

@@ -45,7 +45,7 @@ pub fn collections(reader: &mut Reader<'_>) -> Result<Vec<Id>> {
 mod tests {
     use super::*;
     use crate::Schema;
-    use crate::content::reclaim;
+    use crate::content::deletion_queue;
     use crate::testing::each_engine;
 
     #[tokio::test(flavor = "multi_thread")]
@@ -53,11 +53,11 @@ mod tests {
         each_engine(Schema::Content, |database| async move {
             let (own, store) = (Id::new(1), Id::new(7));
             let digest = model::Digest::new([7; 32]);
-            database.write(move |transaction| reclaim::close_store(transaction, store)).await.unwrap();
+            database.write(move |transaction| deletion_queue::close_store(transaction, store)).await.unwrap();
             database.write(move |transaction| drop_unrestorable(transaction, own)).await.unwrap();
-            assert!(database.read(reclaim::closed_stores).await.unwrap().is_empty());
+            assert!(database.read(deletion_queue::closed_stores).await.unwrap().is_empty());
             let look = move |transaction: &mut Transaction<'_>| {
-                reclaim::require_not_deleting(transaction, store, &digest).map(drop)
+                deletion_queue::require_not_deleting(transaction, store, &digest).map(drop)
             };
             database.write(look).await.unwrap();
         })

@@ -31,7 +31,7 @@ pub struct GrantRow {
     pub role_id: Id,
     /// Start time.
     pub granted_at: Timestamp,
-    /// User who did so.
+    /// User who granted it.
     pub granted_by: Id,
 }
 

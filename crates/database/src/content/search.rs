@@ -9,7 +9,7 @@ use super::node::{NodeRow, node_columns, read};
 use crate::{Reader, params, statements};
 
 /// Number of name parts that one statement can compare.
-pub const MOST_WORDS: usize = 6;
+pub const MAX_WORDS: usize = 6;
 
 statements! {
     DOCUMENTS = concat!("SELECT ", node_columns!("node"), " FROM node WHERE kind = 'document'
@@ -44,14 +44,14 @@ pub const OLDEST: Position = (Timestamp::from_micros(i64::MIN), Id::NONE);
 
 /// Search terms, and the scopes to search.
 #[derive(Clone, Debug)]
-pub struct Wanted<'a> {
-    /// Folded parts that a folded name must all contain, at most [`MOST_WORDS`].
+pub struct SearchTerms<'a> {
+    /// Folded parts that a folded name must all contain, at most [`MAX_WORDS`].
     pub words: &'a [String],
     /// Only items of these scopes; `None` for all.
     pub scopes: Option<&'a [Id]>,
 }
 
-impl Wanted<'_> {
+impl SearchTerms<'_> {
     /// Returns the search term at `index`, or the empty text, which every name contains.
     fn word(&self, index: usize) -> &str {
         self.words.get(index).map_or("", String::as_str)
@@ -65,7 +65,7 @@ impl Wanted<'_> {
 /// Matching documents after the position `after`, up to and including `until`, newest first; at most `limit`.
 pub fn documents(
     reader: &mut Reader<'_>,
-    wanted: &Wanted<'_>,
+    wanted: &SearchTerms<'_>,
     after: Position,
     until: Position,
     limit: usize,
@@ -95,7 +95,7 @@ pub fn position_after(reader: &mut Reader<'_>, after: Position, count: usize) ->
 }
 
 /// Matching sites (except root sites), libraries and folders, in this order, each sorted by name; at most `limit`.
-pub fn find_containers(reader: &mut Reader<'_>, wanted: &Wanted<'_>, limit: usize) -> Result<Vec<NodeRow>> {
+pub fn find_containers(reader: &mut Reader<'_>, wanted: &SearchTerms<'_>, limit: usize) -> Result<Vec<NodeRow>> {
     let values = params![
         wanted.word(0),
         wanted.word(1),

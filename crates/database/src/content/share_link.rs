@@ -33,7 +33,7 @@ pub struct ShareLinkRow {
     pub password: String,
     /// Time of creation.
     pub created_at: Timestamp,
-    /// User who did so.
+    /// User who created it.
     pub created_by: Id,
     /// End of its life.
     pub expires_at: Timestamp,

@@ -7,7 +7,7 @@ use super::node::{NodeRow, node_columns, read};
 use crate::{Reader, Sql, Value, params, statements};
 
 /// Number of name parts that a filter can compare.
-pub const MOST_PARTS: usize = 3;
+pub const MAX_PARTS: usize = 3;
 
 // `$1` is the parent, `$2` and `$3` are the position after which the page begins, `$4` is the number of rows.
 macro_rules! walk {
@@ -99,7 +99,7 @@ pub struct RowFilter {
     /// Only documents changed before this time.
     pub until: Timestamp,
     /// Folded parts that the name must contain.
-    pub parts: [String; MOST_PARTS],
+    pub parts: [String; MAX_PARTS],
 }
 
 impl Default for RowFilter {

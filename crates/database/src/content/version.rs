@@ -70,7 +70,7 @@ pub struct VersionRow {
     pub media_type: String,
     /// Time at which it was stored.
     pub created_at: Timestamp,
-    /// User who did so.
+    /// User who created it.
     pub created_by: Id,
     /// Time of the last change to the content as reported by the client, otherwise `created_at`.
     pub modified_at: Timestamp,

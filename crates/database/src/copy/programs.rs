@@ -19,7 +19,7 @@ use super::OpenSnapshot;
 /// Directory in which Debian keeps a subdirectory for each version.
 pub(super) const VERSIONS: &str = "/usr/lib/postgresql";
 /// Number of bytes per read.
-const PIECE: usize = 1 << 20;
+const READ_SIZE: usize = 1 << 20;
 /// Limit on the bytes of a program's error output that are kept.
 const MAX_ERROR_OUTPUT: u64 = 16 << 10;
 
@@ -67,8 +67,8 @@ impl Dump {
     /// Returns the next bytes, about 1 MiB; `None` after the last. Only a returned `None` proves that the dump is
     /// complete.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
-        self.buffer.reserve(PIECE);
-        while self.buffer.len() < PIECE {
+        self.buffer.reserve(READ_SIZE);
+        while self.buffer.len() < READ_SIZE {
             let read = self.output.read_buf(&mut self.buffer).await;
             if read.map_err(|error| broken(self.name, error))? == 0 {
                 break;

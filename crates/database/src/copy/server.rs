@@ -19,7 +19,7 @@ use super::programs::{VERSIONS, not_started};
 /// it is ready.
 const STATE: &str = "postmaster.pid";
 const LINE: usize = 7;
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Time limit for the recovery of a copy, in which the server replays all WAL of the backup. A server that hangs would
 /// otherwise block its caller for ever.
 const RECOVERY: Duration = Duration::from_secs(4 * 60 * 60);
@@ -199,7 +199,7 @@ fn wait_until_ready(child: &mut Child, directory: &Path, limit: Duration) -> Res
                 last_output(directory)
             )));
         }
-        thread::sleep(LOOK_EVERY);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -224,7 +224,7 @@ fn end(child: &mut Child, ending: &[(Signal, Duration)]) {
             if !matches!(child.try_wait(), Ok(None)) {
                 return;
             }
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(POLL_INTERVAL);
         }
     }
     // Fails only for a process that has exited.

@@ -9,7 +9,7 @@ use crate::engine::postgres::{connect, parse_config};
 
 /// Time that the connections of a program that has just ended may take to disappear.
 const DISCONNECT_TIME: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Counts client connections. If the account may not see the type of another connection, that connection counts as a
 /// client's.
 const COUNT_CLIENTS: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> \
@@ -40,6 +40,6 @@ pub async fn require_unused(location: &Location) -> Result<()> {
             );
             return Err(Error::conflict(text).with_code(Code::DatabaseInUse));
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

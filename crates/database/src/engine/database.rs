@@ -11,9 +11,9 @@ use crate::dialect;
 use crate::migrate::{Plan, Schema};
 
 use super::alone::ExclusiveRight;
-use super::job::{self, Kind, ReadClosure, Returned, WriteClosure};
 use super::location::{Engine, Location};
 use super::options::Options;
+use super::queued::{self, ReadClosure, ReadDuration, Returned, WriteClosure};
 use super::session::{Reader, Transaction};
 use super::state::{CheckExtent, Damage, Mark, Position};
 use super::{postgres, sqlite};
@@ -43,14 +43,14 @@ impl Backend {
     async fn read(&self, closure: ReadClosure) -> Result<Returned> {
         match self {
             Self::Sqlite(sqlite) => sqlite.read(closure).await,
-            Self::Postgres(postgres) => postgres.read(closure, Kind::Short).await,
+            Self::Postgres(postgres) => postgres.read(closure, ReadDuration::Short).await,
         }
     }
 
     async fn read_one(&self, closure: ReadClosure) -> Result<Returned> {
         match self {
             Self::Sqlite(sqlite) => sqlite.read(closure).await,
-            Self::Postgres(postgres) => postgres.read(closure, Kind::Single).await,
+            Self::Postgres(postgres) => postgres.read(closure, ReadDuration::Single).await,
         }
     }
 
@@ -165,7 +165,7 @@ impl Database {
         T: Send + 'static,
         F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.record_failure(self.0.read(job::erase_read(f)).await)?)
+        queued::restore(self.record_failure(self.0.read(queued::erase_read(f)).await)?)
     }
 
     /// Runs a read that consists of a single statement. On PostgreSQL this is cheaper, because no transaction surrounds
@@ -175,7 +175,7 @@ impl Database {
         T: Send + 'static,
         F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.record_failure(self.0.read_one(job::erase_read(f)).await)?)
+        queued::restore(self.record_failure(self.0.read_one(queued::erase_read(f)).await)?)
     }
 
     /// Runs a long read on one consistent snapshot, never on the calling thread. At most half of the connections serve
@@ -185,7 +185,7 @@ impl Database {
         T: Send + 'static,
         F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.record_failure(self.0.read_long(job::erase_read(f)).await)?)
+        queued::restore(self.record_failure(self.0.read_long(queued::erase_read(f)).await)?)
     }
 
     /// Runs a write transaction. It is durable if this returns `Ok`, and has no effect if this returns an error. Its
@@ -198,7 +198,7 @@ impl Database {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.record_failure(self.0.write(job::erase_write(f), false).await)?)
+        queued::restore(self.record_failure(self.0.write(queued::erase_write(f), false).await)?)
     }
 
     /// Runs a write transaction that a full disk does not stop, for operations that free space and those that users
@@ -211,7 +211,7 @@ impl Database {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.record_failure(self.0.write(job::erase_write(f), true).await)?)
+        queued::restore(self.record_failure(self.0.write(queued::erase_write(f), true).await)?)
     }
 
     /// Refuses to add content while the disk is so full that only vital transactions are accepted. Called before bytes
@@ -263,7 +263,7 @@ impl Database {
     ///
     /// # Errors
     /// `Unavailable` if any process has the database open.
-    pub fn settle_file(path: &std::path::Path) -> Result<()> {
+    pub fn make_self_contained(path: &std::path::Path) -> Result<()> {
         sqlite::checkpoint_fully(path)
     }
 
@@ -301,10 +301,10 @@ impl Database {
     ///
     /// # Errors
     /// `Unavailable` if the file beside the database cannot be locked, or the server does not answer.
-    pub async fn alone(&self, purpose: &'static str) -> Result<Option<ExclusiveRight>> {
+    pub async fn try_exclusive(&self, purpose: &'static str) -> Result<Option<ExclusiveRight>> {
         match &*self.0 {
-            Backend::Sqlite(sqlite) => sqlite.alone(purpose),
-            Backend::Postgres(postgres) => postgres.alone(purpose).await,
+            Backend::Sqlite(sqlite) => sqlite.try_exclusive(purpose),
+            Backend::Postgres(postgres) => postgres.try_exclusive(purpose).await,
         }
     }
 

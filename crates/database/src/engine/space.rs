@@ -13,7 +13,7 @@ use super::location::Engine;
 use super::session::Reader;
 
 /// Time for which a pause watches for other writers before it concludes that there are none.
-const LOOK: Duration = Duration::from_millis(25);
+const WATCH_TIME: Duration = Duration::from_millis(25);
 
 /// Maximum bytes of BLOBs in a PostgreSQL database for which their table is rewritten.
 const REWRITTEN_AT_MOST: i64 = 256 << 20;
@@ -48,7 +48,7 @@ impl Database {
     /// Pauses for eight times the duration of a step, if other transactions are being committed.
     async fn yield_to_writers(&self, step: Duration) -> Result<()> {
         let before = self.position().await?;
-        let look = step.min(LOOK);
+        let look = step.min(WATCH_TIME);
         tokio::time::sleep(look).await;
         if self.position().await? != before {
             tokio::time::sleep((step * 8).saturating_sub(look)).await;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::server::newest_installed;
 
 /// Time allowed for a start, including recovery.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server on a directory, reached through a socket in it. It stops when this value is dropped, and is killed with the
 /// test process.
@@ -38,7 +38,7 @@ impl Cluster {
         let output = File::create(&log).unwrap();
         command.current_dir("/").stdin(Stdio::null()).stdout(output.try_clone().unwrap()).stderr(output);
         let mut cluster = Self { directory: directory.to_owned(), child: command.spawn().unwrap() };
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + START_TIMEOUT;
         while !Command::new(bin.join("pg_isready")).arg("-q").arg("-h").arg(directory).status().unwrap().success() {
             let ended = cluster.child.try_wait().unwrap();
             let said = || fs::read_to_string(&log).unwrap_or_default();

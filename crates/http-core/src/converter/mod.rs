@@ -19,7 +19,7 @@ use tokio::io::AsyncWriteExt;
 use work::{Conversion, Work, disk_error};
 
 /// Limit on the size of a document to convert, and of its result, in bytes.
-pub const MOST_BYTES: u64 = 32 << 20;
+pub const MAX_BYTES: u64 = 32 << 20;
 /// Time limit for one run of the program.
 const RUN_TIMEOUT: Duration = Duration::from_secs(20);
 /// Limits of the result cache: bytes held in memory (`KEPT_BYTES`) and number of documents (`MAX_CACHED_RESULTS`).
@@ -86,16 +86,16 @@ impl Converter {
         if let Some(made) = self.known(&key) {
             return made.ok_or_else(unreadable);
         }
-        if document.size() > MOST_BYTES {
+        if document.size() > MAX_BYTES {
             return Err(Error::invalid("only documents of up to 32 MB can be converted").with_code(Code::NotReadable));
         }
         let sandbox = session.repository().sandbox()?;
-        let turn = sandbox.turn_to_run(session.principal().id).await?;
-        // Another request may have converted the document while this one waited for its turn.
+        let permit = sandbox.permit_to_run(session.principal().id).await?;
+        // Another request may have converted the document while this one waited for its permit.
         let made = match self.known(&key) {
             Some(made) => made,
             None => {
-                let made = self.convert(sandbox, turn, document).await?;
+                let made = self.convert(sandbox, permit, document).await?;
                 self.keep(key, made.clone());
                 made
             }
@@ -103,7 +103,7 @@ impl Converter {
         made.ok_or_else(unreadable)
     }
 
-    async fn convert(&self, sandbox: &Sandbox, turn: ChildPermit, mut document: Content) -> Result<Conversion> {
+    async fn convert(&self, sandbox: &Sandbox, permit: ChildPermit, mut document: Content) -> Result<Conversion> {
         let place = tempfile::Builder::new().prefix("strongroom-").tempdir().map_err(|error| disk_error(&error))?;
         let extension = extension(&document.item.name);
         let source = place.path().join(format!("document.{extension}"));
@@ -113,12 +113,12 @@ impl Converter {
         }
         file.flush().await.map_err(|error| disk_error(&error))?;
         let begun = Instant::now();
-        let work = Work { place, turn, extension };
-        let (mut made, work) = program::run(sandbox, &self.program, work, MOST_BYTES, RUN_TIMEOUT).await?;
+        let work = Work { place, permit, extension };
+        let (mut made, work) = program::run(sandbox, &self.program, work, MAX_BYTES, RUN_TIMEOUT).await?;
         if made.is_none() && begun.elapsed() < RUN_TIMEOUT {
             // The program occasionally fails on a document that it converts on the next run, so only a second failure
             // counts. A run that used up its time limit is not retried.
-            (made, _) = program::run(sandbox, &self.program, work, MOST_BYTES, RUN_TIMEOUT).await?;
+            (made, _) = program::run(sandbox, &self.program, work, MAX_BYTES, RUN_TIMEOUT).await?;
         }
         let result = if made.is_some() { "made" } else { "failed" };
         metrics::counter!("strongroom_conversions_total", "result" => result).increment(1);

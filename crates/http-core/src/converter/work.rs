@@ -14,7 +14,7 @@ pub struct Work {
     pub place: TempDir,
     /// Permit held until the child process has ended.
     #[expect(dead_code, reason = "it is given back by being dropped")]
-    pub turn: ChildPermit,
+    pub permit: ChildPermit,
     /// Extension of the document, in lower case.
     pub extension: String,
 }

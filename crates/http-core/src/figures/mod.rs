@@ -23,18 +23,18 @@ pub use recorder::{fold_samples, record_metrics, recorder};
 pub use sample::{COUNT, FIGURES, Sample, Unit, position};
 
 /// The history of one server.
-pub struct Figures {
+pub struct MetricsHistory {
     started_at: Timestamp,
     history: Mutex<History>,
 }
 
-impl Default for Figures {
+impl Default for MetricsHistory {
     fn default() -> Self {
         Self { started_at: Timestamp::now(), history: Mutex::default() }
     }
 }
 
-impl Figures {
+impl MetricsHistory {
     /// Returns the start time of this server.
     pub fn started_at(&self) -> Timestamp {
         self.started_at
@@ -58,7 +58,7 @@ impl Figures {
 }
 
 /// Takes a sample every ten seconds until the future is dropped.
-pub async fn keep(figures: Arc<Figures>) {
+pub async fn keep(figures: Arc<MetricsHistory>) {
     let Some(mut before) = read() else { return };
     let mut tick = tokio::time::interval(FINE.step);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

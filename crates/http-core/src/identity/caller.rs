@@ -26,11 +26,11 @@ pub fn session_cookie(secure: bool) -> &'static str {
 /// Header field with the lock tokens that a client submits with a change, separated by commas.
 const LOCK_TOKEN: &str = "lock-token";
 /// Limit on lock tokens per request.
-const MOST_TOKENS: usize = 100;
+const MAX_TOKENS: usize = 100;
 
 fn lock_tokens(headers: &HeaderMap) -> Result<Vec<String>> {
     let bad = || {
-        Error::invalid(format!("Lock-Token may hold at most {MOST_TOKENS} lock tokens, separated by commas"))
+        Error::invalid(format!("Lock-Token may hold at most {MAX_TOKENS} lock tokens, separated by commas"))
             .with_code(Code::InvalidLockToken)
     };
     let mut tokens = Vec::new();
@@ -40,7 +40,7 @@ fn lock_tokens(headers: &HeaderMap) -> Result<Vec<String>> {
         let each = text.split(',').map(|token| token.trim().trim_start_matches('<').trim_end_matches('>'));
         tokens.extend(each.filter(|token| !token.is_empty()).map(str::to_owned));
     }
-    if tokens.len() > MOST_TOKENS { Err(bad()) } else { Ok(tokens) }
+    if tokens.len() > MAX_TOKENS { Err(bad()) } else { Ok(tokens) }
 }
 
 /// Returns the name of the device cookie, which identifies a browser that has signed in to an account before.
@@ -58,7 +58,7 @@ pub fn client(parts: &Parts) -> Client {
     let agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     Client {
         address: RequestOrigin::of(&parts.extensions)
-            .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |arrival| arrival.address),
+            .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |request_origin| request_origin.address),
         agent: agent.chars().take(300).collect(),
         device: None,
     }
@@ -122,9 +122,9 @@ fn require_private_line(state: &AppState, parts: &Parts) -> Result<()> {
     }
     let mut protocols = parts.headers.get_all("x-forwarded-proto").iter();
     let plain = protocols.any(|proto| !proto.as_bytes().trim_ascii().eq_ignore_ascii_case(b"https"));
-    let arrival = RequestOrigin::of(&parts.extensions);
-    let by_proxy = arrival.is_some_and(|arrival| arrival.through_proxy);
-    let local = arrival.is_some_and(|arrival| arrival.is_local);
+    let request_origin = RequestOrigin::of(&parts.extensions);
+    let by_proxy = request_origin.is_some_and(|request_origin| request_origin.through_proxy);
+    let local = request_origin.is_some_and(|request_origin| request_origin.is_local);
     if !plain && (local || by_proxy && state.behind_tls_proxy()) {
         return Ok(());
     }

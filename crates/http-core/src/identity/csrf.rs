@@ -14,8 +14,10 @@ use crate::server::origin::RequestOrigin;
 /// # Errors
 /// Forbidden with code `foreign_origin`.
 pub fn require_same_origin(request: &Request) -> Result<()> {
-    let set = RequestOrigin::of(request.extensions()).filter(|arrival| arrival.origin_is_set);
-    if is_reading(request.method()) || is_ours(request.headers(), set.map(|arrival| arrival.origin.as_str())) {
+    let set = RequestOrigin::of(request.extensions()).filter(|request_origin| request_origin.origin_is_set);
+    if is_reading(request.method())
+        || is_ours(request.headers(), set.map(|request_origin| request_origin.origin.as_str()))
+    {
         return Ok(());
     }
     Err(foreign())

@@ -6,7 +6,7 @@ use super::conditional::{parse_date, strong_tag};
 
 /// The bytes of a document that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RequestedRange {
     /// All bytes, with 200.
     Whole,
     /// The bytes from `start` up to and including `end`, with 206.
@@ -23,26 +23,26 @@ pub enum Wanted {
 /// Parses a `Range` field for a document of `length` bytes.
 ///
 /// Malformed fields, fields with another unit and fields with several ranges are ignored, as the RFC allows.
-pub fn wanted(field: Option<&str>, length: u64) -> Wanted {
-    let Some(spec) = field.and_then(|f| f.trim().strip_prefix("bytes=")) else { return Wanted::Whole };
-    let Some((first, last)) = spec.trim().split_once('-') else { return Wanted::Whole };
+pub fn wanted(field: Option<&str>, length: u64) -> RequestedRange {
+    let Some(spec) = field.and_then(|f| f.trim().strip_prefix("bytes=")) else { return RequestedRange::Whole };
+    let Some((first, last)) = spec.trim().split_once('-') else { return RequestedRange::Whole };
     if first.is_empty() {
         return match number(last) {
-            None => Wanted::Whole,
-            Some(0) => Wanted::Unsatisfiable,
-            Some(_) if length == 0 => Wanted::Unsatisfiable,
-            Some(count) => Wanted::Part { start: length.saturating_sub(count), end: length - 1 },
+            None => RequestedRange::Whole,
+            Some(0) => RequestedRange::Unsatisfiable,
+            Some(_) if length == 0 => RequestedRange::Unsatisfiable,
+            Some(count) => RequestedRange::Part { start: length.saturating_sub(count), end: length - 1 },
         };
     }
     let (Some(start), Some(end)) = (number(first), if last.is_empty() { Some(u64::MAX) } else { number(last) }) else {
-        return Wanted::Whole;
+        return RequestedRange::Whole;
     };
     if end < start {
-        Wanted::Whole
+        RequestedRange::Whole
     } else if start >= length {
-        Wanted::Unsatisfiable
+        RequestedRange::Unsatisfiable
     } else {
-        Wanted::Part { start, end: end.min(length - 1) }
+        RequestedRange::Part { start, end: end.min(length - 1) }
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn fields_mean_what_the_rfc_says() {
-        let part = |start, end| Wanted::Part { start, end };
+        let part = |start, end| RequestedRange::Part { start, end };
         let cases = [
             ("bytes=0-0", part(0, 0)),
             ("bytes=0-499", part(0, 99)),
@@ -89,22 +89,22 @@ mod tests {
             ("bytes=-1", part(99, 99)),
             ("bytes=-500", part(0, 99)),
             ("bytes=0-99999999999999999999999", part(0, 99)),
-            ("bytes=100-", Wanted::Unsatisfiable),
-            ("bytes=-0", Wanted::Unsatisfiable),
-            ("bytes=9-5", Wanted::Whole),
-            ("bytes=0-1,5-6", Wanted::Whole),
-            ("bytes=+1-2", Wanted::Whole),
-            ("bytes=-", Wanted::Whole),
-            ("bytes=a-b", Wanted::Whole),
-            ("lines=0-1", Wanted::Whole),
-            ("", Wanted::Whole),
+            ("bytes=100-", RequestedRange::Unsatisfiable),
+            ("bytes=-0", RequestedRange::Unsatisfiable),
+            ("bytes=9-5", RequestedRange::Whole),
+            ("bytes=0-1,5-6", RequestedRange::Whole),
+            ("bytes=+1-2", RequestedRange::Whole),
+            ("bytes=-", RequestedRange::Whole),
+            ("bytes=a-b", RequestedRange::Whole),
+            ("lines=0-1", RequestedRange::Whole),
+            ("", RequestedRange::Whole),
         ];
         for (field, expected) in cases {
             assert_eq!(wanted(Some(field), 100), expected, "{field}");
         }
-        assert_eq!(wanted(None, 100), Wanted::Whole);
-        assert_eq!(wanted(Some("bytes=0-"), 0), Wanted::Unsatisfiable);
-        assert_eq!(wanted(Some("bytes=-5"), 0), Wanted::Unsatisfiable);
+        assert_eq!(wanted(None, 100), RequestedRange::Whole);
+        assert_eq!(wanted(Some("bytes=0-"), 0), RequestedRange::Unsatisfiable);
+        assert_eq!(wanted(Some("bytes=-5"), 0), RequestedRange::Unsatisfiable);
     }
 
     #[test]

@@ -17,7 +17,7 @@ const FOLLOWS: u16 = 1 << 3;
 const FIRST: u32 = 2;
 /// Longest path in an archive, in bytes. The format has 16 bits for the length; the margin leaves room for what
 /// lengthens a path.
-const LONGEST_PATH: usize = 60_000;
+const MAX_PATH: usize = 60_000;
 /// The ZIP version that supports Zip64.
 const VERSION: u16 = 45;
 
@@ -204,7 +204,7 @@ impl Names {
     /// lies deeper than the format allows starts again at the top.
     pub fn give(&mut self, above: &str, name: &str) -> String {
         let name = portable(name);
-        let above = if above.len() + name.len() > LONGEST_PATH { "" } else { above };
+        let above = if above.len() + name.len() > MAX_PATH { "" } else { above };
         let place = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
         let path = place(&name);
         let wanted = fold(&path);

@@ -22,25 +22,27 @@ use super::trust::Trust;
 ///
 /// # Errors
 /// Exhausted with code `too_many_requests` while too many are in flight.
-pub fn admit(crowds: &ConcurrencyLimits, request: &Request) -> Result<()> {
-    let place = RequestOrigin::of(request.extensions()).map(|arrival| crowds.address(arrival.address)).transpose()?;
-    request::set_limits(crowds.clone(), place.flatten());
+pub fn admit(limits: &ConcurrencyLimits, request: &Request) -> Result<()> {
+    let permit = RequestOrigin::of(request.extensions())
+        .map(|request_origin| limits.address(request_origin.address))
+        .transpose()?;
+    request::set_limits(limits.clone(), permit.flatten());
     Ok(())
 }
 
 /// Wraps an acceptor. Connections beyond the limits are closed before any data is exchanged.
 #[derive(Clone)]
-pub struct CrowdAcceptor<A> {
+pub struct LimitingAcceptor<A> {
     inner: A,
-    crowds: ConcurrencyLimits,
+    limits: ConcurrencyLimits,
     trust: Trust,
 }
 
-impl<A> CrowdAcceptor<A> {
+impl<A> LimitingAcceptor<A> {
     /// Counts the connections of `inner`. Connections of trusted proxies, which carry many clients, are not counted by
     /// address.
-    pub fn new(inner: A, crowds: ConcurrencyLimits, trust: Trust) -> Self {
-        Self { inner, crowds, trust }
+    pub fn new(inner: A, limits: ConcurrencyLimits, trust: Trust) -> Self {
+        Self { inner, limits, trust }
     }
 
     fn enter(&self, stream: &TcpStream) -> io::Result<Arc<Connected>> {
@@ -48,11 +50,11 @@ impl<A> CrowdAcceptor<A> {
             count_refusal(limit);
             io::Error::other("too many connections")
         };
-        let one = self.crowds.connections.try_acquire(()).ok_or_else(|| full("connections"))?;
+        let one = self.limits.connections.try_acquire(()).ok_or_else(|| full("connections"))?;
         let peer = stream.peer_addr()?.ip();
         let address = counted(peer).filter(|_| !self.trust.has(peer));
-        let by_address = address.map(|address| self.crowds.connections_by_address.try_acquire(address));
-        let by_address = by_address.map(|place| place.ok_or_else(|| full("connections_per_address"))).transpose()?;
+        let by_address = address.map(|address| self.limits.connections_by_address.try_acquire(address));
+        let by_address = by_address.map(|permit| permit.ok_or_else(|| full("connections_per_address"))).transpose()?;
         Ok(Arc::new(Connected { _one: one, _by_address: by_address }))
     }
 }
@@ -83,7 +85,7 @@ impl<S: Service<R>, R> Service<R> for AdmittedService<S> {
     }
 }
 
-impl<A, S> Accept<TcpStream, S> for CrowdAcceptor<A>
+impl<A, S> Accept<TcpStream, S> for LimitingAcceptor<A>
 where
     A: Accept<TcpStream, S>,
     A::Future: Send + 'static,

@@ -24,40 +24,40 @@ const COSTLY: usize = 4;
 #[derive(Debug)]
 pub struct KeyedSemaphore<K: Eq + Hash> {
     most: usize,
-    inside: Mutex<HashMap<K, usize>>,
+    taken: Mutex<HashMap<K, usize>>,
 }
 
 /// A permit, released when it is dropped.
 #[derive(Debug)]
 pub struct KeyedPermit<K: Eq + Hash> {
-    crowd: Arc<KeyedSemaphore<K>>,
+    semaphore: Arc<KeyedSemaphore<K>>,
     key: Option<K>,
 }
 
 impl<K: Eq + Hash + Clone> KeyedSemaphore<K> {
     /// Creates a semaphore with this many permits for each key; 0 means no limit.
     pub fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, inside: Mutex::default() })
+        Arc::new(Self { most, taken: Mutex::default() })
     }
 
     /// Returns a permit, unless all are taken.
     pub fn try_acquire(self: &Arc<Self>, key: K) -> Option<KeyedPermit<K>> {
         if self.most == 0 {
-            return Some(KeyedPermit { crowd: self.clone(), key: None });
+            return Some(KeyedPermit { semaphore: self.clone(), key: None });
         }
-        let mut inside = self.locked();
-        let count = inside.entry(key.clone()).or_default();
+        let mut taken = self.locked();
+        let count = taken.entry(key.clone()).or_default();
         if *count >= self.most {
             return None;
         }
         *count += 1;
-        Some(KeyedPermit { crowd: self.clone(), key: Some(key) })
+        Some(KeyedPermit { semaphore: self.clone(), key: Some(key) })
     }
 }
 
 impl<K: Eq + Hash> KeyedSemaphore<K> {
     fn locked(&self) -> MutexGuard<'_, HashMap<K, usize>> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -71,11 +71,11 @@ impl<K: Eq + Hash> KeyedPermit<K> {
 impl<K: Eq + Hash> Drop for KeyedPermit<K> {
     fn drop(&mut self) {
         let Some(key) = self.key.take() else { return };
-        let mut inside = self.crowd.locked();
-        if let Some(count) = inside.get_mut(&key) {
+        let mut taken = self.semaphore.locked();
+        if let Some(count) = taken.get_mut(&key) {
             *count -= 1;
             if *count == 0 {
-                inside.remove(&key);
+                taken.remove(&key);
             }
         }
     }
@@ -155,17 +155,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_given_until_all_are_taken_and_come_back() {
-        let crowd = KeyedSemaphore::new(2);
-        let (first, second) = (crowd.try_acquire("a"), crowd.try_acquire("a"));
+    fn permits_are_given_until_all_are_taken_and_come_back() {
+        let semaphore = KeyedSemaphore::new(2);
+        let (first, second) = (semaphore.try_acquire("a"), semaphore.try_acquire("a"));
         assert!(first.is_some());
         assert!(second.is_some());
-        assert!(crowd.try_acquire("a").is_none());
-        assert!(crowd.try_acquire("b").is_some());
+        assert!(semaphore.try_acquire("a").is_none());
+        assert!(semaphore.try_acquire("b").is_some());
         drop(first);
-        assert!(crowd.try_acquire("a").is_some());
+        assert!(semaphore.try_acquire("a").is_some());
         drop(second);
-        assert!(crowd.locked().is_empty());
+        assert!(semaphore.locked().is_empty());
         let open = KeyedSemaphore::new(0);
         assert!((0..1_000).all(|_| open.try_acquire("a").is_some()));
     }

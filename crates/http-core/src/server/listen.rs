@@ -13,7 +13,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use model::{Error, Result};
 
-use super::admission::CrowdAcceptor;
+use super::admission::LimitingAcceptor;
 use super::connection::preface::PrefaceGuard;
 use super::connection::proxy::ProxyAcceptor;
 use super::connection::stall::{self, StallAcceptor};
@@ -30,7 +30,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 const UPKEEP: Duration = Duration::from_secs(5);
 /// Limit on the bytes that an HTTP/1.1 connection reads ahead: room for the largest header. A client that keeps sending
 /// after the server stopped reading fills them.
-const MOST_READ: usize = 2 * MAX_HEAD;
+const MAX_READ_AHEAD: usize = 2 * MAX_HEAD;
 /// Maximum number of requests in flight on one HTTP/2 connection.
 const STREAMS: u32 = 128;
 
@@ -74,7 +74,7 @@ pub fn run(
         let sampling = tokio::spawn(figures::keep(state.figures().clone()));
         let tidying = tokio::spawn(tidying);
         ready(address);
-        let crowds = state.crowds().clone();
+        let limits = state.limits().clone();
         let app = app.layer(from_fn_with_state(options.stall, stall::watch));
         let accept = CountingAcceptor::new(StallAcceptor(options.stall));
         let service = app.into_make_service_with_connect_info::<SocketAddr>();
@@ -84,12 +84,12 @@ pub fn run(
             None => {
                 let plain = PrefaceGuard::new(accept, HEAD_TIMEOUT);
                 let announced = ProxyAcceptor::new(plain, trust.clone(), HEAD_TIMEOUT);
-                server.acceptor(CrowdAcceptor::new(announced, crowds, trust)).serve(service).await
+                server.acceptor(LimitingAcceptor::new(announced, limits, trust)).serve(service).await
             }
             Some(config) => {
                 let secure = PrefaceGuard::new(RustlsAcceptor::new(config).acceptor(accept), HEAD_TIMEOUT);
                 let announced = ProxyAcceptor::new(secure, trust.clone(), HEAD_TIMEOUT);
-                server.acceptor(CrowdAcceptor::new(announced, crowds, trust)).serve(service).await
+                server.acceptor(LimitingAcceptor::new(announced, limits, trust)).serve(service).await
             }
         };
         renewing.into_iter().for_each(|task| task.abort());
@@ -104,7 +104,12 @@ pub fn run(
 /// Sets limits on what one connection may hold or delay.
 fn tune(builder: &mut Builder<TokioExecutor>) {
     // A client that has sent everything may close its side; it still waits for the response.
-    builder.http1().half_close(true).max_buf_size(MOST_READ).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    builder
+        .http1()
+        .half_close(true)
+        .max_buf_size(MAX_READ_AHEAD)
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT);
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -17,7 +17,7 @@ struct Inner {
     id: String,
     principal: OnceLock<String>,
     /// The concurrency limits, and the permit of the address.
-    crowds: OnceLock<(ConcurrencyLimits, Option<KeyedPermit<IpAddr>>)>,
+    limits: OnceLock<(ConcurrencyLimits, Option<KeyedPermit<IpAddr>>)>,
     user: OnceLock<KeyedPermit<String>>,
 }
 
@@ -33,7 +33,7 @@ impl RequestContext {
     pub fn of(headers: &HeaderMap) -> Self {
         let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|id| is_plain(id));
         let id = given.map_or_else(fresh, ToOwned::to_owned);
-        Self(Arc::new(Inner { id, principal: OnceLock::new(), crowds: OnceLock::new(), user: OnceLock::new() }))
+        Self(Arc::new(Inner { id, principal: OnceLock::new(), limits: OnceLock::new(), user: OnceLock::new() }))
     }
 
     /// The identifier.
@@ -59,9 +59,9 @@ pub fn current_id() -> String {
 
 /// Stores the permit of the request's address until the response was sent, and the limits from which the user's permit
 /// is taken.
-pub fn set_limits(crowds: ConcurrencyLimits, address: Option<KeyedPermit<IpAddr>>) {
+pub fn set_limits(limits: ConcurrencyLimits, address: Option<KeyedPermit<IpAddr>>) {
     // Only the edge calls this, once and inside of the request.
-    let _ = CURRENT.try_with(|context| context.0.crowds.set((crowds, address)));
+    let _ = CURRENT.try_with(|context| context.0.limits.set((limits, address)));
 }
 
 /// Records the user of the request, for the log and for the limit on concurrent requests. Only the first call has an
@@ -72,10 +72,10 @@ pub fn set_limits(crowds: ConcurrencyLimits, address: Option<KeyedPermit<IpAddr>
 pub fn note_principal(login: &str) -> Result<()> {
     let noted = CURRENT.try_with(|context| {
         if context.0.principal.set(login.to_owned()).is_ok()
-            && let Some((crowds, _)) = context.0.crowds.get()
+            && let Some((limits, _)) = context.0.limits.get()
         {
             // No other code sets it.
-            let _ = context.0.user.set(crowds.user(login)?);
+            let _ = context.0.user.set(limits.user(login)?);
         }
         Ok(())
     });
@@ -88,17 +88,17 @@ pub fn note_principal(login: &str) -> Result<()> {
 /// # Errors
 /// Exhausted with code `too_many_requests`.
 pub fn acquire_costly() -> Result<Option<KeyedPermit<String>>> {
-    let place = CURRENT.try_with(|context| {
-        let known = context.principal().zip(context.0.crowds.get());
-        known.map(|(login, (crowds, _))| crowds.costly(login)).transpose()
+    let permit = CURRENT.try_with(|context| {
+        let known = context.principal().zip(context.0.limits.get());
+        known.map(|(login, (limits, _))| limits.costly(login)).transpose()
     });
-    place.unwrap_or(Ok(None))
+    permit.unwrap_or(Ok(None))
 }
 
 /// Returns the user and the counted address of the current request, as far as known.
 pub fn senders() -> (Option<String>, Option<IpAddr>) {
     let known = CURRENT.try_with(|context| {
-        let address = context.0.crowds.get().and_then(|(_, place)| place.as_ref()?.key().copied());
+        let address = context.0.limits.get().and_then(|(_, permit)| permit.as_ref()?.key().copied());
         (context.principal().map(str::to_owned), address)
     });
     known.unwrap_or_default()

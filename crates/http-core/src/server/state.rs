@@ -9,7 +9,7 @@ use super::concurrency::ConcurrencyLimits;
 use super::options::Options;
 use super::trust::{PublicUrl, Trust};
 use crate::converter::Converter;
-use crate::figures::Figures;
+use crate::figures::MetricsHistory;
 
 /// State shared by all handlers of one server; cheap to clone.
 #[derive(Clone)]
@@ -24,10 +24,10 @@ struct Inner {
     behind_tls_proxy: bool,
     lists_trees: bool,
     least_body_rate: u64,
-    crowds: ConcurrencyLimits,
+    limits: ConcurrencyLimits,
     metrics_token: Option<String>,
     shutting_down: AtomicBool,
-    figures: Arc<Figures>,
+    figures: Arc<MetricsHistory>,
     converter: Option<Converter>,
 }
 
@@ -40,7 +40,7 @@ impl AppState {
         let lists_trees = options.webdav_depth_infinity;
         let (shutting_down, figures) = (AtomicBool::new(false), Arc::default());
         let converter = options.converter.clone().map(Converter::new);
-        let (least_body_rate, crowds) = (options.limits.body_rate, ConcurrencyLimits::new(options.limits));
+        let (least_body_rate, limits) = (options.limits.body_rate, ConcurrencyLimits::new(options.limits));
         let metrics_token = options.metrics_token.clone();
         Self(Arc::new(Inner {
             repository,
@@ -51,7 +51,7 @@ impl AppState {
             behind_tls_proxy,
             lists_trees,
             least_body_rate,
-            crowds,
+            limits,
             metrics_token,
             shutting_down,
             figures,
@@ -100,8 +100,8 @@ impl AppState {
     }
 
     /// The concurrency limits.
-    pub fn crowds(&self) -> &ConcurrencyLimits {
-        &self.0.crowds
+    pub fn limits(&self) -> &ConcurrencyLimits {
+        &self.0.limits
     }
 
     /// The token for reading the metrics from other machines, if it is set.
@@ -110,7 +110,7 @@ impl AppState {
     }
 
     /// The recent metrics of this server.
-    pub fn figures(&self) -> &Arc<Figures> {
+    pub fn figures(&self) -> &Arc<MetricsHistory> {
         &self.0.figures
     }
 

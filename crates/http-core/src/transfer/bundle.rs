@@ -17,11 +17,11 @@ use crate::server::concurrency::KeyedPermit;
 use crate::server::request;
 
 /// Maximum number of documents and folders in one archive.
-const MOST_ENTRIES: usize = 10_000;
+const MAX_ENTRIES: usize = 10_000;
 /// Maximum number of bytes in one archive.
-const MOST_BYTES: u64 = 100 << 30;
+const MAX_BYTES: u64 = 100 << 30;
 /// Limit on the total length of the paths in one archive, which stay in memory until its end.
-const MOST_PATHS: usize = 8 << 20;
+const MAX_PATHS: usize = 8 << 20;
 /// Name of the entry that lists the documents that could not be sent, unless a document has this name.
 const MISSING: &str = "_not in this archive.txt";
 
@@ -50,7 +50,7 @@ fn too_large() -> Error {
 /// # Errors
 /// Exhausted with code `archive_too_large` when there are more than 10,000 items, 8 MiB of paths or 100 GB.
 pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
-    let place = request::acquire_costly()?;
+    let permit = request::acquire_costly()?;
     let Gathered { name, entries, missing_path } = gather(session, ids).await?;
     let state = Sending {
         session: session.clone(),
@@ -60,7 +60,7 @@ pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
         missing: Vec::new(),
         missing_path,
         ended: false,
-        _place: place,
+        _permit: permit,
     };
     let parts = stream::unfold(Some(state), |state| async {
         let mut state = state?;
@@ -107,7 +107,7 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<Gathered> {
     }
     while let Some(entry) = rest.pop_front() {
         bytes = bytes.saturating_add(entry.size);
-        if entries.len() + rest.len() >= MOST_ENTRIES || bytes > MOST_BYTES || paths > MOST_PATHS {
+        if entries.len() + rest.len() >= MAX_ENTRIES || bytes > MAX_BYTES || paths > MAX_PATHS {
             return Err(too_large());
         }
         let mut next = (entry.kind != NodeKind::Document).then_some(None);
@@ -118,10 +118,10 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<Gathered> {
                 paths += path.len();
                 rest.push_back(Entry::new(&child, path));
             }
-            if paths > MOST_PATHS {
+            if paths > MAX_PATHS {
                 return Err(too_large());
             }
-            next = page.next.filter(|_| rest.len() <= MOST_ENTRIES).map(Some);
+            next = page.next.filter(|_| rest.len() <= MAX_ENTRIES).map(Some);
         }
         entries.push_back(entry);
     }
@@ -147,7 +147,7 @@ struct Sending {
     missing_path: String,
     ended: bool,
     /// Permit of the user's costly requests, held while the archive is sent.
-    _place: Option<KeyedPermit<String>>,
+    _permit: Option<KeyedPermit<String>>,
 }
 
 impl Sending {

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use model::{Code, Error, Result, Timestamp};
 
 use crate::protocol::conditional::{self, Present, Verdict};
-use crate::protocol::range::{self, Wanted};
+use crate::protocol::range::{self, RequestedRange};
 use crate::protocol::{content_type, disposition};
 use crate::server::secure;
 
@@ -46,9 +46,9 @@ pub fn plan(method: &Method, headers: &HeaderMap, content: &Content<'_>) -> Resu
     let stale = field(header::IF_RANGE).is_some_and(|f| !range::if_range_holds(f, content.etag, content.modified));
     let asked = field(header::RANGE).filter(|_| method == Method::GET && !stale);
     let (status, start, count) = match range::wanted(asked, content.length) {
-        Wanted::Whole => (StatusCode::OK, 0, content.length),
-        Wanted::Part { start, end } => (StatusCode::PARTIAL_CONTENT, start, end - start + 1),
-        Wanted::Unsatisfiable => return Ok(unsatisfiable(content.length)),
+        RequestedRange::Whole => (StatusCode::OK, 0, content.length),
+        RequestedRange::Part { start, end } => (StatusCode::PARTIAL_CONTENT, start, end - start + 1),
+        RequestedRange::Unsatisfiable => return Ok(unsatisfiable(content.length)),
     };
     let mut response = status.into_response();
     let fields = response.headers_mut();

@@ -9,7 +9,7 @@ use repository::{Filter, Session, Sort, SortKey};
 use crate::protocol::cursor;
 
 /// Longest token that is decoded.
-const LONGEST: usize = 8_192;
+const MAX_TOKEN_BYTES: usize = 8_192;
 
 /// The listing that a position belongs to.
 pub struct Listing<'a> {
@@ -39,7 +39,7 @@ pub async fn seal(session: &Session, listing: &Listing<'_>, place: &SortKey) -> 
 /// Opens a token that [`seal`] made for the same caller and listing. Anything else is an error with the code
 /// `invalid_cursor`.
 pub async fn open(session: &Session, listing: &Listing<'_>, text: &str) -> Result<SortKey> {
-    let sealed = URL_SAFE_NO_PAD.decode(text).ok().filter(|_| text.len() <= LONGEST);
+    let sealed = URL_SAFE_NO_PAD.decode(text).ok().filter(|_| text.len() <= MAX_TOKEN_BYTES);
     match session.open_place(&listing.name(), &sealed.unwrap_or_default()).await? {
         Some(place) => read(&place),
         None => Err(bad()),

@@ -14,6 +14,11 @@ use crate::server::request_body;
 pub const MODIFIED_AT: &str = "x-modified-at";
 
 /// Stores the body of a request. When this returns, the document is durable.
+///
+/// # Errors
+/// Those of [`Session::begin_upload`], [`Upload::write`](repository::Upload::write) and
+/// [`Upload::finish`](repository::Upload::finish); `Invalid` for a partial or encoded body, for header fields that cannot
+/// be parsed, for a broken body, and for one that does not match its announced digest.
 pub async fn store(
     session: &Session,
     destination: &Destination,

@@ -13,12 +13,12 @@ use http_core::testing::is_alone;
 
 /// Bytes sent if the server does not stop the client.
 const MUCH: usize = 24 << 20;
-/// Memory limits in bytes: for the anonymous memory of the whole process including this client (`MOST_MEMORY`), and for
-/// the increase by one request (`MOST_MORE`).
-const MOST_MEMORY: usize = 300 << 20;
-const MOST_MORE: usize = 12 << 20;
+/// Memory limits in bytes: for the anonymous memory of the whole process including this client (`MAX_MEMORY`), and for
+/// the increase by one request (`MAX_INCREASE`).
+const MAX_MEMORY: usize = 300 << 20;
+const MAX_INCREASE: usize = 12 << 20;
 /// Timeout for a response or the end of the connection.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Returns the anonymous memory of the process in bytes, without mapped files.
 fn memory() -> usize {
@@ -72,7 +72,7 @@ async fn send(address: SocketAddr, head: &str, begin: &[u8], piece: &[u8], (most
             },
         }
     };
-    tokio::time::timeout(2 * PATIENCE, work).await.unwrap_or_else(|_| panic!("no end of {head}"))
+    tokio::time::timeout(2 * TIMEOUT, work).await.unwrap_or_else(|_| panic!("no end of {head}"))
 }
 
 struct Target {
@@ -163,24 +163,24 @@ async fn walk() {
             let head = target.head(method, route, known);
             let chunked = format!("{head}content-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n");
             let may_go_on = known && takes_documents(&method.to_uppercase(), route);
-            let wait = if may_go_on { Duration::ZERO } else { PATIENCE / 2 };
+            let wait = if may_go_on { Duration::ZERO } else { TIMEOUT / 2 };
             let end = send(target.address, &chunked, begin(route), &piece, (MUCH, wait)).await;
             assert!(end != End::Open || may_go_on, "{what} takes a body without end");
             let long = format!("{head}x-long: {}\r\n\r\n", "a".repeat(64 << 10));
-            let end = send(target.address, &long, b"", b"", (0, PATIENCE)).await;
+            let end = send(target.address, &long, b"", b"", (0, TIMEOUT)).await;
             assert!(matches!(end, End::Answered(431) | End::Closed), "{what} took a head of 64 KiB: {end:?}");
             let fields: String = (0..10_000).map(|n| format!("f{n}={n}&")).collect();
             let form = format!("{head}content-type: {kind}\r\ncontent-length: {}\r\n\r\n{fields}", fields.len());
-            let end = send(target.address, &form, b"", b"", (0, PATIENCE)).await;
+            let end = send(target.address, &form, b"", b"", (0, TIMEOUT)).await;
             assert!(!matches!(end, End::Answered(500..)), "{what}: {end:?}");
             let more = memory().saturating_sub(before);
-            assert!(more < MOST_MORE, "{what} left {more} bytes of memory held");
+            assert!(more < MAX_INCREASE, "{what} left {more} bytes of memory held");
             peak = peak.max(memory());
             count += 3;
         }
     }
     println!("{count} requests to {} routes, {} MiB at most", target.routes.len(), peak >> 20);
-    assert!(peak < MOST_MEMORY, "{peak}");
+    assert!(peak < MAX_MEMORY, "{peak}");
 }
 
 #[test]
@@ -199,7 +199,7 @@ async fn crowd() {
             let route = ["/s/{link}/{secret}", "/selection/archive", "/sign-in"][number % 3];
             let head = target.head("post", route, false);
             let head = format!("{head}content-type: {}\r\ntransfer-encoding: chunked\r\n\r\n", kind(route));
-            send(target.address, &head, b"password=", &[b'a'; 16 << 10], (MUCH / 8, PATIENCE)).await
+            send(target.address, &head, b"password=", &[b'a'; 16 << 10], (MUCH / 8, TIMEOUT)).await
         }));
     }
     let (mut peak, mut ends) = (0, Vec::new());
@@ -209,7 +209,7 @@ async fn crowd() {
     }
     println!("300 endless forms at a time: {} MiB at most", peak >> 20);
     assert!(ends.iter().all(|end| *end != End::Open), "{ends:?}");
-    assert!(peak < MOST_MEMORY, "{peak}");
+    assert!(peak < MAX_MEMORY, "{peak}");
 }
 
 #[test]

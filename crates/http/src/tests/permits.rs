@@ -12,7 +12,7 @@ const SEARCH: &str = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch>\
     <D:from><D:scope><D:href>/dav/Documents/</D:href><D:depth>1</D:depth></D:scope></D:from>\
     </D:basicsearch></D:searchrequest>";
 /// Number of permits per user.
-const MOST: usize = 4;
+const MAX_PERMITS: usize = 4;
 
 /// Starts a farm with a document and two users who may read it. Also returns the path of an archive of the document.
 async fn ready() -> (Farm, String) {
@@ -47,7 +47,7 @@ async fn further(farm: &Farm, login: &str, archive: &str) -> [u16; 2] {
 async fn an_archive_has_a_place_until_it_was_sent() {
     let (farm, archive) = ready().await;
     let mut under_way = Vec::new();
-    for _ in 0..MOST {
+    for _ in 0..MAX_PERMITS {
         under_way.push(begun(&farm, "anna", &archive).await);
     }
     let refused = farm.send_as("anna", "GET", &archive, &[], "").await.expect(429);
@@ -84,7 +84,7 @@ async fn a_search_through_webdav_has_a_place_until_it_was_answered() {
     let (farm, archive) = ready().await;
     let farm = std::sync::Arc::new(farm);
     let mut under_way = Vec::new();
-    for _ in 0..MOST {
+    for _ in 0..MAX_PERMITS {
         let (body, waited_for, end) = unfinished();
         let farm = farm.clone();
         let search =

@@ -28,16 +28,16 @@ use crate::monitor::{self, Monitor};
 use crate::wire::{Login, Target};
 
 /// Limit on concurrent connections; further connections are closed.
-const MOST_CONNECTIONS: usize = 256;
+const MAX_CONNECTIONS: usize = 256;
 /// Timeout for receiving a request head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout for receiving an order.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Limit on the bytes of an order: the largest plan, written as JSON, and the logins of as many users as a run can
 /// have.
-const MOST_ORDER: usize = 8 << 20;
+const MAX_ORDER: usize = 8 << 20;
 /// Limit on the agents of a run.
-const MOST_AGENTS: u32 = 1_000;
+const MAX_AGENTS: u32 = 1_000;
 /// Interval between keep-alive lines.
 const KEEP_ALIVE: Duration = Duration::from_secs(2);
 
@@ -66,7 +66,7 @@ fn wait(
         bound(listener.local_addr().map_err(failed)?);
         let token = Arc::new(token);
         let busy = Arc::new(AtomicBool::new(false));
-        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         loop {
             let Ok((stream, _)) = listener.accept().await else {
                 // A transient failure, such as running out of file descriptors.
@@ -106,7 +106,7 @@ async fn answer(
     if request.method() != Method::POST || !(to_watch || request.uri().path() == "/run") {
         return Ok(refuse(StatusCode::NOT_FOUND, "an agent accepts POST /run and POST /watch only"));
     }
-    let body = tokio::time::timeout(BODY_TIMEOUT, Limited::new(request.into_body(), MOST_ORDER).collect()).await;
+    let body = tokio::time::timeout(BODY_TIMEOUT, Limited::new(request.into_body(), MAX_ORDER).collect()).await;
     let Ok(Ok(body)) = body else {
         return Ok(refuse(StatusCode::BAD_REQUEST, "the order did not arrive completely"));
     };
@@ -118,7 +118,7 @@ async fn answer(
         return Ok(lines(from));
     }
     let Ok(order) = serde_json::from_slice::<AgentOrder>(&body) else { return Ok(refuse_version()) };
-    if order.part.0 >= order.part.1 || order.part.1 > MOST_AGENTS {
+    if order.part.0 >= order.part.1 || order.part.1 > MAX_AGENTS {
         return Ok(refuse(StatusCode::BAD_REQUEST, "the order's part must be from 1 to 1000"));
     }
     if busy.swap(true, Ordering::AcqRel) {

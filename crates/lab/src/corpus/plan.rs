@@ -8,9 +8,9 @@ use crate::quantity::Size;
 /// Minimum bytes of a document: it must have room for the head that identifies it.
 pub const SMALLEST: u64 = 1_000;
 /// Limit on the documents of a corpus.
-const MOST_FILES: u64 = 20_000_000;
+const MAX_FILES: u64 = 20_000_000;
 /// Limit on the libraries of all sites together, and on the folders of one library.
-const MOST_PLACES: u32 = 10_000;
+const MAX_PLACES: u32 = 10_000;
 
 /// The `[corpus]` section of a plan.
 #[derive(Clone, Debug, Deserialize)]
@@ -89,13 +89,13 @@ impl CorpusPlan {
     /// Validates the section.
     pub fn check(&self) -> Result<()> {
         let count: u64 = self.files.iter().fold(0, |sum, class| sum.saturating_add(class.count));
-        if count == 0 || count > MOST_FILES {
-            return Err(Error::new(format!("the corpus has {count} files: it must have 1 to {MOST_FILES} in all")));
+        if count == 0 || count > MAX_FILES {
+            return Err(Error::new(format!("the corpus has {count} files: it must have 1 to {MAX_FILES} in all")));
         }
         let libraries = self.sites.saturating_mul(self.libraries);
-        if !(1..=MOST_PLACES).contains(&libraries) || !(1..=MOST_PLACES).contains(&self.folders) {
+        if !(1..=MAX_PLACES).contains(&libraries) || !(1..=MAX_PLACES).contains(&self.folders) {
             return Err(Error::new(format!(
-                "sites times libraries, and folders, of the corpus must each be 1 to {MOST_PLACES}"
+                "sites times libraries, and folders, of the corpus must each be 1 to {MAX_PLACES}"
             )));
         }
         if !(1..=1_000).contains(&self.connections) {

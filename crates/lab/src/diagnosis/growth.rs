@@ -22,7 +22,7 @@ const MIN_LATE_SLOPE: f64 = 0.5;
 /// retained by the allocator for a while.
 const MAX_RELEASED_SHARE: f64 = 0.25;
 /// Time for which growing memory is still monitored after the load.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const WATCH_TIME: Duration = Duration::from_secs(20);
 
 pub fn examine(result: &RunResult) -> Vec<Finding> {
     let found = growing(&result.monitors, &result.windows);

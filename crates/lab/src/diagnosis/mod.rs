@@ -11,7 +11,7 @@ mod stall;
 mod stretch;
 mod unequal;
 
-pub use growth::{PATIENCE, may_grow};
+pub use growth::{WATCH_TIME, may_grow};
 
 use crate::result::{Finding, Problem, RunResult};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::plan::LoadCurve;
 
 /// Step by which time advances while the rate is zero.
-const STEP: Duration = Duration::from_millis(10);
+const IDLE_STEP: Duration = Duration::from_millis(10);
 /// Rates below this count as zero.
 const ZERO_RATE: f64 = 1e-6;
 
@@ -33,7 +33,7 @@ impl Arrivals {
                 self.next.set(at + gap.min(self.gap_in_ramp(at, gap)));
                 return Some(at);
             }
-            at += STEP;
+            at += IDLE_STEP;
         }
     }
 

@@ -9,7 +9,7 @@ use super::parts::{PartFigures, WindowPart, sum_operations};
 use crate::plan::LoadCurve;
 
 /// Limit on the kinds of faults that are recorded; faults of further kinds are dropped.
-const MOST_FAULTS: usize = 200;
+const MAX_FAULTS: usize = 200;
 
 /// Measurements of one second of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
@@ -262,7 +262,7 @@ impl Collector {
             let all = self.totals.faults.len();
             match self.totals.faults.iter_mut().find(same) {
                 Some(known) => known.count += fault.count,
-                None if all < MOST_FAULTS => self.totals.faults.push(fault),
+                None if all < MAX_FAULTS => self.totals.faults.push(fault),
                 None => {}
             }
         }

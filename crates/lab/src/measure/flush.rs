@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::wire::FaultKind;
 
 /// Longest latency that can be distinguished, in microseconds: one hour.
-const LONGEST: u64 = 3_600_000_000;
+const MAX_MICROSECONDS: u64 = 3_600_000_000;
 /// Significant decimal digits of a latency.
 const DIGITS: u8 = 3;
 /// Layout of the histogram as the library serialises it: the length of the counts; the digits with the least and the
@@ -28,7 +28,7 @@ pub struct Distribution(Histogram<u64>);
 impl Default for Distribution {
     fn default() -> Self {
         #[expect(clippy::expect_used, reason = "the bounds are constants that the library documents as valid")]
-        let histogram = Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("valid bounds");
+        let histogram = Histogram::new_with_bounds(1, MAX_MICROSECONDS, DIGITS).expect("valid bounds");
         Self(histogram)
     }
 }
@@ -36,8 +36,8 @@ impl Default for Distribution {
 impl Distribution {
     /// Records a latency.
     pub fn record(&mut self, latency: std::time::Duration) {
-        let micros = u64::try_from(latency.as_micros()).unwrap_or(LONGEST);
-        self.0.saturating_record(micros.clamp(1, LONGEST));
+        let micros = u64::try_from(latency.as_micros()).unwrap_or(MAX_MICROSECONDS);
+        self.0.saturating_record(micros.clamp(1, MAX_MICROSECONDS));
     }
 
     /// Adds all latencies of another histogram.
@@ -100,7 +100,7 @@ impl<'de> Deserialize<'de> for Distribution {
 
 /// Returns the bounds of all histograms, as the library serialises them.
 fn bounds() -> Vec<u8> {
-    [&u32::from(DIGITS).to_be_bytes()[..], &1_u64.to_be_bytes(), &LONGEST.to_be_bytes()].concat()
+    [&u32::from(DIGITS).to_be_bytes()[..], &1_u64.to_be_bytes(), &MAX_MICROSECONDS.to_be_bytes()].concat()
 }
 
 /// Measurements of one operation.

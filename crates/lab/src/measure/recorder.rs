@@ -7,7 +7,7 @@ use super::flush::{Distribution, FaultCount, Flush, FlushOperation, FlushPart};
 use crate::wire::{Fault, FaultKind, WireCounts};
 
 /// Limit on the characters of a fault message that are kept.
-const LONGEST_TEXT: usize = 300;
+const MAX_TEXT: usize = 300;
 
 /// Counters of the operations that end on one thread, until they are handed over.
 pub struct Recorder {
@@ -60,7 +60,7 @@ impl Recorder {
             }
             Err(fault) => {
                 counted.failed += 1;
-                let shorten = |text: String| text.chars().take(LONGEST_TEXT).collect();
+                let shorten = |text: String| text.chars().take(MAX_TEXT).collect();
                 self.faults.entry((operation, fault.kind)).or_insert_with(|| (0, shorten(fault.message))).0 += 1;
             }
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::series::Reading;
 
 /// Limit on the files that are reported.
-const MOST: usize = 40;
+const MAX_FILES: usize = 40;
 
 /// Reads the sizes of files, and of the files directly in directories.
 pub fn read(paths: &[PathBuf]) -> Vec<Reading> {
@@ -18,7 +18,7 @@ pub fn read(paths: &[PathBuf]) -> Vec<Reading> {
         below.sort();
         readings.extend(below.iter().filter_map(|file| size(file)));
     }
-    readings.truncate(MOST);
+    readings.truncate(MAX_FILES);
     readings
 }
 

@@ -16,7 +16,7 @@ use crate::error::Result;
 pub use prometheus::Endpoint;
 #[cfg(fuzzing)]
 pub use prometheus::fuzzing::figures;
-pub use series::{CPU, EVERY, LONGEST_NAME, MEMORY, MOST_SERIES, Reading, Series};
+pub use series::{CPU, EVERY, MAX_NAME, MAX_SERIES, MEMORY, Reading, Series};
 pub use spec::Monitor;
 
 /// Task that runs until it is dropped.

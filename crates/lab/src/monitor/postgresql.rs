@@ -12,14 +12,14 @@ use super::series::Reading;
 use crate::error::{Error, Result};
 
 /// Timeout for one reading.
-const PATIENCE: Duration = Duration::from_secs(10);
+const READING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout for the error message of a session that gave no first reading.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Last line of the output of one reading.
 const END: &str = "lab-end";
 
 /// Queries of one reading. Values are gauges; a name that begins with `+` is a counter and becomes a rate.
-const LOOK: &str = "\
+const QUERIES: &str = "\
 SELECT 'size, bytes' || chr(9) || pg_database_size(current_database());\n\
 SELECT unnest(ARRAY['+commits each second', '+rollbacks each second', '+deadlocks each second', \
 '+temporary files, bytes each second', '+hits', '+reads']) || chr(9) || \
@@ -63,7 +63,7 @@ impl Postgresql {
         let mut psql = Command::new("psql");
         psql.args(["-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-d", connection]);
         psql.env("PGCONNECT_TIMEOUT", "5");
-        Self::begin(psql, connection, PATIENCE).await
+        Self::begin(psql, connection, READING_TIMEOUT).await
     }
 
     /// Starts a session and takes a first reading, within `patience`.
@@ -110,7 +110,7 @@ impl Postgresql {
     }
 
     async fn ask(&mut self) -> Option<Vec<String>> {
-        self.asks.write_all(format!("{LOOK}\\echo {END}\n").as_bytes()).await.ok()?;
+        self.asks.write_all(format!("{QUERIES}\\echo {END}\n").as_bytes()).await.ok()?;
         self.asks.flush().await.ok()?;
         let mut text = Vec::new();
         loop {
@@ -158,7 +158,7 @@ mod tests {
         let mut session = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (asks, answers) = (session.stdin.take().unwrap(), BufReader::new(session.stdout.take().unwrap()).lines());
         let (last, looked) = (HashMap::new(), Instant::now());
-        let mut database = Postgresql { session, asks, answers, last, looked, patience: PATIENCE };
+        let mut database = Postgresql { session, asks, answers, last, looked, patience: READING_TIMEOUT };
         let lines = |of: [u32; 4]| {
             let [size, commits, hits, reads] = of;
             [format!("size, bytes\t{size}"), format!("+commits each second\t{commits}"), "noise".to_owned()]

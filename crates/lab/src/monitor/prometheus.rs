@@ -4,20 +4,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::series::{EVERY, LONGEST_NAME, MOST_SERIES, Reading};
+use super::series::{EVERY, MAX_NAME, MAX_SERIES, Reading};
 use crate::error::{Error, Result};
 use crate::thread::on_own_thread;
 use crate::wire::{Client, Fault, FaultKind, ReadResponse, RequestBuilder, Target, TargetPlan};
 
 /// Timeout for one reading.
-const PATIENCE: Duration = Duration::from_secs(5);
+const READING_TIMEOUT: Duration = Duration::from_secs(5);
 /// Limit on the bytes of an answer.
-const MOST_ANSWER: usize = 4 << 20;
+const MAX_ANSWER: usize = 4 << 20;
 /// Limit on the figures taken from a response. It is twice the limit on series, because some series are computed from
 /// two figures.
-const MOST_FIGURES: usize = 2 * MOST_SERIES;
+const MAX_FIGURES: usize = 2 * MAX_SERIES;
 /// Limit on the names listed as examples if no figure matches.
-const MOST_TOLD: usize = 5;
+const MAX_EXAMPLES: usize = 5;
 
 /// A Prometheus endpoint.
 pub struct Endpoint {
@@ -98,11 +98,13 @@ impl Endpoint {
 }
 
 async fn ask(client: &mut Client, path: &str) -> Result<ReadResponse, Fault> {
-    let late = |_| Fault::new(FaultKind::Timeout, format!("it does not answer within {} s", PATIENCE.as_secs()));
-    let answer =
-        tokio::time::timeout(PATIENCE, client.send(RequestBuilder::get(path))).await.map_err(late)??.expect(&[200])?;
-    if answer.body.len() > MOST_ANSWER {
-        return Err(Fault::content(format!("its response is larger than {} MB", MOST_ANSWER >> 20)));
+    let late = |_| Fault::new(FaultKind::Timeout, format!("it does not answer within {} s", READING_TIMEOUT.as_secs()));
+    let answer = tokio::time::timeout(READING_TIMEOUT, client.send(RequestBuilder::get(path)))
+        .await
+        .map_err(late)??
+        .expect(&[200])?;
+    if answer.body.len() > MAX_ANSWER {
+        return Err(Fault::content(format!("its response is larger than {} MB", MAX_ANSWER >> 20)));
     }
     Ok(answer)
 }
@@ -114,7 +116,7 @@ fn lacks(text: &str, wanted: &[String]) -> Option<String> {
     }
     let mut names: Vec<&str> = Vec::new();
     for figure in figures(text, &[]) {
-        if names.len() < MOST_TOLD && !names.contains(&figure.plain) {
+        if names.len() < MAX_EXAMPLES && !names.contains(&figure.plain) {
             names.push(figure.plain);
         }
     }
@@ -144,7 +146,7 @@ fn figures<'a>(text: &'a str, wanted: &'a [String]) -> impl Iterator<Item = Endp
             kinds.extend(rest.split_once(' '));
             return None;
         }
-        let (name, value) = sample(line).filter(|(name, _)| name.len() <= LONGEST_NAME)?;
+        let (name, value) = sample(line).filter(|(name, _)| name.len() <= MAX_NAME)?;
         let (plain, labels) = name.split_at(name.find('{').unwrap_or(name.len()));
         let base = plain.strip_suffix("_sum").or_else(|| plain.strip_suffix("_count")).unwrap_or(plain);
         let kind = kinds.get(plain).or_else(|| kinds.get(base)).copied()?;
@@ -199,7 +201,7 @@ fn readings(text: &str, wanted: &[String], before: &mut HashMap<String, f64>, se
     let mut found = Vec::new();
     let mut steps: Vec<(&str, &str, f64)> = Vec::new();
     let mut now = HashMap::new();
-    for EndpointFigure { name, plain, labels, kind, value } in figures(text, wanted).take(MOST_FIGURES) {
+    for EndpointFigure { name, plain, labels, kind, value } in figures(text, wanted).take(MAX_FIGURES) {
         if !value.is_finite() {
             continue;
         }
@@ -278,10 +280,10 @@ mod tests {
         let mut before = HashMap::new();
         for look in 0..20 {
             let counter = |number| format!("# TYPE new_{look}_{number} counter\nnew_{look}_{number} 1\n");
-            let long = format!("# TYPE {0} gauge\n{0} 1\n", "long".repeat(LONGEST_NAME));
+            let long = format!("# TYPE {0} gauge\n{0} 1\n", "long".repeat(MAX_NAME));
             let text = long + &(0..5_000).map(counter).collect::<String>();
             assert_eq!(readings(&text, &[], &mut before, 1.0), []);
-            assert_eq!(before.len(), MOST_FIGURES);
+            assert_eq!(before.len(), MAX_FIGURES);
         }
     }
 

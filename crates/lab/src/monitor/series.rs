@@ -12,9 +12,9 @@ pub const MEMORY: &str = "memory, bytes";
 /// Interval between two readings.
 pub const EVERY: Duration = Duration::from_secs(1);
 /// Limit on the series of one monitor.
-pub const MOST_SERIES: usize = 500;
+pub const MAX_SERIES: usize = 500;
 /// Limit on the bytes of a series name; series with longer names are dropped.
-pub const LONGEST_NAME: usize = 200;
+pub const MAX_NAME: usize = 200;
 
 /// A figure over time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]

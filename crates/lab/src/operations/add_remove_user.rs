@@ -18,13 +18,13 @@ pub const OPERATION: Operation = Operation {
     run: |user, _| Box::pin(run(user)),
 };
 
-const GROUP: &str = "add-remove-user: group";
+const GROUP_NAME: &str = "add-remove-user: group";
 const PERSON: &str = "add-remove-user: person";
 
 /// Creates a group for this virtual user alone, because virtual users that share a group would see each other's
 /// changes.
 async fn prepare(user: &mut User) -> Result<(), Fault> {
-    if user.notes_by_key.contains_key(GROUP) {
+    if user.notes_by_key.contains_key(GROUP_NAME) {
         return Ok(());
     }
     let me = user.client.send(RequestBuilder::get("/api/v1/me")).await?.expect(&[200])?.json()?;
@@ -38,12 +38,12 @@ async fn prepare(user: &mut User) -> Result<(), Fault> {
         .json()?;
     let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     user.notes_by_key.insert(PERSON, word(&me["user"]["id"]));
-    user.notes_by_key.insert(GROUP, word(&made["id"]));
+    user.notes_by_key.insert(GROUP_NAME, word(&made["id"]));
     Ok(())
 }
 
 async fn run(user: &mut User) -> Result<(), Fault> {
-    let member = format!("/api/v1/groups/{}/members/{}", user.note(GROUP), user.note(PERSON));
+    let member = format!("/api/v1/groups/{}/members/{}", user.note(GROUP_NAME), user.note(PERSON));
     user.client.send(RequestBuilder::new(Method::PUT, member.as_str())).await?.expect(&[204])?;
     user.client.send(RequestBuilder::new(Method::DELETE, member)).await?.expect(&[204]).map(drop)
 }

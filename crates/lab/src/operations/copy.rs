@@ -5,7 +5,7 @@ use super::operation::{EVERYWHERE, Operation};
 use super::share::Share;
 use super::upload::has_own;
 use super::user::User;
-use crate::wire::{Fault, Kind, RequestBuilder};
+use crate::wire::{Fault, RequestBuilder, TargetKind};
 
 /// Copying a document of the corpus into the user's folder.
 pub const OPERATION: Operation = Operation {
@@ -27,13 +27,13 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     let name = format!("{}-{serial} copy {}", user.number, document.name);
     let folder = user.own_folder();
     match target.kind {
-        Kind::Strongroom => {
+        TargetKind::Strongroom => {
             let id = user.document_id(&document).await?;
             let to = user.id_at(&folder).await?;
             let ask = RequestBuilder::new(hyper::Method::POST, format!("/api/v1/items/{id}/copy"));
             let ask = ask.json(&serde_json::json!({ "to": to, "name": name }));
             user.client.send(ask).await?.expect(&[201]).map(drop)
         }
-        Kind::Webdav => moving::send_move_or_copy(user, "COPY", &from, &format!("{folder}/{name}")).await,
+        TargetKind::Webdav => moving::send_move_or_copy(user, "COPY", &from, &format!("{folder}/{name}")).await,
     }
 }

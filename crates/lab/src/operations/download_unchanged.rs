@@ -8,8 +8,8 @@ use super::user::User;
 use crate::wire::{Fault, RequestBuilder, address};
 
 /// Limits on the ETags that a user remembers, and on the bytes of each.
-const MOST_TAGS: usize = 1_000;
-const LONGEST_TAG: usize = 256;
+const MAX_TAGS: usize = 1_000;
+const MAX_TAG: usize = 256;
 
 /// Conditional download of a document that the user already has, by its ETag.
 pub const OPERATION: Operation = Operation {
@@ -33,7 +33,7 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     }
     let answer = user.client.send(ask).await?.expect(if known.is_some() { &[200, 304] } else { &[200] })?;
     let tag = answer.header(ETAG).to_owned();
-    if user.tags.len() < MOST_TAGS && (1..=LONGEST_TAG).contains(&tag.len()) {
+    if user.tags.len() < MAX_TAGS && (1..=MAX_TAG).contains(&tag.len()) {
         user.tags.insert(document.number, tag);
     }
     Ok(())

@@ -4,7 +4,7 @@ use super::operation::{EVERYWHERE, Operation, no_preparation};
 use super::properties;
 use super::share::Share;
 use super::user::User;
-use crate::wire::{Fault, Kind, RequestBuilder, address};
+use crate::wire::{Fault, RequestBuilder, TargetKind, address};
 
 /// The first entries of a folder, by REST or PROPFIND.
 pub const OPERATION: Operation = Operation {
@@ -23,13 +23,13 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     let folder = user.crowd.corpus.folder_path(&document);
     let target = user.crowd.target.clone();
     match target.kind {
-        Kind::Strongroom => {
+        TargetKind::Strongroom => {
             let address = format!("{}&limit=50", address::item_address(&target, "/children", &folder));
             let answer = user.client.send(RequestBuilder::get(address)).await?.expect(&[200])?;
             let found = answer.json()?["items"].as_array().map_or(0, Vec::len);
             if found == 0 { Err(Fault::content(format!("{folder} is listed as empty"))) } else { Ok(()) }
         }
-        Kind::Webdav => {
+        TargetKind::Webdav => {
             properties::find(user, &format!("{}/", address::content_address(&target, &folder)), "1", 2).await
         }
     }

@@ -4,7 +4,7 @@ use super::operation::{EVERYWHERE, Operation, Work};
 use super::share::Share;
 use super::upload::has_own;
 use super::user::User;
-use crate::wire::{Fault, Kind, RequestBuilder, address};
+use crate::wire::{Fault, RequestBuilder, TargetKind, address};
 
 /// Creating a folder, by REST or MKCOL.
 pub const OPERATION: Operation = Operation {
@@ -28,13 +28,13 @@ async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
     let target = user.crowd.target.clone();
     let above = user.own_folder();
     match target.kind {
-        Kind::Strongroom => {
+        TargetKind::Strongroom => {
             let id = user.id_at(&above).await?;
             let ask = RequestBuilder::new(hyper::Method::POST, format!("/api/v1/items/{id}/folders"));
             let ask = ask.json(&serde_json::json!({ "name": name }));
             user.client.send(ask).await?.expect(&[201]).map(drop)
         }
-        Kind::Webdav => {
+        TargetKind::Webdav => {
             let address = format!("{}/", address::content_address(&target, &format!("{above}/{name}")));
             user.client.send(RequestBuilder::new(address::method("MKCOL"), address)).await?.expect(&[201]).map(drop)
         }

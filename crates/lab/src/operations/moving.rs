@@ -6,7 +6,7 @@ use super::operation::{EVERYWHERE, Operation};
 use super::share::Share;
 use super::upload::has_own;
 use super::user::User;
-use crate::wire::{Fault, Kind, RequestBuilder, address};
+use crate::wire::{Fault, RequestBuilder, TargetKind, address};
 
 /// Renaming a document that the user uploaded.
 pub const OPERATION: Operation = Operation {
@@ -28,12 +28,12 @@ async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
     let name = format!("{}-{serial} moved.{ending}", user.number);
     let to = format!("{}/{name}", user.own_folder());
     match target.kind {
-        Kind::Strongroom => {
+        TargetKind::Strongroom => {
             let id = user.id_at(&path).await?;
             let ask = RequestBuilder::new(hyper::Method::PATCH, format!("/api/v1/items/{id}"));
             user.client.send(ask.json(&serde_json::json!({ "name": name }))).await?.expect(&[200])?;
         }
-        Kind::Webdav => send_move_or_copy(user, "MOVE", &path, &to).await?,
+        TargetKind::Webdav => send_move_or_copy(user, "MOVE", &path, &to).await?,
     }
     user.remember(to, document);
     Ok(())

@@ -5,12 +5,12 @@ use std::pin::Pin;
 
 use super::share::Share;
 use super::user::User;
-use crate::wire::{Fault, Kind};
+use crate::wire::{Fault, TargetKind};
 
 /// Kinds of targets for operations that only Strongroom offers.
-pub const STRONGROOM: &[Kind] = &[Kind::Strongroom];
+pub const STRONGROOM: &[TargetKind] = &[TargetKind::Strongroom];
 /// Kinds of targets for operations that every target offers.
-pub const EVERYWHERE: &[Kind] = &[Kind::Strongroom, Kind::Webdav];
+pub const EVERYWHERE: &[TargetKind] = &[TargetKind::Strongroom, TargetKind::Webdav];
 
 /// The work of an operation.
 pub type Work<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + 'a>>;
@@ -22,7 +22,7 @@ pub struct Operation {
     /// Description for people.
     pub description: &'static str,
     /// Kinds of targets that offer the operation.
-    pub offered_by: &'static [Kind],
+    pub offered_by: &'static [TargetKind],
     /// True if the operation changes anything on the target.
     pub changes: bool,
     /// True if the operation requires PROPFIND of a WebDAV server.

@@ -7,17 +7,17 @@ use super::user::User;
 use crate::wire::{Fault, FaultKind, ReadResponse, RequestBuilder, excerpt};
 
 /// Limit on consecutive redirects.
-const MOST_REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 /// Limit on the resources of a page.
-const MOST_RESOURCES: usize = 100;
+const MAX_RESOURCES: usize = 100;
 /// Limit on the bytes of a resource's address; no server accepts longer ones.
-const LONGEST_RESOURCE: usize = 8 * 1024;
+const MAX_RESOURCE_BYTES: usize = 8 * 1024;
 /// Limits on the resources that a user remembers, and on the bytes of the address of each. Resources beyond the limits
 /// are fetched every time.
-const MOST_SEEN: usize = 1_000;
-const LONGEST_SEEN: usize = 1_024;
+const MAX_SEEN: usize = 1_000;
+const MAX_SEEN_BYTES: usize = 1_024;
 /// Limit on the characters of a page that a fault quotes.
-const MOST_SAID: usize = 100;
+const MAX_QUOTED_CHARS: usize = 100;
 
 /// Gets a page with its resources. The page must contain `expected`, so that an error page is detected whatever its
 /// status.
@@ -30,7 +30,7 @@ pub async fn get(user: &mut User, path: &str, expected: &str) -> Result<ReadResp
 /// Sends a request like a browser, and follows redirects.
 pub async fn follow(user: &mut User, ask: RequestBuilder) -> Result<ReadResponse, Fault> {
     let mut answer = user.client.send(ask).await?;
-    for _ in 0..MOST_REDIRECTS {
+    for _ in 0..MAX_REDIRECTS {
         if !answer.status.is_redirection() {
             return Ok(answer);
         }
@@ -49,7 +49,7 @@ pub async fn follow(user: &mut User, ask: RequestBuilder) -> Result<ReadResponse
 pub async fn complete(user: &mut User, page: &ReadResponse, expected: &str) -> Result<(), Fault> {
     let text = page.text();
     if page.status != 200 {
-        let said = excerpt(&text, MOST_SAID);
+        let said = excerpt(&text, MAX_QUOTED_CHARS);
         return Err(Fault::new(FaultKind::Status, format!("a page answered {}: {said}", page.status)));
     }
     if !text.contains("</html>") {
@@ -57,13 +57,13 @@ pub async fn complete(user: &mut User, page: &ReadResponse, expected: &str) -> R
     }
     if !text.contains(expected) {
         let title = text.split("<title>").nth(1).and_then(|rest| rest.split('<').next()).unwrap_or_default();
-        let title = excerpt(title, MOST_SAID);
+        let title = excerpt(title, MAX_QUOTED_CHARS);
         return Err(Fault::content(format!("a page with status 200 (\"{title}\") does not show \"{expected}\"")));
     }
     for path in resources(&text) {
         if !user.cached_resources.contains(&path) {
             user.client.send(RequestBuilder::get(path.as_str()).like_browser()).await?.expect(&[200, 304])?;
-            if user.cached_resources.len() < MOST_SEEN && path.len() <= LONGEST_SEEN {
+            if user.cached_resources.len() < MAX_SEEN && path.len() <= MAX_SEEN_BYTES {
                 user.cached_resources.insert(path);
             }
         }
@@ -89,8 +89,8 @@ pub fn resources(page: &str) -> Vec<String> {
         };
         let value = tag.split(attribute).nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
         let value = value.replace("&amp;", "&");
-        let is_asked_for = value.starts_with('/') && !value.starts_with("//") && value.len() <= LONGEST_RESOURCE;
-        if is_asked_for && !found.contains(&value) && found.len() < MOST_RESOURCES {
+        let is_asked_for = value.starts_with('/') && !value.starts_with("//") && value.len() <= MAX_RESOURCE_BYTES;
+        if is_asked_for && !found.contains(&value) && found.len() < MAX_RESOURCES {
             found.push(value);
         }
     }
@@ -107,7 +107,7 @@ mod tests {
             <script type="module" src="/b.js"></script>
             <img alt="" src="/c.svg?a=1&amp;b=2"><img src="//other/d.png"><img src="/c.svg?a=1&amp;b=2"><a href="/e">"#;
         assert_eq!(resources(page), ["/a.css", "/b.js", "/c.svg?a=1&b=2"]);
-        let long = format!(r#"<img src="/{}"><img src="/short">"#, "a".repeat(LONGEST_RESOURCE));
+        let long = format!(r#"<img src="/{}"><img src="/short">"#, "a".repeat(MAX_RESOURCE_BYTES));
         assert_eq!(resources(&long), ["/short"]);
     }
 }

@@ -5,7 +5,7 @@ use hyper::header::{CONTENT_TYPE, HeaderName};
 use super::operation::{EVERYWHERE, Operation, no_preparation};
 use super::share::Share;
 use super::user::User;
-use crate::wire::{Fault, Kind, RequestBody, RequestBuilder, address};
+use crate::wire::{Fault, RequestBody, RequestBuilder, TargetKind, address};
 
 /// Properties of a document, by REST or PROPFIND.
 pub const OPERATION: Operation = Operation {
@@ -24,7 +24,7 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     let path = user.crowd.corpus.path(&document);
     let target = user.crowd.target.clone();
     match target.kind {
-        Kind::Strongroom => {
+        TargetKind::Strongroom => {
             let answer = user
                 .client
                 .send(RequestBuilder::get(address::item_address(&target, "", &path)))
@@ -37,7 +37,7 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
                 Err(Fault::content(format!("{path} is described with another name or size")))
             }
         }
-        Kind::Webdav => find(user, &address::content_address(&target, &path), "0", 1).await,
+        TargetKind::Webdav => find(user, &address::content_address(&target, &path), "0", 1).await,
     }
 }
 

@@ -4,7 +4,7 @@ use super::operation::{EVERYWHERE, Operation, Work};
 use super::share::Share;
 use super::user::User;
 use crate::corpus::Document;
-use crate::wire::{Fault, Kind, RequestBody, RequestBuilder, address};
+use crate::wire::{Fault, RequestBody, RequestBuilder, TargetKind, address};
 
 /// Uploading a new document.
 pub const OPERATION: Operation = Operation {
@@ -42,7 +42,7 @@ pub async fn put(user: &mut User, path: &str, document: &Document, version: u32)
     let ask = RequestBuilder::new(hyper::Method::PUT, address::content_address(&target, path))
         .body(RequestBody::document(content));
     let answer = user.client.send(ask).await?.expect(&[200, 201, 204])?;
-    if target.kind == Kind::Strongroom && answer.json()?["size"] != document.size {
+    if target.kind == TargetKind::Strongroom && answer.json()?["size"] != document.size {
         return Err(Fault::content(format!("{path} was stored with another size")));
     }
     Ok(())

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use crate::corpus::{Corpus, Document};
 use crate::wire::address::{item_address, make_collection};
-use crate::wire::{Client, Fault, Kind, Login, RequestBuilder, Target};
+use crate::wire::{Client, Fault, Login, RequestBuilder, Target, TargetKind};
 
 use super::share::Share;
 
 /// Limit on the uploaded documents that a user remembers.
-const MOST_OWN: usize = 500;
+const MAX_OWN: usize = 500;
 /// Limit on the identifiers that the users of a crowd remember together.
-const MOST_IDS: usize = 200_000;
+const MAX_IDS: usize = 200_000;
 
 /// State shared by the users of one thread on one server.
 pub struct SharedUserState {
@@ -146,7 +146,7 @@ impl User {
         if self.place_made {
             return Ok(());
         }
-        if self.crowd.target.kind == Kind::Webdav {
+        if self.crowd.target.kind == TargetKind::Webdav {
             let folder = self.own_folder();
             make_collection(&mut self.client, &folder).await?;
         }
@@ -156,7 +156,7 @@ impl User {
 
     /// Remembers a document that the user uploaded.
     pub fn remember(&mut self, path: String, document: Document) {
-        if self.uploads.len() >= MOST_OWN {
+        if self.uploads.len() >= MAX_OWN {
             self.uploads.pop_front();
         }
         self.uploads.push_back((path, document));
@@ -170,7 +170,7 @@ impl User {
         let path = self.crowd.corpus.path(document);
         let id: Rc<str> = self.id_at(&path).await?.into();
         let mut known = self.crowd.ids.borrow_mut();
-        if known.len() < MOST_IDS {
+        if known.len() < MAX_IDS {
             known.insert(document.number, id.clone());
         }
         Ok(id)

@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 use crate::quantity::Span;
 
 /// Limit on the counted seconds: 30 days.
-const MOST_SECONDS: u64 = 30 * 86_400;
+const MAX_SECONDS: u64 = 30 * 86_400;
 
 /// Limit on the levels that are listed one by one.
-const MOST_NAMED: usize = 32;
+const MAX_LISTED: usize = 32;
 
 /// The `[load]` section of a plan.
 #[derive(Clone, Debug, Deserialize)]
@@ -123,7 +123,7 @@ impl Load {
         };
         let counted = self.course().steps();
         let levels = match &counted[..] {
-            [(.., first), .., (.., last)] if counted.len() > MOST_NAMED => {
+            [(.., first), .., (.., last)] if counted.len() > MAX_LISTED => {
                 format!("{} steps from {first} to {last}", counted.len())
             }
             few => few.iter().map(|(.., level)| level.to_string()).collect::<Vec<_>>().join(", "),
@@ -176,9 +176,9 @@ impl Load {
     /// If there are too few or too many seconds.
     pub fn set_seconds(&mut self, seconds: u64) -> Result<()> {
         let least = self.steps.len().max(1) as u64;
-        if !(least..=MOST_SECONDS).contains(&seconds) {
+        if !(least..=MAX_SECONDS).contains(&seconds) {
             return Err(Error::new(format!(
-                "{seconds} s cannot be counted: this plan allows {least} to {MOST_SECONDS} seconds"
+                "{seconds} s cannot be counted: this plan allows {least} to {MAX_SECONDS} seconds"
             )));
         }
         self.duration = Span::seconds(seconds);

@@ -1,13 +1,13 @@
 //! Messages about problems in a plan: short lines, with a suggestion for a mistyped name. Validates no plan.
 
 /// Limit on the characters of a message line.
-pub const LONGEST_LINE: usize = 200;
+pub const MAX_LINE: usize = 200;
 /// Minimum similarity (1 is equal) of a known name that is suggested.
 const ALIKE: f64 = 0.75;
 
 /// Returns the message for an unknown name, with the most similar known name, or else a list of the known names.
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    let name = &name.chars().take(LONGEST_LINE / 2).collect::<String>();
+    let name = &name.chars().take(MAX_LINE / 2).collect::<String>();
     let alike = known.iter().map(|known| (strsim::jaro_winkler(known, name), known));
     match alike.max_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((alike, nearest)) if alike >= ALIKE => {
@@ -20,7 +20,7 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
 
 /// Lists as many names as fit on the line, and the number of the others.
 fn listed(head: &str, names: &[&str]) -> String {
-    let mut room = LONGEST_LINE.saturating_sub(head.chars().count() + " and 1000 more".len());
+    let mut room = MAX_LINE.saturating_sub(head.chars().count() + " and 1000 more".len());
     let fits = |name: &&&str| {
         let needed = name.chars().count() + 2;
         let fits = needed <= room;
@@ -51,5 +51,5 @@ pub fn explain(error: &toml::de::Error) -> String {
 
 /// Truncates the lines of a text to a readable length: a plan may be one long line, which messages quote.
 pub fn cut(text: &str) -> String {
-    text.lines().map(|line| line.chars().take(LONGEST_LINE).collect::<String>()).collect::<Vec<_>>().join("\n")
+    text.lines().map(|line| line.chars().take(MAX_LINE).collect::<String>()).collect::<Vec<_>>().join("\n")
 }

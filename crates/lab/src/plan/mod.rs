@@ -20,14 +20,14 @@ pub use shipped::{SHIPPED, shipped};
 pub use threshold::{Figure, Threshold, Verdict};
 
 /// Limit on the virtual users of a plan: each has its own connection.
-const MOST_USERS: u32 = 60_000;
+const MAX_USERS: u32 = 60_000;
 /// Limit on the operations per second of a plan.
-const MOST_RATE: f64 = 1_000_000.0;
+const MAX_RATE: f64 = 1_000_000.0;
 
 /// Limit on the shares of a mix. More would be unreadable, and each is measured every second.
-const MOST_PARTS: usize = 200;
+const MAX_PARTS: usize = 200;
 /// Limit on the characters of a name or label: both appear in tables, and labels also in file names.
-const LONGEST_NAME: usize = 100;
+const MAX_NAME: usize = 100;
 
 /// A complete plan.
 #[derive(Clone, Debug, Deserialize)]
@@ -87,11 +87,8 @@ impl Plan {
         if self.mix.is_empty() {
             return Err(Error::new("the plan does nothing: give it a [[mix]] with an operation and a weight"));
         }
-        if self.mix.len() > MOST_PARTS {
-            return Err(Error::new(format!(
-                "the mix has {} parts: at most {MOST_PARTS} are supported",
-                self.mix.len()
-            )));
+        if self.mix.len() > MAX_PARTS {
+            return Err(Error::new(format!("the mix has {} parts: at most {MAX_PARTS} are supported", self.mix.len())));
         }
         for share in &self.mix {
             if operations::find(&share.operation).is_none() && operations::missing_feature(&share.operation).is_none() {
@@ -132,8 +129,8 @@ impl Plan {
         if load.model == Model::Open && load.rate.is_none() && load.steps.is_empty() {
             return Err(Error::new("an open load needs a rate (operations per second) or steps"));
         }
-        if load.users == 0 || load.users > MOST_USERS {
-            return Err(Error::new(format!("users is {}: it must be 1 to {MOST_USERS}", load.users)));
+        if load.users == 0 || load.users > MAX_USERS {
+            return Err(Error::new(format!("users is {}: it must be 1 to {MAX_USERS}", load.users)));
         }
         if course.steps().is_empty() {
             return Err(Error::new("the load has no duration that is counted"));
@@ -141,7 +138,7 @@ impl Plan {
         if load.steps.iter().any(|step| !step.level.is_finite() || step.level < 0.0) {
             return Err(Error::new("the level of a step is not a number of 0 or more"));
         }
-        let most = if load.model == Model::Open { MOST_RATE } else { f64::from(MOST_USERS) };
+        let most = if load.model == Model::Open { MAX_RATE } else { f64::from(MAX_USERS) };
         if !course.peak().is_finite() || course.peak() <= 0.0 || course.peak() > most {
             return Err(Error::new(format!("the load is {}: it must be above 0 and at most {most}", course.peak())));
         }
@@ -164,8 +161,8 @@ pub fn check_name(what: &str, name: &str) -> Result<()> {
     if name.trim().is_empty() {
         return Err(Error::new(format!("the {what} is empty")));
     }
-    if length > LONGEST_NAME {
-        return Err(Error::new(format!("the {what} has {length} characters: it must have at most {LONGEST_NAME}")));
+    if length > MAX_NAME {
+        return Err(Error::new(format!("the {what} has {length} characters: it must have at most {MAX_NAME}")));
     }
     if name.contains(char::is_control) {
         return Err(Error::new(format!("the {what} has control characters, such as a line break: leave them out")));

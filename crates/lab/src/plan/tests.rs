@@ -1,6 +1,6 @@
 //! Tests of parsing plans.
 
-use super::message::LONGEST_LINE;
+use super::message::MAX_LINE;
 use super::*;
 
 const SMALL: &str = r#"
@@ -88,7 +88,7 @@ fn only_a_name_that_is_alike_is_proposed() {
     let many = ["download"; 30];
     let said = unknown("operation", "x", &many);
     assert!(said.ends_with("download and 16 more"), "{said}");
-    assert!(said.len() <= LONGEST_LINE, "{said}");
+    assert!(said.len() <= MAX_LINE, "{said}");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_plan_of_one_long_line_is_refused_in_few_words() {
     ] {
         let error = Plan::parse(&wrong).unwrap_err().to_string();
         assert!(error.lines().count() < 10, "{error}");
-        assert!(error.lines().all(|line| line.len() <= LONGEST_LINE), "{error}");
+        assert!(error.lines().all(|line| line.len() <= MAX_LINE), "{error}");
     }
 }
 

@@ -8,7 +8,7 @@ use crate::engine::MissingShare;
 use crate::measure::{Distribution, Window};
 use crate::monitor::Series;
 use crate::plan::{Figure, Verdict};
-use crate::wire::{FaultKind, Kind};
+use crate::wire::{FaultKind, TargetKind};
 
 /// Version of the file format.
 pub const VERSION: u32 = 1;
@@ -27,7 +27,7 @@ pub struct RunResult {
     /// The target's URL.
     pub target: String,
     /// Kind of the target.
-    pub kind: Kind,
+    pub kind: TargetKind,
     /// Label of the run in comparisons.
     pub label: String,
     /// Description of the load; empty in results from before 2026-11-23.
@@ -260,7 +260,7 @@ pub fn sample() -> RunResult {
         description: String::new(),
         plan_text: String::new(),
         target: String::new(),
-        kind: Kind::Webdav,
+        kind: TargetKind::Webdav,
         label: String::new(),
         load: String::new(),
         target_version: String::new(),

@@ -2,13 +2,13 @@
 
 use hyper::{Method, header};
 
-use super::{Client, Fault, Kind, RequestBuilder, Target, encode};
+use super::{Client, Fault, RequestBuilder, Target, TargetKind, encode};
 
 /// Address of the content at a path of the corpus.
 pub fn content_address(target: &Target, path: &str) -> String {
     match target.kind {
-        Kind::Strongroom => format!("/api/v1/content/{}", encode(&target_path(target, path))),
-        Kind::Webdav => format!("/{}", encode(&target_path(target, path))),
+        TargetKind::Strongroom => format!("/api/v1/content/{}", encode(&target_path(target, path))),
+        TargetKind::Webdav => format!("/{}", encode(&target_path(target, path))),
     }
 }
 

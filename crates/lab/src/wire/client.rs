@@ -13,17 +13,17 @@ use super::{Fault, FaultKind, RequestBody, Target, excerpt};
 use crate::corpus::Verifier;
 
 /// Limit on the bytes of a response that is read into memory.
-const MOST_TEXT: usize = 8 << 20;
+const MAX_TEXT: usize = 8 << 20;
 /// Timeout for the next data of a line-by-line response.
 const SILENCE: std::time::Duration = std::time::Duration::from_secs(15);
 /// Idle time after which a server may close a connection at any moment. Closing a connection in steady use is a fault.
 const UNUSED: std::time::Duration = std::time::Duration::from_secs(1);
 /// Limits on the cookies that a user keeps, and on the bytes of each, as in browsers.
-const MOST_COOKIES: usize = 50;
-const MOST_COOKIE: usize = 4096;
+const MAX_COOKIES: usize = 50;
+const MAX_COOKIE: usize = 4096;
 /// Limits on the characters of a response, and of a redirect's target, that a fault quotes.
-const MOST_SAID: usize = 160;
-const MOST_LOCATION: usize = 200;
+const MAX_QUOTED_CHARS: usize = 160;
+const MAX_LOCATION: usize = 200;
 
 /// A request.
 #[derive(Clone, Debug)]
@@ -107,10 +107,10 @@ impl ReadResponse {
             return Ok(self);
         }
         let leads = match self.header(header::LOCATION) {
-            to if self.status.is_redirection() => format!(", a redirect to {}", excerpt(to, MOST_LOCATION)),
+            to if self.status.is_redirection() => format!(", a redirect to {}", excerpt(to, MAX_LOCATION)),
             _ => String::new(),
         };
-        let said = excerpt(&self.text(), MOST_SAID);
+        let said = excerpt(&self.text(), MAX_QUOTED_CHARS);
         Err(Fault::new(FaultKind::Status, format!("{} answered {}{leads}: {said}", self.what, self.status)))
     }
 
@@ -182,9 +182,9 @@ impl Client {
         let (status, headers, mut incoming) = self.begin(ask, &what).await?;
         let mut body = BytesMut::new();
         while let Some(chunk) = self.chunk(&mut incoming, &what).await? {
-            if body.len() + chunk.len() > MOST_TEXT {
+            if body.len() + chunk.len() > MAX_TEXT {
                 self.disconnect();
-                return Err(Fault::content(format!("{what} was answered with more than {} MB", MOST_TEXT >> 20)));
+                return Err(Fault::content(format!("{what} was answered with more than {} MB", MAX_TEXT >> 20)));
             }
             body.extend_from_slice(&chunk);
         }
@@ -236,7 +236,7 @@ impl Client {
                 let line = kept.split_to(end + 1);
                 take(&line[..end])?;
             }
-            if kept.len() > MOST_TEXT {
+            if kept.len() > MAX_TEXT {
                 return Err(Fault::content(format!("{what}: a line is too long")));
             }
         }
@@ -352,7 +352,7 @@ impl Client {
             let content = parts.next().unwrap_or_default();
             let over = parts.any(|part| part.trim().eq_ignore_ascii_case("max-age=0"));
             self.cookies.retain(|(known, _)| known != name);
-            let fits = name.len() + content.len() <= MOST_COOKIE && self.cookies.len() < MOST_COOKIES;
+            let fits = name.len() + content.len() <= MAX_COOKIE && self.cookies.len() < MAX_COOKIES;
             if fits && !over {
                 self.cookies.push((name.to_owned(), content.to_owned()));
             }

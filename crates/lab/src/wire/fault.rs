@@ -30,7 +30,7 @@ pub enum FaultKind {
 }
 
 /// Limit on the characters of a fault message.
-const LONGEST_TEXT: usize = 300;
+const MAX_TEXT: usize = 300;
 
 /// Returns the beginning of a target's text, on one line and without characters that would control a terminal.
 pub fn excerpt(text: &str, most: usize) -> String {
@@ -40,7 +40,7 @@ pub fn excerpt(text: &str, most: usize) -> String {
 impl Fault {
     /// Creates a fault. A long message, which may quote a target, is truncated.
     pub fn new(kind: FaultKind, message: impl AsRef<str>) -> Self {
-        Self { kind, message: excerpt(message.as_ref(), LONGEST_TEXT) }
+        Self { kind, message: excerpt(message.as_ref(), MAX_TEXT) }
     }
 
     /// Creates a fault for the right status with the wrong content.

@@ -16,7 +16,7 @@ use super::{Fault, FaultKind, RequestBody, Target};
 
 /// Limit on the buffer of a connection. The buffer is small at first, so that ten thousand connections do not need much
 /// memory.
-const MOST_BUFFER: usize = 256 * 1024;
+const MAX_BUFFER: usize = 256 * 1024;
 
 trait Wire: Read + Write + Unpin {}
 impl<T: Read + Write + Unpin> Wire for T {}
@@ -53,7 +53,7 @@ impl Connection {
         let stream = TcpStream::connect(&target.addresses[..]).await.map_err(|error| failed(&error))?;
         stream.set_nodelay(true).map_err(|error| failed(&error))?;
         let mut builder = http1::Builder::new();
-        builder.max_buf_size(MOST_BUFFER);
+        builder.max_buf_size(MAX_BUFFER);
         let (sender, connection) = match &target.tls {
             None => {
                 let made = builder.handshake(TokioIo::new(stream)).await;

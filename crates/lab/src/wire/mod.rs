@@ -13,4 +13,4 @@ pub use body::RequestBody;
 pub use client::{Client, ReadResponse, RequestBuilder, WireCounts};
 pub use fault::{Fault, FaultKind, excerpt};
 pub use target::{Login, Target, encode};
-pub use target_plan::{Kind, TargetPlan};
+pub use target_plan::{TargetKind, TargetPlan};

@@ -11,7 +11,7 @@ use hyper::header::HeaderValue;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rustls::ClientConfig;
 
-use super::target_plan::{Kind, TargetPlan};
+use super::target_plan::{TargetKind, TargetPlan};
 use crate::error::{Error, Result};
 
 /// Timeout for resolving a host name.
@@ -31,7 +31,7 @@ pub struct Target {
     /// URL as given, without credentials.
     pub url: String,
     /// Kind of the target.
-    pub kind: Kind,
+    pub kind: TargetKind,
     /// Path below which the corpus lies, without leading or trailing slashes.
     pub root: String,
     /// Login name and password.

@@ -15,7 +15,7 @@ pub struct TargetPlan {
     pub twins: Vec<String>,
     /// Kind of the target.
     #[serde(default)]
-    pub kind: Kind,
+    pub kind: TargetKind,
     /// Hosts besides that of `url` that load may be sent to. This machine need not be listed.
     #[serde(default)]
     pub hosts: Vec<String>,
@@ -27,7 +27,7 @@ pub struct TargetPlan {
 /// The protocol that a target speaks.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum TargetKind {
     /// Strongroom, with everything that it offers.
     #[default]
     Strongroom,

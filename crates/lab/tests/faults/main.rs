@@ -8,7 +8,7 @@ mod growing;
 mod hostile;
 mod server;
 
-use lab::{Event, Kind, PlanOverrides, Problem as Found, RunOptions, RunResult};
+use lab::{Event, PlanOverrides, Problem as Found, RunOptions, RunResult, TargetKind};
 use server::{Misbehaviour, Server};
 
 const PLAN: &str = r#"
@@ -28,7 +28,7 @@ weight = 1
 "#;
 
 fn webdav() -> PlanOverrides {
-    PlanOverrides { kind: Some(Kind::Webdav), ..PlanOverrides::default() }
+    PlanOverrides { kind: Some(TargetKind::Webdav), ..PlanOverrides::default() }
 }
 
 fn plan(load: &str) -> String {

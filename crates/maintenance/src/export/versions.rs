@@ -9,7 +9,7 @@ use repository::{Target, Version, VersionChoice};
 
 use super::context::{Context, Job, ended};
 use super::file::{fault_or_error, write_file};
-use crate::posix::{Directory, Kind};
+use crate::posix::{Directory, EntryKind};
 use crate::progress::{Fault, Reason};
 
 /// Name of the directory for earlier versions. The name is identical to its folded form.
@@ -71,7 +71,7 @@ async fn one(context: &Arc<Context>, job: &Job, directory: &Arc<Directory>, vers
     let dot = if extension.is_empty() { "" } else { "." };
     let name = format!("{}{dot}{extension}", version.number);
     let present = directory.status(OsStr::new(&name)).is_ok_and(|status| {
-        status.kind == Kind::File && status.size == version.size && status.modified == version.created_at
+        status.kind == EntryKind::File && status.size == version.size && status.modified == version.created_at
     });
     if present {
         return Ok(());

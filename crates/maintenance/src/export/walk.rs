@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::context::{Context, Job, ended};
 use super::file::{cannot_name, is_part};
 use super::versions;
-use crate::posix::{Directory, Kind};
+use crate::posix::{Directory, EntryKind};
 use crate::progress::{Fault, Reason};
 
 /// Number of folders that are listed concurrently.
@@ -23,7 +23,7 @@ const AT_ONCE: usize = 4;
 const PAGE: usize = 500;
 
 /// A folder waiting to be visited.
-struct Place {
+struct PendingFolder {
     /// Parent directory. None for the root.
     above: Option<Arc<Directory>>,
     folder: Item,
@@ -31,7 +31,7 @@ struct Place {
 
 /// Visits all folders. Returns when every document has been sent to the writers.
 pub(super) async fn run(context: Arc<Context>, source: Item, jobs: mpsc::Sender<Job>) -> Result<()> {
-    let mut waiting = vec![Place { above: None, folder: source }];
+    let mut waiting = vec![PendingFolder { above: None, folder: source }];
     let mut running = JoinSet::new();
     loop {
         while running.len() < AT_ONCE
@@ -47,8 +47,8 @@ pub(super) async fn run(context: Arc<Context>, source: Item, jobs: mpsc::Sender<
 }
 
 /// Creates a folder's directory, sends its documents to the writers, and returns its subfolders.
-async fn visit(context: Arc<Context>, jobs: mpsc::Sender<Job>, place: Place) -> Result<Vec<Place>> {
-    let Place { above, folder } = place;
+async fn visit(context: Arc<Context>, jobs: mpsc::Sender<Job>, place: PendingFolder) -> Result<Vec<PendingFolder>> {
+    let PendingFolder { above, folder } = place;
     let (making, item) = (context.clone(), folder.clone());
     let is_root = above.is_none();
     let made = tokio::task::spawn_blocking(move || make(&making, above.as_deref(), &item)).await.map_err(ended)?;
@@ -77,7 +77,7 @@ async fn visit(context: Arc<Context>, jobs: mpsc::Sender<Job>, place: Place) -> 
         }
         let (folders, documents): (Vec<_>, Vec<_>) =
             page.items.into_iter().partition(|item| item.kind != NodeKind::Document);
-        below.extend(folders.into_iter().map(|folder| Place { above: Some(directory.clone()), folder }));
+        below.extend(folders.into_iter().map(|folder| PendingFolder { above: Some(directory.clone()), folder }));
         let (comparing, comparing_in) = (context.clone(), directory.clone());
         let compared = tokio::task::spawn_blocking(move || compare(&comparing, &comparing_in, documents));
         for job in compared.await.map_err(ended)? {
@@ -119,7 +119,9 @@ fn compare(context: &Context, directory: &Arc<Directory>, documents: Vec<Item>) 
             context.progress.add_bytes(item.size);
         };
         let present = match directory.status(OsStr::new(&item.name)) {
-            Ok(status) if status.kind == Kind::File => status.size == item.size && status.modified == item.modified_at,
+            Ok(status) if status.kind == EntryKind::File => {
+                status.size == item.size && status.modified == item.modified_at
+            }
             Ok(_) => {
                 refuse(Reason::Unwritable, "a directory, link or special file has its name".to_owned());
                 continue;

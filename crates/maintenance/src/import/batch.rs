@@ -21,11 +21,11 @@ use crate::progress::{Fault, Reason};
 /// Number of concurrent batches: while one waits for the disk, the others read and hash.
 const AT_ONCE: usize = 3;
 /// Maximum number of documents per batch.
-const MOST_FILES: usize = MAX_IMPORT_BATCH;
+const MAX_FILES: usize = MAX_IMPORT_BATCH;
 /// Number of bytes at which a batch is closed.
-const MOST_BYTES: u64 = 24 * 1024 * 1024;
+const MAX_BYTES: u64 = 24 * 1024 * 1024;
 /// Number of folders at which a batch is closed, because each keeps a directory open.
-const MOST_FOLDERS: usize = 64;
+const MAX_FOLDERS: usize = 64;
 
 /// A batch of files that are stored together.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl Batch {
     }
 
     fn is_full(&self) -> bool {
-        self.jobs.len() >= MOST_FILES || self.bytes >= MOST_BYTES || self.folders.len() >= MOST_FOLDERS
+        self.jobs.len() >= MAX_FILES || self.bytes >= MAX_BYTES || self.folders.len() >= MAX_FOLDERS
     }
 }
 
@@ -55,19 +55,19 @@ pub(super) async fn run(context: Arc<Context>, mut jobs: mpsc::Receiver<Job>) ->
         batch.add(job);
         if batch.is_full() {
             if running.len() >= AT_ONCE {
-                settle(running.join_next().await)?;
+                await_one(running.join_next().await)?;
             }
             running.spawn(store(context.clone(), std::mem::take(&mut batch).jobs));
         }
     }
     running.spawn(store(context.clone(), batch.jobs));
     while !running.is_empty() {
-        settle(running.join_next().await)?;
+        await_one(running.join_next().await)?;
     }
     Ok(())
 }
 
-fn settle(ended: Option<Result<Result<()>, tokio::task::JoinError>>) -> Result<()> {
+fn await_one(ended: Option<Result<Result<()>, tokio::task::JoinError>>) -> Result<()> {
     match ended {
         None => Ok(()),
         Some(Ok(outcome)) => outcome,
@@ -105,10 +105,10 @@ async fn store(context: Arc<Context>, jobs: Vec<Job>) -> Result<()> {
 }
 
 /// Result of reading a file.
-type Found<T> = (Job, Result<(T, Status), Fault>);
+type ReadFile<T> = (Job, Result<(T, Status), Fault>);
 
 /// Reads and hashes files. Each file is hashed while its bytes are still in the processor's cache.
-fn read(buffers: &Buffers, jobs: Vec<Job>) -> Vec<Found<HashedBytes>> {
+fn read(buffers: &Buffers, jobs: Vec<Job>) -> Vec<ReadFile<HashedBytes>> {
     let mut gathered = buffers.take();
     let expected: u64 = jobs.iter().map(|job| job.size + 1).sum();
     gathered.reserve(usize::try_from(expected).unwrap_or(0));
@@ -119,7 +119,7 @@ fn read(buffers: &Buffers, jobs: Vec<Job>) -> Vec<Found<HashedBytes>> {
         read.push((job, found));
     }
     let gathered = buffers.share(gathered);
-    let cut = |(job, found): Found<(Digest, Range<usize>)>| {
+    let cut = |(job, found): ReadFile<(Digest, Range<usize>)>| {
         let hashed = found.map(|((digest, range), status)| (HashedBytes::new(digest, gathered.slice(range)), status));
         (job, hashed)
     };

@@ -10,7 +10,7 @@ use repository::{Item, Session, Sort};
 use super::context::Context;
 use super::owners::Grants;
 use super::scan;
-use crate::posix::{Directory, Kind, Status, entries};
+use crate::posix::{Directory, EntryKind, Status, entries};
 use crate::progress::{Fault, Reason};
 
 /// Number of folder entries per page.
@@ -51,12 +51,12 @@ pub(super) fn read(
             }
         };
         match status.kind {
-            Kind::File | Kind::Directory => {}
-            Kind::Link => {
+            EntryKind::File | EntryKind::Directory => {}
+            EntryKind::Link => {
                 fault(Reason::Link, "it is a symbolic link; links are not followed".to_owned());
                 continue;
             }
-            Kind::Special => {
+            EntryKind::Special => {
                 fault(Reason::Special, "it is a device, socket or pipe".to_owned());
                 continue;
             }
@@ -84,7 +84,7 @@ pub(super) fn read(
             continue;
         }
         let grants = match status.kind {
-            Kind::Directory if context.owners.maps_permissions() => grants(context, directory, &entry, &status),
+            EntryKind::Directory if context.owners.maps_permissions() => grants(context, directory, &entry, &status),
             _ => Grants::new(),
         };
         found.insert(folded, DirectoryEntry { name, status, grants });
@@ -94,7 +94,7 @@ pub(super) fn read(
 
 /// Adds an entry that is left out to the progress, with everything below it. Blocking.
 pub(super) fn pass_over(context: &Context, directory: &Directory, name: &OsStr, status: &Status) {
-    if status.kind == Kind::Directory {
+    if status.kind == EntryKind::Directory {
         scan::pass_over(directory, name, &context.progress);
     } else {
         context.progress.add_files(1);
@@ -130,7 +130,7 @@ pub(super) async fn look_up(
         for item in page.items {
             let folded = model::fold(&item.name);
             let Some(entry) = local.get(&folded) else { continue };
-            if entry.status.kind == Kind::File && is_same(&item, &entry.status) {
+            if entry.status.kind == EntryKind::File && is_same(&item, &entry.status) {
                 same(entry);
                 local.remove(&folded);
                 continue;

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use model::Name;
 
-use crate::posix::{Directory, Kind, Status};
+use crate::posix::{Directory, EntryKind, Status};
 use crate::progress::{Fault, Reason};
 
 /// Opens a file and returns its current status.
@@ -14,7 +14,7 @@ pub(super) fn open(directory: &Directory, name: &Name) -> Result<(File, Status),
     let unreadable = |error: io::Error| Fault::new(&path, Reason::Unreadable, format!("it cannot be opened: {error}"));
     let file = directory.read(name.as_str().as_ref()).map_err(unreadable)?;
     let status = Status::of_file(&file).map_err(unreadable)?;
-    if status.kind != Kind::File {
+    if status.kind != EntryKind::File {
         return Err(changed(directory, name));
     }
     Ok((file, status))

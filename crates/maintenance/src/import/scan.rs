@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::posix::{Directory, Kind};
+use crate::posix::{Directory, EntryKind};
 use crate::progress::Progress;
 
 /// Counts files and their bytes until `stop` is set. Unreadable directories and files are ignored here; the import
@@ -36,8 +36,8 @@ fn walk(root: Directory, found: impl Fn(u64, u64), is_stopped: impl Fn() -> bool
         let (mut files, mut bytes) = (0, 0);
         for name in directory.names().unwrap_or_default() {
             match directory.status(&name) {
-                Ok(status) if status.kind == Kind::Directory => waiting.push((directory.clone(), name)),
-                Ok(status) if status.kind == Kind::File => {
+                Ok(status) if status.kind == EntryKind::Directory => waiting.push((directory.clone(), name)),
+                Ok(status) if status.kind == EntryKind::File => {
                     files += 1;
                     bytes += status.size;
                 }

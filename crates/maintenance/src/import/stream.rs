@@ -16,7 +16,7 @@ use crate::posix::Status;
 use crate::progress::Fault;
 
 /// Number of bytes per read.
-const PIECE: usize = 1024 * 1024;
+const READ_SIZE: usize = 1024 * 1024;
 /// Number of pieces that are read ahead.
 const AHEAD: usize = 4;
 
@@ -79,8 +79,8 @@ fn ended(error: tokio::task::JoinError) -> Error {
 fn read_ahead(file: &File, size: u64, pieces: &mpsc::Sender<Bytes>) -> std::io::Result<Option<u64>> {
     let mut length = 0;
     loop {
-        let mut piece = Vec::with_capacity(PIECE);
-        file.take(PIECE as u64).read_to_end(&mut piece)?;
+        let mut piece = Vec::with_capacity(READ_SIZE);
+        file.take(READ_SIZE as u64).read_to_end(&mut piece)?;
         length += piece.len() as u64;
         if piece.is_empty() {
             return Ok(Some(length));

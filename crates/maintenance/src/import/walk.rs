@@ -14,14 +14,14 @@ use super::batch;
 use super::compare::{self, Comparison, DirectoryEntry};
 use super::context::{Context, Job, Workers};
 use super::owners::Grants;
-use crate::posix::{Directory, Kind};
+use crate::posix::{Directory, EntryKind};
 use crate::progress::{Fault, Reason};
 
 /// Number of directories that are read and compared concurrently.
 const AT_ONCE: usize = 6;
 
 /// A directory waiting to be visited.
-struct Place {
+struct PendingDirectory {
     /// Parent directory and name. The root is already open.
     way: DirectorySource,
     /// Folder in the farm. None in a dry run when the folder does not exist yet.
@@ -41,7 +41,8 @@ enum DirectorySource {
 pub(super) async fn run(context: Arc<Context>, root: Directory, folder: ImportFolder, workers: Workers) -> Result<()> {
     let workers = Arc::new(workers);
     let grants = context.owners.of_target();
-    let mut waiting = vec![Place { way: DirectorySource::Root(root), folder: Some(folder), present: true, grants }];
+    let mut waiting =
+        vec![PendingDirectory { way: DirectorySource::Root(root), folder: Some(folder), present: true, grants }];
     let mut running = JoinSet::new();
     loop {
         while running.len() < AT_ONCE
@@ -60,8 +61,8 @@ pub(super) async fn run(context: Arc<Context>, root: Directory, folder: ImportFo
 }
 
 /// Compares one directory with its folder, sends its files to the workers, and returns its subdirectories.
-async fn visit(context: Arc<Context>, workers: Arc<Workers>, place: Place) -> Result<Vec<Place>> {
-    let Place { way, folder, present, grants } = place;
+async fn visit(context: Arc<Context>, workers: Arc<Workers>, place: PendingDirectory) -> Result<Vec<PendingDirectory>> {
+    let PendingDirectory { way, folder, present, grants } = place;
     let reading = context.clone();
     let read = tokio::task::spawn_blocking(move || {
         let directory = match way {
@@ -98,7 +99,7 @@ async fn visit(context: Arc<Context>, workers: Arc<Workers>, place: Place) -> Re
     for (folded, local) in local {
         let present = found.remove(&folded).unwrap_or(Comparison::Missing);
         match local.status.kind {
-            Kind::Directory => folders.push((local, present)),
+            EntryKind::Directory => folders.push((local, present)),
             _ => files.push((local, present)),
         }
     }
@@ -117,7 +118,7 @@ struct Visited<'a> {
 
 impl Visited<'_> {
     /// Creates missing folders and returns all subdirectories to visit.
-    async fn folders(&self, found: Vec<(DirectoryEntry, Comparison)>) -> Result<Vec<Place>> {
+    async fn folders(&self, found: Vec<(DirectoryEntry, Comparison)>) -> Result<Vec<PendingDirectory>> {
         let mut below = Vec::with_capacity(found.len());
         let mut missing = Vec::new();
         for (local, present) in found {
@@ -161,9 +162,9 @@ impl Visited<'_> {
         Ok(below)
     }
 
-    fn place(&self, local: DirectoryEntry, folder: Option<ImportFolder>, present: bool) -> Place {
+    fn place(&self, local: DirectoryEntry, folder: Option<ImportFolder>, present: bool) -> PendingDirectory {
         let way = DirectorySource::Below(self.directory.clone(), OsString::from(local.name.as_str()));
-        Place { way, folder, present, grants: local.grants }
+        PendingDirectory { way, folder, present, grants: local.grants }
     }
 
     fn new_folder(&self, local: &DirectoryEntry) -> NewFolder {

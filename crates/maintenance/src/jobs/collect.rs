@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use blobs::{BlobStore, CompactLimits, Entry};
 use database::content::blob;
-use database::content::reclaim::{self, ReclaimRow};
+use database::content::deletion_queue::{self, ReclaimRow};
 use database::{Reader, Transaction};
 use model::{
     Code, Digest, Error, ErrorKind, Id, JobPhase, ReclaimReason, ReclaimState, Result, Timestamp, counted,
@@ -19,9 +19,9 @@ use model::{
 use repository::{CollectWork, DATABASE_STORE, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 
-use super::reclaim as release;
+use super::delete_copies;
+use super::running_job::{Halt, JobResult, RunningJob};
 use super::throttle::Throttle;
-use super::ticket::{Halt, JobResult, RunningJob};
 
 /// Below this number of BLOBs, no share counts as implausibly large.
 const MIN_FOR_SHARE: u64 = 50;
@@ -29,7 +29,8 @@ const MIN_FOR_SHARE: u64 = 50;
 const SCAN: usize = 4_000;
 /// Number of references per deletion transaction.
 const PAGE: usize = 256;
-const LISTED: usize = 1_000;
+/// Number of BLOBs per page of a store's listing.
+const LISTING_PAGE: usize = 1_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -38,7 +39,8 @@ enum Phase {
     Scan,
     Delete,
     Orphans,
-    Release,
+    #[serde(rename = "release")]
+    EmptyQuarantine,
     Compact,
 }
 
@@ -47,7 +49,8 @@ enum Phase {
 struct Cursor {
     phase: Phase,
     /// Database or store in progress.
-    place: i64,
+    #[serde(rename = "place")]
+    database_or_store: i64,
     /// Last reference processed in the database.
     after: i64,
     /// Position in the listing of the store.
@@ -55,32 +58,32 @@ struct Cursor {
 }
 
 struct Collection<'a> {
-    ticket: &'a RunningJob,
+    job: &'a RunningJob,
     storage: Storage,
     work: &'a CollectWork,
     throttle: Throttle,
     until: Option<Instant>,
     started: Timestamp,
-    /// The start time for decisions about age. It excludes forward steps of the clock.
+    /// Start time minus detected forward clock jumps, so that nothing is deleted too early.
     settled: Timestamp,
     /// Number and bytes of BLOBs that a dry run would have marked, by database.
     would_mark: HashMap<Id, (u64, u64)>,
 }
 
-pub(super) async fn run(ticket: &RunningJob, work: &CollectWork) -> JobResult<String> {
-    let storage = ticket.storage().refreshed().await?;
+pub(super) async fn run(job: &RunningJob, work: &CollectWork) -> JobResult<String> {
+    let storage = job.storage().refreshed().await?;
     // With a database missing, the BLOBs that only this database needs would look unreferenced.
     storage.all_databases()?;
     let until = work.time_limit.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let throttle = Throttle::new(work.rate);
     let (started, settled, would_mark) = (Timestamp::now(), storage.settled_now().await?, HashMap::new());
-    let mut collection = Collection { ticket, storage, work, throttle, until, started, settled, would_mark };
+    let mut collection = Collection { job, storage, work, throttle, until, started, settled, would_mark };
     collection.run().await?;
-    ticket.note(|figures| {
-        figures.phase = String::new();
-        figures.cursor = serde_json::Value::Null;
+    job.update_progress(|progress| {
+        progress.phase = String::new();
+        progress.cursor = serde_json::Value::Null;
     });
-    let results = ticket.figures().results;
+    let results = job.progress().results;
     let of = |name: &str| results.get(name).copied().unwrap_or(0);
     if work.dry_run {
         return Ok(format!(
@@ -104,19 +107,19 @@ pub(super) async fn run(ticket: &RunningJob, work: &CollectWork) -> JobResult<St
 
 impl Collection<'_> {
     async fn run(&mut self) -> JobResult<()> {
-        let figures = self.ticket.figures();
-        if figures.cursor.is_null() {
+        let progress = self.job.progress();
+        if progress.cursor.is_null() {
             // Start from the beginning, possibly a repeated one: earlier failures are retried.
-            self.ticket.forget_failures();
+            self.job.forget_failures();
             if self.work.dry_run {
-                self.ticket.note(|figures| figures.results.clear());
+                self.job.update_progress(|progress| progress.results.clear());
             }
         }
-        let cursor: Cursor = serde_json::from_value(figures.cursor).unwrap_or_default();
+        let cursor: Cursor = serde_json::from_value(progress.cursor).unwrap_or_default();
         if !self.work.dry_run {
             // Interrupted deletions are completed first, because uploads of the same bytes are refused until then.
             let never = Timestamp::from_micros(0);
-            release::release(self.ticket, &mut self.throttle, never, never).await?;
+            delete_copies::delete_quarantined(self.job, &mut self.throttle, never, never).await?;
         }
         if cursor.phase <= Phase::Scan {
             self.begin(Phase::Scan, JobPhase::Marking);
@@ -130,9 +133,9 @@ impl Collection<'_> {
             self.begin(Phase::Orphans, JobPhase::FindingOrphans);
             self.orphans(&cursor).await?;
         }
-        if cursor.phase <= Phase::Release {
-            self.begin(Phase::Release, JobPhase::EmptyingQuarantine);
-            self.release().await?;
+        if cursor.phase <= Phase::EmptyQuarantine {
+            self.begin(Phase::EmptyQuarantine, JobPhase::EmptyingQuarantine);
+            self.empty_quarantine().await?;
         }
         if !self.work.dry_run {
             self.begin(Phase::Compact, JobPhase::ReleasingSpace);
@@ -143,11 +146,11 @@ impl Collection<'_> {
 
     fn begin(&self, phase: Phase, shown: JobPhase) {
         self.save_position(Cursor { phase, ..Cursor::default() });
-        self.ticket.note(|figures| figures.begin(shown));
+        self.job.update_progress(|progress| progress.begin(shown));
     }
 
     fn save_position(&self, cursor: Cursor) {
-        self.ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
+        self.job.update_progress(|progress| progress.cursor = serde_json::to_value(cursor).unwrap_or_default());
     }
 
     fn ago(&self, seconds: u64) -> Timestamp {
@@ -159,16 +162,16 @@ impl Collection<'_> {
         if self.until.is_some_and(|until| Instant::now() >= until) {
             return Err(Halt::Stopped);
         }
-        self.ticket.check_stop()
+        self.job.check_stop()
     }
 
     /// Runs the reference scan.
     async fn scan(&mut self, cursor: &Cursor) -> JobResult<()> {
         for database in self.storage.all_databases()? {
-            if cursor.phase == Phase::Scan && database.id.get() < cursor.place {
+            if cursor.phase == Phase::Scan && database.id.get() < cursor.database_or_store {
                 continue;
             }
-            let here = cursor.phase == Phase::Scan && database.id.get() == cursor.place;
+            let here = cursor.phase == Phase::Scan && database.id.get() == cursor.database_or_store;
             let mut after = if here { Id::new(cursor.after) } else { Id::NONE };
             if !self.work.dry_run {
                 database.database.write_vital(blob::unmark_used).await?;
@@ -182,18 +185,22 @@ impl Collection<'_> {
                 let Some((last, (count, bytes))) = database.database.read_long(read).await? else { break };
                 if self.work.dry_run {
                     let (count, bytes) = (count.max(0) as u64, bytes.max(0) as u64);
-                    self.ticket.count("would_mark_blobs", count);
-                    self.ticket.count("would_mark_bytes", bytes);
+                    self.job.count("would_mark_blobs", count);
+                    self.job.count("would_mark_bytes", bytes);
                     let marked = self.would_mark.entry(database.id).or_default();
                     *marked = (marked.0 + count, marked.1 + bytes);
                 } else if count > 0 {
                     let now = Timestamp::now();
                     let mark = move |transaction: &mut Transaction<'_>| blob::mark(transaction, after, last, now);
-                    self.ticket.count("marked_blobs", database.database.write_vital(mark).await?);
+                    self.job.count("marked_blobs", database.database.write_vital(mark).await?);
                 }
                 after = last;
-                self.save_position(Cursor { place: database.id.get(), after: after.get(), ..Cursor::default() });
-                self.throttle.after(self.ticket, 0).await?;
+                self.save_position(Cursor {
+                    database_or_store: database.id.get(),
+                    after: after.get(),
+                    ..Cursor::default()
+                });
+                self.throttle.after(self.job, 0).await?;
             }
         }
         Ok(())
@@ -204,7 +211,7 @@ impl Collection<'_> {
         let window = u64::from(self.work.window_days) * 24 * 3600;
         // Without a window, the marks of this run are included.
         let wanted = if window == 0 { Timestamp::now().after(Duration::from_secs(1)) } else { self.ago(window) };
-        let before = release::cutoff(&self.storage, wanted).await?;
+        let before = delete_copies::cutoff(&self.storage, wanted).await?;
         for database in self.storage.all_databases()? {
             let (mut due, mut due_bytes, all) = self.due(&database, before).await?;
             // References marked in this run are deleted in it, unless a window or a backup retains them.
@@ -212,8 +219,8 @@ impl Collection<'_> {
                 (due, due_bytes) = (due + count, due_bytes + bytes);
             }
             if self.work.dry_run {
-                self.ticket.count("would_delete_blobs", due);
-                self.ticket.count("would_delete_bytes", due_bytes);
+                self.job.count("would_delete_blobs", due);
+                self.job.count("would_delete_bytes", due_bytes);
             }
             self.require_plausible_share(
                 due,
@@ -226,7 +233,7 @@ impl Collection<'_> {
             let mut after = Id::NONE;
             loop {
                 self.go_on()?;
-                let alone = self.ticket.deletion_lock().await?;
+                let deletion_lock = self.job.deletion_lock().await?;
                 let read = move |reader: &mut Reader<'_>| blob::marked_before(reader, before, after, PAGE);
                 let page = database.database.read(read).await?;
                 let Some(last) = page.last() else { break };
@@ -237,16 +244,16 @@ impl Collection<'_> {
                     for row in &page {
                         if blob::delete_marked(transaction, row.id, before)? {
                             let row = waiting(row.store_id, row.digest, row.size, ReclaimReason::Deleted);
-                            reclaim::begin(transaction, &row)?;
+                            deletion_queue::begin(transaction, &row)?;
                             taken.push(row);
                         }
                     }
                     Ok(taken)
                 };
                 let taken = database.database.write_vital(take).await?;
-                release::delete(self.ticket, &alone, &self.storage, &database, taken).await?;
-                drop(alone);
-                self.throttle.after(self.ticket, bytes).await?;
+                delete_copies::delete(self.job, &deletion_lock, &self.storage, &database, taken).await?;
+                drop(deletion_lock);
+                self.throttle.after(self.job, bytes).await?;
             }
         }
         Ok(())
@@ -301,7 +308,7 @@ impl Collection<'_> {
 
     fn leave_out(&mut self, store: &str, error: &Error) {
         let told = Error::unavailable(format!("it was skipped: {}", error.message()));
-        self.ticket.fail(format!("store {store}"), &told);
+        self.job.fail(format!("store {store}"), &told);
     }
 
     async fn list_store(
@@ -312,46 +319,51 @@ impl Collection<'_> {
         databases: &[StorageDatabase],
     ) -> JobResult<()> {
         let Some(first) = databases.first() else { return Ok(()) };
-        let place = if id == DATABASE_STORE { first.id.get() } else { id.get() };
-        let here = cursor.phase == Phase::Orphans && cursor.place == place;
+        let database_or_store = if id == DATABASE_STORE { first.id.get() } else { id.get() };
+        let here = cursor.phase == Phase::Orphans && cursor.database_or_store == database_or_store;
         let mut after: Option<Digest> = if here { cursor.digest.parse().ok() } else { None };
         let before = self.ago(u64::from(self.work.orphan_hours) * 3600);
         loop {
             self.go_on()?;
-            let page = store.enumerate(after, LISTED).await?;
+            let page = store.enumerate(after, LISTING_PAGE).await?;
             let old: Vec<Entry> = page.entries.into_iter().filter(|entry| entry.stored_at < before).collect();
             let unknown = unneeded(&self.storage, databases, id, old).await?;
             let (count, bytes) = (unknown.len() as u64, unknown.iter().map(|entry| entry.size).sum());
             if self.work.dry_run {
-                self.ticket.count("would_quarantine_blobs", count);
-                self.ticket.count("would_quarantine_bytes", bytes);
+                self.job.count("would_quarantine_blobs", count);
+                self.job.count("would_quarantine_bytes", bytes);
             } else if count > 0 {
                 let aside = move |transaction: &mut Transaction<'_>| {
                     let mut fresh = 0;
                     for entry in &unknown {
                         let size = i64::try_from(entry.size).unwrap_or(i64::MAX);
                         let row = waiting(id, entry.digest, size, ReclaimReason::Orphan);
-                        fresh += u64::from(reclaim::quarantine(transaction, &row)?);
+                        fresh += u64::from(deletion_queue::quarantine(transaction, &row)?);
                     }
                     Ok(fresh)
                 };
-                self.ticket.count("quarantined_blobs", first.database.write_vital(aside).await?);
+                self.job.count("quarantined_blobs", first.database.write_vital(aside).await?);
             }
             let Some(next) = page.next else { return Ok(()) };
             after = Some(next);
-            self.save_position(Cursor { phase: Phase::Orphans, place, digest: next.to_string(), ..Cursor::default() });
-            self.throttle.after(self.ticket, 0).await?;
+            self.save_position(Cursor {
+                phase: Phase::Orphans,
+                database_or_store,
+                digest: next.to_string(),
+                ..Cursor::default()
+            });
+            self.throttle.after(self.job, 0).await?;
         }
     }
 
     /// Deletes BLOBs whose quarantine has expired.
-    async fn release(&mut self) -> JobResult<()> {
+    async fn empty_quarantine(&mut self) -> JobResult<()> {
         let quarantine = u64::from(self.work.quarantine_days) * 24 * 3600;
         let now = Timestamp::now().after(Duration::from_secs(1));
         let orphans_before = if quarantine == 0 { now } else { self.ago(quarantine) };
         let mut due = 0;
         for database in self.storage.all_databases()? {
-            let read = move |reader: &mut Reader<'_>| reclaim::count_orphans(reader, orphans_before);
+            let read = move |reader: &mut Reader<'_>| deletion_queue::count_orphans(reader, orphans_before);
             due += database.database.read_long(read).await?.max(0) as u64;
         }
         if due > MIN_FOR_SHARE {
@@ -370,24 +382,24 @@ impl Collection<'_> {
             self.require_plausible_share(due, all, "BLOBs of all stores (those that no database knows)")?;
         }
         match self.work.dry_run {
-            true => release::count_due(self.ticket, now, orphans_before).await,
-            false => release::release(self.ticket, &mut self.throttle, now, orphans_before).await,
+            true => delete_copies::count_due(self.job, now, orphans_before).await,
+            false => delete_copies::delete_quarantined(self.job, &mut self.throttle, now, orphans_before).await,
         }
     }
 
     async fn compact(&mut self) -> JobResult<()> {
         for database in self.storage.all_databases()? {
             self.go_on()?;
-            self.ticket.count("freed_bytes", database.database.free_blob_space().await?);
+            self.job.count("freed_bytes", database.database.free_blob_space().await?);
         }
         for (row, store) in self.storage.clone().stores() {
             self.go_on()?;
             let Some(store) = store else { continue };
             match store.compact(CompactLimits::default()).await {
-                Ok(report) => self.ticket.count("freed_bytes", report.freed_bytes),
+                Ok(report) => self.job.count("freed_bytes", report.freed_bytes),
                 // Another collection is compacting the store.
                 Err(error) if error.kind() == ErrorKind::Conflict => {}
-                Err(error) => self.ticket.fail(format!("store {}", row.name), &error),
+                Err(error) => self.job.fail(format!("store {}", row.name), &error),
             }
         }
         Ok(())

@@ -3,12 +3,12 @@
 
 mod check;
 mod collect;
+mod delete_copies;
 mod migrate;
-mod reclaim;
 mod resume;
 mod runner;
+mod running_job;
 mod throttle;
-mod ticket;
 
 pub(crate) use resume::resume_deletions;
 pub use runner::{follow, run_here, run_jobs};

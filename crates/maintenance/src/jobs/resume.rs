@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use database::content::reclaim::{self, ReclaimRow};
+use database::content::deletion_queue::{self, ReclaimRow};
 use model::{Code, Error, ErrorKind, Id, Result, Timestamp};
 use repository::{DATABASE_STORE, DELETION_LOCK, Storage, StorageDatabase};
 
-use super::reclaim::delete_unneeded;
+use super::delete_copies::delete_unneeded;
 
 /// Number of copies per page. The number is small because an unresponsive store delays the whole page.
 const PAGE: usize = 16;
@@ -21,7 +21,7 @@ const BEHIND_ALL_DIGESTS: [u8; 33] = [0xff; 33];
 /// # Errors
 /// Those of the databases. Errors of a store are logged.
 pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
-    let Some(alone) = storage.configuration().alone(DELETION_LOCK).await? else { return Ok(0) };
+    let Some(deletion_lock) = storage.configuration().try_exclusive(DELETION_LOCK).await? else { return Ok(0) };
     let storage = storage.with_new_databases().await?;
     let never = Timestamp::from_micros(0);
     let (mut deleted, mut refusals) = (0, Refusals::default());
@@ -31,13 +31,14 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
         loop {
             // Copies that cannot be deleted now are retried in the next run.
             let from = after.clone();
-            let mut begun = database.database.read(move |reader| reclaim::due(reader, never, from, PAGE)).await?;
+            let mut begun =
+                database.database.read(move |reader| deletion_queue::due(reader, never, from, PAGE)).await?;
             let Some(last) = begun.last() else { break };
             after = (last.store_id, last.digest.as_bytes().to_vec());
             begun.retain(|row| !refusals.is_silent(&database, row.store_id));
             if !begun.is_empty() {
                 let asked = begun.clone();
-                let done = delete_unneeded(&alone, &storage, &database, begun).await?;
+                let done = delete_unneeded(&deletion_lock, &storage, &database, begun).await?;
                 deleted += done.blobs;
                 if let Some((_, error)) = done.failed.iter().find(|(_, error)| error.code() == Code::RightLost) {
                     tracing::warn!(error = error.report(), "interrupted deletions will be resumed later");
@@ -53,18 +54,18 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
             }
         }
     }
-    alone.release().await;
+    deletion_lock.release().await;
     Ok(deleted)
 }
 
 /// Removes the deletion entries of stores that the farm does not know. An interrupted removal of a store leaves such
 /// entries.
 async fn remove_unknown_stores(storage: &Storage, database: &StorageDatabase) -> Result<()> {
-    let found = database.database.read(reclaim::stores).await?;
+    let found = database.database.read(deletion_queue::stores).await?;
     // The list of stores is read afterwards, because a store is known before entries exist for it.
     let known = storage.stores_now().await?;
     for store in found.into_iter().filter(|store| !known.contains(store)) {
-        database.database.write_vital(move |transaction| reclaim::remove_store(transaction, store)).await?;
+        database.database.write_vital(move |transaction| deletion_queue::remove_store(transaction, store)).await?;
     }
     Ok(())
 }
@@ -154,14 +155,15 @@ mod tests {
     }
 
     async fn begin_all(database: &StorageDatabase, rows: Vec<ReclaimRow>) {
-        let begin =
-            move |transaction: &mut Transaction<'_>| rows.iter().try_for_each(|row| reclaim::begin(transaction, row));
+        let begin = move |transaction: &mut Transaction<'_>| {
+            rows.iter().try_for_each(|row| deletion_queue::begin(transaction, row))
+        };
         database.database.write(begin).await.unwrap();
     }
 
     async fn left(database: &StorageDatabase) -> Vec<ReclaimRow> {
         let never = Timestamp::from_micros(0);
-        let read = move |reader: &mut Reader<'_>| reclaim::due(reader, never, (Id::NONE, Vec::new()), 10_000);
+        let read = move |reader: &mut Reader<'_>| deletion_queue::due(reader, never, (Id::NONE, Vec::new()), 10_000);
         database.database.read(read).await.unwrap()
     }
 
@@ -232,10 +234,10 @@ mod tests {
         storage.configuration().write(forget).await.unwrap();
 
         // A process that still knows the store.
-        let alone = storage.configuration().alone(DELETION_LOCK).await.unwrap().unwrap();
-        let done = delete_unneeded(&alone, &storage, &database, left(&database).await).await.unwrap();
+        let deletion_lock = storage.configuration().try_exclusive(DELETION_LOCK).await.unwrap().unwrap();
+        let done = delete_unneeded(&deletion_lock, &storage, &database, left(&database).await).await.unwrap();
         assert_eq!((done.blobs, left(&database).await.len()), (0, 1));
-        alone.release().await;
+        deletion_lock.release().await;
         assert_eq!(resume_deletions(&storage).await.unwrap(), 0);
         assert!(left(&database).await.is_empty());
         store.ensure_present(digest, content.len() as u64).await.unwrap();

@@ -6,10 +6,10 @@ use database::Transaction;
 use database::configuration::job;
 use futures_util::future::BoxFuture;
 use model::{Code, Error, ErrorKind, Id, JobPhase, JobStatus, Result, Timestamp};
-use repository::{Figures, Job, Repository, Session, Storage, Work};
+use repository::{Job, JobProgress, Repository, Session, Storage, Work};
 use tokio::sync::oneshot;
 
-use super::ticket::{Halt, JobResult, LEASE, RunningJob};
+use super::running_job::{Halt, JobResult, LEASE, RunningJob};
 use super::{check, collect, migrate};
 
 /// Polling interval for jobs.
@@ -17,9 +17,9 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Retention period of ended jobs.
 const RETENTION: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// Maximum time for which a job waits for an unavailable resource, and the minimum and maximum delay between retries.
-const LONGEST_WAIT: Duration = Duration::from_secs(30 * 60);
+const MAX_WAIT: Duration = Duration::from_secs(30 * 60);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// Niceness of job threads, relative to request threads.
 const NICE: i32 = 10;
 
@@ -34,7 +34,7 @@ pub async fn run_jobs(repository: Repository) {
         match tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(8).build() {
             Ok(runtime) => runtime.block_on(async {
                 tokio::select! {
-                    () = look_for_jobs(repository) => {}
+                    () = poll_jobs(repository) => {}
                     _ = stop => {}
                 }
             }),
@@ -49,7 +49,7 @@ pub async fn run_jobs(repository: Repository) {
     drop(stopped);
 }
 
-async fn look_for_jobs(repository: Repository) {
+async fn poll_jobs(repository: Repository) {
     let mut tick = tokio::time::interval(POLL_INTERVAL);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -82,42 +82,42 @@ async fn run_next(repository: &Repository) -> Result<()> {
 }
 
 /// Runs a job that `runner` has claimed, until its end or until it must stop.
-async fn run(storage: &Storage, id: Id, runner: Id, watch: &(dyn Fn(&Figures) + Send + Sync)) -> Result<()> {
+async fn run(storage: &Storage, id: Id, runner: Id, watch: &(dyn Fn(&JobProgress) + Send + Sync)) -> Result<()> {
     let row = storage.configuration().read(move |reader| job::find(reader, id)).await?;
     let row = row.ok_or_else(|| Error::not_found(format!("there is no job {id}")))?;
-    let (work, figures) = match (Work::from_text(&row.payload), Figures::from_text(&row.progress)) {
-        (Ok(work), Ok(figures)) => (work, figures),
+    let (work, progress) = match (Work::from_text(&row.payload), JobProgress::from_text(&row.progress)) {
+        (Ok(work), Ok(progress)) => (work, progress),
         (Err(error), _) | (_, Err(error)) => {
-            let ticket = RunningJob::new(storage.clone(), id, runner, Figures::default());
-            return ticket.end(&Err(Halt::Fault(error))).await;
+            let job = RunningJob::new(storage.clone(), id, runner, JobProgress::default());
+            return job.end(&Err(Halt::Fault(error))).await;
         }
     };
     tracing::info!(job = %id, kind = work.kind().as_str(), "a job has started");
     let _running = Running::begin();
-    let ticket = RunningJob::new(storage.clone(), id, runner, figures);
+    let job = RunningJob::new(storage.clone(), id, runner, progress);
     let outcome = {
-        let keeping = ticket.clone().renew_until_lost();
+        let keeping = job.clone().renew_until_lost();
         let watching = async {
             let mut tick = tokio::time::interval(Duration::from_millis(200));
             loop {
                 tick.tick().await;
-                watch(&ticket.figures());
+                watch(&job.progress());
             }
         };
         tokio::select! {
-            outcome = perform(&ticket, work) => outcome,
+            outcome = perform(&job, work) => outcome,
             () = keeping => Err(Halt::Lost),
             () = watching => Err(Halt::Lost),
         }
     };
-    watch(&ticket.figures());
+    watch(&job.progress());
     match &outcome {
         Ok(message) => tracing::info!(job = %id, message, "a job has ended"),
         Err(Halt::Fault(error)) => tracing::error!(job = %id, error = error.report(), "a job failed"),
         Err(Halt::Stopped) => tracing::info!(job = %id, "a job stopped on request"),
         Err(Halt::Lost) => tracing::warn!(job = %id, "a job was taken over by another runner"),
     }
-    ticket.end(&outcome).await
+    job.end(&outcome).await
 }
 
 /// Counts a job as running until dropped.
@@ -139,15 +139,15 @@ impl Drop for Running {
 
 /// Performs the work. If a resource becomes unavailable in the middle, it waits, retries, and continues after the
 /// finished part.
-async fn perform(ticket: &RunningJob, work: Work) -> JobResult<String> {
-    let (mut done, mut pause) = (ticket.figures().items, FIRST_PAUSE);
+async fn perform(job: &RunningJob, work: Work) -> JobResult<String> {
+    let (mut done, mut pause) = (job.progress().items, FIRST_PAUSE);
     let mut waiting_since = None;
     loop {
-        let error = match attempt(ticket, &work).await {
+        let error = match attempt(job, &work).await {
             Err(Halt::Fault(error)) if is_transient(&error) => error,
             ended => return ended,
         };
-        let items = ticket.figures().items;
+        let items = job.progress().items;
         if items > done {
             (done, pause, waiting_since) = (items, FIRST_PAUSE, Some(Instant::now()));
         }
@@ -156,15 +156,15 @@ async fn perform(ticket: &RunningJob, work: Work) -> JobResult<String> {
         if is_busy(&error) && waiting_since.is_none() {
             waiting_since = Some(Instant::now());
         }
-        if waiting_since.is_none_or(|since| since.elapsed() > LONGEST_WAIT) {
+        if waiting_since.is_none_or(|since| since.elapsed() > MAX_WAIT) {
             return Err(Halt::Fault(error));
         }
-        tracing::warn!(job = %ticket.id, error = error.report(), "a job is waiting to retry after an error");
-        ticket.note(|figures| {
-            figures.phase = format!("{}: {}", JobPhase::WaitingToRetry.as_str(), error.message());
+        tracing::warn!(job = %job.id, error = error.report(), "a job is waiting to retry after an error");
+        job.update_progress(|progress| {
+            progress.phase = format!("{}: {}", JobPhase::WaitingToRetry.as_str(), error.message());
         });
-        ticket.wait(pause).await?;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        job.wait(pause).await?;
+        pause = (pause * 2).min(MAX_PAUSE);
     }
 }
 
@@ -178,16 +178,16 @@ fn is_busy(error: &Error) -> bool {
     matches!(error.code(), Code::Overloaded | Code::Busy)
 }
 
-async fn attempt(ticket: &RunningJob, work: &Work) -> JobResult<String> {
+async fn attempt(job: &RunningJob, work: &Work) -> JobResult<String> {
     match work {
-        Work::Migrate(work) => migrate::run(ticket, work).await,
-        Work::Collect(work) => collect::run(ticket, work).await,
-        Work::Check(work) => check::run(ticket, work).await,
+        Work::Migrate(work) => migrate::run(job, work).await,
+        Work::Collect(work) => collect::run(job, work).await,
+        Work::Check(work) => check::run(job, work).await,
     }
 }
 
 /// Lowers the priority of all threads of this process, in favour of a server on the same machine.
-fn stand_back() {
+fn lower_priority() {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return };
     for thread in threads.flatten() {
         let number = thread.file_name().to_str().and_then(|name| name.parse().ok());
@@ -198,10 +198,10 @@ fn stand_back() {
     }
 }
 
-/// Callback that receives the figures of a job.
-type Watch<'a> = Box<dyn Fn(&Figures) + Send + Sync + 'a>;
+/// Callback that receives the progress of a job.
+type Watch<'a> = Box<dyn Fn(&JobProgress) + Send + Sync + 'a>;
 
-/// Starts a job and runs it in this process. `watch` receives its figures several times per second. The returned job
+/// Starts a job and runs it in this process. `watch` receives its progress several times per second. The returned job
 /// says how the job ended.
 ///
 /// # Errors
@@ -209,7 +209,7 @@ type Watch<'a> = Box<dyn Fn(&Figures) + Send + Sync + 'a>;
 pub fn run_here<'a>(
     session: &'a Session,
     work: Work,
-    watch: impl Fn(&Figures) + Send + Sync + 'a,
+    watch: impl Fn(&JobProgress) + Send + Sync + 'a,
 ) -> BoxFuture<'a, Result<Job>> {
     start_here(session, work, Box::new(watch))
 }
@@ -218,7 +218,7 @@ fn start_here<'a>(session: &'a Session, work: Work, watch: Watch<'a>) -> BoxFutu
     Box::pin(async move {
         let storage = session.storage().await?;
         let runner = storage.next_id();
-        stand_back();
+        lower_priority();
         let id = storage.add_job(work, Some((runner, LEASE))).await?;
         run(&storage, id, runner, &*watch).await?;
         storage.job(id).await
@@ -232,7 +232,7 @@ fn start_here<'a>(session: &'a Session, work: Work, watch: Watch<'a>) -> BoxFutu
 pub fn follow<'a>(
     session: &'a Session,
     id: Id,
-    watch: impl Fn(&Figures) + Send + Sync + 'a,
+    watch: impl Fn(&JobProgress) + Send + Sync + 'a,
 ) -> BoxFuture<'a, Result<Job>> {
     wait(session, id, Box::new(watch))
 }
@@ -247,7 +247,7 @@ fn wait<'a>(session: &'a Session, id: Id, watch: Watch<'a>) -> BoxFuture<'a, Res
         let begun = tokio::time::Instant::now();
         loop {
             let job = storage.job(id).await?;
-            watch(&job.figures);
+            watch(&job.progress);
             if job.status.has_ended() || job.status == JobStatus::Paused {
                 return Ok(job);
             }

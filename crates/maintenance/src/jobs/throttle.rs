@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use repository::ActivityMonitor;
 
-use super::ticket::{JobResult, RunningJob};
+use super::running_job::{JobResult, RunningJob};
 
 /// Maximum pause after a step as a multiple of the step's duration, taken while users remain active.
 const MAX_PAUSES: u32 = 5;
 /// Upper limit for one such multiple.
-const LONGEST: Duration = Duration::from_secs(2);
+const MAX_REST: Duration = Duration::from_secs(2);
 
 /// Throttle of one job.
 pub(super) struct Throttle {
@@ -35,7 +35,7 @@ impl Throttle {
     }
 
     /// Waits after a step that moved this number of bytes.
-    pub(super) async fn after(&mut self, ticket: &RunningJob, bytes: u64) -> JobResult<()> {
+    pub(super) async fn after(&mut self, job: &RunningJob, bytes: u64) -> JobResult<()> {
         self.bytes += bytes;
         let mut wait = Duration::ZERO;
         if let Some(rate) = self.rate {
@@ -43,18 +43,18 @@ impl Throttle {
             wait = due.saturating_sub(self.started.elapsed());
         }
         if !wait.is_zero() {
-            ticket.wait(wait).await?;
+            job.wait(wait).await?;
         }
-        let rest = self.step.elapsed().saturating_sub(wait).min(LONGEST);
+        let rest = self.step.elapsed().saturating_sub(wait).min(MAX_REST);
         self.busy = false;
         for _ in 0..MAX_PAUSES {
-            if !ticket.storage().is_busy(&mut self.watch) {
+            if !job.storage().is_busy(&mut self.watch) {
                 break;
             }
             self.busy = true;
-            ticket.wait(rest).await?;
+            job.wait(rest).await?;
         }
         self.step = Instant::now();
-        ticket.check_stop()
+        job.check_stop()
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Directory {
 
 /// Kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     File,
     Directory,
     Link,
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
 /// Status of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Status {
-    pub(crate) kind: Kind,
+    pub(crate) kind: EntryKind,
     pub(crate) size: u64,
     pub(crate) modified: Timestamp,
     /// Modification time in the full precision of the file system.
@@ -46,10 +46,10 @@ impl Status {
     #[allow(clippy::unnecessary_cast, reason = "the fields' types differ between platforms")]
     fn of(stat: &Stat) -> Self {
         let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Directory,
-            FileType::Symlink => Kind::Link,
-            _ => Kind::Special,
+            FileType::RegularFile => EntryKind::File,
+            FileType::Directory => EntryKind::Directory,
+            FileType::Symlink => EntryKind::Link,
+            _ => EntryKind::Special,
         };
         let exact = (stat.st_mtime as i64, stat.st_mtime_nsec as i64);
         Self {

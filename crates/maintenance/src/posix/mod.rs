@@ -7,4 +7,4 @@ mod time;
 
 pub(crate) use accounts::Accounts;
 pub(crate) use acl::{Class, Entry, entries};
-pub(crate) use directory::{Directory, Kind, Status, set_modified};
+pub(crate) use directory::{Directory, EntryKind, Status, set_modified};

@@ -40,7 +40,7 @@ pub(super) struct Missing {
 
 /// Result of restoring BLOBs.
 #[derive(Default)]
-pub(super) struct Outcome {
+pub(super) struct RestoredBlobs {
     pub copied: (u64, u64),
     pub present: (u64, u64),
     /// Missing BLOBs whose loss was not accepted.
@@ -66,7 +66,7 @@ pub(super) fn lost(manifest: &Manifest) -> BTreeSet<Digest> {
     manifest.blobs.lost.iter().filter_map(|text| text.parse().ok()).collect()
 }
 
-enum Done {
+enum BlobOutcome {
     Present,
     Copied(Stored),
     Missing(String),
@@ -74,7 +74,7 @@ enum Done {
 
 impl BlobRestore<'_> {
     /// Copies every BLOB that documents need into its store, unless the store has it.
-    pub async fn run(&self, index: Vec<Entry>, outcome: &mut Outcome) -> Result<()> {
+    pub async fn run(&self, index: Vec<Entry>, outcome: &mut RestoredBlobs) -> Result<()> {
         let mut index = List::new(index);
         let mut after = None;
         loop {
@@ -96,9 +96,9 @@ impl BlobRestore<'_> {
         }
     }
 
-    async fn page(&self, wanted: Vec<(BlobRow, Option<Entry>)>, outcome: &mut Outcome) -> Result<()> {
+    async fn page(&self, wanted: Vec<(BlobRow, Option<Entry>)>, outcome: &mut RestoredBlobs) -> Result<()> {
         let memory = Arc::new(Semaphore::new(MEMORY as usize));
-        let mut running: JoinSet<(BlobRow, Result<Done>)> = JoinSet::new();
+        let mut running: JoinSet<(BlobRow, Result<BlobOutcome>)> = JoinSet::new();
         let mut moved = Vec::new();
         let mut waiting = wanted.into_iter();
         loop {
@@ -107,7 +107,7 @@ impl BlobRestore<'_> {
                 let Some(done) = running.join_next().await else { break };
                 let (row, done) =
                     done.map_err(|e| Error::unavailable("restoring a BLOB was interrupted").with_source(e))?;
-                self.settle(row, done?, &mut moved, outcome).await?;
+                self.record_outcome(row, done?, &mut moved, outcome).await?;
             }
             let Some((row, entry)) = next else { break };
             let held = (row.size.max(1) as u64).min(MAX_IN_MEMORY) as u32 * 2;
@@ -128,22 +128,22 @@ impl BlobRestore<'_> {
         self.note(&mut moved, 0).await
     }
 
-    async fn settle(
+    async fn record_outcome(
         &self,
         row: BlobRow,
-        done: Done,
+        done: BlobOutcome,
         moved: &mut Vec<(Id, Id, Locator)>,
-        outcome: &mut Outcome,
+        outcome: &mut RestoredBlobs,
     ) -> Result<()> {
         let size = row.size.max(0) as u64;
         match done {
-            Done::Present => outcome.present = (outcome.present.0 + 1, outcome.present.1 + size),
-            Done::Copied(stored) => {
+            BlobOutcome::Present => outcome.present = (outcome.present.0 + 1, outcome.present.1 + size),
+            BlobOutcome::Copied(stored) => {
                 outcome.copied = (outcome.copied.0 + 1, outcome.copied.1 + size);
                 moved.push((row.id, row.store_id, stored.locator));
                 self.note(moved, BATCH).await?;
             }
-            Done::Missing(why) => {
+            BlobOutcome::Missing(why) => {
                 if self.note_loss(&row, &why).await? {
                     outcome.lost += 1;
                     return Ok(());
@@ -200,21 +200,21 @@ impl BlobRestore<'_> {
     }
 }
 
-async fn one(vault: &BackupObjects, store: &BlobStore, row: &BlobRow, entry: Option<Entry>) -> Result<Done> {
+async fn one(vault: &BackupObjects, store: &BlobStore, row: &BlobRow, entry: Option<Entry>) -> Result<BlobOutcome> {
     let size = row.size.max(0) as u64;
     let locator = row.locator.as_deref().and_then(|bytes| Locator::from_bytes(bytes).ok());
     let mut why = match verify(store, row.digest, size, locator.as_ref()).await {
-        Ok(()) => return Ok(Done::Present),
+        Ok(()) => return Ok(BlobOutcome::Present),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => error.message().to_owned(),
         Err(error) => return Err(error),
     };
     if let Some(entry) = entry {
         match copy(vault, store, &entry).await {
             Err(error) if error.kind() == ErrorKind::Corrupt => why = error.message().to_owned(),
-            copied => return copied.map(Done::Copied),
+            copied => return copied.map(BlobOutcome::Copied),
         }
     }
-    Ok(Done::Missing(why))
+    Ok(BlobOutcome::Missing(why))
 }
 
 /// Reads a BLOB to its end and compares its digest. The whole BLOB is read because one that counts as present is not

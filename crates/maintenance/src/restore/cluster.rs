@@ -220,14 +220,14 @@ async fn bring(
     blocking(move || {
         let version = fs::read_to_string(partial.join("PG_VERSION")).map_err(|e| failed("read", &partial, e))?;
         let has_settings = partial.join("postgresql.conf").exists();
-        settle(&partial, &place).map_err(|e| failed("write", &place, e))?;
+        finish_directory(&partial, &place).map_err(|e| failed("write", &place, e))?;
         Ok(RestoredCluster { server, directory: place, version: version.trim().to_owned(), has_settings, bytes })
     })
     .await
 }
 
 /// Gives the directory the owner of its files, flushes it, and renames it to its final name. Blocking.
-fn settle(partial: &Path, place: &Path) -> std::io::Result<()> {
+fn finish_directory(partial: &Path, place: &Path) -> std::io::Result<()> {
     let owner = fs::metadata(partial.join("PG_VERSION"))?;
     if fs::metadata(partial)?.uid() != owner.uid() {
         std::os::unix::fs::chown(partial, Some(owner.uid()), Some(owner.gid()))?;

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use model::{Error, Id, Result, Timestamp};
 use repository::{Repository, Session};
 
-use super::blobs::{BlobRestore, Outcome, lost};
+use super::blobs::{BlobRestore, RestoredBlobs, lost};
 use super::cluster::require_standalone;
 use super::farm::{Work, incomplete, lacking, require_whole_set};
 use super::options::{RestoreOptions, RestoreSummary};
@@ -71,7 +71,7 @@ async fn restore(
     let stores: Vec<Store> = storage.stores().iter().map(|(row, store)| Store::kept(row, store.clone())).collect();
     let mut notes: Vec<String> = restored.note.iter().cloned().collect();
     notes.extend(work.prepare(&restored.database, &row, &stores).await?);
-    let (mut outcome, lost) = (Outcome::default(), lost(&manifest));
+    let (mut outcome, lost) = (RestoredBlobs::default(), lost(&manifest));
     let addresses = Addresses::read(storage.configuration()).await?;
     let (vault, database) = (&destination.vault, &restored.database);
     let restoring =
@@ -86,11 +86,11 @@ async fn restore(
     let lacks = lacking(&manifest, listed.iter().filter(|row| row.database_id == live && !there.contains(&row.id)));
     require_whole_set(&lacks, options.accept_missing)?;
     let was_whole = ground.unfinished.begin().await?;
-    let settled = settle(&storage, live, there, &restored.location, restored.file.is_none()).await;
-    if settled.is_err() && was_whole {
+    let updated = update_configuration(&storage, live, there, &restored.location, restored.file.is_none()).await;
+    if updated.is_err() && was_whole {
         ground.unfinished.end().await?;
     }
-    let gone = settled?;
+    let gone = updated?;
     notes.extend(
         gone.into_iter().map(|path| format!("the site collection \"/{path}\" was not in this backup and is gone")),
     );
@@ -99,7 +99,7 @@ async fn restore(
     if let (Some((from, _)), Location::Sqlite(to)) = (restored.file, place) {
         let ground = Arc::clone(&ground);
         blocking(move || {
-            Database::settle_file(&from)?;
+            Database::make_self_contained(&from)?;
             ground.install(&from, &to)
         })
         .await?;
@@ -120,7 +120,7 @@ async fn restore(
 
 /// Removes site collections that the database no longer has from the configuration database, and records the new
 /// location of a database that was moved. Returns the removed addresses.
-async fn settle(
+async fn update_configuration(
     storage: &repository::Storage,
     database: Id,
     there: Vec<Id>,

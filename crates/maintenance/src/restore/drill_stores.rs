@@ -13,7 +13,7 @@ use super::blobs::probe;
 use crate::documents::Addresses;
 
 /// Maximum number of versions with missing bytes that are named.
-const NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// Findings for versions whose bytes are in the farm's stores.
 #[derive(Clone, Debug, Default)]
@@ -89,7 +89,7 @@ impl<'a> StoreSearch<'a> {
             Err(error) if is_lost(&error, database, version.digest).await? => self.found.lost += 1,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => {
                 self.found.missing += 1;
-                if self.found.faults.len() < NAMED {
+                if self.found.faults.len() < MAX_NAMED {
                     let path = addresses.path(&database.database, version.node_id).await?;
                     self.found.faults.push(format!("{path}: {}", error.message()));
                 }

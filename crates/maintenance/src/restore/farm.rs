@@ -22,7 +22,7 @@ use crate::backup::place::destination::{Destination, Use};
 use crate::backup::place::small_files::blocking;
 use crate::documents::{Addresses, listed};
 
-use super::blobs::{BlobRestore, Missing, Outcome, lost};
+use super::blobs::{BlobRestore, Missing, RestoredBlobs, lost};
 use super::cluster::require_restored;
 use super::options::{RestoreOptions, RestoreSummary};
 use super::place::TargetDirectory;
@@ -33,7 +33,7 @@ use super::{assemble, leftovers, settings};
 /// Name of the configuration database on the command line.
 const CONFIGURATION: &str = "configuration";
 /// Maximum number of missing BLOBs named in an error.
-const NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// A database that has been restored but not yet moved to its final location.
 pub(super) struct Restored {
@@ -172,7 +172,7 @@ impl Work<'_> {
     ) -> Result<RestoreSummary> {
         let manifest = self.manifest;
         let mut notes: Vec<String> = configuration.note.iter().cloned().collect();
-        let (mut outcome, lost) = (Outcome::default(), lost(manifest));
+        let (mut outcome, lost) = (RestoredBlobs::default(), lost(manifest));
         let addresses = Addresses::read(&configuration.database).await?;
         let mut contents: Vec<(Id, Restored)> = Vec::new();
         for part in &manifest.databases {
@@ -203,7 +203,7 @@ impl Work<'_> {
         }
         let lacks = self.lacks(&configuration.database, rows, &contents).await?;
         require_whole_set(&lacks, self.options.accept_missing)?;
-        notes.extend(self.settle(&configuration.database, rows, &contents, stores, holder).await?);
+        notes.extend(self.update_configuration(&configuration.database, rows, &contents, stores, holder).await?);
         self.finish(configuration, contents).await?;
         Ok(RestoreSummary {
             set: manifest.id.parse()?,
@@ -277,7 +277,7 @@ impl Work<'_> {
 
     /// Adjusts the configuration database: records the new locations, and removes entries for content that the content
     /// databases do not have.
-    async fn settle(
+    async fn update_configuration(
         &self,
         configuration: &Database,
         rows: &[ContentDatabaseRow],
@@ -357,7 +357,7 @@ impl Work<'_> {
                 ground.write(name, content)?;
             }
             for (from, to) in moves.iter().chain(&configuration.file) {
-                Database::settle_file(from)?;
+                Database::make_self_contained(from)?;
                 ground.install(from, to)?;
             }
             match text {
@@ -463,15 +463,15 @@ fn without_stores(error: &Error) -> Error {
 pub(super) fn incomplete(missing: &[Missing]) -> Error {
     let mut text =
         format!("{} that documents need, missing or damaged in the backup:", counted(missing.len() as u64, "BLOB"));
-    for missing in missing.iter().take(NAMED) {
+    for missing in missing.iter().take(MAX_NAMED) {
         let names = listed(&missing.documents, "no document");
         text.push_str(&format!(
             "\n  {} of \"{}\", needed by {names}: {}",
             missing.digest, missing.database, missing.why
         ));
     }
-    if missing.len() > NAMED {
-        text.push_str(&format!("\n  and {} more", missing.len() - NAMED));
+    if missing.len() > MAX_NAMED {
+        text.push_str(&format!("\n  and {} more", missing.len() - MAX_NAMED));
     }
     text.push_str("\nRestore another set, or add --accept-missing to restore everything else");
     Error::corrupt(text).with_code(Code::RestoreIncomplete)

@@ -14,10 +14,10 @@ use crate::backup::place::small_files::failed;
 /// Infix in the names of databases that were set aside.
 pub(super) const ASIDE: &str = ".before-restore-";
 /// Maximum number of paths named.
-const NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// Returns notes about all leftovers. Blocking.
-pub(super) fn notes(directory: &Path, rows: &[StoreRow], places: &[Place]) -> Result<Vec<String>> {
+pub(super) fn notes(directory: &Path, rows: &[StoreRow], places: &[StoreLocation]) -> Result<Vec<String>> {
     let mut notes = Vec::new();
     let is_moved = |row: &&StoreRow| places.iter().any(|place| place.id == row.id.get() && place.is_moved);
     for row in rows.iter().filter(is_moved) {
@@ -47,7 +47,7 @@ pub(super) fn notes(directory: &Path, rows: &[StoreRow], places: &[Place]) -> Re
 }
 
 /// New location of a store.
-pub(super) struct Place {
+pub(super) struct StoreLocation {
     id: i64,
     is_moved: bool,
     /// Location relative to the data directory, or absolute.
@@ -55,11 +55,11 @@ pub(super) struct Place {
 }
 
 /// Returns the new locations of the stores.
-pub(super) fn places(rows: &[StoreRow], stores: &[Store]) -> Vec<Place> {
+pub(super) fn places(rows: &[StoreRow], stores: &[Store]) -> Vec<StoreLocation> {
     let of = |row: &StoreRow| {
         let moved_to = stores.iter().find(|store| store.id == row.id).and_then(|store| store.moved_to.clone());
         let is_moved = moved_to.is_some();
-        Place {
+        StoreLocation {
             id: row.id.get(),
             is_moved,
             location: moved_to.map_or_else(|| row.location.clone(), |row| row.location),
@@ -112,7 +112,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn listed(paths: &[PathBuf]) -> String {
-    let names: Vec<String> = paths.iter().take(NAMED).map(|path| path.display().to_string()).collect();
-    let more = if paths.len() > NAMED { format!(" and {} more", paths.len() - NAMED) } else { String::new() };
+    let names: Vec<String> = paths.iter().take(MAX_NAMED).map(|path| path.display().to_string()).collect();
+    let more = if paths.len() > MAX_NAMED { format!(" and {} more", paths.len() - MAX_NAMED) } else { String::new() };
     format!("{}{more}", names.join(", "))
 }

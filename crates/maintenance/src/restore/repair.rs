@@ -48,7 +48,7 @@ pub struct RepairSummary {
 }
 
 /// A BLOB to be repaired.
-struct Wanted {
+struct BlobToRepair {
     is_accepted: bool,
     /// Reason for which no set examined so far could help.
     why: Option<String>,
@@ -69,13 +69,13 @@ pub fn repair_from_backup<'a>(
         let storage = session.storage().await?;
         let mut wanted = BTreeMap::new();
         match options.digest {
-            Some(digest) => drop(wanted.insert(digest, Wanted { is_accepted: false, why: None })),
+            Some(digest) => drop(wanted.insert(digest, BlobToRepair { is_accepted: false, why: None })),
             None => wanted.extend(
                 storage
                     .faulty_blobs()
                     .await?
                     .into_iter()
-                    .map(|(digest, is_accepted)| (digest, Wanted { is_accepted, why: None })),
+                    .map(|(digest, is_accepted)| (digest, BlobToRepair { is_accepted, why: None })),
             ),
         }
         let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
@@ -91,7 +91,7 @@ pub fn repair_from_backup<'a>(
 struct Repairing {
     storage: Storage,
     destination: Destination,
-    wanted: BTreeMap<Digest, Wanted>,
+    wanted: BTreeMap<Digest, BlobToRepair>,
     summary: RepairSummary,
     progress: Arc<Progress>,
 }
@@ -146,21 +146,21 @@ impl Repairing {
                 Err(error) => return Err(error),
             };
             while running.len() >= AT_ONCE {
-                self.settle(set, &mut running).await?;
+                self.record_outcome(set, &mut running).await?;
             }
             let (storage, vault) = (self.storage.clone(), self.destination.vault.clone());
             let from = format!("the backup {set} in {}", self.destination.papers.place());
             running.spawn(async move { (digest, bring(&storage, &vault, &entry, &from).await) });
         }
         while !running.is_empty() {
-            self.settle(set, &mut running).await?;
+            self.record_outcome(set, &mut running).await?;
         }
         Ok(())
     }
 
     /// Waits for one BLOB. If the set definitely does not have it intact, an older set is tried. An unreachable source
     /// or destination ends the repair.
-    async fn settle(&mut self, set: Id, running: &mut JoinSet<Tried>) -> Result<()> {
+    async fn record_outcome(&mut self, set: Id, running: &mut JoinSet<Tried>) -> Result<()> {
         let Some(tried) = running.join_next().await else { return Ok(()) };
         let (digest, brought) =
             tried.map_err(|e| Error::unavailable("the repair of a BLOB was interrupted").with_source(e))?;

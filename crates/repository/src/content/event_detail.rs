@@ -43,7 +43,7 @@ pub(crate) struct DetailVisibility {
 
 impl DetailVisibility {
     /// The view of a reader who manages the whole site collection.
-    pub(crate) const WHOLE: Self = Self { everything: true, rights: Rights::ALL };
+    pub(crate) const FULL: Self = Self { everything: true, rights: Rights::ALL };
 
     /// Returns the view of a reader who has these rights on the item and does not manage the site collection.
     pub(crate) fn of(rights: Rights) -> Self {
@@ -174,7 +174,7 @@ mod tests {
         let read = Detail::read(&all.clone().stored().unwrap());
         assert_eq!(read, all);
         let with = |rights: &[Right]| DetailVisibility::of(rights.iter().copied().collect());
-        assert_eq!(read.visible_to(DetailVisibility::WHOLE), "Hidden/a.txt 2.0: Read to Bob from 192.0.2.7");
+        assert_eq!(read.visible_to(DetailVisibility::FULL), "Hidden/a.txt 2.0: Read to Bob from 192.0.2.7");
         assert_eq!(read.visible_to(with(&[Right::View, Right::ViewVersions])), "2.0");
         assert_eq!(read.visible_to(with(&[Right::ManagePermissions, Right::ManageSite])), "2.0: Read to Bob");
         assert_eq!(read.visible_to(with(&[Right::Edit])), "2.0 from 192.0.2.7");
@@ -184,7 +184,7 @@ mod tests {
     fn what_was_stored_without_parts_is_for_who_manages_the_site_collection() {
         for old in ["Hidden/a.txt → Public/a.txt", "{\"fact\":\"x\"}", "\u{1}garbled", ""] {
             let read = Detail::read(old);
-            assert_eq!(read.visible_to(DetailVisibility::WHOLE), old);
+            assert_eq!(read.visible_to(DetailVisibility::FULL), old);
             assert_eq!(read.visible_to(DetailVisibility::of(Rights::ALL)), "");
         }
         assert_eq!(Detail::from("a/b").stored().unwrap(), "a/b");

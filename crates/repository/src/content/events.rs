@@ -104,7 +104,7 @@ impl Session {
                 let (sees_drafts, drafts) = (located.sees_drafts(node), has_drafts(reader, node)?);
                 let reads_of = if rights.has(Right::ManageSite) { None } else { Some(located.principal.id) };
                 let sight =
-                    if located.may_see_totals() { DetailVisibility::WHOLE } else { DetailVisibility::of(rights) };
+                    if located.may_see_totals() { DetailVisibility::FULL } else { DetailVisibility::of(rights) };
                 let batch = if sees_drafts { limit + 1 } else { BATCH };
                 let (mut items, mut place) = (Vec::new(), before);
                 for _ in 0..STEPS {
@@ -148,7 +148,7 @@ impl Session {
                 let rows = root.events(reader, start..end, filter.actor, filter.action.as_deref(), limit + 1)?;
                 // Older link downloads carry the link's creator as their actor. They are shown without an actor, so a
                 // filter by that person must not find them either.
-                let mut listed = page(rows, limit, DetailVisibility::WHOLE);
+                let mut listed = page(rows, limit, DetailVisibility::FULL);
                 listed.items.retain(|event| filter.actor.is_none_or(|actor| event.actor == actor));
                 listed.next = listed.next.or(Some(start).filter(|start| *start > 0));
                 Ok(listed)

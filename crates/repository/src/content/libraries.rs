@@ -64,9 +64,9 @@ impl Session {
 
     /// Changes how a library keeps versions. Stored versions of a document remain until the document changes next.
     pub async fn change_library(&self, target: &Target, settings: LibrarySettings) -> Result<()> {
-        const MOST: u32 = 50_000;
-        if settings.major_limit > MOST || settings.minor_limit > MOST {
-            return Err(Error::invalid(format!("at most {MOST} versions can be kept; 0 keeps all")));
+        const MAX_VERSIONS: u32 = 50_000;
+        if settings.major_limit > MAX_VERSIONS || settings.minor_limit > MAX_VERSIONS {
+            return Err(Error::invalid(format!("at most {MAX_VERSIONS} versions can be kept; 0 keeps all")));
         }
         let located = self.library(target).await?;
         let guard = self.guard([&*located])?;

@@ -24,7 +24,7 @@ pub struct Grant {
     pub role_name: String,
     /// Start time.
     pub granted_at: Timestamp,
-    /// User who did so.
+    /// User who granted it.
     pub granted_by: Id,
 }
 
@@ -193,7 +193,7 @@ impl Session {
             change(transaction, guard, &located)?;
             collection::change_tree(transaction, located.collection.id)
         };
-        guard.alone().vital().write(write).await
+        guard.exclusive().allow_reserved_space().write(write).await
     }
 }
 

@@ -8,11 +8,11 @@ use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
 /// Limit on the properties of one item.
-const MOST: i64 = 500;
+const MAX_PROPERTIES: i64 = 500;
 /// Limit on the characters of all values of one item together, and of all values that one change sets.
 pub const MAX_PROPERTY_CHARS: usize = 256 * 1024;
 /// Limit on the length of a namespace and of a name, in bytes.
-const LONGEST_NAME: usize = 1_024;
+const MAX_NAME: usize = 1_024;
 
 /// A dead property of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Session {
             return Err(Error::forbidden("only documents and folders have properties").with_code(Code::WrongKind));
         }
         if changes.iter().any(is_too_long) {
-            return Err(Error::invalid(format!("the name of a property has at most {LONGEST_NAME} bytes")));
+            return Err(Error::invalid(format!("the name of a property has at most {MAX_NAME} bytes")));
         }
         // Checked before the transaction, so that an oversized change never reaches the database's writer.
         if changes.iter().map(chars).sum::<usize>() > MAX_PROPERTY_CHARS {
@@ -73,7 +73,7 @@ impl Session {
                 }
             }
             let (count, chars) = property::totals(transaction, id)?;
-            if count > MOST || usize::try_from(chars).is_ok_and(|chars| chars > MAX_PROPERTY_CHARS) {
+            if count > MAX_PROPERTIES || usize::try_from(chars).is_ok_and(|chars| chars > MAX_PROPERTY_CHARS) {
                 return Err(too_many());
             }
             guard.record(transaction, id, "item.properties", path.as_str())
@@ -83,8 +83,10 @@ impl Session {
 }
 
 fn too_many() -> Error {
-    Error::exhausted(format!("an item has at most {MOST} properties with {MAX_PROPERTY_CHARS} characters in total"))
-        .with_code(Code::TooManyProperties)
+    Error::exhausted(format!(
+        "an item has at most {MAX_PROPERTIES} properties with {MAX_PROPERTY_CHARS} characters in total"
+    ))
+    .with_code(Code::TooManyProperties)
 }
 
 fn chars(change: &PropertyChange) -> usize {
@@ -96,5 +98,5 @@ fn is_too_long(change: &PropertyChange) -> bool {
         PropertyChange::Set(property) => (&property.namespace, &property.name),
         PropertyChange::Remove(namespace, name) => (namespace, name),
     };
-    namespace.len() > LONGEST_NAME || name.len() > LONGEST_NAME
+    namespace.len() > MAX_NAME || name.len() > MAX_NAME
 }

@@ -6,7 +6,7 @@ use database::{Reader, Transaction};
 use model::{Code, Error, Id, MAX_PAGE, Name, NodeKind, RecycleStage, Result, Right, Timestamp, unsigned};
 
 use crate::Session;
-use crate::content::shred;
+use crate::content::permanent_delete;
 use crate::items::item::Item;
 use crate::items::page::Page;
 use crate::items::tree::{above, free_name, held_parent, refuse_depth};
@@ -32,7 +32,7 @@ pub struct RecycledItem {
     pub node_id: Id,
     /// Its kind.
     pub kind: NodeKind,
-    /// Name.
+    /// Name of the deleted item.
     pub name: String,
     /// Former location.
     pub path: String,
@@ -42,7 +42,7 @@ pub struct RecycledItem {
     pub documents: u64,
     /// Time of the deletion.
     pub deleted_at: Timestamp,
-    /// User who did so.
+    /// User who deleted it.
     pub deleted_by: Id,
     /// Set when the entry is in the site bin because the user removed it from their personal bin.
     pub second_stage: bool,
@@ -67,6 +67,10 @@ impl From<RecycledRow> for RecycledItem {
 
 impl Session {
     /// Returns a page of a recycle bin, newest first.
+    ///
+    /// # Errors
+    /// `NotFound` for a site collection that the caller may not know of; `Forbidden` when the caller may not see the bin
+    /// of the site.
     pub async fn recycled(
         &self,
         collection: Id,
@@ -126,12 +130,15 @@ impl Session {
             guard.record(transaction, item.id, "item.restore", row.path)?;
             guard.item(transaction, item.id)
         };
-        guard.alone().write(write).await.map_err(name_conflict)
+        guard.exclusive().write(write).await.map_err(name_conflict)
     }
 
     /// Removes an entry. From the site bin the item is deleted permanently. From the caller's personal bin, it moves to
     /// the site bin. An entry that a site manager removes from among other users' deletions is deleted permanently in
     /// either case.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such entry, or it is neither the caller's own nor in a site that the caller manages.
     pub async fn purge(&self, collection: Id, entry: Id, bin: Bin) -> Result<()> {
         let (root, _) = self.entry(collection, entry).await?;
         let guard = self.guard_unchecked(&root);
@@ -147,13 +154,13 @@ impl Session {
             // The lock serialises this with a concurrent restore: the restore either comes first or fails.
             let item = node::lock(transaction, row.node_id)?;
             let item = item.filter(|item| item.parent_id == row.id).ok_or_else(no_entry)?;
-            shred::detach(transaction, &item)?;
+            permanent_delete::detach(transaction, &item)?;
             recycle::delete(transaction, entry)?;
             guard.record(transaction, item.id, "recycle.purge", row.path)?;
             Ok(Some(item.id))
         };
-        match guard.alone().vital().write(write).await? {
-            Some(item) => shred::delete_detached(self, &root.content, item).await,
+        match guard.exclusive().allow_reserved_space().write(write).await? {
+            Some(item) => permanent_delete::delete_detached(self, &root.content, item).await,
             None => Ok(()),
         }
     }

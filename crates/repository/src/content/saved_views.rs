@@ -11,9 +11,9 @@ use crate::session::known::Viewed;
 use crate::{Session, Target};
 
 /// Limit on the views of one library: on the shared ones, and on those of each user.
-const MOST_VIEWS: usize = 50;
+const MAX_VIEWS: usize = 50;
 /// Limit on the text of a view, in bytes.
-const LONGEST: usize = 4_000;
+const MAX_VIEW_BYTES: usize = 4_000;
 
 /// A saved view.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Session {
     /// `Forbidden` when the view is shared and the caller does not manage the library; `Exhausted` when there are too
     /// many views.
     pub async fn save_view(&self, target: &Target, view: NewView) -> Result<Id> {
-        if view.query.len() > LONGEST {
+        if view.query.len() > MAX_VIEW_BYTES {
             return Err(Error::invalid("a view takes at most 4,000 bytes: choose fewer columns or conditions"));
         }
         if view.query.chars().any(char::is_control) {
@@ -83,8 +83,8 @@ impl Session {
             let present = saved_view::list(transaction, library, guard.caller())?;
             let own = present.iter().filter(|row| row.owner_id == owner_id);
             let replaced = own.clone().find(|row| row.folded == folded);
-            if replaced.is_none() && own.count() >= MOST_VIEWS {
-                return Err(Error::exhausted(format!("a library has at most {MOST_VIEWS} views: delete one first"))
+            if replaced.is_none() && own.count() >= MAX_VIEWS {
+                return Err(Error::exhausted(format!("a library has at most {MAX_VIEWS} views: delete one first"))
                     .with_code(Code::TooMany));
             }
             let row = SavedViewRow {

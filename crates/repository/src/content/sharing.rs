@@ -23,9 +23,9 @@ use crate::{Repository, Session, Target};
 /// other access.
 pub const MAX_DAYS_WITHOUT_FRESH_SIGN_IN: u32 = 30;
 /// Limit on the links of one document.
-const MOST_LINKS: usize = 50;
+const MAX_LINKS: usize = 50;
 /// Limit on the life of a link, in days.
-const MOST_DAYS: u32 = 3_650;
+const MAX_DAYS: u32 = 3_650;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The rule of a site collection for links.
@@ -42,7 +42,7 @@ pub struct ShareLink {
     pub id: Id,
     /// Time of creation.
     pub created_at: Timestamp,
-    /// User who did so.
+    /// User who created it.
     pub created_by: Id,
     /// End of its life.
     pub expires_at: Timestamp,
@@ -112,9 +112,9 @@ impl Session {
     /// Sets the rule for links of a site collection. Without a rule none of its links works; a later rule makes them
     /// work again.
     pub async fn set_link_rule(&self, collection: Id, rule: Option<LinkRule>) -> Result<()> {
-        if rule.is_some_and(|rule| !(1..=MOST_DAYS).contains(&rule.most_days)) {
+        if rule.is_some_and(|rule| !(1..=MAX_DAYS).contains(&rule.most_days)) {
             return Err(
-                Error::invalid(format!("a link is valid for 1 to {MOST_DAYS} days")).with_code(Code::InvalidDays)
+                Error::invalid(format!("a link is valid for 1 to {MAX_DAYS} days")).with_code(Code::InvalidDays)
             );
         }
         let root = self.root(collection).await?.managed()?;
@@ -177,9 +177,9 @@ impl Session {
         let (stored, path) = (row.clone(), located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             guard.lock_row(transaction, stored.node_id)?;
-            let links = share_link::of_node(transaction, stored.node_id, MOST_LINKS)?;
-            if links.len() >= MOST_LINKS {
-                return Err(Error::exhausted(format!("a document has at most {MOST_LINKS} links: remove one first"))
+            let links = share_link::of_node(transaction, stored.node_id, MAX_LINKS)?;
+            if links.len() >= MAX_LINKS {
+                return Err(Error::exhausted(format!("a document has at most {MAX_LINKS} links: remove one first"))
                     .with_code(Code::TooMany));
             }
             share_link::insert(transaction, &stored)?;
@@ -192,7 +192,7 @@ impl Session {
     /// Returns the links of a document, newest first; needs the right to edit it.
     pub async fn links(&self, target: &Target) -> Result<Vec<ShareLink>> {
         let (_, rows) = self
-            .view_to(Right::Edit, target, |reader, located| share_link::of_node(reader, located.node().id, MOST_LINKS))
+            .view_to(Right::Edit, target, |reader, located| share_link::of_node(reader, located.node().id, MAX_LINKS))
             .await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }

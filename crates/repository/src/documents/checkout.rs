@@ -154,7 +154,7 @@ impl Session {
             charge(transaction, guard, None, checked.collection.id, -freed, 0)?;
             guard.record(transaction, id, "document.discard", path.as_str())
         };
-        guard.vital().write(write).await
+        guard.allow_reserved_space().write(write).await
     }
 }
 

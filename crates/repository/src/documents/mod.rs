@@ -2,7 +2,7 @@
 
 mod checkout;
 mod open;
-mod placed;
+mod pending_blob;
 mod rules;
 mod save;
 mod succession;
@@ -17,7 +17,7 @@ pub use save::{OnConflict, Ownership, Saved, UploadOptions};
 pub use upload::{Destination, Upload};
 
 pub(crate) use open::require_draft;
-pub(crate) use placed::{Placed, is_unsure};
+pub(crate) use pending_blob::{PendingBlob, needs_confirmation};
 pub(crate) use rules::{charge, library_of, next_number, release_versions, trim};
 pub(crate) use save::{DestinationFolder, SavePlan, UsageDelta};
 pub(crate) use succession::{Succession, checkout_required, record_replaced, succeed};

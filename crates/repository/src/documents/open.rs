@@ -42,11 +42,11 @@ pub struct Content {
     /// The version that was opened.
     pub version: Version,
     reader: BlobReader,
-    place: Place,
+    location: BlobLocation,
 }
 
 /// Location that a BLOB is read from, with the data needed to find the BLOB again if it moves meanwhile.
-struct Place {
+struct BlobLocation {
     session: Session,
     content: Arc<ContentDatabase>,
     digest: Digest,
@@ -57,7 +57,7 @@ struct Place {
     is_insider: bool,
 }
 
-impl Place {
+impl BlobLocation {
     async fn open(&self) -> Result<BlobReader> {
         let registry = self.session.registry().await?;
         let store = registry.store(self.store, &self.content)?;
@@ -117,7 +117,7 @@ impl Content {
 
     /// Hides store locations in errors from now on: the reader is not the user who opened the document.
     pub(crate) fn hide_store_locations(&mut self) {
-        self.place.is_insider = false;
+        self.location.is_insider = false;
     }
 
     /// Limits further reads to `range`.
@@ -141,15 +141,15 @@ impl Content {
         if self.version.size <= BlobReader::AT_ONCE {
             return Ok(());
         }
-        let digest = self.place.digest;
-        let known = self.place.content.database.read(move |reader| fault::find(reader, &digest)).await?;
-        let Some(known) = known.into_iter().find(|known| known.store_id == self.place.store) else { return Ok(()) };
-        self.place.session.reread(&self.place.content, self.place.store, digest, self.place.size);
+        let digest = self.location.digest;
+        let known = self.location.content.database.read(move |reader| fault::find(reader, &digest)).await?;
+        let Some(known) = known.into_iter().find(|known| known.store_id == self.location.store) else { return Ok(()) };
+        self.location.session.reread(&self.location.content, self.location.store, digest, self.location.size);
         let error = match known.state {
             FaultState::Missing => Error::not_found(known.detail),
             FaultState::Damaged => Error::corrupt(known.detail),
         };
-        Err(explain(error, &self.item, self.version.id, &self.place))
+        Err(explain(error, &self.item, self.version.id, &self.location))
     }
 
     /// Returns the next bytes, verified against their digest or checksum; `None` at the end.
@@ -159,21 +159,21 @@ impl Content {
             chunk => chunk,
         };
         if let Err(error) = &chunk {
-            self.place.note(error);
+            self.location.note(error);
         }
         chunk.map_err(|error| {
-            let error = explain(error, &self.item, self.version.id, &self.place);
-            without_store_details(error, self.place.is_insider)
+            let error = explain(error, &self.item, self.version.id, &self.location);
+            without_store_details(error, self.location.is_insider)
         })
     }
 
     /// Reads the next bytes from the BLOB's current location. Returns `error` when nothing refers to the BLOB any more.
     async fn read_again(&mut self, error: Error) -> Result<Option<Bytes>> {
-        if !self.place.look_up().await? {
+        if !self.location.look_up().await? {
             return Err(error);
         }
         let left = self.reader.remaining();
-        self.reader = self.place.open().await?;
+        self.reader = self.location.open().await?;
         self.reader.set_range(left);
         self.reader.next_chunk().await
     }
@@ -187,7 +187,9 @@ impl Session {
     /// not answer.
     pub async fn open(&self, target: &Target, choice: VersionChoice) -> Result<Content> {
         let seen = match (target, choice) {
-            (Target::Path(path), VersionChoice::Visible) => self.glance(path).await?.and_then(FolderLookup::document),
+            (Target::Path(path), VersionChoice::Visible) => {
+                self.look_up_cached(path).await?.and_then(FolderLookup::document)
+            }
             _ => None,
         };
         let (located, item, row) = match seen {
@@ -207,7 +209,7 @@ impl Session {
                 (located, item, row)
             }
         };
-        let mut place = Place {
+        let mut location = BlobLocation {
             session: self.clone(),
             content: located.content.clone(),
             digest: row.digest,
@@ -216,14 +218,14 @@ impl Session {
             locator: row.locator.clone(),
             is_insider: self.principal.farm_administrator,
         };
-        let found = place.find().await.map_err(|error| explain(error, &item, row.id, &place));
-        let reader = found.map_err(|error| without_store_details(error, place.is_insider))?;
+        let found = location.find().await.map_err(|error| explain(error, &item, row.id, &location));
+        let reader = found.map_err(|error| without_store_details(error, location.is_insider))?;
         if located.collection.audit_reads {
             self.record_read(&located, &item).await?;
         }
         self.repository.inner.accesses.note(&located.registry, located.content.row.id, row.blob_id);
         metrics::counter!("strongroom_downloads_total").increment(1);
-        Ok(Content { version: located.version(&row), item, reader, place })
+        Ok(Content { version: located.version(&row), item, reader, location })
     }
 
     async fn record_read(&self, located: &Viewed, item: &Item) -> Result<()> {
@@ -265,7 +267,7 @@ pub(crate) fn require_draft(located: &Located, number: VersionNumber) -> Result<
 }
 
 /// Turns a failure to find or read a BLOB into an error for the reader of the document.
-fn explain(error: Error, item: &Item, version: Id, place: &Place) -> Error {
+fn explain(error: Error, item: &Item, version: Id, location: &BlobLocation) -> Error {
     let (what, code) = match error.kind() {
         ErrorKind::NotFound => ("is missing from", Code::ContentMissing),
         ErrorKind::Corrupt => ("is damaged in", Code::ContentDamaged),
@@ -279,8 +281,8 @@ fn explain(error: Error, item: &Item, version: Id, place: &Place) -> Error {
     .with_code(code)
     .with_source(format!(
         "BLOB {} of version {version} in store {}: {}",
-        place.digest,
-        place.store,
+        location.digest,
+        location.store,
         error.report()
     ))
 }

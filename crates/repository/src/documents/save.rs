@@ -1,7 +1,7 @@
 //! The transaction that turns stored bytes into a document or into a new version of one.
 
 use database::Transaction;
-use database::content::glance::CreationContext;
+use database::content::name_lookup::CreationContext;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
 use model::{Code, Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
@@ -13,7 +13,7 @@ use crate::session::guard::{Checked, Child, Guard};
 use crate::session::idempotency::Key;
 use crate::session::target::join;
 
-use super::placed::Placed;
+use super::pending_blob::PendingBlob;
 use super::rules::{Preconditions, charge, next_number, outside_libraries};
 use super::succession::{Succession, record_replaced, succeed};
 
@@ -38,11 +38,11 @@ pub enum OnConflict {
 pub struct Ownership {
     /// The creator.
     pub created_by: Id,
-    /// Time at which it happened.
+    /// Creation time.
     pub created_at: Timestamp,
     /// The user who last changed it.
     pub modified_by: Id,
-    /// Time at which it happened.
+    /// Time of the last change.
     pub modified_at: Timestamp,
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct SavePlan {
     pub(crate) document: Option<Id>,
     pub(crate) media_type: String,
     pub(crate) options: UploadOptions,
-    pub(crate) placed: Placed,
+    pub(crate) pending: PendingBlob,
 }
 
 /// The folder in which a transaction creates documents; found and authorised once.
@@ -147,7 +147,7 @@ impl SavePlan {
         &self,
         transaction: &mut Transaction<'_>,
         checked: Checked,
-        seen: CreationContext,
+        context: CreationContext,
     ) -> Result<Saved> {
         let key = self.key();
         if let Some(key) = &key
@@ -156,24 +156,24 @@ impl SavePlan {
             return self.repeated(transaction, &result);
         }
         let now = Timestamp::now();
-        let mut parent = seen.parent.ok_or_else(no_folder)?;
+        let mut parent = context.parent.ok_or_else(no_folder)?;
         let mut path = self.parent_path.clone();
         for folder in &self.folders {
             parent = self.open_or_create_folder(transaction, &checked, &parent, folder, now)?;
             path = join(&path, &parent.name);
         }
-        // With no folders in between and no document named by identifier, `seen` already holds the item that has the
+        // With no folders in between and no document named by identifier, `context` already holds the item that has the
         // name.
         let present = match self.document {
-            None if self.folders.is_empty() => seen.child,
+            None if self.folders.is_empty() => context.child,
             _ => self.present(transaction, parent.id)?,
         };
         let present = present.map_or(Child::Free, |row| checked.classify(row));
-        let settings = seen.settings.ok_or_else(outside_libraries)?;
-        let shelf = DestinationFolder { settings, checked, parent, path, now };
-        let mut tally = UsageDelta::default();
-        let saved = self.put_over(transaction, &shelf, present, &mut tally)?;
-        tally.charge(transaction, &self.guard, &shelf.checked)?;
+        let settings = context.settings.ok_or_else(outside_libraries)?;
+        let destination = DestinationFolder { settings, checked, parent, path, now };
+        let mut usage = UsageDelta::default();
+        let saved = self.put_over(transaction, &destination, present, &mut usage)?;
+        usage.charge(transaction, &self.guard, &destination.checked)?;
         if let Some(key) = &key {
             let outcome = if saved.created { CREATED } else { REPLACED };
             key.store(transaction, &format!("{} {outcome}", saved.version_id))?;
@@ -181,16 +181,16 @@ impl SavePlan {
         Ok(saved)
     }
 
-    /// Creates the document or version in a folder that was found before. The caller charges the amounts in `tally`.
+    /// Creates the document or version in a folder that was found before. The caller charges the amounts in `usage`.
     pub(crate) fn put(
         &self,
         transaction: &mut Transaction<'_>,
-        shelf: &DestinationFolder,
-        tally: &mut UsageDelta,
+        destination: &DestinationFolder,
+        usage: &mut UsageDelta,
     ) -> Result<Saved> {
-        let present = self.present(transaction, shelf.parent.id)?;
-        let present = present.map_or(Child::Free, |row| shelf.checked.classify(row));
-        self.put_over(transaction, shelf, present, tally)
+        let present = self.present(transaction, destination.parent.id)?;
+        let present = present.map_or(Child::Free, |row| destination.checked.classify(row));
+        self.put_over(transaction, destination, present, usage)
     }
 
     /// Returns the item named by identifier, or else the item that has the name.
@@ -205,16 +205,16 @@ impl SavePlan {
     fn put_over(
         &self,
         transaction: &mut Transaction<'_>,
-        shelf: &DestinationFolder,
+        destination: &DestinationFolder,
         present: Child,
-        tally: &mut UsageDelta,
+        usage: &mut UsageDelta,
     ) -> Result<Saved> {
         let keeps_both = self.options.on_conflict == OnConflict::KeepBoth;
         match present {
-            Child::Free => self.create(transaction, shelf, false, tally),
-            Child::Known(_) | Child::Hidden if keeps_both => self.create(transaction, shelf, true, tally),
+            Child::Free => self.create(transaction, destination, false, usage),
+            Child::Known(_) | Child::Hidden if keeps_both => self.create(transaction, destination, true, usage),
             Child::Known(present) if present.kind == NodeKind::Document => {
-                self.replace(transaction, shelf, present.id, tally)
+                self.replace(transaction, destination, present.id, usage)
             }
             taken => taken.require_free(&self.name).and(Err(no_folder())),
         }
@@ -249,11 +249,11 @@ impl SavePlan {
     fn create(
         &self,
         transaction: &mut Transaction<'_>,
-        shelf: &DestinationFolder,
+        destination: &DestinationFolder,
         is_taken: bool,
-        tally: &mut UsageDelta,
+        usage: &mut UsageDelta,
     ) -> Result<Saved> {
-        let DestinationFolder { checked, parent, settings, path, now } = shelf;
+        let DestinationFolder { checked, parent, settings, path, now } = destination;
         let now = *now;
         self.guard.require_unlocked(transaction, checked, parent)?;
         if !is_taken {
@@ -270,8 +270,8 @@ impl SavePlan {
             row.created_at = ownership.created_at;
         }
         node::insert(transaction, &row)?;
-        tally.bytes += stored.size;
-        tally.documents += 1;
+        usage.bytes += stored.size;
+        usage.documents += 1;
         let path = join(path, name.as_str());
         self.guard.record(transaction, row.id, "document.create", path.as_str())?;
         Ok(self.saved(&row, &stored, path, true))
@@ -280,11 +280,11 @@ impl SavePlan {
     fn replace(
         &self,
         transaction: &mut Transaction<'_>,
-        shelf: &DestinationFolder,
+        destination: &DestinationFolder,
         id: Id,
-        tally: &mut UsageDelta,
+        usage: &mut UsageDelta,
     ) -> Result<Saved> {
-        let DestinationFolder { checked, settings, path, now, .. } = shelf;
+        let DestinationFolder { checked, settings, path, now, .. } = destination;
         let now = *now;
         let mut row = node::lock(transaction, id)?.ok_or_else(crate::session::errors::no_item)?;
         let path = join(path, &row.name);
@@ -316,7 +316,7 @@ impl SavePlan {
                 }
                 Ok(stored)
             })?;
-        tally.bytes += stored.size - freed;
+        usage.bytes += stored.size - freed;
         record_replaced(transaction, &self.guard, &how, &path, &stored)?;
         Ok(self.saved(&row, &stored, path, false))
     }
@@ -329,7 +329,7 @@ impl SavePlan {
         working: bool,
         now: Timestamp,
     ) -> Result<VersionRow> {
-        let reference = self.placed.reference(transaction, self.guard.next_id(), now)?;
+        let reference = self.pending.reference(transaction, self.guard.next_id(), now)?;
         let author = self.options.ownership.map_or(self.guard.caller(), |ownership| ownership.modified_by);
         let stored = VersionRow {
             id: self.guard.next_id(),
@@ -337,7 +337,7 @@ impl SavePlan {
             blob_id: reference.id,
             number,
             working,
-            size: self.placed.size(),
+            size: self.pending.size(),
             media_type: self.media_type.clone(),
             created_at: now,
             created_by: author,
@@ -388,7 +388,7 @@ impl SavePlan {
 
     fn request(&self) -> Digest {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(self.placed.digest().as_bytes());
+        hasher.update(self.pending.digest().as_bytes());
         // Hashes the folder's path, not its identifier: a folder missing at the first request exists at the repetition.
         hasher.update(self.parent_path.as_bytes());
         for name in self.folders.iter().chain([&self.name]) {

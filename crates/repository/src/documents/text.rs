@@ -18,15 +18,15 @@ impl Session {
     /// finish. `Unavailable` with code `busy` when others are waiting.
     pub async fn text(&self, target: &Target, format: Format) -> Result<Extract> {
         let mut opened = self.open(target, VersionChoice::Visible).await?;
-        if opened.size() > extract::MOST_BYTES {
+        if opened.size() > extract::MAX_BYTES {
             return Err(Error::invalid("text is read only from documents of up to 32 MB").with_code(Code::TooLarge));
         }
         let sandbox = self.repository.sandbox()?;
-        let turn = sandbox.turn_to_read(self.principal.id).await?;
+        let permit = sandbox.permit_to_read(self.principal.id).await?;
         let mut document = Document::new()?;
         while let Some(chunk) = opened.next_chunk().await? {
             document.write(&chunk)?;
         }
-        sandbox.read(turn, format, document).await
+        sandbox.read(permit, format, document).await
     }
 }

@@ -18,18 +18,18 @@ use crate::session::idempotency;
 use crate::session::known::Known;
 use crate::session::locate::{Located, check_depth};
 use crate::session::lookup::FolderLookup;
-use crate::storage::placement::{Placement, pin_if_existing};
+use crate::storage::placement::{StorageChoice, pin_if_existing};
 use crate::storage::redaction::without_store_details;
 use crate::uploads::unfinished::Claim;
 use crate::{Session, Target};
 
-use super::placed::{Placed, is_unsure};
+use super::pending_blob::{PendingBlob, needs_confirmation};
 use super::rules::{over_quota, require_comment};
 use super::save::{OnConflict, SavePlan, Saved, UploadOptions};
 
 /// Maximum number of attempts for a write that fails because concurrent writers created the same folders. Each attempt
 /// finds one more folder.
-const MOST_ATTEMPTS: u32 = 16;
+const MAX_ATTEMPTS: u32 = 16;
 
 /// Delay before each retry while an unused copy of the same bytes is being deleted.
 const BEING_DELETED: Duration = Duration::from_millis(50);
@@ -53,9 +53,9 @@ pub enum Destination {
 /// An upload in progress. Dropping it stores nothing.
 pub struct Upload {
     content: Arc<ContentDatabase>,
-    target: Place,
+    target: CheckedDestination,
     options: UploadOptions,
-    placement: Placement,
+    placement: StorageChoice,
     announced: Option<u64>,
     buffer: BytesMut,
     /// Store that the bytes are written to; `None` while they are held in memory for the transaction.
@@ -67,7 +67,7 @@ pub struct Upload {
 }
 
 /// Destination found for an upload: the existing folder, the folders missing below it, and the item that has the name.
-struct Found {
+struct ResolvedDestination {
     located: Located,
     name: Name,
     folders: Vec<Name>,
@@ -75,7 +75,7 @@ struct Found {
 }
 
 /// Destination of the upload, and the conditions that the transaction checks again.
-struct Place {
+struct CheckedDestination {
     guard: Guard,
     parent: Id,
     parent_path: String,
@@ -100,8 +100,8 @@ impl Session {
         announced: Option<u64>,
     ) -> Result<Upload> {
         require_comment(&options.comment)?;
-        let Found { located, name, folders, present } = match destination {
-            Destination::Path(path) => self.deepest(path, options.create_parents).await?,
+        let ResolvedDestination { located, name, folders, present } = match destination {
+            Destination::Path(path) => self.resolve_path(path, options.create_parents).await?,
             Destination::Child { parent, name } => self.look_into(&(*parent).into(), name.clone()).await?,
             Destination::Document(id) => self.present(*id).await?,
         };
@@ -123,7 +123,7 @@ impl Session {
         }
         check_depth(&located, folders.len(), &name)?;
         let repeats = self.repeats(&located, &options).await?;
-        let guard = self.check_place(&located, &name, present, &options, repeats).await?;
+        let guard = self.check_destination(&located, &name, present, &options, repeats).await?;
         if !repeats {
             self.check_quota(&located, announced).await?;
         }
@@ -133,9 +133,9 @@ impl Session {
         located.content.database.require_room()?;
         let library = located.node().library_id;
         let placement =
-            Placement::decide(&located.registry, &located.content, located.collection.id, library, name.as_str())
+            StorageChoice::decide(&located.registry, &located.content, located.collection.id, library, name.as_str())
                 .map_err(|error| without_store_details(error, self.principal.farm_administrator))?;
-        let place = Place {
+        let target = CheckedDestination {
             guard,
             parent: located.node().id,
             parent_path: located.path(),
@@ -146,7 +146,7 @@ impl Session {
         Ok(Upload {
             placement,
             content: located.content.clone(),
-            target: place,
+            target,
             options,
             announced,
             buffer: BytesMut::new(),
@@ -164,22 +164,27 @@ impl Session {
     }
 
     /// Returns the deepest existing folder on the path, and the folders missing below it.
-    async fn deepest(&self, path: &NodePath, create_parents: bool) -> Result<Found> {
+    async fn resolve_path(&self, path: &NodePath, create_parents: bool) -> Result<ResolvedDestination> {
         let (parent, name) =
             path.split_last().ok_or_else(|| Error::invalid("the path does not contain the name of a document"))?;
-        if let Some(FolderLookup { folder, glance }) = self.glance(path).await?
+        if let Some(FolderLookup { folder, child }) = self.look_up_cached(path).await?
             && folder.may_know(folder.node())
         {
-            return Ok(Found { located: folder, name: name.clone(), folders: Vec::new(), present: glance.item });
+            return Ok(ResolvedDestination {
+                located: folder,
+                name: name.clone(),
+                folders: Vec::new(),
+                present: child.item,
+            });
         }
         let mut missing = Vec::new();
-        let mut way = parent;
+        let mut existing = parent;
         loop {
-            match self.look_into(&Target::Path(way.clone()), name.clone()).await {
+            match self.look_into(&Target::Path(existing.clone()), name.clone()).await {
                 Ok(found) if missing.is_empty() => return Ok(found),
                 Ok(found) if create_parents => {
                     missing.reverse();
-                    return Ok(Found { folders: missing, present: None, ..found });
+                    return Ok(ResolvedDestination { folders: missing, present: None, ..found });
                 }
                 Ok(_) => {
                     let folder = &missing[missing.len() - 1];
@@ -190,9 +195,9 @@ impl Session {
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     // The error names the path that the caller gave, not the missing folder above it: the caller knows
                     // that name already.
-                    let (above, last) = way.split_last().ok_or_else(|| nothing_at(path))?;
+                    let (above, last) = existing.split_last().ok_or_else(|| nothing_at(path))?;
                     missing.push(last.clone());
-                    way = above;
+                    existing = above;
                 }
                 Err(error) => return Err(error),
             }
@@ -200,22 +205,22 @@ impl Session {
     }
 
     /// Returns a folder, and the item that has the name in it.
-    #[expect(clippy::disallowed_methods, reason = "`check_place` sorts out what it found")]
-    async fn look_into(&self, folder: &Target, name: Name) -> Result<Found> {
+    #[expect(clippy::disallowed_methods, reason = "`check_destination` sorts out what it found")]
+    async fn look_into(&self, folder: &Target, name: Name) -> Result<ResolvedDestination> {
         let folded = name.folded();
         let find = move |reader: &mut Reader<'_>, known: &Known| node::find_child(reader, known.id(), &folded);
         let (known, present) = self.inspect_known(ReadDuration::Short, folder, find).await?;
-        Ok(Found { located: known.unchecked().clone(), name, folders: Vec::new(), present })
+        Ok(ResolvedDestination { located: known.unchecked().clone(), name, folders: Vec::new(), present })
     }
 
     /// Returns an existing document in the form in which a look-up by name in its folder returns it.
-    async fn present(&self, id: Id) -> Result<Found> {
+    async fn present(&self, id: Id) -> Result<ResolvedDestination> {
         let mut located = self.locate(&id.into()).await?.unchecked().clone();
         located.require_kind(NodeKind::Document)?;
         let present = located.chain.pop().map(Arc::unwrap_or_clone);
         let name = present.as_ref().map(|node| Name::new(node.name.clone())).transpose()?;
         let name = name.ok_or_else(crate::session::errors::no_item)?;
-        Ok(Found { located, name, folders: Vec::new(), present })
+        Ok(ResolvedDestination { located, name, folders: Vec::new(), present })
     }
 
     /// Checks the rights for replacing the existing document or for adding one. Returns the guard with which the
@@ -223,7 +228,7 @@ impl Session {
     ///
     /// Never reveals more of an existing item than the caller may know. To a caller who may not add, a hidden item's
     /// name looks free. A caller who may add learns only that the name is taken.
-    async fn check_place(
+    async fn check_destination(
         &self,
         located: &Located,
         name: &Name,
@@ -297,7 +302,7 @@ impl Session {
 }
 
 /// Destination of an upload, for a caller that keeps the bytes meanwhile.
-pub(crate) struct UploadPlace {
+pub(crate) struct UploadDestination {
     pub(crate) content: Arc<ContentDatabase>,
     pub(crate) collection: Id,
     pub(crate) parent: Id,
@@ -306,9 +311,9 @@ pub(crate) struct UploadPlace {
 
 impl Upload {
     /// Returns the destination of this upload instead of storing it.
-    pub(crate) fn place(self) -> UploadPlace {
-        let Place { guard, parent, name, .. } = self.target;
-        UploadPlace { content: self.content, collection: guard.collection(), parent, name }
+    pub(crate) fn destination(self) -> UploadDestination {
+        let CheckedDestination { guard, parent, name, .. } = self.target;
+        UploadDestination { content: self.content, collection: guard.collection(), parent, name }
     }
 
     /// Excludes the upload from the caller's unfinished uploads, because its bytes are counted there already.
@@ -317,6 +322,10 @@ impl Upload {
     }
 
     /// Takes the next bytes. Memory use is bounded whatever the document's size.
+    ///
+    /// # Errors
+    /// `Invalid` with code `length_mismatch` when more bytes arrive than were announced; `Exhausted` when the caller has
+    /// too many unfinished bytes or the store is full; `Unavailable` when the store does not answer.
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let received = self.received() + bytes.len() as u64;
         if self.announced.is_some_and(|announced| received > announced) {
@@ -367,17 +376,17 @@ impl Upload {
             ))
             .with_code(Code::LengthMismatch));
         }
-        let placed = match self.writer {
+        let pending = match self.writer {
             Some((id, writer)) => {
                 let stored = writer.finish().await.map_err(|error| without_store_details(error, self.is_insider))?;
                 let (_, store) = self.placement.store_for(self.announced);
                 pin_if_existing(&self.content, (id, store), &stored, self.target.guard.next_id()).await?;
-                Placed::external(id, store.clone(), stored)
+                PendingBlob::external(id, store.clone(), stored)
             }
             None => {
                 let bytes = self.buffer.freeze();
                 let digest = Digest::new(*blake3::hash(&bytes).as_bytes());
-                Placed::inline(self.target.guard.next_id(), digest, bytes)
+                PendingBlob::inline(self.target.guard.next_id(), digest, bytes)
             }
         };
         let plan = SavePlan {
@@ -389,9 +398,9 @@ impl Upload {
             name: self.target.name,
             document: self.target.document,
             options: self.options,
-            placed,
+            pending,
         };
-        let plan_is_inline = plan.placed.is_inline();
+        let plan_is_inline = plan.pending.is_inline();
         let plan = Arc::new(plan);
         let mut attempt = 1;
         let saved = loop {
@@ -401,13 +410,13 @@ impl Upload {
                 guard.write_child(parent, name, move |transaction, checked, seen| plan.run(transaction, checked, seen));
             match write.await {
                 // A concurrent writer created the same folder or document. It exists now, so look again.
-                Err(error) if error.code() == Code::UniqueViolation && attempt < MOST_ATTEMPTS => attempt += 1,
-                Err(error) if is_unsure(&error) && attempt < MOST_ATTEMPTS => {
+                Err(error) if error.code() == Code::UniqueViolation && attempt < MAX_ATTEMPTS => attempt += 1,
+                Err(error) if needs_confirmation(&error) && attempt < MAX_ATTEMPTS => {
                     attempt += 1;
-                    held.placed.hold(&held.guard, &self.content).await?;
+                    held.pending.ensure_referenced(&held.guard, &self.content).await?;
                 }
                 // Bytes held in memory can be written a moment later.
-                Err(error) if error.code() == Code::BlobBeingDeleted && plan_is_inline && attempt < MOST_ATTEMPTS => {
+                Err(error) if error.code() == Code::BlobBeingDeleted && plan_is_inline && attempt < MAX_ATTEMPTS => {
                     attempt += 1;
                     tokio::time::sleep(BEING_DELETED).await;
                 }

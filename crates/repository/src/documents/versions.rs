@@ -145,7 +145,7 @@ impl Session {
             charge(transaction, guard, None, checked.collection.id, -old.size, 0)?;
             guard.record(transaction, id, "version.delete", Detail::from(path.as_str()).fact(number))
         };
-        guard.vital().write(write).await
+        guard.allow_reserved_space().write(write).await
     }
 
     /// Returns whether the library of an item keeps drafts, so that publishing is meaningful there. The caller must be

@@ -20,7 +20,7 @@ const UNREADABLE: &str = "a part of it cannot be read from its disk";
 pub(crate) const DISK_FAILS: &str = "its disk reports errors";
 
 /// Interval between attempts to open absent databases.
-const LOOK: Duration = Duration::from_secs(2);
+const REOPEN_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A content database that the farm knows and that is not open.
 #[derive(Clone, Debug)]
@@ -146,7 +146,7 @@ struct Looked {
 impl Reopening {
     pub(super) fn begin(&self) -> bool {
         let mut looked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if looked.busy || looked.at.is_some_and(|at| at.elapsed() < LOOK) {
+        if looked.busy || looked.at.is_some_and(|at| at.elapsed() < REOPEN_INTERVAL) {
             return false;
         }
         looked.busy = true;

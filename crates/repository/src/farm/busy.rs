@@ -18,14 +18,14 @@ pub(crate) struct UserLimits {
 /// The tasks that one user has running or waiting.
 struct Person {
     pieces: usize,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 /// A task of a user, counted until it is dropped.
 pub(crate) struct CountedTask<'a> {
     busy: &'a UserLimits,
     person: Id,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 /// A running task, whose permit is released when this is dropped.
@@ -48,19 +48,19 @@ impl UserLimits {
     /// Begins a task, unless the user has too many.
     pub(crate) fn begin(&self, person: Id) -> Option<CountedTask<'_>> {
         let mut people = self.locked();
-        let new = || Person { pieces: 0, turns: Arc::new(Semaphore::new(self.at_once)) };
+        let new = || Person { pieces: 0, permits: Arc::new(Semaphore::new(self.at_once)) };
         let of_person = people.entry(person).or_insert_with(new);
         if of_person.pieces >= self.most {
             return None;
         }
         of_person.pieces += 1;
-        Some(CountedTask { busy: self, person, turns: Arc::clone(&of_person.turns) })
+        Some(CountedTask { busy: self, person, permits: Arc::clone(&of_person.permits) })
     }
 
     /// Begins a task as soon as it gets a permit, unless the user has too many or this takes longer than `patience`.
     pub(crate) async fn acquire(&self, person: Id, patience: Duration) -> Option<RunningTask<'_>> {
         let work = self.begin(person)?;
-        let permit = tokio::time::timeout(patience, Arc::clone(&work.turns).acquire_owned()).await.ok()?.ok()?;
+        let permit = tokio::time::timeout(patience, Arc::clone(&work.permits).acquire_owned()).await.ok()?.ok()?;
         Some(RunningTask { _permit: permit, _work: work })
     }
 
@@ -94,8 +94,8 @@ mod tests {
         let (ann, bob) = (Id::new(1), Id::new(2));
         let first = busy.acquire(ann, SOON).await.unwrap();
         let second = busy.acquire(ann, SOON).await.unwrap();
-        assert!(busy.acquire(ann, SOON).await.is_none(), "a turn that does not come");
-        assert!(busy.acquire(bob, SOON).await.is_some(), "a turn of another person");
+        assert!(busy.acquire(ann, SOON).await.is_none(), "a permit that does not come");
+        assert!(busy.acquire(bob, SOON).await.is_some(), "a permit of another person");
         let third = busy.acquire(ann, PATIENT);
         let too_many = async {
             tokio::task::yield_now().await;

@@ -11,7 +11,7 @@ use database::{Reader, Transaction};
 use model::{Id, Result, Timestamp};
 
 use crate::Session;
-use crate::content::shred;
+use crate::content::permanent_delete;
 use crate::farm::registry::ContentDatabase;
 use crate::farm::repository::Repository;
 
@@ -117,13 +117,13 @@ impl Session {
                 let item = entry.node_id;
                 let condemn = move |transaction: &mut Transaction<'_>| condemn(transaction, actor, &entry);
                 if content.database.write_vital(condemn).await? {
-                    shred::delete_detached(self, content, item).await?;
+                    permanent_delete::delete_detached(self, content, item).await?;
                     removed += 1;
                 }
             }
             if is_last {
                 // Items left over from an earlier, interrupted removal.
-                shred::shred_all(self, content).await?;
+                permanent_delete::delete_all_detached(self, content).await?;
                 return Ok(removed);
             }
         }
@@ -141,7 +141,7 @@ fn condemn(transaction: &mut Transaction<'_>, actor: Id, entry: &RecycledRow) ->
     // The lock serialises this with a concurrent restore: the restore either comes first or fails.
     let item = node::lock(transaction, entry.node_id)?;
     let Some(item) = item.filter(|item| item.parent_id == entry.id) else { return Ok(false) };
-    shred::detach(transaction, &item)?;
+    permanent_delete::detach(transaction, &item)?;
     recycle::delete(transaction, entry.id)?;
     let row = event::EventRow {
         sequence: 0,

@@ -28,7 +28,7 @@ const TOLERATED_STEP: i64 = 24 * 3600 * 1_000_000;
 const MAX_POWER_OFF: i64 = 14 * TOLERATED_STEP;
 
 /// Interval at which a process observes its clock, even when idle.
-pub(super) const LOOK: Duration = Duration::from_secs(20);
+pub(super) const OBSERVATION_INTERVAL: Duration = Duration::from_secs(20);
 /// Largest difference between wall clock and monotonic clock that does not count as a step, in microseconds.
 const DRIFT: i64 = 2 * 60 * 1_000_000;
 /// Minimum time between two observations that are kept, unless the clock was set between them.
@@ -212,7 +212,7 @@ mod tests {
             minute => said(minute as i64),
         };
         let mut asked = Vec::new();
-        for second in (0..200 * 60).step_by(LOOK.as_secs() as usize) {
+        for second in (0..200 * 60).step_by(OBSERVATION_INTERVAL.as_secs() as usize) {
             let now = (seconds(second), clock(second));
             looks.note(now.0, now.1);
             asked.push((second / 60, looks.cutoff_for_age(now, now.1, hour)));

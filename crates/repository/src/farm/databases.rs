@@ -22,8 +22,8 @@ pub const DELETION_LOCK: &str = "deleting";
 /// Maximum time for which adding a database or removing a store waits for that lock.
 const DELETES_AT_MOST: Duration = Duration::from_secs(60);
 /// Delay between two attempts to take the lock, first and longest.
-const LOOK: Duration = Duration::from_millis(20);
-const LONGEST_LOOK: Duration = Duration::from_millis(500);
+const FIRST_RETRY_DELAY: Duration = Duration::from_millis(20);
+const MAX_RETRY_DELAY: Duration = Duration::from_millis(500);
 /// Time within which a database must respond.
 const ANSWERS: Duration = Duration::from_millis(1_500);
 
@@ -55,7 +55,7 @@ impl Session {
         };
         let registry = self.registry().await?;
         refuse_known(&registry.database_rows().cloned().collect::<Vec<_>>(), &row)?;
-        let alone = self.repository.inner.lock_deletions("no content database can be added").await?;
+        let deletion_lock = self.repository.inner.lock_deletions("no content database can be added").await?;
         // Shows that the location can be used, before the farm relies on it.
         self.repository.inner.make_content(&row).await?.close().await;
         let actor = self.principal.id;
@@ -66,9 +66,9 @@ impl Session {
             let detail = format!("{} at {parsed}", row.name);
             event::record(transaction, Timestamp::now(), actor, "database.create", &row.name, &detail)
         };
-        alone.require().await?;
+        deletion_lock.require().await?;
         self.repository.inner.configuration.write(insert).await?;
-        alone.release().await;
+        deletion_lock.release().await;
         self.repository.refresh_registry().await
     }
 }
@@ -77,10 +77,10 @@ impl Inner {
     /// Takes the lock for deleting copies of BLOBs, which a deletion holds for a page of them at a time. When the lock
     /// stays taken, the error message says that `prevented`.
     pub(crate) async fn lock_deletions(&self, prevented: &str) -> Result<ExclusiveRight> {
-        let (begun, mut pause) = (Instant::now(), LOOK);
+        let (begun, mut pause) = (Instant::now(), FIRST_RETRY_DELAY);
         loop {
-            if let Some(alone) = self.configuration.alone(DELETION_LOCK).await? {
-                return Ok(alone);
+            if let Some(deletion_lock) = self.configuration.try_exclusive(DELETION_LOCK).await? {
+                return Ok(deletion_lock);
             }
             if begun.elapsed() > DELETES_AT_MOST {
                 return Err(Error::unavailable(format!(
@@ -91,7 +91,7 @@ impl Inner {
             }
             // sleep: the other process sends no notification when it has finished
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_LOOK);
+            pause = (pause * 2).min(MAX_RETRY_DELAY);
         }
     }
 }

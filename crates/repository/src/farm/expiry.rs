@@ -7,7 +7,7 @@ use database::Transaction;
 use database::configuration::{event, farm};
 use model::{Error, Result, Timestamp};
 
-use crate::farm::clock::{ClockState, LOOK, Moment, look};
+use crate::farm::clock::{ClockState, Moment, OBSERVATION_INTERVAL, look};
 use crate::farm::repository::Repository;
 use crate::session::caller::Session;
 use crate::storage::handle::Storage;
@@ -21,7 +21,7 @@ impl Repository {
             while let Some(inner) = inner.upgrade() {
                 inner.looks.note(Instant::now(), Timestamp::now());
                 drop(inner);
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(OBSERVATION_INTERVAL).await;
             }
         });
     }

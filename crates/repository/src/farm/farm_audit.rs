@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use database::Reader;
-use database::configuration::event::{self, Wanted};
+use database::configuration::event::{self, EventFilter};
 use model::{Id, MAX_PAGE, Result, Timestamp, fold};
 
 use crate::items::page::Page;
@@ -107,8 +107,8 @@ impl ResidualFilter {
 }
 
 impl FarmFilter {
-    pub(crate) fn parts(self) -> (Wanted, ResidualFilter) {
-        let wanted = Wanted {
+    pub(crate) fn parts(self) -> (EventFilter, ResidualFilter) {
+        let wanted = EventFilter {
             actor: self.actor.unwrap_or(Id::NONE),
             action: self.action.unwrap_or_default(),
             subject: String::new(),
@@ -148,7 +148,7 @@ impl Session {
     /// `Forbidden` unless the caller is a farm administrator.
     pub async fn job_events(&self, job: &Job) -> Result<Vec<FarmEvent>> {
         self.require_farm_administrator("read the audit log of the farm")?;
-        let wanted = Wanted {
+        let wanted = EventFilter {
             actor: Id::NONE,
             action: String::new(),
             subject: format!("{} {}", job.work.kind(), job.id),
@@ -165,7 +165,7 @@ impl Session {
 /// Returns one page of matching events, out of the newest `looked_at` events before a position.
 pub(crate) fn search_page(
     reader: &mut Reader,
-    wanted: &Wanted,
+    wanted: &EventFilter,
     sieve: &ResidualFilter,
     before: Option<i64>,
     limit: usize,

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use database::Reader;
 use database::configuration::{backup, farm, job};
-use database::content::{fault, reclaim};
+use database::content::{deletion_queue, fault};
 use futures_util::future::join_all;
 use model::{Code, ErrorKind, Id, JobKind, JobState, ReclaimReason, Result, StoreKind, Timestamp, counted, unsigned};
 
 use crate::farm::health_limits::{BACKUP_HOURS, DATABASE_BYTES, FREE_PERCENT, ORPHANS, STORE_FREE_PERCENT};
 use crate::farm::registry::ContentDatabase;
 use crate::storage::usage_cache::Reading;
-use crate::{Figures, MissingRestriction, Session};
+use crate::{JobProgress, MissingRestriction, Session};
 
 const GIB: u64 = 1 << 30;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -333,7 +333,7 @@ impl Session {
                 continue;
             }
             if row.kind == JobKind::Collect.as_str() && !findings.iter().any(|known| known.rule == "orphans") {
-                let found = orphans(&Figures::from_text(&row.progress)?, most_orphans);
+                let found = orphans(&JobProgress::from_text(&row.progress)?, most_orphans);
                 findings.extend(found.map(|(message, told)| warning("orphans", &HealthSubject::Farm, message, told)));
             }
             if row.state == JobState::Failed {
@@ -407,7 +407,7 @@ async fn look_at_database(
         );
         findings.push(critical("blobs-damaged", &subject, message, told!("blobs-damaged", faults)));
     }
-    let pending = content.database.read_long(reclaim::totals).await?;
+    let pending = content.database.read_long(deletion_queue::totals).await?;
     let orphans: u64 =
         pending.iter().filter(|row| row.reason == ReclaimReason::Orphan).map(|row| unsigned(row.blobs)).sum();
     if orphans > most_orphans {
@@ -432,8 +432,8 @@ fn retention(kept: Option<u32>, needed: u32) -> Option<(String, MessageKey)> {
 
 /// Returns the finding about BLOBs that no database refers to, when the last collection or its dry run reported more
 /// than `most`. Their present state is not considered.
-fn orphans(figures: &Figures, most: u64) -> Option<(String, MessageKey)> {
-    let of = |name: &str| figures.results.get(name).copied().unwrap_or(0);
+fn orphans(progress: &JobProgress, most: u64) -> Option<(String, MessageKey)> {
+    let of = |name: &str| progress.results.get(name).copied().unwrap_or(0);
     let (aside, would) = (of("quarantined_blobs"), of("would_quarantine_blobs"));
     let (what, told) = match (aside > most, would > most) {
         (true, _) => {
@@ -472,9 +472,9 @@ mod tests {
     #[test]
     fn orphans_of_a_dry_run_are_told_of_like_those_in_quarantine() {
         let told = |name: &str, count: u64| {
-            let mut figures = Figures::default();
-            figures.results.insert(name.to_owned(), count);
-            orphans(&figures, 10).map(|(message, _)| message)
+            let mut progress = JobProgress::default();
+            progress.results.insert(name.to_owned(), count);
+            orphans(&progress, 10).map(|(message, _)| message)
         };
         assert_eq!(told("quarantined_blobs", 10), None);
         assert!(told("quarantined_blobs", 11).unwrap().contains("put 11 BLOBs into quarantine"));

@@ -17,7 +17,7 @@ use crate::farm::attach;
 use crate::farm::busy::UserLimits;
 use crate::farm::clean_up::RECYCLE_DAYS;
 use crate::farm::registry::RegistryCell;
-use crate::farm::repository::{GRANTED, Inner, LONG_WALKS, MOST_LONG_WALKS, Repository};
+use crate::farm::repository::{GRANTED, Inner, MAX_QUEUED_WALKS, MAX_RUNNING_WALKS, Repository};
 use crate::locations::claim::new_farm::require_no_farm_around;
 use crate::locations::data_directory::{DataDirectory, FILES_LOCATION};
 use crate::people::identities::Identities;
@@ -252,7 +252,7 @@ impl Repository {
             configuration,
             registry: RegistryCell::default(),
             access: AccessCache::default(),
-            ways: ChainCache::default(),
+            chains: ChainCache::default(),
             identities: Identities::new()?,
             serving,
             blobs,
@@ -264,7 +264,7 @@ impl Repository {
             recycle_days: AtomicU32::new(RECYCLE_DAYS),
             looks: crate::farm::clock::ClockObservations::default(),
             looked_for_forgotten: crate::storage::process_state::UnknownStoreChecks::default(),
-            listing_limits: UserLimits::with_turns(LONG_WALKS, MOST_LONG_WALKS),
+            listing_limits: UserLimits::with_turns(MAX_RUNNING_WALKS, MAX_QUEUED_WALKS),
             cursor_key: OnceCell::new(),
             sandbox: OnceLock::new(),
         };

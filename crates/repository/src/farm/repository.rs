@@ -39,7 +39,7 @@ pub(crate) struct Inner {
     pub(crate) configuration: Database,
     pub(crate) registry: RegistryCell,
     pub(crate) access: AccessCache,
-    pub(crate) ways: ChainCache,
+    pub(crate) chains: ChainCache,
     pub(crate) identities: Identities,
     pub(crate) blobs: DirectoryOptions,
     pub(crate) gauges: UsageCaches,
@@ -62,13 +62,13 @@ pub(crate) struct Inner {
 }
 
 /// Limit on the long traversals of listings that one user may have running; each keeps a processor busy.
-pub(super) const LONG_WALKS: usize = 2;
+pub(super) const MAX_RUNNING_WALKS: usize = 2;
 /// Limit on the traversals of one user that are running or waiting for a permit.
-pub(super) const MOST_LONG_WALKS: usize = 20;
+pub(super) const MAX_QUEUED_WALKS: usize = 20;
 /// Size of one grant of identifiers, in milliseconds of identifier time: 4,096 identifiers for each.
 pub(super) const GRANTED: i64 = 2 * 60 * 1000;
 /// Interval at which the supply of identifiers is checked.
-const LOOK_FOR_IDENTIFIERS: std::time::Duration = std::time::Duration::from_secs(20);
+const IDENTIFIER_POLL_INTERVAL: std::time::Duration = std::time::Duration::from_secs(20);
 
 impl Repository {
     /// Sets the child processes in which documents are opened. Only the first call has an effect.
@@ -129,7 +129,7 @@ impl Repository {
     pub(super) fn replenish_identifiers(&self) {
         let weak = Arc::downgrade(&self.inner);
         tokio::spawn(async move {
-            let mut tick = tokio::time::interval(LOOK_FOR_IDENTIFIERS);
+            let mut tick = tokio::time::interval(IDENTIFIER_POLL_INTERVAL);
             tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             loop {
                 tick.tick().await;

@@ -10,7 +10,9 @@ use database::content::{blob, fault};
 use database::{Reader, Transaction};
 use model::{Digest, Error, ErrorKind, Id, Name, Result, Timestamp};
 
-use crate::documents::{DestinationFolder, Placed, SavePlan, UsageDelta, is_unsure, library_of, media_type};
+use crate::documents::{
+    DestinationFolder, PendingBlob, SavePlan, UsageDelta, library_of, media_type, needs_confirmation,
+};
 use crate::farm::registry::ContentDatabase;
 use crate::items::tree::held_parent;
 use crate::storage::faults::note_unreadable;
@@ -35,7 +37,7 @@ impl HashedBytes {
 }
 
 /// Bytes that are durable in a store, or that go into the content database together with their document.
-pub struct ImportContent(pub(super) Placed);
+pub struct ImportContent(pub(super) PendingBlob);
 
 /// Bytes of a large document on their way into a store. Dropping it stores nothing.
 pub struct ImportWriter {
@@ -80,7 +82,7 @@ impl ImportFolder {
         let placement = self.placement(name.as_str())?;
         let size = bytes.len() as u64;
         if size < placement.inline_limit() {
-            return Ok(ImportContent(Placed::inline(self.inner.guard.next_id(), digest, bytes)));
+            return Ok(ImportContent(PendingBlob::inline(self.inner.guard.next_id(), digest, bytes)));
         }
         let store = placement.store_for(Some(size));
         let stored = store.1.put(digest, bytes).await?;
@@ -125,7 +127,7 @@ impl ImportFolder {
 
     async fn secured(&self, store: (Id, &BlobStore), stored: Stored) -> Result<ImportContent> {
         pin_if_existing(&self.inner.content, store, &stored, self.inner.guard.next_id()).await?;
-        Ok(ImportContent(Placed::external(store.0, store.1.clone(), stored)))
+        Ok(ImportContent(PendingBlob::external(store.0, store.1.clone(), stored)))
     }
 }
 
@@ -147,7 +149,7 @@ impl Session {
         }
         let mut plans: Vec<(usize, SavePlan)> = documents.into_iter().map(plan).enumerate().collect();
         // Concurrent batches lock the rows of equal BLOBs in the same order, so that they cannot deadlock.
-        plans.sort_by_key(|(_, plan)| *plan.placed.digest().as_bytes());
+        plans.sort_by_key(|(_, plan)| *plan.pending.digest().as_bytes());
         let (places, plans): (Vec<usize>, Vec<SavePlan>) = plans.into_iter().unzip();
         let plans = Arc::new(plans);
         let saved: Vec<Result<Saved>> = match write(&content, &plans).await? {
@@ -155,11 +157,11 @@ impl Session {
             Err(error) if plans.len() > 1 && concerns_one(&error) => {
                 let mut saved = Vec::with_capacity(plans.len());
                 for plan in plans.iter().cloned() {
-                    saved.push(settle(write(&content, &Arc::new(vec![plan])).await?)?);
+                    saved.push(per_document(write(&content, &Arc::new(vec![plan])).await?)?);
                 }
                 saved
             }
-            Err(error) => vec![settle(Err(error))?],
+            Err(error) => vec![per_document(Err(error))?],
         };
         let (count, bytes) = saved.iter().flatten().fold((0, 0), |(n, bytes), saved| (n + 1, bytes + saved.size));
         metrics::counter!("strongroom_uploads_total").increment(count);
@@ -186,18 +188,18 @@ fn plan(document: ImportDocument) -> SavePlan {
             ownership: Some(ownership),
             ..UploadOptions::default()
         },
-        placed: content.0,
+        pending: content.0,
     }
 }
 
 /// Runs one transaction: each folder is checked and locked once, and the counters are raised once.
 fn run(transaction: &mut Transaction<'_>, plans: &[SavePlan]) -> Result<Vec<Saved>> {
     let now = Timestamp::now();
-    let mut shelves: HashMap<Id, DestinationFolder> = HashMap::new();
-    let mut tally = UsageDelta::default();
+    let mut destinations: HashMap<Id, DestinationFolder> = HashMap::new();
+    let mut usage = UsageDelta::default();
     let mut saved = Vec::with_capacity(plans.len());
     for plan in plans {
-        let shelf = match shelves.entry(plan.parent) {
+        let destination = match destinations.entry(plan.parent) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let checked = plan.guard.check(transaction)?;
@@ -206,10 +208,10 @@ fn run(transaction: &mut Transaction<'_>, plans: &[SavePlan]) -> Result<Vec<Save
                 new.insert(DestinationFolder { checked, parent, settings, path: plan.parent_path.clone(), now })
             }
         };
-        saved.push(plan.put(transaction, shelf, &mut tally)?);
+        saved.push(plan.put(transaction, destination, &mut usage)?);
     }
     if let Some(plan) = plans.first() {
-        tally.charge(transaction, &plan.guard, &shelves[&plan.parent].checked)?;
+        usage.charge(transaction, &plan.guard, &destinations[&plan.parent].checked)?;
     }
     Ok(saved)
 }
@@ -229,17 +231,17 @@ async fn write(content: &ContentDatabase, plans: &Arc<Vec<SavePlan>>) -> Result<
         first.guard.clone().write(move |transaction, _, _| run(transaction, &plans))
     };
     let outcome = once().await;
-    if !outcome.as_ref().is_err_and(is_unsure) {
+    if !outcome.as_ref().is_err_and(needs_confirmation) {
         return Ok(outcome);
     }
     for plan in plans.iter() {
-        plan.placed.hold(&plan.guard, content).await?;
+        plan.pending.ensure_referenced(&plan.guard, content).await?;
     }
     Ok(once().await)
 }
 
 /// Separates a result for one document from a failure that ends the import.
-fn settle(outcome: Result<Vec<Saved>>) -> Result<Result<Saved>> {
+fn per_document(outcome: Result<Vec<Saved>>) -> Result<Result<Saved>> {
     match outcome.map_err(crate::session::errors::name_conflict) {
         Ok(mut saved) => saved
             .pop()

@@ -7,7 +7,7 @@ use model::{Code, Error, ErrorKind, Id, MAX_DEPTH, Name, Result, Right};
 
 use crate::farm::registry::{ContentDatabase, Registry};
 use crate::session::guard::Guard;
-use crate::storage::placement::Placement;
+use crate::storage::placement::StorageChoice;
 use crate::{Session, Target};
 
 /// Maximum number of documents in one transaction.
@@ -107,8 +107,8 @@ impl ImportFolder {
     }
 
     /// Decides where the bytes of a document with this name are stored.
-    pub(super) fn placement(&self, name: &str) -> Result<Placement> {
+    pub(super) fn placement(&self, name: &str) -> Result<StorageChoice> {
         let Inner { content, registry, guard, library, .. } = &*self.inner;
-        Placement::decide(registry, content, guard.collection(), *library, name)
+        StorageChoice::decide(registry, content, guard.collection(), *library, name)
     }
 }

@@ -41,7 +41,7 @@ impl Session {
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             making.run(transaction, guard, checked)
         };
-        parent.inner.guard.clone().exclusive_if(closes).write(write).await.map_err(name_conflict)
+        parent.inner.guard.clone().exclusive_when(closes).write(write).await.map_err(name_conflict)
     }
 
     /// Checks the grants: roles must exist and allow no more than the caller may do; users and groups must exist.

@@ -14,7 +14,7 @@ use model::{
 };
 
 use crate::Session;
-use crate::documents::{Placed, charge, is_unsure, library_of, next_number, release_versions, trim};
+use crate::documents::{PendingBlob, charge, library_of, needs_confirmation, next_number, release_versions, trim};
 use crate::items::tree::{free_name, held_parent};
 use crate::session::errors::{name_conflict, require_free};
 use crate::session::guard::{Checked, Child, Guard};
@@ -35,7 +35,7 @@ pub struct ReturningVersion {
     pub comment: String,
     /// Time at which it was stored.
     pub created_at: Timestamp,
-    /// User who did so.
+    /// User who created it.
     pub created_by: Id,
     /// Time of the content's last change.
     pub modified_at: Timestamp,
@@ -56,11 +56,11 @@ pub struct RestoredDocument {
     pub published: Option<VersionNumber>,
     /// Creation time.
     pub created_at: Timestamp,
-    /// User who did so.
+    /// User who created it.
     pub created_by: Id,
     /// Time of the last change.
     pub modified_at: Timestamp,
-    /// User who did so.
+    /// User who changed it.
     pub modified_by: Id,
     /// Its content type in the destination library.
     pub content_type: Option<Id>,
@@ -95,13 +95,13 @@ impl Session {
         let document = Arc::new(document);
         let write = || {
             let document = document.clone();
-            let guard = document.folder.inner.guard.clone().exclusive_if(document.grants.is_some());
+            let guard = document.folder.inner.guard.clone().exclusive_when(document.grants.is_some());
             guard.write(move |transaction, guard, checked| document.run(transaction, guard, checked))
         };
         let mut outcome = write().await;
-        if outcome.as_ref().is_err_and(is_unsure) {
+        if outcome.as_ref().is_err_and(needs_confirmation) {
             for version in &document.versions {
-                version.content.0.hold(&document.folder.inner.guard, &content).await?;
+                version.content.0.ensure_referenced(&document.folder.inner.guard, &content).await?;
             }
             outcome = write().await;
         }
@@ -256,15 +256,15 @@ impl RestoredDocument {
         now: Timestamp,
     ) -> Result<VersionRow> {
         let guard = &self.folder.inner.guard;
-        let placed: &Placed = &from.content.0;
-        let reference = placed.reference(transaction, guard.next_id(), now)?;
+        let pending: &PendingBlob = &from.content.0;
+        let reference = pending.reference(transaction, guard.next_id(), now)?;
         let stored = VersionRow {
             id: guard.next_id(),
             node_id: node,
             blob_id: reference.id,
             number: from.number,
             working: false,
-            size: placed.size(),
+            size: pending.size(),
             media_type: from.media_type.clone(),
             created_at: from.created_at,
             created_by: from.created_by,

@@ -20,11 +20,11 @@ use super::slices::{PageInProgress, Slice};
 use super::walk::Listing;
 
 /// Maximum total size in bytes of the client properties in one page.
-const MOST_KEPT: i64 = 1 << 20;
+const MAX_PROPERTY_BYTES: i64 = 1 << 20;
 
 /// Data to load besides the items themselves.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted {
+pub struct DetailOptions {
     /// Properties that clients store with them.
     pub properties: bool,
     /// Locks that cover them.
@@ -53,7 +53,7 @@ pub struct Space {
 
 impl Session {
     /// An item with its properties and locks.
-    pub async fn details(&self, target: &Target, wanted: Wanted) -> Result<Details> {
+    pub async fn details(&self, target: &Target, wanted: DetailOptions) -> Result<Details> {
         let (_, found) = self
             .inspect_known(ReadDuration::Short, target, move |reader, known| {
                 let located = known.unchecked();
@@ -72,7 +72,7 @@ impl Session {
     pub async fn details_below(
         &self,
         target: &Target,
-        wanted: Wanted,
+        wanted: DetailOptions,
         after: Option<SortKey>,
         limit: usize,
     ) -> Result<Page<Details, SortKey>> {
@@ -114,7 +114,7 @@ impl Session {
 }
 
 /// Returns the deep locks on the ancestors of the item and, with `itself`, those on the item too.
-fn locks_above(reader: &mut Reader<'_>, located: &Located, wanted: Wanted, itself: bool) -> Result<Vec<Lock>> {
+fn locks_above(reader: &mut Reader<'_>, located: &Located, wanted: DetailOptions, itself: bool) -> Result<Vec<Lock>> {
     if !wanted.locks || !located.collection.has_locks {
         return Ok(Vec::new());
     }
@@ -124,8 +124,8 @@ fn locks_above(reader: &mut Reader<'_>, located: &Located, wanted: Wanted, itsel
     Ok(locks.into_iter().filter(|lock| lock.deep).map(|row| Lock::on(located, row)).collect())
 }
 
-/// Shortens a page so that at most [`MOST_KEPT`] bytes of client properties are read into memory at once. Keeps at
-/// least one item.
+/// Shortens a page so that at most [`MAX_PROPERTY_BYTES`] bytes of client properties are read into memory at once.
+/// Keeps at least one item.
 fn end_early(reader: &mut Reader<'_>, page: &mut Page<Item, SortKey>) -> Result<()> {
     let ids: Vec<Id> = page.items.iter().map(|item| item.id).collect();
     if ids.is_empty() {
@@ -135,7 +135,7 @@ fn end_early(reader: &mut Reader<'_>, page: &mut Page<Item, SortKey>) -> Result<
     let mut bytes = 0;
     let fitting = page.items.iter().take_while(|item| {
         bytes += sizes.get(&item.id).copied().unwrap_or(0);
-        bytes <= MOST_KEPT
+        bytes <= MAX_PROPERTY_BYTES
     });
     let keep = fitting.count().max(1);
     if keep < page.items.len() {
@@ -152,7 +152,7 @@ fn complete(
     reader: &mut Reader<'_>,
     located: &Located,
     items: Vec<Item>,
-    wanted: Wanted,
+    wanted: DetailOptions,
     above: &[Lock],
 ) -> Result<Vec<Details>> {
     let readable: Vec<Id> = items.iter().filter(|item| item.rights.has(Right::View)).map(|item| item.id).collect();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use database::Reader;
 use database::content::column;
 use database::content::node::NodeRow;
-use database::content::sorted::{MOST_PARTS, RowFilter};
+use database::content::sorted::{MAX_PARTS, RowFilter};
 use model::{ColumnValue, Id, Result, Timestamp, fold};
 
 /// Test that a column value must pass.
@@ -72,7 +72,7 @@ impl Filter {
         let folded = fold(&self.name);
         let mut words: Vec<&str> = folded.split_whitespace().collect();
         words.sort_by_key(|word| std::cmp::Reverse(word.len()));
-        for (part, word) in sieve.parts.iter_mut().zip(words.into_iter().take(MOST_PARTS)) {
+        for (part, word) in sieve.parts.iter_mut().zip(words.into_iter().take(MAX_PARTS)) {
             *part = word.to_owned();
         }
         sieve.person = self.person.unwrap_or(Id::NONE);

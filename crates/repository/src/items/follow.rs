@@ -15,7 +15,7 @@ use crate::{Session, Target};
 use super::caller_view::CallerView;
 
 /// Maximum number of documents that one user follows.
-const MOST_FOLLOWED: i64 = 1_000;
+const MAX_FOLLOWED: i64 = 1_000;
 /// Time after which no further events are examined.
 const TIME: Duration = Duration::from_millis(20);
 /// Events read by one statement; `STEPS` is the maximum number of such statements.
@@ -49,9 +49,9 @@ impl Session {
             if followed::has(transaction, guard.caller(), id)? {
                 return Ok(());
             }
-            if followed::count(transaction, guard.caller())? >= MOST_FOLLOWED {
+            if followed::count(transaction, guard.caller())? >= MAX_FOLLOWED {
                 return Err(Error::exhausted(format!(
-                    "you already follow {MOST_FOLLOWED} documents: stop following one of them first"
+                    "you already follow {MAX_FOLLOWED} documents: stop following one of them first"
                 ))
                 .with_code(Code::TooMany));
             }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use database::content::followed;
 use database::content::node::{self, NodeRow};
-use database::content::search::{self, NEWEST, OLDEST, Position, Wanted};
+use database::content::search::{self, NEWEST, OLDEST, Position, SearchTerms};
 use model::{Id, Result, fold, is_application_file};
 
 use crate::items::item::Item;
@@ -138,7 +138,7 @@ impl Visit {
     /// time.
     fn recent(&mut self, reader: &mut Reader<'_>, oldest: Option<Position>) -> Result<Vec<Item>> {
         let scopes = self.eyes.scopes(reader)?;
-        let wanted = Wanted { words: &[], scopes: scopes.as_deref() };
+        let wanted = SearchTerms { words: &[], scopes: scopes.as_deref() };
         let end = Instant::now() + TIME;
         let (mut items, mut after, mut until) = (Vec::new(), NEWEST, oldest);
         loop {

@@ -40,11 +40,11 @@ pub struct Item {
     /// Creation time. For a caller who may not open the item, this and the time of the last change are the epoch, and
     /// both users are [`Id::NONE`].
     pub created_at: Timestamp,
-    /// User who did so.
+    /// User who created it.
     pub created_by: Id,
     /// Time of the visible version's last change.
     pub modified_at: Timestamp,
-    /// User who did so.
+    /// User who changed it.
     pub modified_by: Id,
     /// Bytes of the visible version; 0 if it is not a document.
     pub size: u64,
@@ -96,7 +96,7 @@ pub struct Version {
     pub media_type: String,
     /// Time at which it was stored.
     pub created_at: Timestamp,
-    /// User who did so.
+    /// User who created it.
     pub created_by: Id,
     /// Comment by its author.
     pub comment: String,

@@ -21,12 +21,12 @@ use super::walk::{End, Listing, Progress, Walked};
 
 /// Maximum number of people or types by which one folder can be ordered. Documents of further people and types still
 /// appear in listings, but not in such an order.
-const MOST_GROUPS: usize = 2_000;
+const MAX_GROUPS: usize = 2_000;
 /// Limit in bytes on the data that each item of one page repeats, summed over the page: the path of the container and
 /// other shared data.
-const MOST_REPEATED: usize = 1 << 20;
+const MAX_REPEATED_BYTES: usize = 1 << 20;
 /// Maximum number of media types offered for a filter.
-const MOST_TYPES: usize = 50;
+const MAX_TYPES: usize = 50;
 
 /// Column values, by item and column.
 pub type Values = HashMap<(Id, Id), ColumnValue>;
@@ -134,9 +134,9 @@ impl Session {
             .inspect_known(ReadDuration::Short, target, move |reader, known| {
                 let parent = known.id();
                 match sort {
-                    Sort::Person => Ok(Order::People(sorted::people(reader, parent, MOST_GROUPS)?)),
+                    Sort::Person => Ok(Order::People(sorted::people(reader, parent, MAX_GROUPS)?)),
                     Sort::Type => {
-                        let mut types = sorted::types(reader, parent, MOST_GROUPS)?;
+                        let mut types = sorted::types(reader, parent, MAX_GROUPS)?;
                         // Documents without a media type come last.
                         types.push(String::new());
                         Ok(Order::Types(types))
@@ -195,7 +195,7 @@ fn types_slice(
     let mut types = match before {
         Some(types) => types,
         None => {
-            let mut left = sorted::types(reader, located.node().id, MOST_TYPES)?;
+            let mut left = sorted::types(reader, located.node().id, MAX_TYPES)?;
             left.reverse();
             Types { left, progress: None, seen: Vec::new() }
         }
@@ -229,7 +229,7 @@ fn types_slice(
 /// Returns the number of items, at most `limit` and at least one, that fit into a page when each item repeats `bytes`
 /// bytes.
 pub(super) fn fitting(limit: usize, bytes: usize) -> usize {
-    limit.min(MOST_REPEATED / bytes.max(1)).clamp(1, MAX_PAGE)
+    limit.min(MAX_REPEATED_BYTES / bytes.max(1)).clamp(1, MAX_PAGE)
 }
 
 fn order_of_column(reader: &mut Reader<'_>, located: &Located, id: Id) -> Result<Order> {
@@ -240,7 +240,7 @@ fn order_of_column(reader: &mut Reader<'_>, located: &Located, id: Id) -> Result
         ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link => Order::Texts(id),
         ColumnKind::Number => Order::Numbers(id),
         ColumnKind::Date | ColumnKind::YesNo => Order::Integers(id),
-        ColumnKind::Person => Order::Named(id, sorted::named(reader, located.node().id, id, MOST_GROUPS)?),
+        ColumnKind::Person => Order::Named(id, sorted::named(reader, located.node().id, id, MAX_GROUPS)?),
     })
 }
 

@@ -25,14 +25,14 @@ pub(crate) mod tree;
 pub(crate) mod view;
 mod walk;
 
-pub use details::{Details, Space, Wanted};
+pub use details::{DetailOptions, Details, Space};
 pub use filter::{Filter, ValueTest};
 pub use follow::ItemEvent;
 pub use home::{Home, KnownSite};
 pub use list::Listed;
 pub use order::{ListRequest, Sort, SortKey};
 pub use page::Page;
-pub use search::{Found, MOST_FOUND};
+pub use search::{MAX_FOUND, SearchResults};
 pub use transfer_plan::{Transfer, Transferred};
 
 use model::{Code, Error, Id};

@@ -16,21 +16,32 @@ use super::save_sequence::loses_nothing;
 
 impl Session {
     /// Moves an item to the caller's recycle bin. Returns the identifier of the entry, by which it can be restored.
+    ///
+    /// # Errors
+    /// `NotFound`; `Forbidden` when a right is missing on the item or on anything below it; `Conflict` for the root site
+    /// of a site collection; `Locked` when another user has checked out or locked the item or a document in it.
     pub async fn delete(&self, target: &Target) -> Result<Id> {
         self.delete_if(target, Preconditions::default()).await
     }
 
     /// Deletes as [`Session::delete`] does, if the current version meets the preconditions.
+    ///
+    /// # Errors
+    /// Those of [`Session::delete`]; `Conflict` when a precondition fails.
     pub async fn delete_if(&self, target: &Target, preconditions: Preconditions) -> Result<Id> {
         Ok(self.remove(target, preconditions, false).await?.unwrap_or(Id::NONE))
     }
 
     /// Deletes as [`Session::delete_if`] does, on behalf of a file manager: files that programs keep for themselves
     /// beside documents, and files left over from saving one, are removed permanently.
+    ///
+    /// # Errors
+    /// Those of [`Session::delete_if`].
     pub async fn delete_file(&self, target: &Target, preconditions: Preconditions) -> Result<()> {
         self.remove(target, preconditions, true).await.map(drop)
     }
 
+    /// Deletes an item. All three methods above call it.
     async fn remove(&self, target: &Target, preconditions: Preconditions, by_file_manager: bool) -> Result<Option<Id>> {
         let known = self.locate(target).await?;
         let right = match known.kind() {
@@ -64,7 +75,7 @@ impl Session {
             guard.record(transaction, id, "item.delete", path.as_str())?;
             Ok(Some(entry))
         };
-        let outcome = guard.exclusive_unless_document(kind).vital().write(write).await;
+        let outcome = guard.exclusive_unless_document(kind).allow_reserved_space().write(write).await;
         self.name_holder(&found, outcome).await
     }
 }

@@ -100,7 +100,7 @@ impl Session {
             guard.record(transaction, id, "item.move", detail.as_str())?;
             guard.item(transaction, id)
         };
-        let outcome = guard.alone().write(write).await.map_err(name_conflict);
+        let outcome = guard.exclusive().write(write).await.map_err(name_conflict);
         self.name_holder(&located, outcome).await
     }
 }

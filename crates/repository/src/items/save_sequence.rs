@@ -25,10 +25,10 @@ use super::transfer_plan::{OverwriteTarget, TransferPlan, Transferred};
 const ONE_SAVE: Duration = Duration::from_secs(60 * 60);
 
 /// Number of other documents with the same bytes that are examined before a file goes to the recycle bin after all.
-const MOST_HOLDERS: usize = 20;
+const MAX_HOLDERS: usize = 20;
 
 /// Maximum number of items in a folder made for one save, the folder included.
-const MOST_OF_SAVE: i64 = 20;
+const MAX_SAVE_ITEMS: i64 = 20;
 
 impl Session {
     /// Returns the caller's locks on the document that the caller moved aside from this path a moment ago. The locks
@@ -75,7 +75,7 @@ pub(super) fn loses_nothing(transaction: &mut Transaction<'_>, guard: &Guard, ro
     }
     if row.kind != NodeKind::Folder
         || !is_temporary_folder(&row.name)
-        || tree::count(transaction, row.id)? > MOST_OF_SAVE
+        || tree::count(transaction, row.id)? > MAX_SAVE_ITEMS
     {
         return Ok(false);
     }
@@ -115,7 +115,7 @@ fn is_all_by(row: &NodeRow, only: &VersionRow, person: Id) -> bool {
 /// Returns whether another document that the caller may edit has the same bytes. Documents that the caller may not edit
 /// and deleted documents do not count.
 fn is_kept(transaction: &mut Transaction<'_>, guard: &Guard, file: Id, blob: Id) -> Result<bool> {
-    for document in version::holders(transaction, blob, file, MOST_HOLDERS)? {
+    for document in version::holders(transaction, blob, file, MAX_HOLDERS)? {
         match guard.item(transaction, document) {
             Ok(item) if item.rights.has(Right::Edit) => {
                 // A second temporary file is no safe keeper of the bytes: both may be deleted, each on account of the

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use database::Reader;
-use database::content::search::{self, MOST_WORDS, NEWEST, OLDEST, Wanted};
+use database::content::search::{self, MAX_WORDS, NEWEST, OLDEST, SearchTerms};
 use model::{Code, Error, MAX_NAME_CHARS, Result, Right, fold, is_application_file};
 
 use crate::items::item::Item;
@@ -15,11 +15,11 @@ use crate::{Session, UnavailableDatabases};
 use super::caller_view::CallerView;
 
 /// Maximum number of items in one result.
-pub const MOST_FOUND: usize = 50;
+pub const MAX_FOUND: usize = 50;
 /// Rows read by one statement.
 const BATCH: usize = 100;
 /// Maximum number of sites, libraries and folders read by one statement. Those in recycle bins are removed afterwards.
-const MOST_PLACES: usize = 500;
+const MAX_CONTAINERS: usize = 500;
 
 /// Limits of a walk.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ const SEARCH: Bounds = Bounds { stretch: 100_000, time: Duration::from_millis(20
 
 /// Result of a search.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct SearchResults {
     /// Sites, libraries and folders, then documents. In both groups, names that begin with the query come first.
     /// Documents of equal rank are sorted newest first.
     pub items: Vec<Item>,
@@ -66,8 +66,8 @@ impl Query {
         let mut words: Vec<String> = parts.filter(|word| !word.is_empty()).map(str::to_owned).collect();
         let phrase = words.join(" ");
         // A query with this many words is probably a pasted name, so the excess words must occur in this order.
-        if words.len() > MOST_WORDS {
-            let tail = words.split_off(MOST_WORDS - 1).join(" ");
+        if words.len() > MAX_WORDS {
+            let tail = words.split_off(MAX_WORDS - 1).join(" ");
             words.push(tail);
         }
         words.sort_by_key(|word| Reverse(word.len()));
@@ -94,27 +94,28 @@ impl Query {
 
 impl Session {
     /// Returns items whose name contains all words of `text`, with case folded as in names; at most `limit`, which is
-    /// capped at [`MOST_FOUND`]. Up to half of them may be sites, libraries and folders. A text without words finds
+    /// capped at [`MAX_FOUND`]. Up to half of them may be sites, libraries and folders. A text without words finds
     /// nothing.
     ///
     /// # Errors
     /// `Invalid` when the text is longer than a name can be.
-    pub async fn search(&self, text: &str, limit: usize) -> Result<Found> {
+    pub async fn search(&self, text: &str, limit: usize) -> Result<SearchResults> {
         let query = Arc::new(Query::parse(text)?);
         if query.words.is_empty() {
-            return Ok(Found { whole: true, ..Found::default() });
+            return Ok(SearchResults { whole: true, ..SearchResults::default() });
         }
-        self.look_for(query, limit.clamp(1, MOST_FOUND), SEARCH).await
+        self.look_for(query, limit.clamp(1, MAX_FOUND), SEARCH).await
     }
 
-    async fn look_for(&self, query: Arc<Query>, limit: usize, bounds: Bounds) -> Result<Found> {
+    async fn look_for(&self, query: Arc<Query>, limit: usize, bounds: Bounds) -> Result<SearchResults> {
         self.repository.inner.activity.note();
         let registry = self.registry().await?;
         let (mut places, mut documents) = (Vec::new(), Vec::new());
-        let mut found = Found { whole: true, missing: self.missing(registry.away()), ..Found::default() };
+        let mut found =
+            SearchResults { whole: true, missing: self.missing(registry.away()), ..SearchResults::default() };
         let begun = Instant::now();
         for content in &registry.databases {
-            let look = Look {
+            let look = SearchPass {
                 eyes: CallerView::of(self, &registry, content),
                 query: query.clone(),
                 end: begun + bounds.time,
@@ -150,7 +151,7 @@ impl Session {
 }
 
 /// A search in one content database.
-struct Look {
+struct SearchPass {
     eyes: CallerView,
     query: Arc<Query>,
     end: Instant,
@@ -158,22 +159,22 @@ struct Look {
     limit: usize,
 }
 
-impl Look {
-    fn all(mut self, reader: &mut Reader<'_>) -> Result<(Found, Found)> {
+impl SearchPass {
+    fn all(mut self, reader: &mut Reader<'_>) -> Result<(SearchResults, SearchResults)> {
         let query = self.query.clone();
         let scopes = self.eyes.scopes(reader)?;
-        let wanted = Wanted { words: &query.words, scopes: scopes.as_deref() };
-        let places = if query.words.is_empty() { Found::default() } else { self.places(reader, &wanted)? };
-        Ok((Found { whole: true, ..places }, self.documents(reader, &wanted)?))
+        let wanted = SearchTerms { words: &query.words, scopes: scopes.as_deref() };
+        let places = if query.words.is_empty() { SearchResults::default() } else { self.places(reader, &wanted)? };
+        Ok((SearchResults { whole: true, ..places }, self.documents(reader, &wanted)?))
     }
 
-    fn places(&mut self, reader: &mut Reader<'_>, wanted: &Wanted<'_>) -> Result<Found> {
-        let mut found = Found::default();
+    fn places(&mut self, reader: &mut Reader<'_>, wanted: &SearchTerms<'_>) -> Result<SearchResults> {
+        let mut found = SearchResults::default();
         let limit = self.limit.div_ceil(2);
         for item in self.roots(reader)? {
             add(&mut found, item, limit);
         }
-        let rows = search::find_containers(reader, wanted, MOST_PLACES)?;
+        let rows = search::find_containers(reader, wanted, MAX_CONTAINERS)?;
         for row in &rows {
             if found.more {
                 break;
@@ -190,7 +191,7 @@ impl Look {
         let registry = self.eyes.finder.registry.clone();
         let mut found = Vec::new();
         let here = self.eyes.collections(&registry).filter(|row| self.query.matches(&fold(&row.title)));
-        for row in here.take(MOST_PLACES) {
+        for row in here.take(MAX_CONTAINERS) {
             match self.eyes.locate(reader, row.id)? {
                 Some(located) if located.rights().has(Right::View) => found.push(located.item(reader)?),
                 _ => {}
@@ -199,8 +200,8 @@ impl Look {
         Ok(found)
     }
 
-    fn documents(&mut self, reader: &mut Reader<'_>, wanted: &Wanted<'_>) -> Result<Found> {
-        let mut found = Found::default();
+    fn documents(&mut self, reader: &mut Reader<'_>, wanted: &SearchTerms<'_>) -> Result<SearchResults> {
+        let mut found = SearchResults::default();
         let mut after = NEWEST;
         loop {
             let until = search::position_after(reader, after, self.stretch)?;
@@ -215,7 +216,7 @@ impl Look {
                         add(&mut found, item, self.limit);
                     }
                     if found.more {
-                        return Ok(Found { whole: true, ..found });
+                        return Ok(SearchResults { whole: true, ..found });
                     }
                 }
                 if rows.len() < BATCH {
@@ -225,7 +226,7 @@ impl Look {
                     return Ok(found);
                 }
             }
-            let Some(until) = until else { return Ok(Found { whole: true, ..found }) };
+            let Some(until) = until else { return Ok(SearchResults { whole: true, ..found }) };
             after = until;
             if Instant::now() > self.end {
                 return Ok(found);
@@ -235,7 +236,7 @@ impl Look {
 }
 
 /// Adds an item, or records that there are more than `limit`.
-fn add(found: &mut Found, item: Item, limit: usize) {
+fn add(found: &mut SearchResults, item: Item, limit: usize) {
     if found.items.len() < limit {
         found.items.push(item);
     } else {

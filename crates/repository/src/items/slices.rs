@@ -37,20 +37,20 @@ pub(super) struct PageInProgress {
 }
 
 /// Duration of a slice that occupies a runtime thread.
-const SHORT: Duration = Duration::from_millis(10);
+const SHORT_SLICE: Duration = Duration::from_millis(10);
 /// Duration of any other slice.
-const LONG: Duration = Duration::from_millis(150);
-/// Maximum wait for a turn.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LONG_SLICE: Duration = Duration::from_millis(150);
+/// Maximum wait for a permit.
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of restarts of a page because permissions changed meanwhile. After that, the page is built in a
 /// single slice.
-const MOST_AGAIN: usize = 3;
+const MAX_RESTARTS: usize = 3;
 /// Time limit of that single slice.
 const ONE_GO: Duration = Duration::from_secs(60 * 60);
 
 impl Session {
     /// Runs a walk slice by slice. Only the first slice may be `Short`; a short slice that finds nothing reads few
-    /// rows. All further slices wait for a turn, of which each caller has few at a time, and run where they block no
+    /// rows. All further slices wait for a permit, of which each caller has few at a time, and run where they block no
     /// other request.
     pub(super) async fn in_slices<S: Send + 'static, T: Send + 'static>(
         &self,
@@ -59,14 +59,14 @@ impl Session {
         slice: impl Fn(&mut Reader<'_>, &Located, Option<S>, End) -> Result<Slice<S, T>> + Clone + Send + 'static,
     ) -> Result<T> {
         let caller = Arc::new(());
-        let (mut before, mut time, mut turn) = (None, first, None);
+        let (mut before, mut time, mut permit) = (None, first, None);
         loop {
-            if time == ReadDuration::Long && turn.is_none() {
-                turn = Some(self.turn_to_walk().await?);
+            if time == ReadDuration::Long && permit.is_none() {
+                permit = Some(self.permit_to_walk().await?);
             }
             let (go_on, from, caller) = (slice.clone(), before.take(), Arc::downgrade(&caller));
             let look = move |reader: &mut Reader<'_>, known: &Known| {
-                let at = Instant::now() + if time == ReadDuration::Short { SHORT } else { LONG };
+                let at = Instant::now() + if time == ReadDuration::Short { SHORT_SLICE } else { LONG_SLICE };
                 go_on(reader, known.unchecked(), from, End { at, caller })
             };
             match self.inspect_known(time, target, look).await?.1 {
@@ -77,9 +77,9 @@ impl Session {
         }
     }
 
-    async fn turn_to_walk(&self) -> Result<RunningTask<'_>> {
-        let turn = self.repository.inner.listing_limits.acquire(self.principal.id, PATIENCE).await;
-        turn.ok_or_else(|| {
+    async fn permit_to_walk(&self) -> Result<RunningTask<'_>> {
+        let permit = self.repository.inner.listing_limits.acquire(self.principal.id, PERMIT_TIMEOUT).await;
+        permit.ok_or_else(|| {
             Error::exhausted("other listings of yours are still being prepared: wait until they are complete")
                 .with_code(Code::TooManyRequests)
         })
@@ -104,7 +104,7 @@ impl Listing<'_> {
             None => (self.begin(after.cloned()), 0),
         };
         let Some(progress) = progress else { return Ok(Slice::Done(Page { items: Vec::new(), next: None })) };
-        let end = if again > MOST_AGAIN { &end.after(ONE_GO) } else { end };
+        let end = if again > MAX_RESTARTS { &end.after(ONE_GO) } else { end };
         Ok(match self.walk(reader, progress, limit, end)? {
             Walked::Page(page) => Slice::Done(page),
             Walked::Unfinished(progress) => Slice::Unfinished(PageInProgress { progress, tree, again }),

@@ -37,7 +37,7 @@ impl Session {
         let guard = self.guard([&*source, &place])?;
         self.require_place_unlocked(&place).await?;
         let way = TransferPlan::new(guard, Located::clone(&source), &place, name, how);
-        let guard = way.guard.clone().alone();
+        let guard = way.guard.clone().exclusive();
         guard.write(move |transaction, _, checked| way.clone().copy(transaction, checked)).await.map_err(name_conflict)
     }
 
@@ -59,7 +59,7 @@ impl Session {
         self.require_not_held(&source).await?;
         self.require_place_unlocked(place).await?;
         let way = TransferPlan::new(guard, Located::clone(&source), place, name, how);
-        let guard = way.guard.clone().alone();
+        let guard = way.guard.clone().exclusive();
         let outcome = guard.write(move |transaction, _, checked| way.clone().shift(transaction, checked, right)).await;
         self.name_holder(&source, outcome.map_err(name_conflict)).await
     }

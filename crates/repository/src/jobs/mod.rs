@@ -1,8 +1,8 @@
 //! Jobs: long work on the farm's storage that is requested once, runs in the background, can be paused and aborted, and
 //! survives the process that runs it.
 //!
-//! A job's task is its [`Work`], stored as JSON with a version; its progress is its [`Figures`]. This module defines
-//! jobs and the requests to them, not how they are carried out.
+//! A job's task is its [`Work`], stored as JSON with a version; its progress is its [`JobProgress`]. This module
+//! defines jobs and the requests to them, not how they are carried out.
 
 mod work;
 
@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use database::Transaction;
 use database::configuration::job::{self, JobRow};
-use model::{Code, Error, Id, JobState, JobStatus, JobWish, Result, Timestamp};
+use model::{Code, Error, Id, JobState, JobStatus, RequestedState, Result, Timestamp};
 
 use crate::session::idempotency::IdempotencyKey;
 use crate::{Session, Storage};
 
 pub use database::configuration::job::JobError;
 pub use work::{
-    CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, LACKING_CHANGES, MigrateWork, QUARANTINE_DAYS, Work,
+    CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, JobProgress, LACKING_CHANGES, MigrateWork, QUARANTINE_DAYS, Work,
 };
 
 /// A job as administrators see it.
@@ -30,14 +30,14 @@ pub struct Job {
     /// Its state, which also says whether items failed.
     pub status: JobStatus,
     /// Latest request to its runner.
-    pub wish: JobWish,
+    pub wish: RequestedState,
     /// Progress.
-    pub figures: Figures,
+    pub progress: JobProgress,
     /// Outcome.
     pub message: String,
     /// Time of the request.
     pub created_at: Timestamp,
-    /// User who did so.
+    /// User who requested it.
     pub created_by: Id,
     /// Time of the first start.
     pub started_at: Option<Timestamp>,
@@ -47,13 +47,13 @@ pub struct Job {
 
 impl Job {
     fn read(row: JobRow) -> Result<Self> {
-        let figures = Figures::from_text(&row.progress)?;
+        let progress = JobProgress::from_text(&row.progress)?;
         Ok(Self {
             id: row.id,
             work: Work::from_text(&row.payload)?,
-            status: JobStatus::new(row.state, figures.failed),
+            status: JobStatus::new(row.state, progress.failed),
             wish: row.wish,
-            figures,
+            progress,
             message: row.message,
             created_at: row.created_at,
             created_by: row.created_by,
@@ -126,12 +126,12 @@ impl Session {
             let now = Timestamp::now();
             let (done, action) = match request {
                 JobRequest::Pause => {
-                    let wished = job::wish(transaction, id, JobWish::Pause)?;
+                    let wished = job::wish(transaction, id, RequestedState::Pause)?;
                     job::set_idle_state(transaction, id, JobState::Paused, None)?;
                     (wished, "job.pause")
                 }
                 JobRequest::Abort => {
-                    let wished = job::wish(transaction, id, JobWish::Abort)?;
+                    let wished = job::wish(transaction, id, RequestedState::Abort)?;
                     job::set_idle_state(transaction, id, JobState::Aborted, Some(now))?;
                     (wished, "job.abort")
                 }
@@ -149,12 +149,12 @@ impl Session {
 }
 
 /// Explains why a request to a job in this state was refused.
-fn refusal(request: JobRequest, state: Option<(JobState, JobWish)>) -> &'static str {
+fn refusal(request: JobRequest, state: Option<(JobState, RequestedState)>) -> &'static str {
     match (request, state) {
-        (JobRequest::Resume, Some((JobState::Running, JobWish::Pause))) => {
+        (JobRequest::Resume, Some((JobState::Running, RequestedState::Pause))) => {
             "the job is being paused and has not stopped yet: resume it in a few seconds, once it is paused"
         }
-        (JobRequest::Resume, Some((JobState::Aborted, _) | (JobState::Running, JobWish::Abort))) => {
+        (JobRequest::Resume, Some((JobState::Aborted, _) | (JobState::Running, RequestedState::Abort))) => {
             "the job was ended for good: start a new one"
         }
         (JobRequest::Resume, _) => "the job is running or is waiting to run",

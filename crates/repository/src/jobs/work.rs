@@ -110,7 +110,7 @@ pub const LACKING_CHANGES: &str = "databases_lacking_changes";
 
 /// Progress of a job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct JobProgress {
     /// Current phase, in words.
     pub phase: String,
     /// BLOBs to process, as far as known.
@@ -134,7 +134,7 @@ pub struct Figures {
     pub cursor: serde_json::Value,
 }
 
-impl Figures {
+impl JobProgress {
     /// Begins a phase.
     pub fn begin(&mut self, phase: JobPhase) {
         phase.as_str().clone_into(&mut self.phase);
@@ -199,7 +199,7 @@ impl Work {
     }
 }
 
-impl Figures {
+impl JobProgress {
     /// Returns the average bytes per second since the start, without pauses; `None` in the first second, and when no
     /// bytes were processed.
     pub fn bytes_per_second(&self) -> Option<u64> {

@@ -3,7 +3,7 @@
 use model::{Id, Timestamp};
 
 /// Maximum duration of a lock in seconds. A client that needs it longer refreshes it.
-pub const LONGEST_LOCK: u64 = 24 * 60 * 60;
+pub const MAX_LOCK: u64 = 24 * 60 * 60;
 
 /// Minimum duration of a lock in seconds, whatever the client requests (RFC 4918, section 10.7, leaves it to the
 /// server). It keeps clients from creating large numbers of locks that end at once.
@@ -61,6 +61,6 @@ pub struct NewLock {
     pub deep: bool,
     /// The client's description of the owner: XML of at most 4096 bytes.
     pub owner: String,
-    /// Requested duration in seconds; clamped to [`SHORTEST_LOCK`]..=[`LONGEST_LOCK`].
+    /// Requested duration in seconds; clamped to [`SHORTEST_LOCK`]..=[`MAX_LOCK`].
     pub seconds: u64,
 }

@@ -7,5 +7,5 @@ mod lock;
 mod rules;
 mod taking;
 
-pub use lock::{LONGEST_LOCK, Lock, MAX_LOCK_OWNER, NewLock};
+pub use lock::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
 pub(crate) use rules::{covering, set_locked_by};

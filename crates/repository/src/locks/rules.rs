@@ -14,7 +14,7 @@ use crate::items::tree::above;
 use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
 
-use super::lock::{LONGEST_LOCK, SHORTEST_LOCK};
+use super::lock::{MAX_LOCK, SHORTEST_LOCK};
 
 /// Extent of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ enum Reach {
 
 /// Returns the end of a lock that starts at `now` and lasts `seconds`, within the limits on its duration.
 pub(super) fn end(now: Timestamp, seconds: u64) -> Timestamp {
-    now.after(Duration::from_secs(seconds.clamp(SHORTEST_LOCK, LONGEST_LOCK)))
+    now.after(Duration::from_secs(seconds.clamp(SHORTEST_LOCK, MAX_LOCK)))
 }
 
 /// Returns an unguessable token: a UUID made of random bits.

@@ -17,17 +17,17 @@ use crate::{Session, Target};
 use super::rules;
 
 /// Maximum number of locks in one site collection, including ended locks that are still kept.
-const MOST_LOCKS: i64 = 50_000;
+const MAX_LOCKS: i64 = 50_000;
 /// Maximum number of locks in one site collection that one user holds and that have not ended.
-const MOST_OF_PERSON: i64 = 2_000;
+const MAX_LOCKS_PER_USER: i64 = 2_000;
 /// Number of ended locks deleted at a time to make room when a site collection is full.
 const ENDED_AT_ONCE: usize = 1_000;
 /// Number of ended locks kept on one item. They become valid again if the clock was ahead and is set back.
 const ENDED_ON_ITEM: usize = 20;
 /// Maximum number of locks on one item. Each listing of the item reports all of them.
-const MOST_ON_ITEM: usize = 100;
+const MAX_LOCKS_PER_ITEM: usize = 100;
 /// Maximum number of locks on one item that one user holds; each of the user's programs may have one.
-const MOST_OF_PERSON_ON_ITEM: usize = 10;
+const MAX_LOCKS_PER_USER_AND_ITEM: usize = 10;
 
 impl Lock {
     /// Returns a lock on `located` or on one of its ancestors, as the caller may see it.
@@ -150,7 +150,7 @@ impl Session {
             guard.record(transaction, id, "item.lock", path.as_str())?;
             Ok(Lock::on(&place, given))
         };
-        guard.alone().write(write).await
+        guard.exclusive().write(write).await
     }
 
     /// Extends one of the caller's locks that covers an item.
@@ -217,7 +217,7 @@ impl Session {
             }
             guard.record(transaction, id, action, path.as_str())
         };
-        guard.vital().write(write).await
+        guard.allow_reserved_space().write(write).await
     }
 }
 
@@ -230,17 +230,17 @@ fn place_of(located: &Located, lock: &lock::LockRow) -> Option<Located> {
 /// Deletes the locks that ended longest ago where too many are kept. Refuses when the caller holds too many active
 /// locks, or the site collection has too many.
 fn make_room(transaction: &mut Transaction<'_>, row: &NodeRow, caller: Id, now: Timestamp) -> Result<()> {
-    if lock::count_of(transaction, row.collection_id, caller, now, MOST_OF_PERSON)? >= MOST_OF_PERSON {
+    if lock::count_of(transaction, row.collection_id, caller, now, MAX_LOCKS_PER_USER)? >= MAX_LOCKS_PER_USER {
         return Err(Error::exhausted(format!(
-            "you already have {MOST_OF_PERSON} locks in this site: release some, or wait until some have ended"
+            "you already have {MAX_LOCKS_PER_USER} locks in this site: release some, or wait until some have ended"
         ))
         .with_code(Code::TooMany));
     }
     lock::delete_ended_of(transaction, row.id, now, ENDED_ON_ITEM)?;
-    let full = lock::count(transaction, row.collection_id)? >= MOST_LOCKS;
+    let full = lock::count(transaction, row.collection_id)? >= MAX_LOCKS;
     if full && lock::delete_ended_in(transaction, row.collection_id, now, ENDED_AT_ONCE)? == 0 {
         return Err(
-            Error::exhausted(format!("there are already {MOST_LOCKS} locks in this site")).with_code(Code::TooMany)
+            Error::exhausted(format!("there are already {MAX_LOCKS} locks in this site")).with_code(Code::TooMany)
         );
     }
     Ok(())
@@ -262,13 +262,13 @@ fn refuse_conflicts(
         refuse_held(transaction, checked, row, caller)?;
     }
     let own = others.iter().filter(|other| other.node_id == row.id && other.owner_id == caller).count();
-    if own >= MOST_OF_PERSON_ON_ITEM {
+    if own >= MAX_LOCKS_PER_USER_AND_ITEM {
         return Err(Error::exhausted(format!("you already have {own} locks on this item: release one of them"))
             .with_code(Code::TooMany));
     }
-    if others.iter().filter(|other| other.node_id == row.id).count() >= MOST_ON_ITEM {
+    if others.iter().filter(|other| other.node_id == row.id).count() >= MAX_LOCKS_PER_ITEM {
         return Err(Error::exhausted(format!(
-            "there are already {MOST_ON_ITEM} locks on this item: wait until one ends, or have one released"
+            "there are already {MAX_LOCKS_PER_ITEM} locks on this item: wait until one ends, or have one released"
         ))
         .with_code(Code::TooMany));
     }

@@ -14,11 +14,11 @@ use model::{Id, Network, Result, Timestamp};
 
 use super::caller::Caller;
 
-const MOST_ACCOUNTS: usize = 20_000;
-const MOST_CREDENTIALS: usize = 20_000;
-const MOST_NAMES: usize = 20_000;
-const MOST_PASSWORDS: usize = 4_096;
-const MOST_TOUCHES: usize = 20_000;
+const MAX_ACCOUNTS: usize = 20_000;
+const MAX_CREDENTIALS: usize = 20_000;
+const MAX_NAMES: usize = 20_000;
+const MAX_PASSWORDS: usize = 4_096;
+const MAX_TOUCHES: usize = 20_000;
 /// Time for which a verified password is accepted without running argon2 again.
 const VERIFIED_FOR: Duration = Duration::from_secs(5 * 60);
 
@@ -38,7 +38,7 @@ impl Credentials {
     /// Stores a credential that was read after `mark` was taken.
     pub(super) fn put(&self, mark: Mark, hash: [u8; 32], held: Arc<Held>) {
         let mut kept = lock(&self.0);
-        if kept.0 != Some(mark) || kept.1.len() >= MOST_CREDENTIALS {
+        if kept.0 != Some(mark) || kept.1.len() >= MAX_CREDENTIALS {
             *kept = (Some(mark), HashMap::new());
         }
         kept.1.insert(hash, held);
@@ -64,7 +64,7 @@ impl GroupCache {
             return Ok(groups);
         }
         let groups: Arc<[Id]> = load()?.into();
-        make_room(lock(&self.0), MOST_ACCOUNTS).insert(account, (version, groups.clone()));
+        make_room(lock(&self.0), MAX_ACCOUNTS).insert(account, (version, groups.clone()));
         Ok(groups)
     }
 }
@@ -93,7 +93,7 @@ impl NameCache {
         if kept.0 > version {
             return;
         }
-        if kept.0 < version || kept.1.len() > MOST_NAMES {
+        if kept.0 < version || kept.1.len() > MAX_NAMES {
             *kept = (version, HashMap::new());
         }
         kept.1.extend(names.map(|name| (name.id, name.clone())));
@@ -114,7 +114,7 @@ pub(crate) struct Verified {
 pub(crate) struct VerifiedPasswords {
     key: [u8; 32],
     kept: Mutex<HashMap<[u8; 32], (Verified, Instant)>>,
-    turns: [tokio::sync::Mutex<()>; 64],
+    locks: [tokio::sync::Mutex<()>; 64],
 }
 
 impl VerifiedPasswords {
@@ -122,7 +122,7 @@ impl VerifiedPasswords {
     pub(crate) fn new() -> Result<Self> {
         let mut key = [0u8; 32];
         super::secret::fill_random(&mut key)?;
-        Ok(Self { key, kept: Mutex::default(), turns: std::array::from_fn(|_| tokio::sync::Mutex::default()) })
+        Ok(Self { key, kept: Mutex::default(), locks: std::array::from_fn(|_| tokio::sync::Mutex::default()) })
     }
 
     /// Returns the cache key for a login and a password presented from a network. The network is part of it because the
@@ -144,10 +144,10 @@ impl VerifiedPasswords {
     /// Stores a password that was just verified.
     pub(crate) fn put(&self, digest: [u8; 32], verified: Verified) {
         let mut kept = lock(&self.kept);
-        if kept.len() >= MOST_PASSWORDS {
+        if kept.len() >= MAX_PASSWORDS {
             kept.retain(|_, (_, at)| at.elapsed() < VERIFIED_FOR);
         }
-        make_room(kept, MOST_PASSWORDS).insert(digest, (verified, Instant::now()));
+        make_room(kept, MAX_PASSWORDS).insert(digest, (verified, Instant::now()));
     }
 
     /// Records that a cached password is not on this list.
@@ -164,7 +164,7 @@ impl VerifiedPasswords {
 
     /// Serialises requests that verify the same password. The later ones find it in the cache.
     pub(crate) async fn lock_for(&self, digest: &[u8; 32]) -> tokio::sync::MutexGuard<'_, ()> {
-        self.turns[usize::from(digest[0]) % self.turns.len()].lock().await
+        self.locks[usize::from(digest[0]) % self.locks.len()].lock().await
     }
 }
 
@@ -179,7 +179,7 @@ impl RecentTouches {
         if kept.get(&credential).is_some_and(|at| *at > after && *at <= now) {
             return false;
         }
-        make_room(kept, MOST_TOUCHES).insert(credential, now);
+        make_room(kept, MAX_TOUCHES).insert(credential, now);
         true
     }
 }
@@ -254,11 +254,11 @@ mod tests {
         assert_ne!(cache.digest("ab", "c", here), cache.digest("ab", "c", IpAddr::from([10, 0, 0, 2])));
         assert_ne!(cache.digest("ab", "c", here), VerifiedPasswords::new().unwrap().digest("ab", "c", here));
         let verified = Verified { account: Id::new(1000), password_version: 1, unlisted: None };
-        for n in 0..3 * MOST_PASSWORDS {
+        for n in 0..3 * MAX_PASSWORDS {
             cache.put(cache.digest("ann", &n.to_string(), here), verified);
         }
-        assert!(lock(&cache.kept).len() <= MOST_PASSWORDS);
-        assert_eq!(cache.get(&cache.digest("ann", &(3 * MOST_PASSWORDS - 1).to_string(), here)), Some(verified));
+        assert!(lock(&cache.kept).len() <= MAX_PASSWORDS);
+        assert_eq!(cache.get(&cache.digest("ann", &(3 * MAX_PASSWORDS - 1).to_string(), here)), Some(verified));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::secret::{self, SecretKind};
 use super::throttle::{self, Subject};
 
 /// Maximum number of devices and addresses known for an account. Those not seen for longest are dropped first.
-const MOST_KNOWN: usize = 20;
+const MAX_KNOWN_DEVICES: usize = 20;
 /// Time for which an unused device stays known; also the maximum age of its cookie.
 pub const DEVICE_LIFE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -62,16 +62,16 @@ impl AttemptOrigin {
         if let Some(shown) = &self.device
             && known_device::is_known_to_anybody(tx, shown)?
         {
-            known_device::keep(tx, account, shown, now, MOST_KNOWN)?;
+            known_device::keep(tx, account, shown, now, MAX_KNOWN_DEVICES)?;
             return Ok(None);
         }
-        known_device::keep(tx, account, &fresh.1, now, MOST_KNOWN)?;
+        known_device::keep(tx, account, &fresh.1, now, MAX_KNOWN_DEVICES)?;
         Ok(Some(fresh.0.clone()))
     }
 
     /// Stores the address from which a program presented the right password.
     pub(crate) fn keep_address(&self, tx: &mut Transaction, account: Id, now: Timestamp) -> Result<()> {
-        known_device::keep(tx, account, &address_hash(self.address), now, MOST_KNOWN)
+        known_device::keep(tx, account, &address_hash(self.address), now, MAX_KNOWN_DEVICES)
     }
 }
 

@@ -21,9 +21,9 @@ const MIN_CHARS: usize = 8;
 /// Time for which a network that opened a link stays known.
 const OPENED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Maximum number of networks, wider networks included, known for one link.
-pub(super) const MOST_OF_LINK: usize = 40;
+pub(super) const MAX_NETWORKS_PER_LINK: usize = 40;
 /// Maximum number of networks known for all links.
-const MOST_NETWORKS: usize = 100_000;
+const MAX_NETWORKS: usize = 100_000;
 
 impl Repository {
     /// Returns the secret of a new link, and the hash to store.
@@ -56,7 +56,7 @@ impl Repository {
         // Checked before waiting for a permit and again afterwards. A refusal takes no permit from others and writes
         // nothing.
         self.refuse_waiting(link, address).await?;
-        let turn = self.inner.identities.hasher.turn().await?;
+        let permit = self.inner.identities.hasher.permit().await?;
         self.refuse_waiting(link, address).await?;
         let now = Timestamp::now();
         let reserve = move |tx: &mut Transaction| {
@@ -68,7 +68,7 @@ impl Repository {
             Admission::Refused(wait) => return Err(throttle::refusal(wait)),
         };
         let fits = password.len() <= 4 * MAX_PASSWORD_CHARS;
-        let right = password::verify(turn, if fits { password } else { "" }, Some(stored.to_owned())).await?;
+        let right = password::verify(permit, if fits { password } else { "" }, Some(stored.to_owned())).await?;
         if right {
             let settle = move |tx: &mut Transaction| {
                 throttle::succeeded(tx, &reservation)?;
@@ -89,9 +89,9 @@ impl Repository {
     }
 }
 
-/// Removes networks that have opened no link for [`OPENED_FOR`] before `limit`, and those beyond [`MOST_NETWORKS`].
+/// Removes networks that have opened no link for [`OPENED_FOR`] before `limit`, and those beyond [`MAX_NETWORKS`].
 pub(crate) fn purge(tx: &mut Transaction, limit: Timestamp) -> Result<()> {
-    link_network::purge(tx, limit.before(OPENED_FOR), MOST_NETWORKS)?;
+    link_network::purge(tx, limit.before(OPENED_FOR), MAX_NETWORKS)?;
     Ok(())
 }
 
@@ -114,7 +114,7 @@ fn subjects(reader: &mut Reader, link: Id, address: IpAddr, now: Timestamp) -> R
 /// Stores the networks from which a link was opened.
 pub(super) fn keep_opened(tx: &mut Transaction, link: Id, address: IpAddr, now: Timestamp) -> Result<()> {
     for network in [exact(address), wide(address)] {
-        link_network::keep(tx, link, &network_hash(&network), now, MOST_OF_LINK)?;
+        link_network::keep(tx, link, &network_hash(&network), now, MAX_NETWORKS_PER_LINK)?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use super::PrincipalName;
 use crate::Session;
 
 /// Maximum number of principals that one search returns.
-const MOST_FOUND: usize = 50;
+const MAX_FOUND: usize = 50;
 /// Number of names that one statement looks up.
 const NAMES_AT_ONCE: usize = 500;
 
@@ -18,7 +18,7 @@ impl Session {
     /// Returns up to `limit` (at most 50) enabled users and groups whose login, name or a word of the name begins with
     /// `prefix`, ignoring case. An empty prefix finds the first ones. All signed-in users may search.
     pub async fn search_principals(&self, prefix: &str, limit: usize) -> Result<Vec<PrincipalName>> {
-        let (prefix, limit) = (fold(prefix.trim()), limit.min(MOST_FOUND));
+        let (prefix, limit) = (fold(prefix.trim()), limit.min(MAX_FOUND));
         if prefix.contains(char::is_control) {
             return Ok(vec![]);
         }

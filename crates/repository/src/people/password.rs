@@ -29,15 +29,15 @@ const JUDGED_CHARS: usize = 64;
 const MEMORY_KIB: u32 = 19 * 1_024;
 const PASSES: u32 = 2;
 /// Maximum time that a check waits for its permit.
-const LONGEST_QUEUE: Duration = Duration::from_secs(20);
+const MAX_PERMIT_WAIT: Duration = Duration::from_secs(20);
 /// Maximum time that a successful sign-in waits for a permit to judge its password.
-const LONGEST_ADVICE_QUEUE: Duration = Duration::from_secs(1);
+const MAX_ADVICE_PERMIT_WAIT: Duration = Duration::from_secs(1);
 /// Letters and digits that are not confused with each other; 32 of them, so that each carries 5 bits.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
 /// Runs argon2id, a few hashes at a time, on threads that may block.
 pub(crate) struct Hasher {
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 /// Permit to run one hash.
@@ -59,19 +59,19 @@ impl Hasher {
     /// Returns a hasher that runs one hash per processor at a time, and at most four.
     pub(crate) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { turns: Arc::new(Semaphore::new(processors.min(4))) }
+        Self { permits: Arc::new(Semaphore::new(processors.min(4))) }
     }
 
     /// Waits for a permit.
     ///
     /// # Errors
     /// `Unavailable` when too many others are waiting.
-    pub(crate) async fn turn(&self) -> Result<HashPermit> {
-        self.turn_within(LONGEST_QUEUE).await
+    pub(crate) async fn permit(&self) -> Result<HashPermit> {
+        self.permit_within(MAX_PERMIT_WAIT).await
     }
 
-    async fn turn_within(&self, limit: Duration) -> Result<HashPermit> {
-        match tokio::time::timeout(limit, self.turns.clone().acquire_owned()).await {
+    async fn permit_within(&self, limit: Duration) -> Result<HashPermit> {
+        match tokio::time::timeout(limit, self.permits.clone().acquire_owned()).await {
             Ok(Ok(permit)) => Ok(HashPermit(permit)),
             _ => Err(Error::unavailable("too many people are signing in at the moment; try again in a minute")
                 .with_code(Code::SignInBusy)),
@@ -83,22 +83,23 @@ impl Hasher {
     /// # Errors
     /// `Invalid` with code `invalid_password` or `easy_password`.
     pub(crate) async fn hash_new(&self, password: &str, own: &[&str]) -> Result<String> {
-        let (turn, password) = (self.turn().await?, password.to_owned());
+        let (permit, password) = (self.permit().await?, password.to_owned());
         let own: Vec<String> = own.iter().map(|text| (*text).to_owned()).collect();
-        turn.run(move || {
-            let own: Vec<&str> = own.iter().map(String::as_str).collect();
-            check(&password, &own)?;
-            hash(&password)
-        })
-        .await
+        permit
+            .run(move || {
+                let own: Vec<&str> = own.iter().map(String::as_str).collect();
+                check(&password, &own)?;
+                hash(&password)
+            })
+            .await
     }
 
     /// Returns whether a verified password would be refused as a new one. Returns false while all permits are taken:
     /// the sign-in that asks must not fail for the sake of this advice.
     pub(crate) async fn is_outdated(&self, password: &str, own: Vec<String>) -> bool {
-        let Ok(turn) = self.turn_within(LONGEST_ADVICE_QUEUE).await else { return false };
+        let Ok(permit) = self.permit_within(MAX_ADVICE_PERMIT_WAIT).await else { return false };
         let password = password.to_owned();
-        let judged = turn.run(move || {
+        let judged = permit.run(move || {
             let own: Vec<&str> = own.iter().map(String::as_str).collect();
             Ok(check(&password, &own).is_err())
         });
@@ -107,25 +108,27 @@ impl Hasher {
 
     /// Returns the hash of a link's password, in PHC string format.
     pub(crate) async fn hash(&self, password: &str) -> Result<String> {
-        let (turn, password) = (self.turn().await?, password.to_owned());
-        turn.run(move || hash(&password)).await
+        let (permit, password) = (self.permit().await?, password.to_owned());
+        permit.run(move || hash(&password)).await
     }
 }
 
 /// Returns whether `password` matches the hash `stored`. Without a stored hash, returns false after the same time.
-pub(crate) async fn verify(turn: HashPermit, password: &str, stored: Option<String>) -> Result<bool> {
+pub(crate) async fn verify(permit: HashPermit, password: &str, stored: Option<String>) -> Result<bool> {
     let password = password.to_owned();
-    turn.run(move || {
-        let exists = stored.is_some();
-        let text = match &stored {
-            Some(text) => text.as_str(),
-            None => dummy_hash()?,
-        };
-        let parsed = PasswordHash::new(text)
-            .map_err(|e| Error::corrupt("a stored password hash cannot be read; set a new password").with_source(e))?;
-        Ok(argon2()?.verify_password(password.as_bytes(), &parsed).is_ok() && exists)
-    })
-    .await
+    permit
+        .run(move || {
+            let exists = stored.is_some();
+            let text = match &stored {
+                Some(text) => text.as_str(),
+                None => dummy_hash()?,
+            };
+            let parsed = PasswordHash::new(text).map_err(|e| {
+                Error::corrupt("a stored password hash cannot be read; set a new password").with_source(e)
+            })?;
+            Ok(argon2()?.verify_password(password.as_bytes(), &parsed).is_ok() && exists)
+        })
+        .await
 }
 
 /// Refuses passwords that are too short, too long or too easy to guess. `own` are texts that belong to the user, such
@@ -251,11 +254,11 @@ mod tests {
         let hasher = Hasher::new();
         let stored = hasher.hash("correct horse").await.unwrap();
         assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
-        let turn = async || hasher.turn().await.unwrap();
-        assert!(verify(turn().await, "correct horse", Some(stored.clone())).await.unwrap());
-        assert!(!verify(turn().await, "correct hors", Some(stored)).await.unwrap());
-        assert!(!verify(turn().await, "correct horse", None).await.unwrap());
-        let broken = verify(turn().await, "correct horse", Some("$argon2id$".into())).await.unwrap_err();
+        let permit = async || hasher.permit().await.unwrap();
+        assert!(verify(permit().await, "correct horse", Some(stored.clone())).await.unwrap());
+        assert!(!verify(permit().await, "correct hors", Some(stored)).await.unwrap());
+        assert!(!verify(permit().await, "correct horse", None).await.unwrap());
+        let broken = verify(permit().await, "correct horse", Some("$argon2id$".into())).await.unwrap_err();
         assert_eq!(broken.kind(), model::ErrorKind::Corrupt);
     }
 }

@@ -10,7 +10,7 @@ use model::{Code, Error, Id, Name, Result, Rights, Role, Timestamp};
 use crate::Session;
 
 /// Maximum number of roles in a farm.
-const MOST_ROLES: usize = 1_000;
+const MAX_ROLES: usize = 1_000;
 
 impl Session {
     /// Returns all roles, the built-in ones first. All signed-in users may see them.
@@ -46,8 +46,8 @@ impl Session {
             }
             farm::change_directory(tx)?;
             refuse_taken(tx, &name, id)?;
-            if role::list(tx)?.len() >= MOST_ROLES {
-                return Err(Error::exhausted(format!("a farm has at most {MOST_ROLES} roles; delete one first")));
+            if role::list(tx)?.len() >= MAX_ROLES {
+                return Err(Error::exhausted(format!("a farm has at most {MAX_ROLES} roles; delete one first")));
             }
             role::insert(tx, id, &name, rights)?;
             repetition.store_result(tx, id)?;

@@ -27,7 +27,7 @@ use super::{MAX_PASSWORD_CHARS, WebSession, links, password, text};
 /// Maximum lifetime of a session, however much it is used.
 pub(super) const SESSION_LENGTH: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 /// Maximum number of sessions of one account. The oldest end first.
-pub(super) const MOST_SESSIONS: usize = 100;
+pub(super) const MAX_SESSIONS: usize = 100;
 /// Interval between purges of old counters and sessions.
 const PURGE_EVERY: Duration = Duration::from_secs(60);
 /// Time for which ended sessions are kept.
@@ -117,7 +117,7 @@ impl Repository {
             };
             let account = identity.account;
             web_session::insert(tx, account, identity.password_version, &session, &hash)?;
-            web_session::trim(tx, account, MOST_SESSIONS)?;
+            web_session::trim(tx, account, MAX_SESSIONS)?;
             account::set_signed_in(tx, account, now)?;
             let subjects = from.subjects(tx, Some(&LoginName::new(&identity.login)?))?;
             throttle::forget(tx, &subjects)?;
@@ -222,13 +222,13 @@ impl Repository {
         purpose: Purpose,
     ) -> Result<Option<(Identity, Option<ListLookup>)>> {
         // The permit comes first: otherwise many concurrent attempts would count as failed while they wait.
-        let turn = self.inner.identities.hasher.turn().await?;
+        let permit = self.inner.identities.hasher.permit().await?;
         let (reservation, stored) = self.reserve(attempt).await?;
         let (known, hash) = match stored {
             Some(stored) => (Some((stored.account, stored.version, stored.disabled)), stored.hash),
             None => (None, None),
         };
-        let right = password::verify(turn, password, hash).await?;
+        let right = password::verify(permit, password, hash).await?;
         // For a disabled account the list is not consulted: the time taken must not show that the password is right.
         let asks = right && known.is_some_and(|(_, _, disabled)| !disabled) && purpose.asks_list();
         let asked = if asks { Some(self.look_up_in_list(password).await?) } else { None };

@@ -5,7 +5,7 @@ use model::{Code, Error, MAX_COMMENT, MAX_NAME_CHARS, Result, fold};
 /// Maximum length of an e-mail address in bytes (RFC 5321, 4.5.3.1.3, without its brackets).
 const MAX_EMAIL_BYTES: usize = 254;
 /// Maximum number of words of a name at which a search term begins.
-const MOST_TERMS: usize = 8;
+const MAX_TERMS: usize = 8;
 
 /// Returns a display name, trimmed: 1 to 255 characters without control characters. `what` names the value in the error
 /// message.
@@ -60,7 +60,7 @@ pub(super) fn terms(login: Option<&str>, name: &str) -> Vec<String> {
     for (at, c) in folded.char_indices() {
         let begins = c.is_alphanumeric() && !inside_word;
         inside_word = c.is_alphanumeric();
-        if (begins || at == 0) && terms.len() <= MOST_TERMS {
+        if (begins || at == 0) && terms.len() <= MAX_TERMS {
             terms.push(folded[at..].to_owned());
         }
     }
@@ -78,7 +78,7 @@ mod tests {
             ["amu", "anna maria müller-gross", "maria müller-gross", "müller-gross", "gross"]
         );
         assert_eq!(terms(None, "(Sales)"), ["(sales)", "sales)"]);
-        assert!(terms(None, &"a ".repeat(100)).len() <= MOST_TERMS + 1);
+        assert!(terms(None, &"a ".repeat(100)).len() <= MAX_TERMS + 1);
     }
 
     #[test]

@@ -14,11 +14,11 @@ use model::{Code, Error, Id, LoginName, Result, Timestamp};
 /// Wait after the last free attempt. Each further attempt doubles it.
 const FIRST_WAIT: Duration = Duration::from_secs(15);
 /// Maximum wait.
-const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
+const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
 /// Time after which an unchanged counter is deleted.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60);
 /// Maximum number of counters kept.
-const MOST_SUBJECTS: usize = 100_000;
+const MAX_SUBJECTS: usize = 100_000;
 
 /// Number of failures of one login from one network before waiting begins.
 const FREE_OF_PAIR: i64 = 5;
@@ -118,7 +118,7 @@ impl Subject {
     /// Returns the wait that follows this number of failures.
     fn wait(&self, failures: i64) -> Duration {
         match (self.pace, failures - self.free) {
-            (Pace::Doubling, surplus @ 0..) => FIRST_WAIT.saturating_mul(1 << surplus.min(16)).min(LONGEST_WAIT),
+            (Pace::Doubling, surplus @ 0..) => FIRST_WAIT.saturating_mul(1 << surplus.min(16)).min(MAX_WAIT),
             _ => Duration::ZERO,
         }
     }
@@ -135,7 +135,7 @@ impl Subject {
                 _ => 0,
             },
         };
-        (left > 0).then(|| Duration::from_micros(left.unsigned_abs()).min(LONGEST_WAIT))
+        (left > 0).then(|| Duration::from_micros(left.unsigned_abs()).min(MAX_WAIT))
     }
 }
 
@@ -231,7 +231,7 @@ pub(crate) fn forget_login(tx: &mut Transaction, login: &LoginName) -> Result<()
 
 /// Deletes counters that no longer matter.
 pub(crate) fn purge(tx: &mut Transaction, now: Timestamp) -> Result<()> {
-    throttle::purge(tx, now.before(FORGOTTEN_AFTER), MOST_SUBJECTS)?;
+    throttle::purge(tx, now.before(FORGOTTEN_AFTER), MAX_SUBJECTS)?;
     Ok(())
 }
 
@@ -252,7 +252,7 @@ pub(crate) fn refusal(wait: Duration) -> Error {
 /// Returns whether a counter was written by a clock that has since been set back. Without this check, a clock that once
 /// ran ahead would lock users out for as long as it was ahead.
 fn clock_went_back(attempts: Attempts, now: Timestamp) -> bool {
-    attempts.changed_at > now.after(LONGEST_WAIT)
+    attempts.changed_at > now.after(MAX_WAIT)
 }
 
 fn micros(duration: Duration) -> i64 {
@@ -306,7 +306,7 @@ mod tests {
         let pair = Subject::pair(&ann(), address("10.0.0.1"));
         assert_eq!(pair.remaining(attempts(9, 10_100, 10_000), now), Some(Duration::from_secs(100)));
         assert_eq!(pair.remaining(attempts(9, 9_000_100, 9_000_000), now), None);
-        assert_eq!(pair.remaining(attempts(9, 20_000, 10_000), now), Some(LONGEST_WAIT));
+        assert_eq!(pair.remaining(attempts(9, 20_000, 10_000), now), Some(MAX_WAIT));
         assert_eq!(Subject::login(&ann()).remaining(attempts(200, 0, 9_000_000), now), None);
     }
 

@@ -13,17 +13,17 @@ use super::secret::{self, SecretKind};
 use super::{Token, text};
 
 /// Maximum number of tokens of one account.
-const MOST_TOKENS: usize = 100;
+const MAX_TOKENS: usize = 100;
 
 /// Maximum number of networks of one token.
-const MOST_NETWORKS: usize = 20;
+const MAX_NETWORKS: usize = 20;
 
 /// Maximum number of sites, libraries and folders of one token.
-const MOST_PLACES: usize = 20;
+const MAX_ROOTS: usize = 20;
 /// Maximum lifetime of a token in days; also the largest limit that the farm may set.
-const LONGEST_DAYS: u64 = 365;
+const MAX_DAYS: u64 = 365;
 /// Name of the setting that holds the farm's own limit.
-const LONGEST_SETTING: &str = "longest_token_days";
+const MAX_DAYS_SETTING: &str = "longest_token_days";
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Data of a new token.
@@ -76,8 +76,8 @@ impl Session {
         self.require_self_or_administrator(account, "create tokens")?;
         let now = Timestamp::now();
         let name = text::display_name("the name of a token", &wish.name)?;
-        if wish.networks.len() > MOST_NETWORKS {
-            let text = format!("a token has at most {MOST_NETWORKS} networks");
+        if wish.networks.len() > MAX_NETWORKS {
+            let text = format!("a token has at most {MAX_NETWORKS} networks");
             return Err(Error::invalid(text).with_code(Code::TooManyNetworks));
         }
         let (expires_at, places) = (self.end_of(wish.expires_at, now).await?, self.places_of(&wish).await?);
@@ -103,9 +103,9 @@ impl Session {
                 .with_code(Code::TokenExists));
             }
             account::find(tx, account)?.filter(|a| !a.disabled).ok_or_else(|| missing(account))?;
-            if token::count(tx, account)? >= MOST_TOKENS as i64 {
+            if token::count(tx, account)? >= MAX_TOKENS as i64 {
                 return Err(Error::exhausted(format!(
-                    "an account has at most {MOST_TOKENS} tokens; revoke one that is no longer used"
+                    "an account has at most {MAX_TOKENS} tokens; revoke one that is no longer used"
                 ))
                 .with_code(Code::TooManyTokens));
             }
@@ -132,9 +132,9 @@ impl Session {
 
     /// Returns the number of days after which every new token ends.
     pub async fn longest_token_days(&self) -> Result<u64> {
-        let read = |reader: &mut Reader| farm::setting(reader, LONGEST_SETTING);
+        let read = |reader: &mut Reader| farm::setting(reader, MAX_DAYS_SETTING);
         let days = self.repository.inner.configuration.read(read).await?.and_then(|text| text.parse().ok());
-        Ok(days.unwrap_or(LONGEST_DAYS).clamp(1, LONGEST_DAYS))
+        Ok(days.unwrap_or(MAX_DAYS).clamp(1, MAX_DAYS))
     }
 
     /// Sets the number of days after which every new token ends, 1 to 365. Existing tokens keep their end.
@@ -143,12 +143,12 @@ impl Session {
     /// `Forbidden` for callers who are not farm administrators; `Invalid`.
     pub async fn set_longest_token_days(&self, days: u64) -> Result<()> {
         self.require_farm_administrator("say how long tokens last")?;
-        if !(1..=LONGEST_DAYS).contains(&days) {
-            return Err(Error::invalid(format!("a token lasts 1 to {LONGEST_DAYS} days")));
+        if !(1..=MAX_DAYS).contains(&days) {
+            return Err(Error::invalid(format!("a token lasts 1 to {MAX_DAYS} days")));
         }
         let actor = self.principal.id;
         let set = move |tx: &mut Transaction| {
-            farm::put_setting(tx, LONGEST_SETTING, &days.to_string())?;
+            farm::put_setting(tx, MAX_DAYS_SETTING, &days.to_string())?;
             event::record(tx, Timestamp::now(), actor, "token.limit", "farm", &format!("{days} days"))
         };
         self.repository.inner.configuration.write(set).await
@@ -182,9 +182,9 @@ impl Session {
         let mut places = wish.places.clone();
         places.sort_unstable();
         places.dedup();
-        if places.len() > MOST_PLACES {
+        if places.len() > MAX_ROOTS {
             return Err(
-                Error::invalid(format!("a token has at most {MOST_PLACES} places")).with_code(Code::TooManyPlaces)
+                Error::invalid(format!("a token has at most {MAX_ROOTS} places")).with_code(Code::TooManyPlaces)
             );
         }
         if !places.is_empty() && wish.scopes.has(TokenScope::Farm) {
@@ -211,7 +211,7 @@ impl Session {
     /// token that does not cover the whole account.
     pub async fn tokens(&self, account: Id) -> Result<Vec<Token>> {
         self.require_self_or_administrator(account, "list tokens")?;
-        self.repository.inner.configuration.read(move |reader| token::list(reader, account, MOST_TOKENS)).await
+        self.repository.inner.configuration.read(move |reader| token::list(reader, account, MAX_TOKENS)).await
     }
 
     /// Revokes a token of an account, effective from the next request on.

@@ -9,7 +9,7 @@ use model::{Error, Id, Result, Timestamp};
 
 use super::WebSession;
 use super::identity::SESSION_IDLE;
-use super::sign_in::MOST_SESSIONS;
+use super::sign_in::MAX_SESSIONS;
 use crate::Session;
 
 /// Period in which sessions must have begun to count for [`Session::shared_addresses`].
@@ -17,7 +17,7 @@ const LATELY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Number of accounts from which on a private address is more likely a proxy than a shared computer.
 const MANY_ACCOUNTS: i64 = 10;
 /// Maximum number of addresses reported.
-const MOST_ADDRESSES: usize = 20;
+const MAX_ADDRESSES: usize = 20;
 
 impl Session {
     /// Returns the sessions of an account that have not ended, newest first.
@@ -29,7 +29,7 @@ impl Session {
         self.require_self_or_administrator(account, "list sessions")?;
         let now = Timestamp::now();
         let list = move |reader: &mut database::Reader| {
-            web_session::list(reader, account, now, now.before(SESSION_IDLE), MOST_SESSIONS)
+            web_session::list(reader, account, now, now.before(SESSION_IDLE), MAX_SESSIONS)
         };
         self.repository.inner.configuration.read(list).await
     }
@@ -41,7 +41,7 @@ impl Session {
         let find = move |reader: &mut database::Reader| web_session::busy_addresses(reader, since, MANY_ACCOUNTS);
         let found = self.repository.inner.configuration.read(find).await?;
         let parsed = found.into_iter().filter_map(|(text, accounts)| Some((text.parse().ok()?, accounts)));
-        Ok(parsed.filter(|(address, _)| is_private(*address)).take(MOST_ADDRESSES).collect())
+        Ok(parsed.filter(|(address, _)| is_private(*address)).take(MAX_ADDRESSES).collect())
     }
 
     /// Ends a session of an account, effective from the next request on.

@@ -10,7 +10,7 @@ use model::{Id, Principal, Result, Right, Rights, Role, TokenScopes};
 use crate::farm::registry::Registry;
 
 /// Limit on cached sets of rights. When it is reached, the whole cache is cleared.
-const MOST_CACHED: usize = 10_000;
+const MAX_CACHED: usize = 10_000;
 
 /// A caller's rights in one site collection, as of one version of its tree and of the farm's directory of people and
 /// roles.
@@ -83,7 +83,7 @@ impl AccessCache {
             return Ok(access);
         }
         let mut entries = self.entries();
-        if entries.len() >= MOST_CACHED {
+        if entries.len() >= MAX_CACHED {
             entries.clear();
         }
         entries.insert((collection, principal.id, principal.limits.scopes), access.clone());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use database::content::collection::{self, CollectionRow};
 use database::content::event::{self, EventRow};
-use database::content::glance::{self, CreationContext};
+use database::content::name_lookup::{self, CreationContext};
 use database::content::node::{self, NodeRow};
 use database::{Reader, Transaction};
 use model::{
@@ -32,9 +32,9 @@ pub(crate) struct Guard {
     pub(super) access: Arc<Access>,
     pub(super) needs: Vec<RequiredRight>,
     /// Set when no other transaction may change the site collection meanwhile.
-    pub(super) alone: bool,
-    /// Set when the change must succeed even on a full disk.
-    pub(super) vital: bool,
+    pub(super) exclusive: bool,
+    /// Set when the change may use the reserved disk space, so that it succeeds even on a full disk.
+    pub(super) allow_reserved_space: bool,
     /// Set when the caller may know the totals of the whole site collection.
     pub(crate) knows_totals: bool,
     pub(crate) repetition: IdempotencyKey,
@@ -143,23 +143,23 @@ impl Guard {
 
     /// Blocks other changes to the site collection until the transaction ends. For changes of items' locations or
     /// permissions, so that a decision about a whole subtree holds for all of it.
-    pub(crate) fn alone(self) -> Self {
-        self.exclusive_if(true)
+    pub(crate) fn exclusive(self) -> Self {
+        self.exclusive_when(true)
     }
 
-    /// Conditional variant of `alone`.
-    pub(crate) fn exclusive_if(self, alone: bool) -> Self {
-        Self { alone, ..self }
+    /// Conditional variant of `exclusive`.
+    pub(crate) fn exclusive_when(self, exclusive: bool) -> Self {
+        Self { exclusive, ..self }
     }
 
     /// Blocks other changes unless the item is a document, which has no descendants.
     pub(crate) fn exclusive_unless_document(self, kind: NodeKind) -> Self {
-        self.exclusive_if(kind != NodeKind::Document)
+        self.exclusive_when(kind != NodeKind::Document)
     }
 
     /// Allows the change even on a full disk, because it frees space or is needed to be able to free space.
-    pub(crate) fn vital(self) -> Self {
-        Self { vital: true, ..self }
+    pub(crate) fn allow_reserved_space(self) -> Self {
+        Self { allow_reserved_space: true, ..self }
     }
 
     /// Runs a transaction after checking the caller's rights in it again. `f` may run several times.
@@ -172,12 +172,16 @@ impl Guard {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>, &Self, &Checked) -> Result<T> + Send + 'static,
     {
-        let (content, vital) = (self.content.clone(), self.vital);
+        let (content, allow_reserved_space) = (self.content.clone(), self.allow_reserved_space);
         let write = move |transaction: &mut Transaction<'_>| {
             let checked = self.check(transaction)?;
             f(transaction, &self, &checked)
         };
-        if vital { content.database.write_vital(write).await } else { content.database.write(write).await }
+        if allow_reserved_space {
+            content.database.write_vital(write).await
+        } else {
+            content.database.write(write).await
+        }
     }
 
     /// Runs a transaction as [`Guard::write`] does, for a document in the folder `parent`. Also passes the folder and
@@ -190,10 +194,10 @@ impl Guard {
         let content = self.content.clone();
         let write = move |transaction: &mut Transaction<'_>| {
             transaction.lock_shared(self.collection_id)?;
-            let shelf = glance::creation_context(transaction, self.collection_id, parent, &folded)?
+            let context = name_lookup::creation_context(transaction, self.collection_id, parent, &folded)?
                 .ok_or_else(no_collection)?;
-            let checked = self.decide_on(transaction, shelf.collection.clone())?;
-            f(transaction, checked, shelf)
+            let checked = self.decide_on(transaction, context.collection.clone())?;
+            f(transaction, checked, context)
         };
         content.database.write(write).await
     }
@@ -201,7 +205,7 @@ impl Guard {
     /// Checks the rights again inside a transaction, also that of another guard. Cheap while permissions and folders
     /// are unchanged; both are locked until the transaction ends.
     pub(crate) fn check(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {
-        if self.alone {
+        if self.exclusive {
             transaction.lock_exclusive(self.collection_id)?;
         } else {
             transaction.lock_shared(self.collection_id)?;

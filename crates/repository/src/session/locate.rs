@@ -159,22 +159,22 @@ pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodeP
     let (collection, used) = finder.registry.collection_of(path).ok_or_else(|| nothing_at(path))?;
     let mut located = locate_collection(reader, finder, collection.id)?;
     let (version, names) = (located.collection.tree_version, &path.names()[used..]);
-    let (ways, key) = (&finder.repository.inner.ways, PathKey::new(collection.id, names));
+    let (chains, key) = (&finder.repository.inner.chains, PathKey::new(collection.id, names));
     // The item may be a cached container itself, or a document in one.
     let known = (names.len().saturating_sub(1)..=names.len()).rev();
-    let known = known.filter(|_| finder.keep).find_map(|count| Some((count, ways.by_path(&key, count, version)?)));
-    let (first, way) = match known {
-        Some((count, way)) => (count, way),
+    let known = known.filter(|_| finder.keep).find_map(|count| Some((count, chains.by_path(&key, count, version)?)));
+    let (first, chain) = match known {
+        Some((count, chain)) => (count, chain),
         None => (0, vec![root_of(reader, collection.id)?]),
     };
-    let kept = if first > 0 { way.len() } else { 0 };
-    located.chain = way;
+    let kept = if first > 0 { chain.len() } else { 0 };
+    located.chain = chain;
     for name in &names[first..] {
         let child = node::find_child(reader, located.node().id, &name.folded())?.ok_or_else(|| nothing_at(path))?;
         located.chain.push(Arc::new(child));
     }
     if finder.keep && located.chain.iter().filter(|node| node.kind != NodeKind::Document).count() > kept {
-        ways.keep(Some(&key), version, &located.chain);
+        chains.keep(Some(&key), version, &located.chain);
     }
     if !located.may_know(located.node()) || !located.is_within_credential() {
         return Err(nothing_at(path));
@@ -191,7 +191,7 @@ pub(crate) fn locate_id(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Res
             let root = below.last().map(|root: &Arc<NodeRow>| root.id).ok_or_else(no_item)?;
             break locate_collection(reader, finder, root)?;
         }
-        if let Some(known) = known_way(reader, finder, next)? {
+        if let Some(known) = known_chain(reader, finder, next)? {
             break known;
         }
         let node = node::find(reader, next)?.ok_or_else(no_item)?;
@@ -205,7 +205,7 @@ pub(crate) fn locate_id(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Res
     below.reverse();
     located.chain.append(&mut below);
     if finder.keep && new_container {
-        finder.repository.inner.ways.keep(None, located.collection.tree_version, &located.chain);
+        finder.repository.inner.chains.keep(None, located.collection.tree_version, &located.chain);
     }
     if !located.may_know(located.node()) || !located.is_within_credential() {
         return Err(no_item());
@@ -214,14 +214,14 @@ pub(crate) fn locate_id(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Res
 }
 
 /// Returns a container whose cached chain is still current.
-fn known_way(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Result<Option<Located>> {
-    let ways = &finder.repository.inner.ways;
-    let Some(collection) = Some(id).filter(|_| finder.keep).and_then(|id| ways.collection_of(id)) else {
+fn known_chain(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Result<Option<Located>> {
+    let chains = &finder.repository.inner.chains;
+    let Some(collection) = Some(id).filter(|_| finder.keep).and_then(|id| chains.collection_of(id)) else {
         return Ok(None);
     };
     let Some(row) = collection::find(reader, collection)? else { return Ok(None) };
-    let Some(way) = ways.by_id(id, row.tree_version) else { return Ok(None) };
-    Ok(Some(Located { chain: way, ..enter(reader, finder, row)? }))
+    let Some(chain) = chains.by_id(id, row.tree_version) else { return Ok(None) };
+    Ok(Some(Located { chain, ..enter(reader, finder, row)? }))
 }
 
 fn root_of(reader: &mut Reader<'_>, collection_id: Id) -> Result<Arc<NodeRow>> {

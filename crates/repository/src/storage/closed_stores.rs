@@ -2,7 +2,7 @@
 //! store was activated, or could not be written when a removal was abandoned.
 
 use database::configuration::farm;
-use database::content::reclaim;
+use database::content::deletion_queue;
 use database::{Database, Reader};
 use model::{Id, Result};
 
@@ -18,24 +18,24 @@ impl Inner {
             return Ok(());
         }
         // Without this lock, a store could be reopened while a removal that has just begun is closing it.
-        let Some(alone) = self.configuration.alone(STORES_LOCK).await? else { return Ok(()) };
+        let Some(stores_lock) = self.configuration.try_exclusive(STORES_LOCK).await? else { return Ok(()) };
         for store in self.kept_and_closed(database).await? {
-            alone.require().await?;
-            database.write_vital(move |transaction| reclaim::reopen_store(transaction, store)).await?;
+            stores_lock.require().await?;
+            database.write_vital(move |transaction| deletion_queue::reopen_store(transaction, store)).await?;
             tracing::info!(
                 database = name,
                 store = store.get(),
                 "a content database takes references to a store again"
             );
         }
-        alone.release().await;
+        stores_lock.release().await;
         Ok(())
     }
 
     /// Returns the stores that a content database refuses although the farm knows them and has no running or
     /// interrupted removal for them.
     async fn kept_and_closed(&self, database: &Database) -> Result<Vec<Id>> {
-        let closed = database.read(reclaim::closed_stores).await?;
+        let closed = database.read(deletion_queue::closed_stores).await?;
         if closed.is_empty() {
             return Ok(closed);
         }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use blobs::{BlobStore, Entry, Outcome};
+use blobs::{BlobStore, CheckOutcome, Entry};
 use database::content::blob::{self, BlobRow};
 use database::content::fault::{self, FaultRow};
 use database::{Database, Reader, Transaction};
@@ -14,7 +14,7 @@ use crate::farm::registry::ContentDatabase;
 use crate::{Session, Storage, StorageDatabase, Target};
 
 /// Limit on the documents named for each BLOB.
-const NAMED: usize = 20;
+const MAX_NAMED_DOCUMENTS: usize = 20;
 
 /// A missing or damaged BLOB.
 #[derive(Clone, Debug)]
@@ -61,7 +61,9 @@ impl Session {
         for database in storage.databases()? {
             let read = move |reader: &mut Reader<'_>| {
                 let rows = page_and_next(reader, after, limit)?;
-                rows.into_iter().map(|row| Ok((blob::documents_of(reader, &row.digest, NAMED)?, row))).collect()
+                rows.into_iter()
+                    .map(|row| Ok((blob::documents_of(reader, &row.digest, MAX_NAMED_DOCUMENTS)?, row)))
+                    .collect()
             };
             let rows: Vec<(Vec<(Id, String)>, FaultRow)> = match database.database.read_long(read).await {
                 // A damaged database is reported as a whole.
@@ -183,10 +185,10 @@ pub async fn note_unreadable(
         Err(error) => Err(error),
     };
     let (state, detail) = match asked {
-        Ok(Outcome::Intact) => return Ok(()),
-        Ok(Outcome::Missing { place }) => (FaultState::Missing, place),
-        Ok(Outcome::Damaged { place, what }) if place.is_empty() => (FaultState::Damaged, what),
-        Ok(Outcome::Damaged { place, what }) => (FaultState::Damaged, format!("{place}: {what}")),
+        Ok(CheckOutcome::Intact) => return Ok(()),
+        Ok(CheckOutcome::Missing { place }) => (FaultState::Missing, place),
+        Ok(CheckOutcome::Damaged { place, what }) if place.is_empty() => (FaultState::Damaged, what),
+        Ok(CheckOutcome::Damaged { place, what }) => (FaultState::Damaged, format!("{place}: {what}")),
         Err(error) if error.kind() == ErrorKind::NotFound => (FaultState::Missing, error.message().to_owned()),
         Err(error) if error.kind() == ErrorKind::Corrupt => (FaultState::Damaged, error.message().to_owned()),
         Err(error) => return Err(error),
@@ -199,14 +201,16 @@ pub async fn note_unreadable(
 
 /// Rereads a BLOB of `size` bytes that is on record as missing or damaged in a store, and deletes the record when the
 /// BLOB is intact.
-async fn settle_if_intact(
+async fn remove_if_intact(
     database: &Database,
     (store, from): (Id, &BlobStore),
     (digest, size): (Digest, u64),
 ) -> Result<()> {
     from.ensure_present(digest, size).await?;
     match from.reread(Entry { digest, size, stored_at: Timestamp::now() }).await? {
-        Outcome::Intact => database.write_vital(move |transaction| fault::remove(transaction, store, &digest)).await,
+        CheckOutcome::Intact => {
+            database.write_vital(move |transaction| fault::remove(transaction, store, &digest)).await
+        }
         _ => Ok(()),
     }
 }
@@ -234,7 +238,7 @@ impl Session {
                 let registry = repository.registry().await?;
                 let from = (store, registry.store(store, &content)?);
                 match on_record {
-                    true => settle_if_intact(&content.database, from, blob).await,
+                    true => remove_if_intact(&content.database, from, blob).await,
                     false => note_unreadable(&content.database, from, blob).await,
                 }
             };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use blobs::{BlobStore, Stored};
 use database::content::blob::{self, BlobRow};
-use database::content::reclaim;
+use database::content::deletion_queue;
 use database::{Reader, Transaction};
 use model::{Code, Error, ErrorKind, Id, Result, StorageRules, Timestamp, unsigned};
 
@@ -50,14 +50,14 @@ impl Registry {
 
 /// The target of one document's bytes.
 #[derive(Clone)]
-pub(crate) struct Placement {
+pub(crate) struct StorageChoice {
     store: (Id, BlobStore),
     own: BlobStore,
     /// Size below which BLOBs stay in the content database.
     external_from: u64,
 }
 
-impl Placement {
+impl StorageChoice {
     /// Decides the placement of a document called `name` in a library.
     ///
     /// # Errors
@@ -68,11 +68,11 @@ impl Placement {
         collection: Id,
         library: Id,
         name: &str,
-    ) -> Result<Placement> {
+    ) -> Result<StorageChoice> {
         let effective = registry.effective_policy(content, collection, library);
         let store = registry.writable_store(effective.store, content)?.clone();
         let outside = effective.rules.goes_outside(name);
-        Ok(Placement {
+        Ok(StorageChoice {
             store: (effective.store, store),
             own: content.own_store.clone(),
             external_from: if outside { effective.minimum_size } else { u64::MAX },
@@ -134,7 +134,7 @@ pub(crate) async fn pin_existing(
         Some(known) if known.store_id != store.0 => return Ok(()),
         _ => {
             let pin = move |transaction: &mut Transaction<'_>| {
-                reclaim::require_not_deleting(transaction, row.store_id, &row.digest)?;
+                deletion_queue::require_not_deleting(transaction, row.store_id, &row.digest)?;
                 let now = Timestamp::now();
                 blob::pin(transaction, &row, now, now.after(PINNED))
             };

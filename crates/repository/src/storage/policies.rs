@@ -77,7 +77,7 @@ pub struct StoragePolicy {
 }
 
 /// A resolved policy target.
-struct Found {
+struct ResolvedTarget {
     level: PolicyLevel,
     id: Id,
     name: String,
@@ -95,7 +95,7 @@ impl Session {
     pub async fn storage_policies(&self) -> Result<Vec<StoragePolicy>> {
         self.require_farm_administrator("see storage policies")?;
         let registry = self.registry().await?;
-        let mut found: Vec<Found> =
+        let mut found: Vec<ResolvedTarget> =
             registry.databases.iter().map(|content| in_database(content.row.id, &content.row.name)).collect();
         let is_open = |row: &&site_collection::SiteCollectionRow| registry.database(row.database_id).is_ok();
         for collection in
@@ -190,7 +190,7 @@ impl Session {
     }
 
     /// Checks that newly named stores respond, so that uploads are not sent to one that does not.
-    async fn require_answers(&self, found: &Found, change: &PolicyChange) -> Result<()> {
+    async fn require_answers(&self, found: &ResolvedTarget, change: &PolicyChange) -> Result<()> {
         self.repository.refresh_registry().await?;
         let registry = self.repository.registry().await?;
         let own = describe(&registry, found)?.own;
@@ -216,7 +216,7 @@ impl Session {
         Ok(())
     }
 
-    async fn policy_target(&self, target: &PolicyTarget) -> Result<Found> {
+    async fn policy_target(&self, target: &PolicyTarget) -> Result<ResolvedTarget> {
         let registry = self.registry().await?;
         match target {
             PolicyTarget::Database(name) => {
@@ -233,9 +233,9 @@ impl Session {
     }
 }
 
-fn policy_library(located: &Located) -> Result<Found> {
+fn policy_library(located: &Located) -> Result<ResolvedTarget> {
     located.require_kind(NodeKind::Library)?;
-    Ok(Found {
+    Ok(ResolvedTarget {
         level: PolicyLevel::Library,
         id: located.node().id,
         name: located.path(),
@@ -245,13 +245,13 @@ fn policy_library(located: &Located) -> Result<Found> {
     })
 }
 
-fn in_database(id: Id, name: &str) -> Found {
+fn in_database(id: Id, name: &str) -> ResolvedTarget {
     let (level, name) = (PolicyLevel::Database, name.to_owned());
-    Found { level, id, name, database: id, collection: Id::NONE, library: Id::NONE }
+    ResolvedTarget { level, id, name, database: id, collection: Id::NONE, library: Id::NONE }
 }
 
-fn in_collection(row: &site_collection::SiteCollectionRow) -> Found {
-    Found {
+fn in_collection(row: &site_collection::SiteCollectionRow) -> ResolvedTarget {
+    ResolvedTarget {
         level: PolicyLevel::Collection,
         id: row.id,
         name: row.path.clone(),
@@ -261,7 +261,7 @@ fn in_collection(row: &site_collection::SiteCollectionRow) -> Found {
     }
 }
 
-fn describe(registry: &Registry, found: &Found) -> Result<StoragePolicy> {
+fn describe(registry: &Registry, found: &ResolvedTarget) -> Result<StoragePolicy> {
     let content = registry.database(found.database)?;
     let EffectivePolicy { store, minimum_size, rules } =
         registry.effective_policy(content, found.collection, found.library);

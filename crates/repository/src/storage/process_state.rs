@@ -10,7 +10,7 @@ use model::{Digest, Id};
 use crate::farm::registry::Registry;
 
 /// Limit on the BLOBs kept in memory between two writes. Others are noted at their next read.
-const MOST: usize = 200_000;
+const MAX_NOTED_BLOBS: usize = 200_000;
 
 /// BLOBs read since the last write, each with its content database.
 #[derive(Default)]
@@ -21,7 +21,7 @@ impl ReadTracker {
     pub(crate) fn note(&self, registry: &Registry, database: Id, blob: Id) {
         if registry.wants_accesses {
             let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if read.len() < MOST {
+            if read.len() < MAX_NOTED_BLOBS {
                 read.insert((database, blob));
             }
         }
@@ -29,13 +29,13 @@ impl ReadTracker {
 }
 
 /// Limit on concurrent verifications of BLOBs that could not be read.
-const MOST_AT_ONCE: usize = 4;
+const MAX_CONCURRENT_REREADS: usize = 4;
 
 /// Minimum delay between two rereads of a BLOB on record that a reader wanted.
 const REREAD_DELAY: Duration = Duration::from_secs(5 * 60);
 
 /// Limit on rereads of BLOBs on record within that time.
-const MOST_REREAD: usize = 1_000;
+const MAX_REREADS: usize = 1_000;
 
 /// BLOBs being verified in the background, because they could not be read or are on record.
 #[derive(Default)]
@@ -59,15 +59,15 @@ impl Verifications {
     /// Begins a verification, unless it is already running or the limit is reached.
     pub(super) fn begin(&self, key: Key) -> bool {
         let mut state = self.state();
-        state.busy.len() < MOST_AT_ONCE && state.busy.insert(key)
+        state.busy.len() < MAX_CONCURRENT_REREADS && state.busy.insert(key)
     }
 
     /// Begins a reread of a BLOB on record, unless it was reread recently.
     pub(super) fn begin_again(&self, key: Key) -> bool {
         let mut state = self.state();
         state.reread.retain(|_, at| at.elapsed() < REREAD_DELAY);
-        let is_due = state.reread.len() < MOST_REREAD && !state.reread.contains_key(&key);
-        let begun = is_due && state.busy.len() < MOST_AT_ONCE && state.busy.insert(key);
+        let is_due = state.reread.len() < MAX_REREADS && !state.reread.contains_key(&key);
+        let begun = is_due && state.busy.len() < MAX_CONCURRENT_REREADS && state.busy.insert(key);
         if begun {
             state.reread.insert(key, Instant::now());
         }

@@ -5,8 +5,8 @@
 use blobs::{BlobHasher, BlobStore, Stored};
 use database::Transaction;
 use database::content::blob::{self, BlobRow};
+use database::content::deletion_queue;
 use database::content::fault::{self, FaultRow};
-use database::content::reclaim;
 use model::{Digest, Error, ErrorKind, Id, Result};
 
 use crate::storage::built_in::DATABASE_STORE;
@@ -143,7 +143,7 @@ impl Repair {
         let (from_store, to, reference) = (self.fault.store_id, self.to, self.reference.id);
         let locator = stored.locator;
         let write = move |transaction: &mut Transaction<'_>| {
-            reclaim::require_not_deleting(transaction, to, &digest)?;
+            deletion_queue::require_not_deleting(transaction, to, &digest)?;
             blob::relocate(transaction, reference, from_store, to, Some(locator.as_bytes())).map(drop)
         };
         self.database.database.write_vital(write).await?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use blobs::{BlobStore, Page};
 use database::configuration::farm::{self, StoreRow};
 use database::configuration::{event, policy};
-use database::content::{blob, reclaim};
+use database::content::{blob, deletion_queue};
 use database::{ExclusiveRight, Reader, Transaction};
 use model::{Code, Error, Id, Result, StorageRules, StoreState, Timestamp, counted};
 use tracing::Instrument;
@@ -24,7 +24,7 @@ pub(crate) const STORES_LOCK: &str = "stores";
 /// Longest wait for that lock. A removal holds the lock until it ends, which includes waiting for the store.
 const WAITS: Duration = Duration::from_secs(3);
 /// Delay between two attempts to take the lock.
-const LOOK: Duration = Duration::from_millis(50);
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// Time within which a store must report during a removal whether it is empty. No other store can be changed meanwhile.
 const ANSWERS: Duration = Duration::from_secs(30);
 
@@ -44,18 +44,18 @@ impl Session {
     /// and a content database is absent.
     pub async fn set_store_state(&self, name: &str, state: StoreState) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
-        let alone = self.lock_stores(name).await?;
+        let stores_lock = self.lock_stores(name).await?;
         let (session, name) = (self.clone(), name.to_owned());
         run_detached(async move {
-            let changed = session.change_state(&alone, &name, state).await;
-            alone.release().await;
+            let changed = session.change_state(&stores_lock, &name, state).await;
+            stores_lock.release().await;
             changed?;
             session.repository.refresh_registry().await
         })
         .await
     }
 
-    async fn change_state(&self, alone: &ExclusiveRight, name: &str, state: StoreState) -> Result<()> {
+    async fn change_state(&self, stores_lock: &ExclusiveRight, name: &str, state: StoreState) -> Result<()> {
         self.repository.refresh_registry().await?;
         self.remove_orphaned_policies().await;
         let registry = self.repository.registry().await?;
@@ -92,7 +92,7 @@ impl Session {
                 farm::end_removal(transaction, id)
             };
             self.repository.inner.configuration.write(call_off).await?;
-            reopen_store(alone, &registry, id).await?;
+            reopen_store(stores_lock, &registry, id).await?;
         }
         let change = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
@@ -115,11 +115,11 @@ impl Session {
     /// nothing refers to; `Conflict` with code `store_busy` while a store is being removed or its state changed.
     pub async fn remove_store(&self, name: &str, force: bool) -> Result<()> {
         self.require_farm_administrator("remove BLOB stores")?;
-        let alone = self.lock_stores(name).await?;
+        let stores_lock = self.lock_stores(name).await?;
         let (session, name) = (self.clone(), name.to_owned());
         run_detached(async move {
-            let removed = session.remove_alone(&alone, &name, force).await;
-            alone.release().await;
+            let removed = session.remove_alone(&stores_lock, &name, force).await;
+            stores_lock.release().await;
             let store = removed?;
             session.repository.refresh_registry().await?;
             if let Some(store) = store {
@@ -130,7 +130,7 @@ impl Session {
         .await
     }
 
-    async fn remove_alone(&self, alone: &ExclusiveRight, name: &str, force: bool) -> Result<Option<BlobStore>> {
+    async fn remove_alone(&self, stores_lock: &ExclusiveRight, name: &str, force: bool) -> Result<Option<BlobStore>> {
         self.repository.refresh_registry().await?;
         self.remove_orphaned_policies().await;
         let registry = self.repository.registry().await?;
@@ -144,11 +144,11 @@ impl Session {
         }
         registry.require_all()?;
         let removal = self.begin_removal(row).await?;
-        match self.delete_store(alone, &registry, &removal, force).await {
+        match self.delete_store(stores_lock, &registry, &removal, force).await {
             // The store may have been removed.
             Err(error) if error.code() == Code::OutcomeUnknown => Err(error),
             Err(error) => {
-                if let Err(closed) = self.abandon_removal(alone, &registry, &removal).await {
+                if let Err(closed) = self.abandon_removal(stores_lock, &registry, &removal).await {
                     let told = closed.report();
                     tracing::warn!(
                         store = name,
@@ -180,16 +180,16 @@ impl Session {
     /// open.
     async fn delete_store(
         &self,
-        alone: &ExclusiveRight,
+        stores_lock: &ExclusiveRight,
         registry: &Registry,
         removal: &Removal,
         force: bool,
     ) -> Result<Option<BlobStore>> {
         let (id, name) = (removal.row.id, removal.row.name.clone());
         for content in &registry.databases {
-            alone.require().await?;
-            content.database.write(move |transaction| reclaim::close_store(transaction, id)).await?;
-            content.database.write(reclaim::wait_for_references).await?;
+            stores_lock.require().await?;
+            content.database.write(move |transaction| deletion_queue::close_store(transaction, id)).await?;
+            content.database.write(deletion_queue::wait_for_references).await?;
             let totals = content.database.read_long(blob::totals).await?;
             if let Some((_, count, _)) = totals.iter().find(|(known, ..)| *known == id) {
                 return Err(Error::conflict(format!(
@@ -208,7 +208,7 @@ impl Session {
         let asked: Vec<Id> = registry.databases.iter().map(|content| content.row.id).collect();
         // Prevents deletions of copies in the store while it is removed. A later deletion finds that the store is gone.
         let deleting = self.repository.inner.lock_deletions("no BLOB store can be removed").await?;
-        alone.require().await?;
+        stores_lock.require().await?;
         deleting.require().await?;
         let (number, actor, row) = (removal.number, self.principal.id, removal.row.clone());
         let remove = move |transaction: &mut Transaction<'_>| {
@@ -221,7 +221,8 @@ impl Session {
         deleting.release().await;
         // Pending deletions that are left over here are dropped when deletions are next resumed.
         for content in &registry.databases {
-            if let Err(error) = content.database.write(move |transaction| reclaim::remove_store(transaction, id)).await
+            if let Err(error) =
+                content.database.write(move |transaction| deletion_queue::remove_store(transaction, id)).await
             {
                 let (database, error) = (&content.row.name, error.report());
                 tracing::warn!(
@@ -236,7 +237,12 @@ impl Session {
     }
 
     /// Reopens a store whose removal failed, unless another process has taken it over meanwhile.
-    async fn abandon_removal(&self, alone: &ExclusiveRight, registry: &Registry, removal: &Removal) -> Result<()> {
+    async fn abandon_removal(
+        &self,
+        stores_lock: &ExclusiveRight,
+        registry: &Registry,
+        removal: &Removal,
+    ) -> Result<()> {
         let (number, id) = (removal.number, removal.row.id);
         let give_up = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
@@ -248,7 +254,7 @@ impl Session {
             Ok(ours)
         };
         match self.repository.inner.configuration.write_vital(give_up).await? {
-            true => reopen_store(alone, registry, id).await,
+            true => reopen_store(stores_lock, registry, id).await,
             false => Ok(()),
         }
     }
@@ -257,8 +263,8 @@ impl Session {
     async fn lock_stores(&self, name: &str) -> Result<ExclusiveRight> {
         let begun = Instant::now();
         loop {
-            if let Some(alone) = self.repository.inner.configuration.alone(STORES_LOCK).await? {
-                return Ok(alone);
+            if let Some(stores_lock) = self.repository.inner.configuration.try_exclusive(STORES_LOCK).await? {
+                return Ok(stores_lock);
             }
             if begun.elapsed() > WAITS {
                 return Err(Error::conflict(format!(
@@ -268,7 +274,7 @@ impl Session {
                 .with_code(Code::StoreBusy));
             }
             // sleep: the other process sends no notification when it has finished
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(LOCK_RETRY_DELAY).await;
         }
     }
 }
@@ -281,10 +287,10 @@ async fn run_detached(work: impl Future<Output = Result<()>> + Send + 'static) -
 }
 
 /// Makes the content databases accept references to a store again.
-async fn reopen_store(alone: &ExclusiveRight, registry: &Registry, id: Id) -> Result<()> {
+async fn reopen_store(stores_lock: &ExclusiveRight, registry: &Registry, id: Id) -> Result<()> {
     for content in &registry.databases {
-        alone.require().await?;
-        content.database.write_vital(move |transaction| reclaim::reopen_store(transaction, id)).await?;
+        stores_lock.require().await?;
+        content.database.write_vital(move |transaction| deletion_queue::reopen_store(transaction, id)).await?;
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ use crate::{Repository, Session};
 use partial::{Partial, fault};
 
 /// Maximum number of unfinished uploads of one user in one content database.
-const MOST_UPLOADS: i64 = 100;
+const MAX_UPLOADS: i64 = 100;
 /// Time after which an upload is removed, complete or not.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Number of bytes gathered before they are written.
@@ -37,9 +37,9 @@ const GATHERED: usize = 1024 * 1024;
 /// Number of bytes after which a part is committed to stable storage while more of it is arriving.
 const COMMITTED: u64 = 32 * 1024 * 1024;
 
-/// Time for which a request waits for another one that uses the same upload; it checks every `LOOK_EVERY`.
+/// Time for which a request waits for another one that uses the same upload; it checks every `POLL_INTERVAL`.
 const BUSY: Duration = Duration::from_secs(1);
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// An upload that is in progress or was completed recently.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ impl Resumable {
 }
 
 /// An arriving part of an upload. Dropping it keeps the committed bytes.
-pub struct Part {
+pub struct UploadPart {
     partial: Partial,
     length: u64,
     received: u64,
@@ -90,7 +90,7 @@ impl Session {
         metadata: &str,
     ) -> Result<Resumable> {
         let bytes = i64::try_from(length).map_err(|_| Error::invalid("an upload is at most 2^63 - 1 bytes long"))?;
-        let place = self.begin_upload(destination, options, Some(length)).await?.place();
+        let place = self.begin_upload(destination, options, Some(length)).await?.destination();
         let now = Timestamp::now();
         let row = UploadRow {
             id: format!("{}-{}", place.content.row.id, random()?),
@@ -110,9 +110,9 @@ impl Session {
         blocking(move || Partial::create(&directory, &name, length)).await?;
         let (kept, owner) = (row.clone(), row.owner_id);
         let insert = move |transaction: &mut database::Transaction<'_>| {
-            if upload::count(transaction, owner)? >= MOST_UPLOADS {
+            if upload::count(transaction, owner)? >= MAX_UPLOADS {
                 return Err(Error::exhausted(format!(
-                    "you already have {MOST_UPLOADS} unfinished uploads: complete or cancel one first"
+                    "you already have {MAX_UPLOADS} unfinished uploads: complete or cancel one first"
                 ))
                 .with_code(Code::TooManyUploads));
             }
@@ -149,7 +149,7 @@ impl Session {
     /// # Errors
     /// `Conflict` with code `offset_mismatch` when `offset` is not the upload's current offset; errors of
     /// [`Session::resumable`].
-    pub async fn append_upload(&self, id: &str, offset: u64, all_or_nothing: bool) -> Result<Part> {
+    pub async fn append_upload(&self, id: &str, offset: u64, all_or_nothing: bool) -> Result<UploadPart> {
         let (content, row) = self.own_upload(id).await?;
         content.database.require_room()?;
         let mismatch = |stands: u64| {
@@ -163,7 +163,7 @@ impl Session {
         if partial.durable() != offset {
             return Err(mismatch(partial.durable()));
         }
-        Ok(Part {
+        Ok(UploadPart {
             partial,
             length: size(row.length),
             received: offset,
@@ -241,7 +241,7 @@ impl Session {
     }
 }
 
-impl Part {
+impl UploadPart {
     /// Takes the next bytes.
     ///
     /// # Errors
@@ -309,7 +309,7 @@ impl Repository {
             match blocking(move || Partial::open(&place)).await {
                 Err(error) if error.code() == Code::UploadBusy && asked.elapsed() < BUSY => {
                     // sleep: the other request gives no signal when it has ended
-                    tokio::time::sleep(LOOK_EVERY).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
                 opened => return opened,
             }

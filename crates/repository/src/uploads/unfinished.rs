@@ -19,7 +19,7 @@ pub const UNFINISHED_BYTES: u64 = 256 << 30;
 /// uploads.
 const SMALL: u64 = 16 << 20;
 /// Step in which an upload of unknown length is counted.
-const STEP: u64 = 64 << 20;
+const CLAIM_STEP: u64 = 64 << 20;
 
 /// Bytes claimed by one upload. Dropping the claim releases them.
 pub(crate) struct Claim {
@@ -64,7 +64,7 @@ impl Claim {
         if bytes <= self.bytes.max(SMALL) {
             return Ok(());
         }
-        let stepped = if self.bytes == 0 { bytes } else { bytes.div_ceil(STEP).saturating_mul(STEP) };
+        let stepped = if self.bytes == 0 { bytes } else { bytes.div_ceil(CLAIM_STEP).saturating_mul(CLAIM_STEP) };
         self.extend_exactly_to(stepped).await
     }
 

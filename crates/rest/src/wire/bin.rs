@@ -19,7 +19,7 @@ pub struct EntryJson {
     pub item: String,
     /// Its kind.
     pub kind: &'static str,
-    /// Name.
+    /// Name of the deleted item.
     pub name: String,
     /// Former location.
     pub path: String,
@@ -29,7 +29,7 @@ pub struct EntryJson {
     pub documents: u64,
     /// Time of the deletion.
     pub deleted_at: String,
-    /// User who did so.
+    /// User who deleted it.
     pub deleted_by: PersonJson,
     /// Set when the entry is in the site bin because the user removed it from their personal bin.
     pub second_stage: bool,

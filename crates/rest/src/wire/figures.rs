@@ -5,7 +5,7 @@ use repository::Server;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use http_core::figures::{COARSE, FIGURES, FINE, Figures, Span};
+use http_core::figures::{COARSE, FIGURES, FINE, MetricsHistory, Span};
 use http_core::protocol::time;
 
 /// A server of the farm.
@@ -101,7 +101,7 @@ pub struct FigureJson {
 
 impl FiguresJson {
     /// Returns the kept samples of a span that are newer than `since`.
-    pub fn of(figures: &Figures, span: Span, since: Timestamp) -> Self {
+    pub fn of(figures: &MetricsHistory, span: Span, since: Timestamp) -> Self {
         let (samples, ring) = (figures.samples(span, since), span.ring());
         let series = FIGURES.iter().enumerate().map(|(at, figure)| FigureJson {
             name: figure.name,

@@ -47,11 +47,11 @@ pub struct ItemJson {
     pub library: Option<String>,
     /// Creation time. This and the next three are null for callers who may not open the item.
     pub created_at: Option<String>,
-    /// User who did so.
+    /// User who created it.
     pub created_by: Option<PersonJson>,
     /// Time of the last change.
     pub modified_at: Option<String>,
-    /// User who did so.
+    /// User who changed it.
     pub modified_by: Option<PersonJson>,
     /// Size of a document in bytes; null for other items.
     pub size: Option<u64>,

@@ -225,7 +225,7 @@ pub struct JobJson {
     pub results: BTreeMap<String, u64>,
     /// Time of the request.
     pub created_at: String,
-    /// User who did so.
+    /// User who requested it.
     pub created_by: PersonJson,
     /// Time of the first start.
     pub started_at: Option<String>,
@@ -236,24 +236,24 @@ pub struct JobJson {
 impl JobJson {
     /// Creates the JSON form of a job, with the name of the user who requested it.
     pub fn new(job: Job, names: &Names) -> Self {
-        let (rate, left) = (job.figures.bytes_per_second(), job.figures.seconds_left());
-        let figures = job.figures;
+        let (rate, left) = (job.progress.bytes_per_second(), job.progress.seconds_left());
+        let progress = job.progress;
         Self {
             id: job.id.to_string(),
             work: job.work.into(),
             state: job.status.as_str(),
             wish: job.wish.as_str(),
             message: job.message,
-            phase: figures.phase,
-            items: figures.items,
-            total_items: figures.total_items,
-            bytes: figures.bytes,
-            total_bytes: figures.total_bytes,
-            failed: figures.failed,
-            seconds: figures.seconds,
+            phase: progress.phase,
+            items: progress.items,
+            total_items: progress.total_items,
+            bytes: progress.bytes,
+            total_bytes: progress.total_bytes,
+            failed: progress.failed,
+            seconds: progress.seconds,
             bytes_per_second: rate,
             seconds_left: left,
-            results: figures.results,
+            results: progress.results,
             created_at: time::format(job.created_at),
             created_by: names.person(job.created_by),
             started_at: job.started_at.map(time::format),
@@ -335,7 +335,7 @@ pub struct FaultJson {
     pub found_at: String,
     /// Time at which its loss was accepted; null if it was not.
     pub accepted_at: Option<String>,
-    /// User who did so.
+    /// User who accepted the loss.
     pub accepted_by: Option<PersonJson>,
     /// Documents that have a version with these bytes, at most 20.
     pub documents: Vec<FaultyDocumentJson>,

@@ -14,7 +14,7 @@ pub struct LinkJson {
     pub id: String,
     /// Time of creation.
     pub created_at: String,
-    /// User who did so.
+    /// User who created it.
     pub created_by: PersonJson,
     /// End of its life.
     pub expires_at: String,

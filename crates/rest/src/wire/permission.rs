@@ -19,7 +19,7 @@ pub struct GrantJson {
     pub role_name: String,
     /// Start time.
     pub granted_at: String,
-    /// User who did so.
+    /// User who granted it.
     pub granted_by: PersonJson,
 }
 

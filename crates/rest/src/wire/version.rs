@@ -18,7 +18,7 @@ pub struct VersionJson {
     pub media_type: String,
     /// Time at which it was stored.
     pub created_at: String,
-    /// User who did so.
+    /// User who created it.
     pub created_by: PersonJson,
     /// Comment by its author.
     pub comment: String,

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 /// Limit on the bytes of one tag, text or comment, which is held in memory as a whole.
-const MOST_OF_A_PIECE: usize = 8 << 20;
+const MAX_PIECE_BYTES: usize = 8 << 20;
 
 /// The bytes of a part, unpacked while they are read, within the document's allowance.
 pub struct Meter<'a> {
@@ -40,7 +40,7 @@ impl Read for Meter<'_> {
 
 impl BufRead for Meter<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.piece > MOST_OF_A_PIECE {
+        if self.piece > MAX_PIECE_BYTES {
             return Err(io::Error::other("a tag or text in it is longer than 8 MB"));
         }
         let ready = self.unpacked.fill_buf()?;

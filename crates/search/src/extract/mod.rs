@@ -19,7 +19,7 @@ pub use content::{Content, Extract, Format};
 use package::Package;
 
 /// Maximum size in bytes of a document that is read.
-pub const MOST_BYTES: u64 = 32 << 20;
+pub const MAX_BYTES: u64 = 32 << 20;
 
 /// Extracts the text of a document.
 ///

@@ -12,9 +12,9 @@ use super::meter::Meter;
 use super::xml::Part;
 
 /// Limit on the number of parts. An archive with more is refused before its table is read.
-const MOST_PARTS: u16 = 20_000;
+const MAX_PARTS: u16 = 20_000;
 /// Limit on the unpacked bytes of all parts of a document together.
-const MOST_UNPACKED: u64 = 64 << 20;
+const MAX_UNPACKED: u64 = 64 << 20;
 /// The parts of a document.
 pub struct Package<'a> {
     archive: ZipArchive<Cursor<&'a [u8]>>,
@@ -25,14 +25,14 @@ pub struct Package<'a> {
 impl<'a> Package<'a> {
     /// Reads the table of parts.
     pub fn open(bytes: &'a [u8]) -> Result<Self> {
-        if parts(bytes).is_none_or(|count| count > MOST_PARTS) {
+        if parts(bytes).is_none_or(|count| count > MAX_PARTS) {
             return Err(unreadable("it is not an archive, or it has too many parts"));
         }
         let archive = ZipArchive::new(Cursor::new(bytes)).map_err(unreadable)?;
-        if archive.len() > usize::from(MOST_PARTS) {
+        if archive.len() > usize::from(MAX_PARTS) {
             return Err(unreadable("it has too many parts"));
         }
-        Ok(Self { archive, left: MOST_UNPACKED, cut: false })
+        Ok(Self { archive, left: MAX_UNPACKED, cut: false })
     }
 
     /// The names of all parts, except names that cannot be decoded.

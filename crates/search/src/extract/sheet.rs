@@ -7,12 +7,12 @@ use super::package::Package;
 use super::xml::Piece;
 
 /// Limits on the rows and columns of a table, and on the characters of a cell.
-pub(super) const MOST_ROWS: usize = 201;
-pub(super) const MOST_COLUMNS: usize = 50;
-const MOST_CHARS: usize = 300;
+pub(super) const MAX_ROWS: usize = 201;
+pub(super) const MAX_COLUMNS: usize = 50;
+const MAX_CHARS: usize = 300;
 /// Limits on the cells of a sheet that are read, and on the bytes of all that are shown.
-pub(super) const MOST_CELLS: usize = 500_000;
-const MOST_OF_A_TABLE: usize = 1 << 20;
+pub(super) const MAX_CELLS: usize = 500_000;
+const MAX_TABLE_BYTES: usize = 1 << 20;
 
 /// A table of rows that is being collected.
 #[derive(Default)]
@@ -28,7 +28,7 @@ impl Rows {
         if text.is_empty() {
             return;
         }
-        if row >= MOST_ROWS || column >= MOST_COLUMNS || self.bytes >= MOST_OF_A_TABLE {
+        if row >= MAX_ROWS || column >= MAX_COLUMNS || self.bytes >= MAX_TABLE_BYTES {
             self.more = true;
             return;
         }
@@ -59,7 +59,7 @@ impl Rows {
 
 /// Shortens a text to what a cell may hold.
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MOST_CHARS) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
@@ -67,7 +67,7 @@ fn shortened(text: &str) -> String {
 
 /// Appends to the text of a cell, up to the displayable length and a little more, so that a truncation is visible.
 pub fn add(text: &mut String, more: &str) {
-    let room = (4 * (MOST_CHARS + 1)).saturating_sub(text.len());
+    let room = (4 * (MAX_CHARS + 1)).saturating_sub(text.len());
     text.push_str(&more[..more.floor_char_boundary(room)]);
 }
 
@@ -91,7 +91,7 @@ pub fn ods(package: &mut Package<'_>) -> Result<Extract> {
                 }
                 b"table-cell" | b"covered-table-cell" => {
                     cells += 1;
-                    if cells > MOST_CELLS {
+                    if cells > MAX_CELLS {
                         rows.note_more();
                         return Ok(rows.extract());
                     }
@@ -119,12 +119,12 @@ pub fn ods(package: &mut Package<'_>) -> Result<Extract> {
                 b"table-row" => row = row.saturating_add(repeated_rows),
                 b"table-cell" | b"covered-table-cell" => {
                     // Only non-empty cells count as more content: empty rows and columns fill a sheet to its edge.
-                    rows.more |= !text.is_empty() && (row >= MOST_ROWS || column >= MOST_COLUMNS);
-                    if rows.more && row >= MOST_ROWS {
+                    rows.more |= !text.is_empty() && (row >= MAX_ROWS || column >= MAX_COLUMNS);
+                    if rows.more && row >= MAX_ROWS {
                         return Ok(rows.extract());
                     }
-                    for y in row..row.saturating_add(repeated_rows).min(MOST_ROWS) {
-                        for x in column..column.saturating_add(repeated_columns).min(MOST_COLUMNS) {
+                    for y in row..row.saturating_add(repeated_rows).min(MAX_ROWS) {
+                        for x in column..column.saturating_add(repeated_columns).min(MAX_COLUMNS) {
                             rows.put(y, x, &text);
                         }
                     }

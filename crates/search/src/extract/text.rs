@@ -7,10 +7,10 @@ use super::package::Package;
 use super::xml::{Element, Part, Piece};
 
 /// Limits on the lines of a text, and on the bytes of all lines.
-const MOST_LINES: usize = 2_000;
-const MOST_TEXT: usize = 256 << 10;
+const MAX_LINES: usize = 2_000;
+const MAX_TEXT: usize = 256 << 10;
 /// Limit on the spaces that one element can represent.
-const MOST_SPACES: usize = 100;
+const MAX_SPACES: usize = 100;
 
 /// Lines that are being collected.
 #[derive(Default)]
@@ -22,7 +22,7 @@ struct Lines {
 
 impl Lines {
     fn add(&mut self, text: &str) {
-        let room = MOST_TEXT.saturating_sub(self.bytes);
+        let room = MAX_TEXT.saturating_sub(self.bytes);
         self.line.push_str(&text[..text.floor_char_boundary(room)]);
         self.bytes += text.len();
     }
@@ -32,7 +32,7 @@ impl Lines {
     }
 
     fn is_full(&self) -> bool {
-        self.done.len() >= MOST_LINES || self.bytes >= MOST_TEXT
+        self.done.len() >= MAX_LINES || self.bytes >= MAX_TEXT
     }
 
     fn extract(mut self, more: bool) -> Extract {
@@ -74,7 +74,7 @@ fn read(part: &mut Part<'_>, lines: &mut Lines, runs: bool, meaning: impl Fn(&El
                     Meaning::Aside => b'a',
                     Meaning::Stands(text, times) => {
                         if aside == 0 && paragraphs > 0 {
-                            lines.add(&text.repeat(times.min(MOST_SPACES)));
+                            lines.add(&text.repeat(times.min(MAX_SPACES)));
                         }
                         b'-'
                     }

@@ -8,11 +8,11 @@ use time::OffsetDateTime;
 
 use super::content::{Extract, unreadable};
 use super::package::Package;
-use super::sheet::{MOST_CELLS, MOST_COLUMNS, MOST_ROWS, Rows, add};
+use super::sheet::{MAX_CELLS, MAX_COLUMNS, MAX_ROWS, Rows, add};
 use super::xml::Piece;
 
 /// Limit on the number of cell styles.
-const MOST_STYLES: usize = 65_536;
+const MAX_STYLES: usize = 65_536;
 
 /// The display format of a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,13 +85,13 @@ fn styles(package: &mut Package<'_>) -> Result<Vec<Shown>> {
     while let Some(piece) = part.next()? {
         match piece {
             Piece::Start(element) => match element.name() {
-                b"numFmt" if own.len() < MOST_STYLES => {
+                b"numFmt" if own.len() < MAX_STYLES => {
                     if let (Some(id), Some(code)) = (element.number("numFmtId"), element.attribute("formatCode")) {
                         own.insert(id, of_code(&code));
                     }
                 }
                 b"cellXfs" => in_cells = !element.empty,
-                b"xf" if in_cells && styles.len() < MOST_STYLES => {
+                b"xf" if in_cells && styles.len() < MAX_STYLES => {
                     let id = element.number("numFmtId").unwrap_or(0);
                     styles.push(own.get(&id).copied().unwrap_or_else(|| of_builtin(id)));
                 }
@@ -158,22 +158,22 @@ fn cells(package: &mut Package<'_>, path: &str, styles: &[Shown]) -> Result<(Cel
                 b"row" => {
                     row = element.number("r").map_or(row, |r| r.saturating_sub(1));
                     column = 0;
-                    if row >= MOST_ROWS {
+                    if row >= MAX_ROWS {
                         return Ok((cells, true));
                     }
                 }
                 b"c" if !element.empty => {
                     seen += 1;
-                    if seen > MOST_CELLS {
+                    if seen > MAX_CELLS {
                         return Ok((cells, true));
                     }
                     column = element.attribute("r").and_then(|place| column_of(&place)).unwrap_or(column);
-                    more |= column >= MOST_COLUMNS;
+                    more |= column >= MAX_COLUMNS;
                     let kind = element.attribute("t").unwrap_or(Cow::Borrowed("n"));
                     let style = element.number("s").and_then(|s| styles.get(s)).copied();
                     let shown = if kind == "n" { style.unwrap_or(Shown::Number) } else { Shown::Number };
                     let new = Cell { value: String::new(), shared: kind == "s", shown };
-                    cell = (column < MOST_COLUMNS).then_some(new);
+                    cell = (column < MAX_COLUMNS).then_some(new);
                 }
                 b"c" => column += 1,
                 b"v" | b"t" if !element.empty => valued += 1,

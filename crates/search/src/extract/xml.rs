@@ -11,7 +11,7 @@ use super::content::unreadable;
 use super::meter::Meter;
 
 /// Limit on the attributes of an element that are considered.
-const MOST_ATTRIBUTES: usize = 100;
+const MAX_ATTRIBUTES: usize = 100;
 
 /// An XML part that is unpacked while it is read.
 pub struct Part<'a> {
@@ -50,7 +50,7 @@ impl Element<'_> {
     /// The attribute with this local name.
     pub fn attribute(&self, name: &str) -> Option<Cow<'_, str>> {
         let mut all = self.start.attributes();
-        let found = all.with_checks(false).take(MOST_ATTRIBUTES).filter_map(std::result::Result::ok);
+        let found = all.with_checks(false).take(MAX_ATTRIBUTES).filter_map(std::result::Result::ok);
         let found = found.into_iter().find(|attribute| attribute.key.local_name().as_ref() == name.as_bytes())?;
         found.normalized_value(XmlVersion::Implicit1_0).ok().map(|value| Cow::Owned(value.into_owned()))
     }

@@ -13,7 +13,7 @@ use rustix::process::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::extract::{Extract, Format, MOST_BYTES, extract};
+use crate::extract::{Extract, Format, MAX_BYTES, extract};
 
 use super::lack::MissingRestriction;
 use super::rules;
@@ -35,7 +35,7 @@ const PROCESSES: u64 = 4_096;
 
 /// Exit code with which LibreOffice asks to be restarted, as it does after it has created its profile.
 const AGAIN: i32 = 81;
-const MOST_STARTS: usize = 3;
+const MAX_STARTS: usize = 3;
 
 /// The result that a reading child writes to standard output.
 #[derive(Serialize, Deserialize)]
@@ -98,7 +98,7 @@ fn read(format: &str) -> io::Result<()> {
     limit(Resource::Nofile, 4)?;
     rules::for_reading();
     let mut document = Vec::new();
-    io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut document)?;
+    io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut document)?;
     let answer = match extract(format, &document) {
         Ok(found) => Answer::Read(found),
         Err(error) => Answer::Refused(error.code().to_string(), error.message().to_owned()),
@@ -133,7 +133,7 @@ fn run(place: &Path, seconds: u64, file: u64, program: &Path, arguments: &[&OsSt
         .env("HOME", place)
         .env("TMPDIR", place)
         .env("LC_ALL", "C.UTF-8");
-    for _ in 0..MOST_STARTS {
+    for _ in 0..MAX_STARTS {
         // The exit code is not trusted as a measure of success. The output file is what counts.
         if command.status()?.code() != Some(AGAIN) {
             break;

@@ -16,7 +16,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, t
 
 /// Time that killed descendants of a child may take to disappear, and the polling interval.
 const LEAVING: Duration = Duration::from_secs(1);
-const LOOK: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The command for a child, and its limits.
 pub struct ChildCommand {
@@ -60,7 +60,7 @@ impl ChildEnd {
 }
 
 /// The outcome of a child.
-pub struct Outcome {
+pub struct ChildOutcome {
     pub ended: ChildEnd,
     pub answer: Vec<u8>,
     /// Exit code or signal, for the log.
@@ -68,7 +68,7 @@ pub struct Outcome {
 }
 
 /// Runs a child. Kills it when the other end of the pipe `left` is closed.
-pub fn supervise(order: ChildCommand, left: &OwnedFd) -> io::Result<Outcome> {
+pub fn supervise(order: ChildCommand, left: &OwnedFd) -> io::Result<ChildOutcome> {
     let mut command = Command::new(&order.program);
     command.args(&order.words).env_clear().current_dir("/").stdout(Stdio::piped()).stderr(Stdio::null());
     match order.input {
@@ -86,7 +86,7 @@ pub fn supervise(order: ChildCommand, left: &OwnedFd) -> io::Result<Outcome> {
         (true, None) if status.success() && answer.len() <= order.answer => ChildEnd::Well,
         _ => ChildEnd::Badly,
     };
-    Ok(Outcome { ended, answer, status: status.to_string() })
+    Ok(ChildOutcome { ended, answer, status: status.to_string() })
 }
 
 /// Reads the answer until the child has ended. Returns whether it ended in time.
@@ -152,7 +152,7 @@ impl SupervisedChild {
         // The descendants have been killed, and belong to the group until they are gone.
         let patient = Instant::now() + LEAVING;
         while test_kill_process_group(leader).is_ok() && Instant::now() < patient {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok(status)
     }

@@ -4,14 +4,14 @@
 //! A child is this same program, started with a hidden command. Before it sees a byte of a document, it gives up the
 //! network, the file system and most system calls, and sets limits on memory, time and files (`inside`, `rules`). On
 //! the server's side a thread supervises it (`keeper`). The thread kills the child with everything that it started at a
-//! deadline, when the caller stops waiting, and when the server stops. It releases the child's permit (`turns`) only
+//! deadline, when the caller stops waiting, and when the server stops. It releases the child's permit (`permits`) only
 //! once the child is gone. Permissions are not known here, and formats only to the code that reads them.
 
 pub mod inside;
 mod keeper;
 mod lack;
+mod permits;
 mod rules;
-mod turns;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -25,10 +25,10 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::{oneshot, watch};
 
 use crate::extract::{Extract, Format};
-use keeper::{ChildCommand, ChildEnd, Input, Outcome};
+use keeper::{ChildCommand, ChildEnd, ChildOutcome, Input};
 pub use lack::MissingRestriction;
-pub use turns::ChildPermit;
-use turns::ChildPermits;
+pub use permits::ChildPermit;
+use permits::ChildPermits;
 
 /// The hidden command of this program that children run.
 pub const COMMAND: &str = "sandbox";
@@ -45,7 +45,7 @@ const WAITING_TO_RUN: Duration = Duration::from_secs(60);
 /// Time limit for reading one document.
 const READING_TIME: Duration = Duration::from_secs(10);
 /// Limit on the bytes of an answer.
-const MOST_ANSWER: usize = 8 << 20;
+const MAX_ANSWER: usize = 8 << 20;
 /// Timeout for killed children to disappear when the server stops.
 const ENDING_TIME: Duration = Duration::from_secs(1);
 
@@ -111,25 +111,25 @@ impl Sandbox {
     ///
     /// # Errors
     /// `Unavailable` with code `busy` if no permit becomes free in time.
-    pub async fn turn_to_read(&self, user: Id) -> Result<ChildPermit> {
-        self.turn(&self.0.reading, user, WAITING_TO_READ).await
+    pub async fn permit_to_read(&self, user: Id) -> Result<ChildPermit> {
+        self.permit(&self.0.reading, user, WAITING_TO_READ).await
     }
 
     /// Waits for a permit of this user to process a document with another program.
     ///
     /// # Errors
     /// `Unavailable` with code `busy` if no permit becomes free in time.
-    pub async fn turn_to_run(&self, user: Id) -> Result<ChildPermit> {
-        self.turn(&self.0.running, user, WAITING_TO_RUN).await
+    pub async fn permit_to_run(&self, user: Id) -> Result<ChildPermit> {
+        self.permit(&self.0.running, user, WAITING_TO_RUN).await
     }
 
-    async fn turn(&self, turns: &ChildPermits, user: Id, longest: Duration) -> Result<ChildPermit> {
+    async fn permit(&self, permits: &ChildPermits, user: Id, longest: Duration) -> Result<ChildPermit> {
         let mut stopping = self.0.stopping.subscribe();
         tokio::select! {
             // Shutdown has priority: once the server stops, no permit is granted even if one is free.
             biased;
             _ = stopping.wait_for(|stops| *stops) => Err(stops()),
-            turn = turns.take(user, longest) => turn,
+            permit = permits.take(user, longest) => permit,
         }
     }
 
@@ -139,17 +139,17 @@ impl Sandbox {
     /// Those of [`crate::extract::extract`]; `Invalid` with code `took_too_long` at the time limit, or with code
     /// `reader_failed` if the child fails on the document, for example for lack of memory; `Unavailable` if no child
     /// can be started, and while the server stops.
-    pub async fn read(&self, turn: ChildPermit, format: Format, document: Document) -> Result<Extract> {
+    pub async fn read(&self, permit: ChildPermit, format: Format, document: Document) -> Result<Extract> {
         let mut input = document.0;
         io::Seek::rewind(&mut input).map_err(|error| cannot_start(&error))?;
         let order = ChildCommand {
             program: self.0.program.clone(),
             words: vec![COMMAND.into(), inside::READ.into(), format.as_str().into()],
             input: Input::File(input),
-            answer: MOST_ANSWER,
+            answer: MAX_ANSWER,
             time: READING_TIME,
         };
-        let (outcome, _) = self.keep("read", order, turn).await?;
+        let (outcome, _) = self.keep("read", order, permit).await?;
         match outcome.ended {
             ChildEnd::Well => inside::answer(&outcome.answer)?,
             ChildEnd::TooLong => Err(too_long()),
@@ -182,7 +182,7 @@ impl Sandbox {
             program: self.0.program.clone(),
             words: vec![COMMAND.into(), inside::PROBE.into()],
             input: Input::Life,
-            answer: MOST_ANSWER,
+            answer: MAX_ANSWER,
             time: READING_TIME,
         };
         let (outcome, ()) = self.keep("probe", order, ()).await?;
@@ -206,7 +206,12 @@ impl Sandbox {
 
     /// Runs a child to its end. The supervising thread holds `kept` until the child is gone, even if the caller stops
     /// waiting.
-    async fn keep<K: Send + 'static>(&self, task: &'static str, order: ChildCommand, kept: K) -> Result<(Outcome, K)> {
+    async fn keep<K: Send + 'static>(
+        &self,
+        task: &'static str,
+        order: ChildCommand,
+        kept: K,
+    ) -> Result<(ChildOutcome, K)> {
         let mut stopping = self.0.stopping.subscribe();
         if *stopping.borrow() {
             return Err(stops());

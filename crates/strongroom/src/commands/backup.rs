@@ -24,7 +24,7 @@ use crate::configuration::{CommonArguments, Settings};
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(flatten)]
-    place: CommonArguments,
+    common: CommonArguments,
     #[command(subcommand)]
     action: Option<Action>,
     /// Directory or s3://BUCKET/PREFIX for the farm's backups; a missing or empty one is initialised
@@ -118,7 +118,7 @@ enum Action {
 
 /// Runs `strongroom backup`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let json = arguments.place.json;
+    let json = arguments.common.json;
     match arguments.action {
         None => take(arguments).await,
         Some(Action::List { destination, access }) => {
@@ -134,15 +134,17 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
                 database_urls: urls,
                 ..RestoreOptions::default()
             };
-            backup_verify::run(&arguments.place, options, drill, scratch).await
+            backup_verify::run(&arguments.common, options, drill, scratch).await
         }
         Some(Action::Prune { destination, access, retain, dry_run }) => {
-            backup_sets::prune(&arguments.place, &access.destination(&destination)?, &access, &retain, dry_run).await
+            backup_sets::prune(&arguments.common, &access.destination(&destination)?, &access, &retain, dry_run).await
         }
         Some(Action::Remove { destination, set, access }) => {
-            backup_sets::remove(&arguments.place, &access.destination(&destination)?, &access, set).await
+            backup_sets::remove(&arguments.common, &access.destination(&destination)?, &access, set).await
         }
-        Some(Action::Forget { set, access, force }) => backup_sets::forget(&arguments.place, &access, set, force).await,
+        Some(Action::Forget { set, access, force }) => {
+            backup_sets::forget(&arguments.common, &access, set, force).await
+        }
     }
 }
 
@@ -150,10 +152,10 @@ async fn take(arguments: Arguments) -> Result<ExitCode> {
     let Some(destination) = arguments.destination else {
         return Err(Error::invalid("name the destination of the backup"));
     };
-    let configuration = farm::options(&Settings::read(&arguments.place)?, false)?.configuration_location();
-    let (repository, session) = farm::open(&arguments.place).await?;
+    let configuration = farm::options(&Settings::read(&arguments.common)?, false)?.configuration_location();
+    let (repository, session) = farm::open(&arguments.common).await?;
     let progress = Arc::new(Progress::default());
-    let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
+    let bar = Bar::of_task(&progress, shows_progress(arguments.common.json));
     let started = Instant::now();
     let options = BackupOptions {
         destination: arguments.access.destination(&destination)?,
@@ -168,7 +170,7 @@ async fn take(arguments: Arguments) -> Result<ExitCode> {
     repository.close().await;
     let summary = outcome?;
     let seconds = started.elapsed().as_secs_f64();
-    show(arguments.place.json, &backup_json(&summary, seconds), &backup_text(&summary, seconds));
+    show(arguments.common.json, &backup_json(&summary, seconds), &backup_text(&summary, seconds));
     let is_pruned = summary.prune_error.is_none() && summary.pruned.is_none_or(|pruned| pruned.unreadable.is_empty());
     Ok(if is_pruned { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

@@ -78,34 +78,34 @@ fn sets_text(sets: &[SetSummary]) -> String {
 
 /// Removes the backups that no rule retains.
 pub async fn prune(
-    place: &CommonArguments,
+    common: &CommonArguments,
     destination: &BackupLocation,
     access: &Access,
     rules: &Retain,
     dry_run: bool,
 ) -> Result<ExitCode> {
     let key = access.encrypt_with.as_deref();
-    let farm = Farm::open(place).await?;
+    let farm = Farm::open(common).await?;
     let pruned = maintenance::prune_backups(destination, key, farm.storage(), rules, dry_run).await;
     farm.close().await;
-    show_pruned(place, &pruned?, dry_run)
+    show_pruned(common, &pruned?, dry_run)
 }
 
 /// Removes one backup.
 pub async fn remove(
-    place: &CommonArguments,
+    common: &CommonArguments,
     destination: &BackupLocation,
     access: &Access,
     set: Id,
 ) -> Result<ExitCode> {
-    let farm = Farm::open(place).await?;
+    let farm = Farm::open(common).await?;
     let removed = maintenance::remove_backup(destination, access.encrypt_with.as_deref(), farm.storage(), set).await;
     farm.close().await;
-    show_pruned(place, &removed?, false)
+    show_pruned(common, &removed?, false)
 }
 
-fn show_pruned(place: &CommonArguments, pruned: &Pruned, dry_run: bool) -> Result<ExitCode> {
-    show(place.json, &pruned_json(pruned), &pruned_text(pruned, dry_run));
+fn show_pruned(common: &CommonArguments, pruned: &Pruned, dry_run: bool) -> Result<ExitCode> {
+    show(common.json, &pruned_json(pruned), &pruned_text(pruned, dry_run));
     Ok(if pruned.unreadable.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -114,8 +114,8 @@ pub struct Farm(Option<(Repository, Storage)>);
 
 impl Farm {
     /// Opens the farm, if it exists.
-    pub async fn open(place: &CommonArguments) -> Result<Self> {
-        match farm::open(place).await {
+    pub async fn open(common: &CommonArguments) -> Result<Self> {
+        match farm::open(common).await {
             Ok((repository, session)) => Ok(Self(Some((repository, session.storage().await?)))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self(None)),
             Err(error) => Err(error),
@@ -136,8 +136,8 @@ impl Farm {
 }
 
 /// Makes the farm forget a backup.
-pub async fn forget(place: &CommonArguments, access: &Access, set: Id, force: bool) -> Result<ExitCode> {
-    let (repository, session) = farm::open(place).await?;
+pub async fn forget(common: &CommonArguments, access: &Access, set: Id, force: bool) -> Result<ExitCode> {
+    let (repository, session) = farm::open(common).await?;
     let forgotten = async {
         let kept = session.kept_backup(set).await?;
         let destination = if force { None } else { Some(access.destination(&kept.destination)?) };
@@ -146,7 +146,7 @@ pub async fn forget(place: &CommonArguments, access: &Access, set: Id, force: bo
     let forgotten = forgotten.await;
     repository.close().await;
     let forgotten = forgotten?;
-    show(place.json, &forgotten_json(&forgotten), &forgotten_text(&forgotten));
+    show(common.json, &forgotten_json(&forgotten), &forgotten_text(&forgotten));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -18,7 +18,7 @@ use crate::configuration::{CommonArguments, Settings};
 /// Verifies all backups in a destination, or the one in `options.set`. With `drill`, then restores the latest verified
 /// backup into a scratch directory; the drill is skipped if verification found a fault.
 pub async fn run(
-    place: &CommonArguments,
+    common: &CommonArguments,
     options: RestoreOptions,
     drill: bool,
     scratch: Option<PathBuf>,
@@ -26,7 +26,7 @@ pub async fn run(
     if let Some(scratch) = &scratch {
         require_directory(scratch)?;
     }
-    let as_json = place.json;
+    let as_json = common.json;
     let progress = Arc::new(Progress::default());
     let bar = Bar::of_task(&progress, shows_progress(as_json));
     let outcome =
@@ -41,7 +41,7 @@ pub async fn run(
     let mut verdict = Verdict::from(is_sound);
     let mut drilled = Ok(());
     if drill && is_sound {
-        drilled = match self::drill(place, options, &found, scratch).await {
+        drilled = match self::drill(common, options, &found, scratch).await {
             Ok(done) => {
                 value["drill"] = drilled_json(&done);
                 verdict = drill_verdict(&done);
@@ -115,13 +115,13 @@ fn require_directory(scratch: &Path) -> Result<()> {
 }
 
 async fn drill(
-    place: &CommonArguments,
+    common: &CommonArguments,
     options: RestoreOptions,
     found: &Verified,
     scratch: Option<PathBuf>,
 ) -> Result<Drilled> {
     let needs_farm = found.sets.last().is_some_and(|set| found.without_blobs.contains(set));
-    let farm = if needs_farm { open_local_farm(place).await } else { Err(String::new()) };
+    let farm = if needs_farm { open_local_farm(common).await } else { Err(String::new()) };
     let storage = match &farm {
         Ok((farm, directory)) => {
             farm.storage().ok_or_else(|| format!("there is no farm in {directory}: name its directory with --data"))
@@ -130,7 +130,7 @@ async fn drill(
     };
     let scratch = scratch.unwrap_or_else(std::env::temp_dir);
     let progress = Arc::new(Progress::default());
-    let bar = Bar::of_task(&progress, shows_progress(place.json));
+    let bar = Bar::of_task(&progress, shows_progress(common.json));
     let outcome = maintenance::drill(options, &scratch, storage, progress).await;
     drop(bar);
     if let Ok((farm, _)) = &farm {
@@ -139,11 +139,11 @@ async fn drill(
     outcome
 }
 
-/// Opens the farm that `place` names and returns it with its directory, or the reason why it cannot be opened.
-async fn open_local_farm(place: &CommonArguments) -> std::result::Result<(Farm, String), String> {
-    let read = Settings::read(place).map(|settings| settings.directory().display().to_string());
+/// Opens the farm that `common` names and returns it with its directory, or the reason why it cannot be opened.
+async fn open_local_farm(common: &CommonArguments) -> std::result::Result<(Farm, String), String> {
+    let read = Settings::read(common).map(|settings| settings.directory().display().to_string());
     let directory = read.map_err(|error| error.message().to_owned())?;
-    match Farm::open(place).await {
+    match Farm::open(common).await {
         Ok(farm) => Ok((farm, directory)),
         Err(error) => Err(format!("the farm in {directory} cannot be opened: {}", error.message())),
     }

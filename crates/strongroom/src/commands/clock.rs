@@ -15,7 +15,7 @@ use crate::configuration::CommonArguments;
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: CommonArguments,
+    common: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }
@@ -30,7 +30,7 @@ enum Action {
 
 /// Runs `strongroom clock`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let (repository, session) = farm::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.common).await?;
     let outcome = async {
         if matches!(arguments.action, Action::Accept) {
             session.accept_clock().await?;
@@ -41,7 +41,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     repository.close().await;
     let ahead = outcome?.as_secs();
     let (text, verdict) = judge(ahead);
-    show(arguments.place.json, &json!({ "ahead_seconds": ahead }), &text);
+    show(arguments.common.json, &json!({ "ahead_seconds": ahead }), &text);
     Ok(verdict.into())
 }
 

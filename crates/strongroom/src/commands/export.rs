@@ -23,7 +23,7 @@ use crate::configuration::CommonArguments;
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: CommonArguments,
+    common: CommonArguments,
     /// Library, or a folder in it
     #[arg(value_name = "SITE/LIBRARY[/FOLDER]")]
     source: String,
@@ -41,10 +41,10 @@ pub struct Arguments {
 /// Runs `strongroom export`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let source = Target::path(&arguments.source)?;
-    let (repository, session) = farm::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.common).await?;
     let log = FaultLog::begin(arguments.report.as_deref())?;
     let progress = Arc::new(Progress::default());
-    let shown = shows_progress(arguments.place.json);
+    let shown = shows_progress(arguments.common.json);
     let started = Instant::now();
     let bar = Bar::of_task(&progress, shown);
     let options =
@@ -66,7 +66,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         "not_taken": not_taken,
         "first_not_taken": faults,
     });
-    show(arguments.place.json, &value, &(text(&summary, seconds) + &shown));
+    show(arguments.common.json, &value, &(text(&summary, seconds) + &shown));
     Ok(if summary.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 

@@ -7,16 +7,16 @@ use repository::{Options, RECYCLE_DAYS, Repository, Session};
 use crate::configuration::{CommonArguments, Settings};
 
 /// Opens an existing farm as its administrator.
-pub async fn open(place: &CommonArguments) -> Result<(Repository, Session)> {
-    let settings = Settings::read(place)?;
+pub async fn open(common: &CommonArguments) -> Result<(Repository, Session)> {
+    let settings = Settings::read(common)?;
     let (repository, session) = open_farm(&options(&settings, false)?).await?;
     keep_recycled(&repository, &settings);
     Ok((repository, session))
 }
 
 /// Opens an existing farm as its administrator, even if a restore of this content database did not finish.
-pub async fn open_to_restore(place: &CommonArguments, content_database: &str) -> Result<(Repository, Session)> {
-    let settings = Settings::read(place)?;
+pub async fn open_to_restore(common: &CommonArguments, content_database: &str) -> Result<(Repository, Session)> {
+    let settings = Settings::read(common)?;
     maintenance::refuse_unfinished(&settings.directory(), Some(content_database))?;
     open_farm(&options_of(&settings, false)?).await
 }

@@ -18,7 +18,7 @@ const PAGE: usize = 1_000;
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: CommonArguments,
+    common: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }
@@ -74,11 +74,11 @@ enum MemberAction {
 
 /// Runs `strongroom group`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let (repository, session) = farm::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.common).await?;
     let outcome = act(&session, arguments.action).await;
     repository.close().await;
     let (value, text) = outcome?;
-    show(arguments.place.json, &value, &text);
+    show(arguments.common.json, &value, &text);
     Ok(ExitCode::SUCCESS)
 }
 

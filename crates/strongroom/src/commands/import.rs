@@ -23,7 +23,7 @@ use crate::configuration::{CommonArguments, Settings};
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: CommonArguments,
+    common: CommonArguments,
     /// Directory whose content is imported
     #[arg(value_name = "DIR")]
     source: PathBuf,
@@ -53,11 +53,11 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         None => None,
     };
     let target = Target::path(&arguments.target)?;
-    let directory = Settings::read(&arguments.place)?.directory();
-    let (repository, session) = farm::open(&arguments.place).await?;
+    let directory = Settings::read(&arguments.common)?.directory();
+    let (repository, session) = farm::open(&arguments.common).await?;
     let log = FaultLog::begin(arguments.report.as_deref())?;
     let progress = Arc::new(Progress::default());
-    let shown = shows_progress(arguments.place.json);
+    let shown = shows_progress(arguments.common.json);
     let started = Instant::now();
     let bar = Bar::of_task(&progress, shown);
     let options = ImportOptions {
@@ -88,7 +88,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         "unmapped_users": summary.unmapped_users,
         "unmapped_groups": summary.unmapped_groups,
     });
-    show(arguments.place.json, &value, &(text(&summary, arguments.dry_run, seconds) + &shown));
+    show(arguments.common.json, &value, &(text(&summary, arguments.dry_run, seconds) + &shown));
     Ok(if summary.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use maintenance::jobs;
-use model::{Id, JobStatus, JobWish, Result};
+use model::{Id, JobStatus, RequestedState, Result};
 use repository::{Job, JobRequest, Session};
 use serde_json::Value;
 
@@ -16,13 +16,13 @@ use super::verdict::Verdict;
 use crate::configuration::CommonArguments;
 
 /// Maximum number of jobs listed.
-const LISTED: usize = 50;
+const MAX_LISTED: usize = 50;
 
 /// Arguments of `strongroom jobs`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: CommonArguments,
+    common: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }
@@ -58,11 +58,11 @@ enum Action {
 
 /// Runs `strongroom jobs`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let (repository, session) = farm::open(&arguments.place).await?;
-    let outcome = act(&session, arguments.action, arguments.place.json).await;
+    let (repository, session) = farm::open(&arguments.common).await?;
+    let outcome = act(&session, arguments.action, arguments.common.json).await;
     repository.close().await;
     let (value, text, verdict) = outcome?;
-    show(arguments.place.json, &value, &text);
+    show(arguments.common.json, &value, &text);
     Ok(verdict.into())
 }
 
@@ -70,7 +70,7 @@ async fn act(session: &Session, action: Action, as_json: bool) -> Result<(Value,
     let asked = |job: Job| (job_json(&job), listed(std::slice::from_ref(&job)), Verdict::Good);
     match action {
         Action::List => {
-            let jobs = session.jobs(None, LISTED).await?;
+            let jobs = session.jobs(None, MAX_LISTED).await?;
             Ok((jobs.iter().map(job_json).collect(), listed(&jobs), Verdict::Good))
         }
         Action::Show { id } => {
@@ -100,21 +100,23 @@ fn listed(jobs: &[Job]) -> String {
     let rows: Vec<_> = jobs
         .iter()
         .map(|job| {
-            let figures = &job.figures;
-            let done = match figures.total_bytes {
-                0 => size(figures.bytes),
-                total => format!("{} of {}", size(figures.bytes), size(total)),
+            let progress = &job.progress;
+            let done = match progress.total_bytes {
+                0 => size(progress.bytes),
+                total => format!("{} of {}", size(progress.bytes), size(total)),
             };
-            let failed = if figures.failed > 0 { figures.failed.to_string() } else { String::new() };
+            let failed = if progress.failed > 0 { progress.failed.to_string() } else { String::new() };
             let state = match (job.status, job.wish) {
-                (JobStatus::Running, JobWish::Pause | JobWish::Abort) => format!("running, {} requested", job.wish),
+                (JobStatus::Running, RequestedState::Pause | RequestedState::Abort) => {
+                    format!("running, {} requested", job.wish)
+                }
                 (status, _) => status.to_string(),
             };
             [
                 job.id.to_string(),
                 job.work.kind().to_string(),
                 state,
-                figures.items.to_string(),
+                progress.items.to_string(),
                 done,
                 failed,
                 time(job.created_at),

@@ -18,7 +18,7 @@ use crate::configuration::CommonArguments;
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: CommonArguments,
+    common: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }
@@ -38,12 +38,12 @@ enum Action {
 
 /// Runs `strongroom passwords`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let (repository, session) = farm::open(&arguments.place).await?;
-    let shown = shows_progress(arguments.place.json);
+    let (repository, session) = farm::open(&arguments.common).await?;
+    let shown = shows_progress(arguments.common.json);
     let outcome = act(&session, arguments.action, shown).await;
     repository.close().await;
     let (value, text) = outcome?;
-    show(arguments.place.json, &value, &text);
+    show(arguments.common.json, &value, &text);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -23,7 +23,7 @@ use crate::configuration::{CommonArguments, Settings};
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: CommonArguments,
+    common: CommonArguments,
     #[command(flatten)]
     backup: ChosenBackup,
     /// Restore only this content database, into the existing farm, while no server is running
@@ -79,12 +79,12 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     if let Some((path, kind)) = parts.into_iter().find_map(|(path, kind)| Some((path.as_deref()?, kind))) {
         return items(&arguments, path, kind).await;
     }
-    let directory = Settings::read(&arguments.place)?.directory();
+    let directory = Settings::read(&arguments.common)?.directory();
     if let Some(postgres) = &arguments.postgres_directory {
-        return restore_servers::run(&arguments.backup, arguments.place.json, postgres, &directory).await;
+        return restore_servers::run(&arguments.backup, arguments.common.json, postgres, &directory).await;
     }
     let progress = Arc::new(Progress::default());
-    let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
+    let bar = Bar::of_task(&progress, shows_progress(arguments.common.json));
     let started = Instant::now();
     let options = RestoreOptions {
         source: arguments.backup.access.destination(&arguments.backup.source)?,
@@ -101,7 +101,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     };
     let outcome = match &arguments.content_database {
         Some(name) => {
-            let (_, session) = farm::open_to_restore(&arguments.place, name).await?;
+            let (_, session) = farm::open_to_restore(&arguments.common, name).await?;
             maintenance::restore_content_database(session, &options, name, progress).await
         }
         None => maintenance::restore_farm(&options, progress).await,
@@ -123,7 +123,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         "notes": summary.notes,
         "seconds": seconds,
     });
-    show(arguments.place.json, &value, &text(&summary, seconds));
+    show(arguments.common.json, &value, &text(&summary, seconds));
     Ok(if summary.missing == 0 && summary.lacks.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -139,9 +139,9 @@ async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<Exit
         rebuild_checksums: arguments.rebuild_checksums,
         database_urls: database_urls(&arguments.database_url)?,
     };
-    let (repository, session) = farm::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.common).await?;
     let progress = Arc::new(Progress::default());
-    let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
+    let bar = Bar::of_task(&progress, shows_progress(arguments.common.json));
     let outcome = maintenance::restore_items(&session, &options, progress).await;
     drop(bar);
     repository.close().await;
@@ -168,7 +168,7 @@ async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<Exit
     );
     summary.notes.iter().for_each(|note| text.push_str(&format!("Note: {note}.\n")));
     summary.faults.iter().for_each(|fault| text.push_str(&format!("Not restored: {fault}\n")));
-    show(arguments.place.json, &value, &text);
+    show(arguments.common.json, &value, &text);
     Ok(if summary.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 

@@ -23,7 +23,7 @@ use crate::{descriptors, logging};
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: CommonArguments,
+    common: CommonArguments,
     /// Address or host name, and port, to listen on; a host name resolves to its first IPv4 address, else its first
     /// address; port 0 picks a free port [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR:PORT")]
@@ -50,7 +50,7 @@ pub struct Arguments {
 
 /// Serves until SIGTERM or SIGINT.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let mut settings = Settings::read(&arguments.place)?;
+    let mut settings = Settings::read(&arguments.common)?;
     logging::start(settings.log_as_json()?);
     settings.listen = arguments.listen.or(settings.listen);
     settings.tls_certificate = arguments.tls_certificate.or(settings.tls_certificate);

@@ -17,7 +17,7 @@ use crate::configuration::CommonArguments;
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: CommonArguments,
+    common: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }
@@ -104,11 +104,11 @@ fn parse_quota(text: &str) -> std::result::Result<Quota, String> {
 
 /// Runs `strongroom site`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let (repository, session) = farm::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.common).await?;
     let outcome = act(&session, arguments.action).await;
     repository.close().await;
     let (value, text) = outcome?;
-    show(arguments.place.json, &value, &text);
+    show(arguments.common.json, &value, &text);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -19,7 +19,7 @@ const PAGE: usize = 1_000;
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: CommonArguments,
+    common: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }
@@ -149,11 +149,11 @@ enum TokenAction {
 
 /// Runs `strongroom user`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let (repository, session) = farm::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.common).await?;
     let outcome = act(&session, arguments.action).await;
     repository.close().await;
     let (value, text) = outcome?;
-    show(arguments.place.json, &value, &text);
+    show(arguments.common.json, &value, &text);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::support::{Browser, Client, Farm, PASSWORD, Server, bytes};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The pages for farm administrators, and the general entry pages.
 const PAGES: [&str; 15] = [
@@ -75,7 +75,7 @@ async fn text(client: &Client, path: &str) -> String {
 }
 
 async fn wait_for(client: &Client, path: &str, wanted: &str) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let found = text(client, path).await;
         if found.contains(wanted) {

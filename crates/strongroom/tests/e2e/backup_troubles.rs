@@ -15,7 +15,7 @@ use crate::support::backups::{Place, compare, document, fill, filled, restored, 
 use crate::support::{Disk, Farm, bytes, damage, keep_no_versions};
 
 /// Timeout for one step on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A backup process stopped by SIGSTOP after it copied the content databases and before it copied any BLOB.
 struct Halted(Child);
@@ -27,7 +27,7 @@ impl Halted {
             command.args(["--pdeathsig", "KILL", "--", env!("CARGO_BIN_EXE_strongroom"), "backup"]).arg(destination);
             command.arg("--data").arg(&farm.data).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
             let mut child = command.spawn().unwrap();
-            let deadline = Instant::now() + PATIENCE;
+            let deadline = Instant::now() + TIMEOUT;
             // The configuration database is copied last.
             while !destination.join("incoming/configuration.sqlite").exists() && child.try_wait().unwrap().is_none() {
                 assert!(Instant::now() < deadline, "the backup does not begin");

@@ -16,12 +16,12 @@ use crate::support::wire::{Http, RawClient, Sent};
 use crate::support::{Farm, Server, processes};
 
 /// Memory limit of the server, in bytes.
-const MOST_MEMORY: u64 = 300 << 20;
+const MAX_MEMORY: u64 = 300 << 20;
 /// Bytes sent if the server does not stop the client.
 const MUCH: u64 = 6 << 20;
-const PIECE: usize = 64 << 10;
+const PIECE_SIZE: usize = 64 << 10;
 /// Timeout for a response or the end of the connection.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Operations that stream documents. Only quotas and policies limit them.
 const DOCUMENTS: [&str; 8] = [
     "PUT /api/v1/content/{path}",
@@ -50,7 +50,7 @@ impl Group {
         for (root, limit) in [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")] {
             let group = Self(Path::new(root).join(&name));
             let made = Path::new(root).join("cgroup.procs").exists() && std::fs::create_dir(&group.0).is_ok();
-            if made && std::fs::write(group.0.join(limit), MOST_MEMORY.to_string()).is_ok() {
+            if made && std::fs::write(group.0.join(limit), MAX_MEMORY.to_string()).is_ok() {
                 return Some(group);
             }
         }
@@ -146,8 +146,8 @@ impl Operation {
 
 /// A long body that starts with `begin`, and then either ends or stalls.
 fn long(begin: &'static str, ends: bool) -> Sent {
-    let piece = Bytes::from(vec![b'a'; PIECE]);
-    let pieces = (0..MUCH / PIECE as u64).map(move |_| piece.clone());
+    let piece = Bytes::from(vec![b'a'; PIECE_SIZE]);
+    let pieces = (0..MUCH / PIECE_SIZE as u64).map(move |_| piece.clone());
     let pieces = stream::iter([Bytes::from(begin)].into_iter().chain(pieces)).map(|piece| Ok(Frame::data(piece)));
     match ends {
         true => BodyExt::boxed(StreamBody::new(pieces)),
@@ -198,7 +198,7 @@ fn webdav() -> BTreeSet<Operation> {
 /// Sends a request. Returns the status of the response, or `None` if there was none.
 async fn send(wire: &RawClient, operation: &Operation, path: &str, more: &[(&str, &str)], body: Sent) -> Option<u16> {
     let fields = [operation.fields().as_slice(), more].concat();
-    let sent = tokio::time::timeout(PATIENCE, wire.try_send(operation.method(), path, &fields, body)).await;
+    let sent = tokio::time::timeout(TIMEOUT, wire.try_send(operation.method(), path, &fields, body)).await;
     let answer = sent.unwrap_or_else(|_| panic!("{} by {:?} takes a body without end", operation.name, wire.http));
     let status = answer.ok().map(|answer| answer.status().as_u16());
     assert!(status.is_none_or(|status| status != 500), "{} by {:?}: {status:?}", operation.name, wire.http);
@@ -251,7 +251,7 @@ async fn no_operation_takes_what_it_does_not_want() {
     let held = if group.is_some() { "held by a group" } else { "held by nothing" };
     let count = pages.len() + webdav.len() + described.len();
     println!("{count} operations, {} MiB at most, {held}", most >> 20);
-    assert!(most < MOST_MEMORY, "{most} bytes");
+    assert!(most < MAX_MEMORY, "{most} bytes");
     drop(server);
     drop(group);
 }

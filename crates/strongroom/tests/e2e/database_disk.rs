@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Farm, Injector, bytes, damage};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A farm with a second content database in its own directory, with documents in it.
 async fn farm_with_second(scratch: &Path) -> (Farm, PathBuf) {
@@ -47,7 +47,7 @@ async fn read(client: &Client, path: &str) -> Value {
 
 /// Repeats a request until `found` accepts the response.
 async fn wait_for(client: &Client, path: &str, found: impl Fn(&str) -> bool) -> String {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let text = client.send(Method::GET, path, Vec::new()).await.unwrap().text();
         if found(&text) {

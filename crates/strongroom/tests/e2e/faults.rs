@@ -9,7 +9,7 @@ const SIZES: &[usize] = &[300, 20_000, 150_000, 3_000_000];
 /// Number of changes made under each fault.
 const CHANGES: usize = 12;
 /// Upper bound on the calls that a thread makes for so few changes.
-const MOST: usize = 2_000;
+const MAX_FAULTS: usize = 2_000;
 
 async fn fail_each(calls: &str, error: &str) {
     let mut random = Random::fresh();
@@ -22,7 +22,7 @@ async fn fail_each(calls: &str, error: &str) {
     loop {
         // Each of the first calls, then in growing steps.
         nth += 1 + nth / 4;
-        assert!(nth < MOST, "faults fire without an end: the load is not what this test thinks");
+        assert!(nth < MAX_FAULTS, "faults fire without an end: the load is not what this test thinks");
         let injector = Injector::attach(&server, calls, error, &nth.to_string(), &[], &log);
         ledger.changes(&server.client(&token), &mut random, CHANGES).await;
         let failed = injector.detach();

@@ -12,7 +12,7 @@ use crate::support::backups::Place;
 use crate::support::{Client, Farm, bytes, damage, file_with, files_below, recorded};
 
 /// Timeout for a job on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Runs a check. Returns the exit status and the report.
 fn check(farm: &Farm, words: &[&str]) -> (i32, Value) {
@@ -38,7 +38,7 @@ fn paths(faults: &Value) -> Vec<String> {
 
 /// Waits until a job has ended.
 async fn ended(client: &Client, id: &str) -> Value {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let job = client.send(Method::GET, &format!("/api/v1/farm/jobs/{id}"), Vec::new()).await.unwrap();
         let job: Value = serde_json::from_slice(&job.body).unwrap();
@@ -242,7 +242,7 @@ async fn a_migration_that_was_killed_counts_what_it_moved_before() {
         let of = status["databases"][0]["references"].as_array().unwrap().iter().find(|of| of["store"] == "second");
         of.and_then(|of| of["blobs"].as_u64()).unwrap_or(0)
     };
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while moved() < 20 {
         assert!(Instant::now() < deadline, "nothing is moved");
     }

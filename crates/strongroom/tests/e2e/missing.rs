@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{Client, Farm, Random, bytes, keep_no_versions};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A farm with a second content database in its own directory, which holds the site `archive`.
 struct Rig {
@@ -129,7 +129,7 @@ async fn a_content_database_that_is_missing_is_named_and_comes_back_by_itself() 
     let client = server.client(&rig.farm.token());
     assert_eq!(archived(&client).await.0, StatusCode::SERVICE_UNAVAILABLE);
     fs::rename(aside(&rig.file), &rig.file).unwrap();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while archived(&client).await != (StatusCode::OK, bytes(2, 100_001)) {
         assert!(Instant::now() < deadline, "it is there again, and is not used");
         // sleep: polled, since the server finds the database again by itself without a notification
@@ -301,7 +301,7 @@ async fn what_a_database_that_was_added_during_a_collection_needs_is_kept() {
     let job = farm.json(&words)["id"].as_str().unwrap().to_owned();
     let job = || farm.json(&["jobs", "show", &job]);
     let deleted = |job: &Value| job["results"]["deleted_blobs"].as_u64().unwrap_or(0);
-    let deadline = Instant::now() + 3 * PATIENCE;
+    let deadline = Instant::now() + 3 * TIMEOUT;
     while deleted(&job()) == 0 {
         assert!(Instant::now() < deadline, "{:#}", job());
     }

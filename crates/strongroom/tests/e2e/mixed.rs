@@ -23,7 +23,7 @@ const MOMENT: u64 = 5_000;
 /// The second kill comes at a random time after the restart, below this many microseconds.
 const RECOVERY: u64 = 120_000;
 /// Timeout for the changes of a round.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn rounds(usual: usize) -> usize {
     std::env::var("RIG_KILL_ROUNDS").map_or(usual, |rounds| rounds.parse().unwrap())
@@ -71,8 +71,7 @@ async fn kill_again_and_again(engine: Engine, rounds: usize) {
     for round in 0..rounds {
         let errand = (round % 3 == 2).then(|| errands.begin(&farm));
         let load = work(&workers, &server.client(&token), &mut random, &acknowledged);
-        let (goal, deadline) =
-            (acknowledged.load(Ordering::Relaxed) + random.below(CHANGES), Instant::now() + PATIENCE);
+        let (goal, deadline) = (acknowledged.load(Ordering::Relaxed) + random.below(CHANGES), Instant::now() + TIMEOUT);
         while acknowledged.load(Ordering::Relaxed) < goal && Instant::now() < deadline && !load.is_empty() {
             // sleep: polled, since the counter changes without a notification
             tokio::time::sleep(Duration::from_millis(1)).await;

@@ -66,7 +66,7 @@ async fn store(client: &Client, name: &str, content: Vec<u8>) {
 const SHOWN: &str = "class=\"card flush preview\"";
 const DAMAGED: &str = "is damaged";
 const LARGE: &str = "is too large";
-const LONG: &str = "takes too long";
+const TOO_LONG: &str = "takes too long";
 
 const GOOD: &str = "/browse/Documents/good.docx";
 
@@ -95,10 +95,10 @@ async fn a_poison_document_costs_its_own_preview_and_nothing_else() {
     let poisons: Vec<(&str, Vec<u8>, &[&str])> = vec![
         ("shared.xlsx", workbook(&cells, &long(7 << 20)), &[SHOWN]),
         ("endless.xlsx", workbook(&cells, &long(12 << 20)), &[DAMAGED]),
-        ("cells.xlsx", workbook(&one, ""), &[SHOWN, LONG]),
-        ("lying.pptx", with_lying_sizes(bomb.clone()), &[DAMAGED, LARGE, LONG]),
+        ("cells.xlsx", workbook(&one, ""), &[SHOWN, TOO_LONG]),
+        ("lying.pptx", with_lying_sizes(bomb.clone()), &[DAMAGED, LARGE, TOO_LONG]),
         ("nested.odt", package(&[("content.xml", &package(&[("content.xml", &bomb)]))]), &[""]),
-        ("bomb.pptx", bomb, &[LARGE, LONG]),
+        ("bomb.pptx", bomb, &[LARGE, TOO_LONG]),
         ("deep.odt", package(&[("content.xml", &b"<text:p>".repeat(10_000))]), &[""]),
         (
             "attributes.odt",
@@ -183,7 +183,7 @@ async fn a_child_that_crashes_or_hangs_is_told_of_and_takes_no_turn_of_others() 
         assert!(processes::readers(server.pid()).is_empty());
     }
     let (_, page) = browser.get("/browse/Documents/slow.pptx").await;
-    assert!([LONG, LARGE].iter().any(|words| page.contains(words)), "{page}");
+    assert!([TOO_LONG, LARGE].iter().any(|words| page.contains(words)), "{page}");
     let metrics = client.send(reqwest::Method::GET, "/metrics", Vec::new()).await.unwrap().text();
     for (result, least) in [("done", 4), ("failed", 2), ("killed", 1)] {
         let start = format!("strongroom_sandbox_total{{task=\"read\",result=\"{result}\"}} ");

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use crate::support::{Client, Farm, Injector, bytes};
 
 /// Timeout for the server to notice a change on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 #[derive(Clone, Copy, PartialEq)]
 enum ProxyState {
@@ -61,7 +61,7 @@ async fn ready(client: &Client) -> (StatusCode, String) {
 }
 
 async fn wait_for(client: &Client, status: StatusCode) -> String {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let (said, text) = ready(client).await;
         if said == status {
@@ -173,7 +173,7 @@ async fn a_postgres_that_is_frozen_keeps_nobody_waiting_and_loses_nothing() {
                     let (name, content) = (format!("{seed}-{round}.bin"), bytes(seed << 32 | round, 20_000));
                     let begun = Instant::now();
                     let answer = client.put(&name, content.clone()).await.unwrap();
-                    assert!(begun.elapsed() < PATIENCE, "{name} was waited for {:?}", begun.elapsed());
+                    assert!(begun.elapsed() < TIMEOUT, "{name} was waited for {:?}", begun.elapsed());
                     if answer.status != StatusCode::CREATED {
                         assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{}", answer.text());
                         break;

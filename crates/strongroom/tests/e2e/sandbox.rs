@@ -35,18 +35,18 @@ async fn a_child_reads_a_document_and_this_system_confines_it() {
     let document = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../search/tests/documents/text.docx")).unwrap();
     let mut input = Document::new().unwrap();
     document.chunks(1_000).for_each(|chunk| input.write(chunk).unwrap());
-    let turn = sandbox.turn_to_read(Id::new(1)).await.unwrap();
-    let found = sandbox.read(turn, Format::Docx, input).await.unwrap();
+    let permit = sandbox.permit_to_read(Id::new(1)).await.unwrap();
+    let found = sandbox.read(permit, Format::Docx, input).await.unwrap();
     assert!(matches!(found.content, Content::Lines(lines) if lines[0] == "Minutes of the board"));
-    let turn = sandbox.turn_to_read(Id::new(1)).await.unwrap();
-    let refused = sandbox.read(turn, Format::Docx, Document::new().unwrap()).await.unwrap_err();
+    let permit = sandbox.permit_to_read(Id::new(1)).await.unwrap();
+    let refused = sandbox.read(permit, Format::Docx, Document::new().unwrap()).await.unwrap_err();
     assert_eq!(refused.code(), "not_readable");
     let lacks = sandbox.lacks().await.unwrap();
     assert!(!lacks.contains(&MissingRestriction::Files), "{lacks:?}");
     assert!(!lacks.contains(&MissingRestriction::Calls), "{lacks:?}");
-    let turn = sandbox.turn_to_read(Id::new(1)).await.unwrap();
+    let permit = sandbox.permit_to_read(Id::new(1)).await.unwrap();
     sandbox.end_all().await;
-    sandbox.read(turn, Format::Docx, Document::new().unwrap()).await.unwrap_err();
+    sandbox.read(permit, Format::Docx, Document::new().unwrap()).await.unwrap_err();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -105,11 +105,11 @@ async fn a_program_ends_with_all_that_it_started() {
     // released once it has exited.
     for stops in [false, true] {
         let (sandbox, place) = (sandbox(), tempfile::tempdir().unwrap());
-        let turn = sandbox.turn_to_run(Id::new(1)).await.unwrap();
+        let permit = sandbox.permit_to_run(Id::new(1)).await.unwrap();
         let program = script(place.path(), hangs, 1_000);
         let waits = tokio::spawn({
             let sandbox = sandbox.clone();
-            async move { sandbox.run(program, turn).await.map(drop) }
+            async move { sandbox.run(program, permit).await.map(drop) }
         });
         let ids = processes::wait_for("the program to start", || started(place.path())).await;
         match stops {
@@ -119,12 +119,12 @@ async fn a_program_ends_with_all_that_it_started() {
         let answer = waits.await;
         assert!(answer.map_or_else(|error| error.is_cancelled(), |answer| answer.is_err()));
         match stops {
-            // The turn became free only after the child had exited.
-            true => drop(sandbox.turn_to_run(Id::new(1)).await.unwrap_err()),
-            false => drop(sandbox.turn_to_run(Id::new(1)).await.unwrap()),
+            // The permit became free only after the child had exited.
+            true => drop(sandbox.permit_to_run(Id::new(1)).await.unwrap_err()),
+            false => drop(sandbox.permit_to_run(Id::new(1)).await.unwrap()),
         }
-        assert!(!processes::exists(ids.0), "a turn is free before its child is gone");
-        assert!(!processes::exists(ids.1), "a turn is free before its child is gone");
+        assert!(!processes::exists(ids.0), "a permit is free before its child is gone");
+        assert!(!processes::exists(ids.1), "a permit is free before its child is gone");
     }
     // The program has exited and left another process behind.
     let place = tempfile::tempdir().unwrap();

@@ -15,7 +15,7 @@ use crate::support::{Farm, Ledger, Random, bytes, damage, keep_no_versions};
 /// Document sizes: inline, in segments, and in separate files.
 const SIZES: &[usize] = &[300, 20_000, 150_000, 3_000_000];
 /// Timeout without progress on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A command that runs in parallel with the test. It is killed when dropped.
 struct Running(Child);
@@ -54,15 +54,15 @@ fn count_of(counts: &[(String, u64)], name: &str) -> u64 {
 }
 
 /// Waits until no job is running or waiting. Panics if a job failed or none makes progress.
-fn settle(farm: &Farm) {
-    let (mut deadline, mut before) = (Instant::now() + PATIENCE, Value::Null);
+fn wait_for_jobs(farm: &Farm) {
+    let (mut deadline, mut before) = (Instant::now() + TIMEOUT, Value::Null);
     loop {
         let mut jobs = farm.json(&["jobs", "list"]);
         for job in jobs.as_array_mut().unwrap() {
             job["seconds"].take();
         }
         if jobs != before {
-            (deadline, before) = (Instant::now() + PATIENCE, jobs.clone());
+            (deadline, before) = (Instant::now() + TIMEOUT, jobs.clone());
         }
         let states: Vec<&str> = jobs.as_array().unwrap().iter().filter_map(|job| job["state"].as_str()).collect();
         assert!(!states.contains(&"failed"), "{jobs:#}");
@@ -118,7 +118,7 @@ async fn migrate_with_crashes(engine: Engine) {
     stop.store(true, Ordering::Relaxed);
     load.join_all().await;
     require_only_retries(&ledger);
-    settle(&farm);
+    wait_for_jobs(&farm);
     ledger.verify(&server.client(&token), false).await;
     farm.json(&["blobs", "migrate", "--to", "second", "--min-size", "0"]);
     ledger.verify(&server.client(&token), false).await;
@@ -173,7 +173,7 @@ async fn collect_with_crashes(engine: Engine) {
     stop.store(true, Ordering::Relaxed);
     load.join_all().await;
     require_only_retries(&ledger);
-    settle(&farm);
+    wait_for_jobs(&farm);
     ledger.verify(&server.client(&token), false).await;
     farm.json(&words);
     farm.check_blobs();
@@ -469,7 +469,7 @@ async fn what_a_later_tier_has_taken_no_earlier_one_fetches_back() {
         age(&farm);
         let server = farm.start();
         let client = server.client(&token);
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let jobs = loop {
             let jobs = farm.json(&["jobs", "list"]);
             let ended = |job: &&Value| job["state"] == "incomplete" || job["state"] == "finished";

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::support::{Farm, bytes, file_with};
 
 /// Timeout for a command on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Starts to remove the store "cloud", and waits until the removal lists the store's contents. The store does not
 /// respond.
@@ -23,7 +23,7 @@ async fn begin_to_remove(farm: &Farm, proxy: &FaultProxy) -> Child {
     let mut command = Command::new(&farm.program);
     command.args(["blobs", "stores", "remove", "cloud", "--data"]).arg(&farm.data);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while proxy.spoilt() == before {
         assert!(child.try_wait().unwrap().is_none(), "the removal does not ask the store");
         assert!(Instant::now() < deadline, "the removal does not ask the store");

@@ -11,7 +11,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
 /// Maximum depth of nested re-exports that are followed.
-const MOST_STEPS: usize = 12;
+const MAX_STEPS: usize = 12;
 
 /// The files below a crate's `src`, and the references between them by index.
 pub struct References {
@@ -140,7 +140,7 @@ impl ModuleTree {
 
     fn follow(&self, at: usize, path: &[String], steps: usize) -> Option<usize> {
         let (module, first) = (&self.modules[at], path.first()?);
-        if steps > MOST_STEPS {
+        if steps > MAX_STEPS {
             return None;
         }
         if let Some(child) = module.children.get(first).filter(|_| path.len() > 1) {

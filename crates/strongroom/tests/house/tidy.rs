@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use crate::root;
 
 /// Maximum number of lines in a source file.
-const LONGEST_FILE: usize = 500;
+const MAX_FILE: usize = 500;
 /// Maximum median of the source files' lengths, in lines.
 const MEDIAN_FILE: usize = 200;
 
 /// Maximum length of a line, in characters.
-const LONGEST_LINE: usize = 120;
+const MAX_LINE: usize = 120;
 
 /// Left-overs, each with the advice to show. They are put together here so that this file does not contain them.
 const LEFT_OVERS: &[(&str, &str)] = &[
@@ -65,8 +65,8 @@ fn files_are_short_enough_to_be_read() {
     for (path, text) in sources().iter().filter(|(path, _)| is_rust(path)) {
         let lines = text.lines().count();
         lengths.push(lines);
-        if lines > LONGEST_FILE {
-            faults.push(format!("{}: {lines} lines; split it by topic (at most {LONGEST_FILE})", path.display()));
+        if lines > MAX_FILE {
+            faults.push(format!("{}: {lines} lines; split it by topic (at most {MAX_FILE})", path.display()));
         }
     }
     lengths.sort_unstable();
@@ -86,7 +86,7 @@ fn long_lines(path: &Path, text: &str) -> Vec<usize> {
         in_code ^= is_prose && line.trim_start().starts_with("```");
         // A table and a block of code cannot be wrapped, and an address is one word.
         let is_free = is_prose && (in_code || line.starts_with(['|', ' ']) || !line.trim().contains(' '));
-        if line.chars().count() > LONGEST_LINE && !is_free {
+        if line.chars().count() > MAX_LINE && !is_free {
             found.push(number + 1);
         }
     }
@@ -102,7 +102,7 @@ fn lines_fit_beside_each_other() {
     for (path, text) in sources().iter().filter(|(path, _)| hand_written(path) && !is_free(path)) {
         let lines = long_lines(path, text);
         if !lines.is_empty() {
-            faults.push(format!("{}: lines {lines:?} have more than {LONGEST_LINE} characters", path.display()));
+            faults.push(format!("{}: lines {lines:?} have more than {MAX_LINE} characters", path.display()));
         }
     }
     fail_with(&faults);

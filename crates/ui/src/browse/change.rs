@@ -12,7 +12,7 @@ use crate::frame::item::{Back, find, find_for, parent_page, require};
 use crate::frame::page::{Page, html, safe_next};
 use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, refuse};
-use crate::site::library::versionings;
+use crate::site::library_settings::versionings;
 
 use super::bin::restore_all;
 

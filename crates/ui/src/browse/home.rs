@@ -13,11 +13,11 @@ use crate::frame::visit::Visit;
 use crate::wording::{events, names, unavailable};
 
 /// Limit on entries of each kind.
-const MOST: usize = 24;
+const MAX_ENTRIES: usize = 24;
 /// Limit on entries of the user's own work.
-const MOST_OWN: usize = 8;
+const MAX_OWN_ENTRIES: usize = 8;
 /// Limit on sites on the page of all sites.
-const MOST_SITES: usize = 1_000;
+const MAX_SITES: usize = 1_000;
 
 struct Entry {
     href: String,
@@ -68,11 +68,11 @@ struct Collections<'a> {
 
 /// The page.
 pub async fn show(mut visit: Visit) -> PageResult {
-    let mut home = visit.session.home(MOST).await?;
-    let more_sites = home.sites.len() == MOST;
-    home.checked_out.truncate(MOST_OWN);
-    home.drafts.truncate(MOST_OWN);
-    home.followed.truncate(MOST_OWN);
+    let mut home = visit.session.home(MAX_ENTRIES).await?;
+    let more_sites = home.sites.len() == MAX_ENTRIES;
+    home.checked_out.truncate(MAX_OWN_ENTRIES);
+    home.drafts.truncate(MAX_OWN_ENTRIES);
+    home.followed.truncate(MAX_OWN_ENTRIES);
     let told = told(&visit).await?;
     let everything: Vec<Item> =
         [&home.recent, &home.checked_out, &home.drafts, &home.followed].into_iter().flatten().cloned().collect();
@@ -110,7 +110,7 @@ pub async fn show(mut visit: Visit) -> PageResult {
 
 /// Returns the latest events, in the user's language.
 async fn told(visit: &Visit) -> model::Result<Vec<RecentEvent>> {
-    let happenings = visit.session.recent_events(MOST_OWN).await?;
+    let happenings = visit.session.recent_events(MAX_OWN_ENTRIES).await?;
     let actors: Vec<Id> = happenings.iter().map(|happening| happening.actor).collect();
     let names = visit.session.principal_names(&actors).await?;
     let tell = |happening: ItemEvent| RecentEvent {
@@ -126,14 +126,14 @@ async fn told(visit: &Visit) -> model::Result<Vec<RecentEvent>> {
 
 /// Shows all sites that the caller knows of.
 pub async fn sites(visit: Visit) -> PageResult {
-    let home = visit.session.home_of_sites(MOST_SITES).await?;
+    let home = visit.session.home_of_sites(MAX_SITES).await?;
     let links = home.sites.iter().map(link).collect();
     Ok(html(&Collections { page: &visit.page, links, away: unavailable::on_page(&visit.page, &home.missing) }))
 }
 
 /// Returns the libraries of the site when the caller knows only one site.
 async fn libraries(visit: &Visit, site: Id) -> model::Result<Vec<Crumb>> {
-    let (_, listed) = visit.session.list(&Target::Id(site), Sort::Name, false, None, MOST).await?;
+    let (_, listed) = visit.session.list(&Target::Id(site), Sort::Name, false, None, MAX_ENTRIES).await?;
     let libraries = listed.items.into_iter().filter(|item| item.kind == NodeKind::Library);
     Ok(libraries.map(|item| Crumb { href: address::browse(&item.path), label: item.name }).collect())
 }

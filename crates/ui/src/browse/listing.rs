@@ -27,10 +27,10 @@ const PAGE: usize = 50;
 const USUAL_WIDTH: u16 = 140;
 pub const NAME_WIDTH: u32 = 340;
 /// Limit on library columns whose values are read.
-const MOST_COLUMNS: usize = 200;
+const MAX_COLUMNS: usize = 200;
 
 /// Content of one cell of a row.
-pub enum Part<'a> {
+pub enum CellContent<'a> {
     /// A timestamp.
     When(Timestamp),
     /// Plain text.
@@ -48,7 +48,7 @@ pub struct Row<'a> {
     /// Permitted operations, as words for the scripts.
     pub can: &'static str,
     /// Cells of the row.
-    pub parts: Vec<Part<'a>>,
+    pub parts: Vec<CellContent<'a>>,
     /// Title of the group that begins with this row, or empty.
     pub heading: String,
     /// Its kind.
@@ -162,7 +162,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> P
         if view.after.is_empty() { None } else { Some(listing_cursor::open(session, &listing, &view.after).await?) };
     let first = after.is_none();
     let request =
-        ListRequest { sort: view.sort, descending: view.descending, after, limit: PAGE, columns: MOST_COLUMNS, filter };
+        ListRequest { sort: view.sort, descending: view.descending, after, limit: PAGE, columns: MAX_COLUMNS, filter };
     let found = session.list_filtered(&target, request).await?;
     let mut people = names(session, &found.page.items).await?;
     people.extend(session.principal_names(&cells::people(found.values.values())).await?);
@@ -243,23 +243,28 @@ fn part<'a>(
     item: &'a Item,
     key: Key,
     people: &'a HashMap<Id, PrincipalName>,
-) -> Part<'a> {
+) -> CellContent<'a> {
     let document = item.kind == NodeKind::Document;
     match key {
         // An item shown only because it leads to another one reveals its name and nothing more.
-        Key::Modified | Key::By | Key::Created if !item.rights.has(Right::View) => Part::Text(Cow::default()),
-        Key::Type if document => Part::Text(format::media(page.language, &item.media_type, &item.name)),
-        Key::Type => Part::Text(page.kind(item.kind.as_str()).into()),
-        Key::Modified => Part::When(item.modified_at),
-        Key::By => Part::Text(known_as(people, item.modified_by).into()),
-        Key::Size => Part::Size(document.then_some(item.size)),
-        Key::Created => Part::When(item.created_at),
-        Key::Version => Part::Text(if document { item.version.to_string().into() } else { Cow::default() }),
+        Key::Modified | Key::By | Key::Created if !item.rights.has(Right::View) => CellContent::Text(Cow::default()),
+        Key::Type if document => CellContent::Text(format::media(page.language, &item.media_type, &item.name)),
+        Key::Type => CellContent::Text(page.kind(item.kind.as_str()).into()),
+        Key::Modified => CellContent::When(item.modified_at),
+        Key::By => CellContent::Text(known_as(people, item.modified_by).into()),
+        Key::Size => CellContent::Size(document.then_some(item.size)),
+        Key::Created => CellContent::When(item.created_at),
+        Key::Version => CellContent::Text(if document { item.version.to_string().into() } else { Cow::default() }),
         Key::Own(id) => match found.columns.iter().find(|column| column.id == id) {
-            Some(column) => {
-                Part::Own(Box::new(cells::cell(page, me, item, column, found.values.get(&(item.id, id)), people)))
-            }
-            None => Part::Text(Cow::default()),
+            Some(column) => CellContent::Own(Box::new(cells::cell(
+                page,
+                me,
+                item,
+                column,
+                found.values.get(&(item.id, id)),
+                people,
+            ))),
+            None => CellContent::Text(Cow::default()),
         },
     }
 }

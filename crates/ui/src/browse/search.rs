@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::Query;
 use axum::response::Response;
 use model::{MAX_NAME_CHARS, NodeKind, Timestamp, fold};
-use repository::{Found, Item, MOST_FOUND};
+use repository::{Item, MAX_FOUND, SearchResults};
 use serde::Deserialize;
 
 use crate::frame::address;
@@ -15,7 +15,7 @@ use crate::frame::visit::Visit;
 use crate::wording::{names, unavailable};
 
 /// Limit on entries in the palette.
-const MOST_IN_PALETTE: usize = 12;
+const MAX_PALETTE_ENTRIES: usize = 12;
 
 /// A search query.
 #[derive(Default, Deserialize)]
@@ -60,7 +60,7 @@ struct SearchPage<'a> {
 
 #[derive(Template)]
 #[template(path = "search-part.html")]
-struct Part {
+struct ResultsPart {
     rows: Vec<Row>,
     /// See [`SearchPage::away`].
     away: String,
@@ -71,16 +71,16 @@ pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
     // A pasted text longer than any name is truncated, because its beginning is the most useful query.
     let asked: String = wish.q.trim().chars().take(MAX_NAME_CHARS).collect();
     let part = !wish.part.is_empty();
-    let found = visit.session.search(&asked, if part { MOST_IN_PALETTE } else { MOST_FOUND }).await?;
+    let found = visit.session.search(&asked, if part { MAX_PALETTE_ENTRIES } else { MAX_FOUND }).await?;
     if part {
         let rows = found.items.iter().map(|item| row(item, &asked, String::new())).collect();
-        return Ok(html(&Part { rows, away: unavailable::in_palette(&visit.page, &found.missing) }));
+        return Ok(html(&ResultsPart { rows, away: unavailable::in_palette(&visit.page, &found.missing) }));
     }
     visit.page.query = asked;
     draw(&visit, &found).await
 }
 
-async fn draw(visit: &Visit, found: &Found) -> PageResult<Response> {
+async fn draw(visit: &Visit, found: &SearchResults) -> PageResult<Response> {
     let (page, asked) = (&visit.page, visit.page.query.as_str());
     let names = names::names(&visit.session, &found.items).await?;
     let rows = found.items.iter().map(|item| row(item, asked, names::name_of(&names, item.modified_by)));

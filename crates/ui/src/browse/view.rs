@@ -11,7 +11,7 @@ use http_core::protocol::segments::encode_query;
 /// Number of library columns shown by default.
 const FIRST_COLUMNS: usize = 20;
 /// Limit on columns in one view.
-const MOST_COLUMNS: usize = 60;
+const MAX_COLUMNS: usize = 60;
 /// Allowed column widths, in CSS pixels.
 const WIDTHS: std::ops::RangeInclusive<u16> = 40..=900;
 
@@ -22,7 +22,7 @@ pub enum Key {
     Type,
     /// Time of the last change.
     Modified,
-    /// User who did so.
+    /// User who changed it.
     By,
     /// Size in bytes.
     Size,
@@ -138,13 +138,13 @@ impl View {
             "who" => self.who = text(),
             "from" => self.days[0] = text(),
             "to" => self.days[1] = text(),
-            "cols" => self.columns = value.split(',').filter_map(read_column).take(MOST_COLUMNS).collect(),
+            "cols" => self.columns = value.split(',').filter_map(read_column).take(MAX_COLUMNS).collect(),
             "view" => self.saved = text(),
             // A cursor may be longer than the limit for other texts.
             "after" => self.after = value.to_owned(),
             _ => {
                 let column = key.strip_prefix("f-").and_then(|id| id.parse().ok());
-                if let (Some(id), false) = (column, value.is_empty() || self.values.len() >= MOST_COLUMNS) {
+                if let (Some(id), false) = (column, value.is_empty() || self.values.len() >= MAX_COLUMNS) {
                     self.values.push((id, text()));
                 }
             }
@@ -357,7 +357,7 @@ mod tests {
             assert!(View::parse(odd).is_default(), "{odd}");
         }
         let many: String = (1..500).map(|i| format!("{i},")).collect();
-        assert_eq!(View::parse(&format!("cols={many}")).columns.len(), MOST_COLUMNS);
+        assert_eq!(View::parse(&format!("cols={many}")).columns.len(), MAX_COLUMNS);
         assert_eq!(View::parse("cols=size:9").columns[0].width, Some(40));
     }
 

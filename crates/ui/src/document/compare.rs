@@ -16,9 +16,9 @@ use http_core::server::{request, request_body};
 use super::preview::decode;
 
 /// Limit on compared bytes of each version.
-const MOST_BYTES: usize = 512 << 10;
+const MAX_BYTES: usize = 512 << 10;
 /// Limit on pairs of lines to compare. A larger differing region is shown as replaced.
-const MOST_PAIRS: usize = 4_000_000;
+const MAX_PAIRS: usize = 4_000_000;
 /// Context lines around each difference.
 const AROUND: usize = 3;
 
@@ -101,12 +101,12 @@ async fn read(session: &Session, target: &Target, number: &str) -> Result<(Strin
     let mut bytes = Vec::new();
     while let Some(chunk) = content.next_chunk().await? {
         bytes.extend_from_slice(&chunk);
-        if bytes.len() >= MOST_BYTES {
+        if bytes.len() >= MAX_BYTES {
             break;
         }
     }
-    let cut = content.size() > bytes.len() as u64 || bytes.len() > MOST_BYTES;
-    bytes.truncate(MOST_BYTES);
+    let cut = content.size() > bytes.len() as u64 || bytes.len() > MAX_BYTES;
+    bytes.truncate(MAX_BYTES);
     let text = decode::decode(&bytes, cut);
     let text =
         text.ok_or_else(|| Error::conflict("only versions of text documents can be compared").with_code(Code::NoText))?;
@@ -120,7 +120,7 @@ fn differ<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(Change, &'a str)> {
     let last = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
     let (a, b) = (&old_rest[..old_rest.len() - last], &new_rest[..new_rest.len() - last]);
     let mut all: Vec<(Change, &str)> = old[..first].iter().map(|line| (Change::Same, *line)).collect();
-    if a.len().saturating_mul(b.len()) > MOST_PAIRS {
+    if a.len().saturating_mul(b.len()) > MAX_PAIRS {
         all.extend(a.iter().map(|line| (Change::Removed, *line)));
         all.extend(b.iter().map(|line| (Change::Added, *line)));
     } else {

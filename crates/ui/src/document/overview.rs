@@ -21,9 +21,9 @@ use http_core::protocol::content_type;
 use http_core::server::state::AppState;
 
 /// Limit on listed versions.
-const MOST_VERSIONS: usize = 20;
+const MAX_VERSIONS: usize = 20;
 /// Limit on listed events.
-const MOST_DEEDS: usize = 8;
+const MAX_EVENTS: usize = 8;
 
 /// An event in the document's history.
 struct RecentEvent {
@@ -81,7 +81,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
     let may_see = item.rights.has(Right::ViewVersions);
     let faults = session.content_faults(&target).await?;
     let (versions, next) =
-        if may_see { versions::rows(visit, item, &faults, None, MOST_VERSIONS).await? } else { (Vec::new(), None) };
+        if may_see { versions::rows(visit, item, &faults, None, MAX_VERSIONS).await? } else { (Vec::new(), None) };
     let mut people = vec![item.created_by, item.modified_by];
     people.extend(item.check_out.map(|held| held.by));
     people.extend(item.locked_by);
@@ -124,7 +124,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> PageResult {
 
 /// Returns the latest events.
 async fn deeds(visit: &Visit, target: &Target) -> model::Result<Vec<RecentEvent>> {
-    let events = visit.session.activity(target, None, MOST_DEEDS).await?.items;
+    let events = visit.session.activity(target, None, MAX_EVENTS).await?.items;
     let actors: Vec<Id> = events.iter().map(|event| event.actor).collect();
     let names = visit.session.principal_names(&actors).await?;
     let deed = |event: repository::Event| RecentEvent {

@@ -44,12 +44,12 @@ struct VersionsPage<'a> {
 
 /// Query parameters: the start of the page.
 #[derive(Deserialize)]
-pub struct Part {
+pub struct PageQuery {
     before: Option<String>,
 }
 
 /// The page.
-pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(part): Query<Part>) -> PageResult {
+pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(part): Query<PageQuery>) -> PageResult {
     let way = visit.session.item_with_ancestors(&Target::Id(id.parse()?)).await?;
     navigation::fill_side_bar(&mut visit, &way).await?;
     let item = way.last().ok_or_else(|| model::Error::not_found("there is no such item"))?;

@@ -12,7 +12,7 @@ use crate::frame::navigation;
 use crate::frame::page::{Page, html};
 use crate::frame::texts::Language;
 use crate::frame::visit::Visit;
-use http_core::figures::{FIGURES, Figures, Span, Summary, Unit, position};
+use http_core::figures::{FIGURES, MetricsHistory, Span, Summary, Unit, position};
 use http_core::server::state::AppState;
 
 /// URL of the page.
@@ -97,7 +97,7 @@ pub struct Line {
 
 impl Charts {
     /// Returns the charts of the farm overview.
-    pub fn first(page: &Page, figures: &Figures) -> Self {
+    pub fn first(page: &Page, figures: &MetricsHistory) -> Self {
         Self::of(page, figures, RANGES[0], FIRST)
     }
 
@@ -106,7 +106,7 @@ impl Charts {
         self.charts.iter().flat_map(|chart| &chart.lines).all(|line| line.highest == NOTHING)
     }
 
-    fn of(page: &Page, figures: &Figures, range: Range, count: usize) -> Self {
+    fn of(page: &Page, figures: &MetricsHistory, range: Range, count: usize) -> Self {
         let since = Timestamp::now().before(Duration::from_secs(range.seconds));
         let summaries = figures.summaries(range.span, since);
         let charts = CHARTS[..count].iter().map(|(key, lines)| {
@@ -162,7 +162,7 @@ fn number(language: Language, value: f64) -> String {
 
 /// Query parameters: the time range.
 #[derive(Deserialize)]
-pub struct Wanted {
+pub struct RangeQuery {
     #[serde(default)]
     range: String,
 }
@@ -178,7 +178,7 @@ struct FiguresPage<'a> {
 }
 
 /// Shows all figures.
-pub async fn show(State(state): State<AppState>, mut visit: Visit, Query(wanted): Query<Wanted>) -> PageResult {
+pub async fn show(State(state): State<AppState>, mut visit: Visit, Query(wanted): Query<RangeQuery>) -> PageResult {
     visit.session.may_see_figures()?;
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let page = &visit.page;

@@ -8,7 +8,7 @@ use http_core::server::request_body;
 use super::page::safe_next;
 
 /// Limit on fields of a form: enough for the largest selection of items with some fields for each.
-const MOST_FIELDS: usize = 4 * model::MAX_PAGE;
+const MAX_FIELDS: usize = 4 * model::MAX_PAGE;
 
 /// The fields of a form.
 pub struct Fields(Vec<(String, String)>);
@@ -17,8 +17,8 @@ impl Fields {
     /// Parses `application/x-www-form-urlencoded` text.
     pub fn parse(body: &[u8]) -> Result<Self> {
         // Bounds memory: no more fields than the limit and one are kept.
-        let fields: Vec<_> = form_urlencoded::parse(body).take(MOST_FIELDS + 1).collect();
-        if fields.len() > MOST_FIELDS {
+        let fields: Vec<_> = form_urlencoded::parse(body).take(MAX_FIELDS + 1).collect();
+        if fields.len() > MAX_FIELDS {
             return Err(too_large());
         }
         Ok(Self(fields.into_iter().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()))
@@ -110,6 +110,6 @@ mod tests {
         let many = |count: usize| {
             Fields::parse("a&".repeat(count).as_bytes()).map(|_| ()).map_err(|error| error.code().as_str())
         };
-        assert_eq!((many(MOST_FIELDS), many(MOST_FIELDS + 1)), (Ok(()), Err("too_large")));
+        assert_eq!((many(MAX_FIELDS), many(MAX_FIELDS + 1)), (Ok(()), Err("too_large")));
     }
 }

@@ -9,7 +9,7 @@ use http_core::identity::cookies::{self, Cookie};
 /// Name of the cookie.
 const FLASH: &str = "strongroom_flash";
 /// Longest list of recycle-bin entries that the cookie carries, in bytes.
-const LONGEST_UNDO: usize = 1_500;
+const MAX_UNDO_BYTES: usize = 1_500;
 /// Prefix of the site collection in the cookie when it does not carry the entries.
 const BIN: &str = "bin";
 /// Allowed text keys. The cookie can only select one of them.
@@ -90,7 +90,7 @@ impl Undo {
             return Self::Nothing;
         }
         let ids = std::iter::once(&collection).chain(entries).map(Id::to_string).collect::<Vec<_>>().join(",");
-        if ids.len() <= LONGEST_UNDO { Self::Entries(ids) } else { Self::InBin(collection.to_string()) }
+        if ids.len() <= MAX_UNDO_BYTES { Self::Entries(ids) } else { Self::InBin(collection.to_string()) }
     }
 
     /// Parses the undo from the cookie. Anything else than numbers is no undo.

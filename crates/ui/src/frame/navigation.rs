@@ -9,7 +9,7 @@ use super::page::{NavGroup, NavLink, Page};
 use super::visit::Visit;
 
 /// Limit on libraries and sites in the side bar.
-const MOST_LISTED: usize = 50;
+const MAX_LISTED: usize = 50;
 
 /// A link of the breadcrumbs.
 pub struct Crumb {
@@ -88,7 +88,7 @@ pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
 }
 
 async fn inside(session: &Session, site: &Item, here: model::Id) -> Result<(Vec<NavLink>, Vec<NavLink>)> {
-    let (_, listed) = session.list(&Target::Id(site.id), Sort::Name, false, None, MOST_LISTED).await?;
+    let (_, listed) = session.list(&Target::Id(site.id), Sort::Name, false, None, MAX_LISTED).await?;
     let link = |item: &Item| NavLink {
         href: address::browse(&item.path),
         icon: icon(if item.kind == NodeKind::Site { "site" } else { "library" }),
@@ -98,7 +98,7 @@ async fn inside(session: &Session, site: &Item, here: model::Id) -> Result<(Vec<
     let (sites, libraries): (Vec<_>, Vec<_>) = listed.items.iter().partition(|item| item.kind == NodeKind::Site);
     let mut sites: Vec<NavLink> = sites.into_iter().map(link).collect();
     if site.path.is_empty() {
-        for other in session.sites(MOST_LISTED).await?.iter().filter(|other| !other.path.is_empty()) {
+        for other in session.sites(MAX_LISTED).await?.iter().filter(|other| !other.path.is_empty()) {
             let (href, label) = (address::browse(&other.path), other.title.clone());
             sites.push(NavLink { href, icon: icon("site"), label, current: false });
         }

@@ -18,7 +18,7 @@ use http_core::server::state::AppState;
 
 /// Limit on bytes of earlier input that the sign-in form carries along. The input is form-encoded a second time, and
 /// the other fields need room, too.
-const MOST_KEPT: usize = request_body::MAX_ANONYMOUS_BODY - (16 << 10);
+const MAX_KEPT_BYTES: usize = request_body::MAX_ANONYMOUS_BODY - (16 << 10);
 /// Cookie with the random value behind the token of the sign-in form.
 pub const VISITOR: &str = "strongroom_visitor";
 
@@ -62,7 +62,7 @@ pub async fn ended(state: &AppState, parts: Parts, body: Body) -> Response {
     };
     page.form_token = csrf::token(&csrf::visitor_key(&visitor));
     let resend = fields.encoded();
-    if form_urlencoded::byte_serialize(resend.as_bytes()).map(str::len).sum::<usize>() > MOST_KEPT {
+    if form_urlencoded::byte_serialize(resend.as_bytes()).map(str::len).sum::<usize>() > MAX_KEPT_BYTES {
         return Fault::from(fields::too_large()).into_response();
     }
     let next = fields.next("/");

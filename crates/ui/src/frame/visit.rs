@@ -95,7 +95,9 @@ impl FromRequestParts<AppState> for Visit {
             form_key: csrf_key,
             session_id: id,
             preferences: caller.preferences,
-            origin: RequestOrigin::of(&parts.extensions).map(|arrival| arrival.origin.clone()).unwrap_or_default(),
+            origin: RequestOrigin::of(&parts.extensions)
+                .map(|request_origin| request_origin.origin.clone())
+                .unwrap_or_default(),
             client: identity::client_of(state, parts),
             converts: state.converter().is_some(),
         })

@@ -14,7 +14,7 @@ use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item};
 
 /// Limit on libraries and subsites listed with their settings.
-const MOST: usize = 100;
+const MAX_LISTED: usize = 100;
 
 struct Library {
     item: Item,
@@ -52,7 +52,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> PageResult {
     if item.kind != NodeKind::Site {
         return Err(Error::not_found("this is not a site").into());
     }
-    let (_, listed) = visit.session.list(&target, Sort::Name, false, None, MOST).await?;
+    let (_, listed) = visit.session.list(&target, Sort::Name, false, None, MAX_LISTED).await?;
     let (mut libraries, mut sites) = (Vec::new(), Vec::new());
     for below in listed.items {
         let href = address::browse(&below.path);

@@ -8,7 +8,7 @@ use model::{Code, Error, NodeKind};
 use repository::{Destination, Item, UploadOptions};
 use serde::Deserialize;
 
-use crate::error::{Failure, Outcome};
+use crate::error::{DavResult, Failure};
 use crate::request::DavRequest;
 use crate::wire::headers::{self, Depth};
 use http_core::protocol::segments;
@@ -27,7 +27,7 @@ struct ReadQuery {
 }
 
 /// Sends a document. A browser that requests a collection is redirected to its page.
-pub async fn read(ask: DavRequest) -> Outcome {
+pub async fn read(ask: DavRequest) -> DavResult {
     let query = query::<ReadQuery>(&ask.parts.uri)?;
     let target = ask.target();
     match ask.session.open(&target, send::version_choice(query.version.as_deref())?).await {
@@ -52,7 +52,7 @@ fn page_of(ask: &DavRequest, item: &Item) -> Response {
 }
 
 /// Stores a new document or the next version of an existing one.
-pub async fn store(ask: DavRequest, body: Body) -> Outcome {
+pub async fn store(ask: DavRequest, body: Body) -> DavResult {
     let options =
         UploadOptions { one_save: true, preconditions: ask.preconditions().await?, ..UploadOptions::default() };
     if ask.path.is_empty() {
@@ -71,7 +71,7 @@ pub async fn store(ask: DavRequest, body: Body) -> Outcome {
 }
 
 /// Moves a document or folder to the recycle bin.
-pub async fn remove(ask: DavRequest) -> Outcome {
+pub async fn remove(ask: DavRequest) -> DavResult {
     let item = ask.session.item(&ask.target()).await?;
     refuse_place(&item)?;
     if item.kind == NodeKind::Folder && !matches!(headers::depth(&ask.parts.headers)?, None | Some(Depth::Infinity)) {
@@ -85,7 +85,7 @@ pub async fn remove(ask: DavRequest) -> Outcome {
 }
 
 /// Creates a folder.
-pub async fn make_collection(ask: DavRequest, mut body: Body) -> Outcome {
+pub async fn make_collection(ask: DavRequest, mut body: Body) -> DavResult {
     if let Some(frame) = body.frame().await
         && frame.map_err(request_body::broken)?.data_ref().is_some_and(|data| !data.is_empty())
     {

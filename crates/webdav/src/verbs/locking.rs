@@ -7,15 +7,15 @@ use bytes::Bytes;
 use model::{Code, Error, ErrorKind, Right};
 use repository::{Destination, Lock, NewLock, OnConflict, Target, UploadOptions};
 
-use crate::error::{Failure, Outcome, xml_response};
-use crate::live;
+use crate::error::{DavResult, Failure, xml_response};
+use crate::live_properties;
 use crate::request::DavRequest;
 use crate::wire::bodies::{self, LockInfo};
 use crate::wire::headers::{self, Depth};
 use crate::wire::multistatus::HEAD;
 
 /// Creates a lock, or refreshes the one named in the `If` field.
-pub async fn lock(ask: DavRequest, body: Body) -> Outcome {
+pub async fn lock(ask: DavRequest, body: Body) -> DavResult {
     ask.require_preconditions().await?;
     let seconds = headers::timeout(&ask.parts.headers)?;
     let Some(LockInfo { exclusive, owner }) = ask.xml(body, bodies::lock).await? else {
@@ -40,7 +40,7 @@ pub async fn lock(ask: DavRequest, body: Body) -> Outcome {
 }
 
 /// Returns the item at the URL. If there is none, creates an empty document to be locked.
-async fn present_or_new(ask: &DavRequest) -> Outcome<(Target, bool)> {
+async fn present_or_new(ask: &DavRequest) -> DavResult<(Target, bool)> {
     match ask.session.item(&ask.target()).await {
         Ok(item) => return Ok((item.id.into(), false)),
         Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -55,7 +55,7 @@ async fn present_or_new(ask: &DavRequest) -> Outcome<(Target, bool)> {
 
 /// Refuses before the document is created when its creator could not lock it. A new document inherits the permissions
 /// of its parent.
-async fn require_use(ask: &DavRequest) -> Outcome<()> {
+async fn require_use(ask: &DavRequest) -> DavResult<()> {
     let Some((parent, _)) = ask.path.split_last() else { return Ok(()) };
     match ask.session.item(&parent.into()).await {
         Ok(place) if place.rights.has(Right::Add) && !place.rights.has(Right::Edit) => {
@@ -68,7 +68,7 @@ async fn require_use(ask: &DavRequest) -> Outcome<()> {
     }
 }
 
-async fn refresh(ask: &DavRequest, seconds: u64) -> Outcome {
+async fn refresh(ask: &DavRequest, seconds: u64) -> DavResult {
     let condition = headers::condition(&ask.parts.headers)?;
     let tokens = condition.map(|condition| condition.tokens()).unwrap_or_default();
     let mut last = Error::invalid("a lock is refreshed with its token in the field If; a new lock needs a body");
@@ -84,13 +84,13 @@ async fn refresh(ask: &DavRequest, seconds: u64) -> Outcome {
 }
 
 fn discovered(status: StatusCode, locks: &[Lock]) -> Response {
-    let inner = live::discovery(locks);
+    let inner = live_properties::discovery(locks);
     let body = format!("{HEAD}<D:prop xmlns:D=\"DAV:\"><D:lockdiscovery>{inner}</D:lockdiscovery></D:prop>\n");
     xml_response(status, body)
 }
 
 /// Removes a lock.
-pub async fn unlock(ask: DavRequest) -> Outcome {
+pub async fn unlock(ask: DavRequest) -> DavResult {
     ask.require_preconditions().await?;
     let token = headers::lock_token(&ask.parts.headers)?;
     ask.session.unlock(&ask.target(), token).await?;

@@ -5,7 +5,7 @@ use axum::response::IntoResponse;
 use model::{Code, Error, ErrorKind, NodeKind};
 use repository::Transfer;
 
-use crate::error::{Failure, Outcome};
+use crate::error::{DavResult, Failure};
 use crate::request::DavRequest;
 use crate::wire::headers::{self, Depth};
 use crate::wire::href;
@@ -13,7 +13,7 @@ use crate::wire::href;
 use super::content::refuse_place;
 
 /// Copies or moves the item to the URL in the `Destination` field.
-pub async fn place(ask: DavRequest) -> Outcome {
+pub async fn place(ask: DavRequest) -> DavResult {
     let fields = &ask.parts.headers;
     let to = href::parse(&headers::destination(fields)?)?;
     let (overwrite, depth) = (headers::overwrite(fields)?, headers::depth(fields)?);

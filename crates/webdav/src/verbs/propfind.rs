@@ -8,10 +8,10 @@ use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use futures_util::stream;
 use model::{Code, Error, ErrorKind, Id, MAX_PAGE, Name, NodeKind, NodePath, Result};
-use repository::{Details, Session, SortKey, Space, Target, Wanted};
+use repository::{DetailOptions, Details, Session, SortKey, Space, Target};
 
-use crate::error::{Outcome, xml_response};
-use crate::live;
+use crate::error::{DavResult, xml_response};
+use crate::live_properties;
 use crate::request::DavRequest;
 use crate::wire::bodies::{self, Asked};
 use crate::wire::headers::{self, Depth};
@@ -20,15 +20,18 @@ use http_core::server::concurrency::KeyedPermit;
 use http_core::server::request;
 
 /// Approximate size of a chunk of the response in bytes.
-const PIECE: usize = 64 << 10;
+const CHUNK_SIZE: usize = 64 << 10;
 /// Items per page when dead properties are read, too: these can be long.
 const FEW: usize = 100;
 
 /// Answers with the item and its children. A whole tree is listed only if `trees` allows it.
-pub async fn answer(ask: DavRequest, body: Body, trees: bool) -> Outcome {
+pub async fn answer(ask: DavRequest, body: Body, trees: bool) -> DavResult {
     let depth = headers::depth(&ask.parts.headers)?.unwrap_or(Depth::Infinity);
     let asked = ask.xml(body, bodies::propfind).await?;
-    let wanted = Wanted { properties: live::wants_dead(&asked), locks: live::wants(&asked, "lockdiscovery") };
+    let wanted = DetailOptions {
+        properties: live_properties::wants_dead(&asked),
+        locks: live_properties::wants(&asked, "lockdiscovery"),
+    };
     let top = match ask.session.details(&ask.target(), wanted).await {
         Ok(top) => top,
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -42,8 +45,10 @@ pub async fn answer(ask: DavRequest, body: Body, trees: bool) -> Outcome {
             .with_code(Code::PropfindInfinite)
             .into());
     }
-    let place = if depth == Depth::Infinity && holds { request::acquire_costly()? } else { None };
-    let space = if live::wants(&asked, "quota-used-bytes") || live::wants(&asked, "quota-available-bytes") {
+    let permit = if depth == Depth::Infinity && holds { request::acquire_costly()? } else { None };
+    let space = if live_properties::wants(&asked, "quota-used-bytes")
+        || live_properties::wants(&asked, "quota-available-bytes")
+    {
         ask.session.space(&ask.target()).await.ok()
     } else {
         None
@@ -63,13 +68,19 @@ pub async fn answer(ask: DavRequest, body: Body, trees: bool) -> Outcome {
         waiting: VecDeque::new(),
         next: Some(None).filter(|_| depth != Depth::Zero && holds),
         below: (depth == Depth::Infinity).then(Vec::new),
-        _place: place,
+        _permit: permit,
     };
     Ok(xml_response(StatusCode::MULTI_STATUS, listing.body(&top, &beyond).await?))
 }
 
 /// Answers for a path that leads to site collections without being an item itself: an existing, empty collection.
-async fn virtual_path_response(ask: &DavRequest, asked: &Asked, wanted: Wanted, depth: Depth, error: Error) -> Outcome {
+async fn virtual_path_response(
+    ask: &DavRequest,
+    asked: &Asked,
+    wanted: DetailOptions,
+    depth: Depth,
+    error: Error,
+) -> DavResult {
     let names = ask.session.child_address_names(&ask.path).await?;
     if names.is_empty() && !ask.path.is_empty() {
         return Err(error.into());
@@ -88,14 +99,16 @@ async fn virtual_path_response(ask: &DavRequest, asked: &Asked, wanted: Wanted, 
 async fn site_collections_below(
     ask: &DavRequest,
     asked: &Asked,
-    wanted: Wanted,
+    wanted: DetailOptions,
     names: Vec<String>,
-) -> Outcome<String> {
+) -> DavResult<String> {
     let mut out = String::new();
     for name in names {
         let path = ask.path.join(&Name::new(name)?);
         match ask.session.details(&path.clone().into(), wanted).await {
-            Ok(details) if details.item.parent_id == Id::NONE => live::response(&mut out, &details, asked, None),
+            Ok(details) if details.item.parent_id == Id::NONE => {
+                live_properties::response(&mut out, &details, asked, None)
+            }
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => virtual_collection(&mut out, &path),
             Err(error) => return Err(error.into()),
@@ -112,7 +125,7 @@ fn virtual_collection(out: &mut String, path: &NodePath) {
 }
 
 /// Answers for the server's root, which contains only `/dav/`. Clients visit it on their way down.
-pub fn root(headers: &HeaderMap) -> Outcome {
+pub fn root(headers: &HeaderMap) -> DavResult {
     let mut out = BEGIN.to_owned();
     let mut properties = Properties::default();
     properties.live("resourcetype", "<D:collection/>");
@@ -129,7 +142,7 @@ struct Listing {
     session: Session,
     target: Target,
     asked: Arc<Asked>,
-    wanted: Wanted,
+    wanted: DetailOptions,
     space: Option<Space>,
     /// Entries read but not yet written.
     waiting: VecDeque<Details>,
@@ -138,14 +151,14 @@ struct Listing {
     /// Listed collections still to be expanded. `None` when only one level is listed.
     below: Option<Vec<Id>>,
     /// Permit for expensive requests of the user, held while a tree is listed.
-    _place: Option<KeyedPermit<String>>,
+    _permit: Option<KeyedPermit<String>>,
 }
 
 impl Listing {
     /// Returns the response body. The first page is read before the status is sent; later errors abort the response.
     async fn body(mut self, top: &Details, beyond: &str) -> Result<Body> {
         let mut first = BEGIN.to_owned();
-        live::response(&mut first, top, &self.asked, self.space);
+        live_properties::response(&mut first, top, &self.asked, self.space);
         first.push_str(beyond);
         if !self.piece(&mut first).await? {
             first.push_str(END);
@@ -172,8 +185,8 @@ impl Listing {
     async fn piece(&mut self, out: &mut String) -> Result<bool> {
         loop {
             while let Some(details) = self.waiting.pop_front() {
-                live::response(out, &details, &self.asked, self.space);
-                if out.len() >= PIECE {
+                live_properties::response(out, &details, &self.asked, self.space);
+                if out.len() >= CHUNK_SIZE {
                     return Ok(true);
                 }
             }

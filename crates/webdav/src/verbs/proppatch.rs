@@ -5,21 +5,21 @@ use axum::http::StatusCode;
 use model::Code;
 use repository::{Property, PropertyChange};
 
-use crate::error::{Outcome, xml_response};
-use crate::live;
+use crate::error::{DavResult, xml_response};
+use crate::live_properties;
 use crate::request::DavRequest;
 use crate::wire::bodies::{self, Patch, PropertyName};
 use crate::wire::multistatus::{self, BEGIN, END};
 use crate::wire::xml;
 
 /// Applies the change and reports the status of each property.
-pub async fn answer(ask: DavRequest, body: Body) -> Outcome {
+pub async fn answer(ask: DavRequest, body: Body) -> DavResult {
     ask.require_preconditions().await?;
     let patches = ask.xml(body, bodies::proppatch).await?;
     let names: Vec<_> = patches.iter().map(|patch| patch.name().clone()).collect();
     let mut out = BEGIN.to_owned();
     multistatus::begin(&mut out, &ask.href);
-    let (refused, others): (Vec<_>, Vec<_>) = names.into_iter().partition(live::is_live);
+    let (refused, others): (Vec<_>, Vec<_>) = names.into_iter().partition(live_properties::is_live);
     let written = |names: &[PropertyName]| {
         let mut text = String::new();
         for name in names {

@@ -8,8 +8,8 @@ use futures_util::stream;
 use model::{Code, Error, Id, MAX_PAGE, Result, VersionNumber};
 use repository::{PrincipalName, Session, Target, Version};
 
-use crate::error::{Outcome, xml_response};
-use crate::live::creation_date;
+use crate::error::{DavResult, xml_response};
+use crate::live_properties::creation_date;
 use crate::request::DavRequest;
 use crate::wire::bodies::{self, PropertyName};
 use crate::wire::multistatus::{BEGIN, END, Properties};
@@ -17,10 +17,10 @@ use crate::wire::xml;
 use http_core::protocol::conditional;
 
 /// Approximate size of a chunk of the response in bytes.
-const PIECE: usize = 64 << 10;
+const CHUNK_SIZE: usize = 64 << 10;
 
 /// Lists the versions of a document, newest first. The response is streamed page by page.
-pub async fn answer(ask: DavRequest, body: Body) -> Outcome {
+pub async fn answer(ask: DavRequest, body: Body) -> DavResult {
     let report = ask.xml(body, bodies::report).await?;
     if report.name.namespace != xml::DAV || report.name.name != "version-tree" {
         let error = Error::forbidden("the only report that this server supports is DAV:version-tree")
@@ -80,7 +80,7 @@ impl VersionListing {
     /// Returns the next chunk of the response, and whether it is the last one.
     async fn piece(&mut self, begin: &str) -> Result<(Bytes, bool)> {
         let mut out = begin.to_owned();
-        while out.len() < PIECE {
+        while out.len() < CHUNK_SIZE {
             // Each version also names its predecessor, so that must have been read.
             while self.versions.len() < 2 && self.next.is_some() {
                 self.read_page().await?;

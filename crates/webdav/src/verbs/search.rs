@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use axum::http::StatusCode;
 use model::{ErrorKind, Id, MAX_PAGE, NodeKind, Result, Right};
-use repository::{Details, Session, Space, Wanted};
+use repository::{DetailOptions, Details, Session, Space};
 
-use crate::error::{Failure, Outcome, xml_response};
-use crate::live;
+use crate::error::{DavResult, Failure, xml_response};
+use crate::live_properties;
 use crate::request::DavRequest;
 use crate::wire::bodies::PropertyName;
 use crate::wire::evaluation::{Subject, Value, comparison_form};
@@ -21,26 +21,28 @@ use crate::wire::query::{self, Query};
 use crate::wire::{href, xml};
 use http_core::server::{request, request_body};
 
-/// Limits of one search: visited items (`MOST_SEEN`), matches (`MOST_FOUND`), bytes of the response (`MOST_BYTES`), and
+/// Limits of one search: visited items (`MAX_SEEN`), matches (`MAX_FOUND`), bytes of the response (`MAX_BYTES`), and
 /// duration (`TIME`).
-const MOST_SEEN: usize = 20_000;
-const MOST_FOUND: usize = 5_000;
-const MOST_BYTES: usize = 16 << 20;
+const MAX_SEEN: usize = 20_000;
+const MAX_FOUND: usize = 5_000;
+const MAX_BYTES: usize = 16 << 20;
 const TIME: Duration = Duration::from_secs(5);
 /// Time slice for evaluating items before other tasks run.
 const TURN: Duration = Duration::from_millis(50);
 /// Maximum length of a dead property that is compared. A longer one counts as not comparable.
-const LONGEST_VALUE: usize = 10_000;
+const MAX_VALUE: usize = 10_000;
 
 /// Answers with the matches. When there are or may be more, the response contains a 507 for the request URL.
-pub async fn answer(ask: DavRequest, body: Body) -> Outcome {
+pub async fn answer(ask: DavRequest, body: Body) -> DavResult {
     let _place = request::acquire_costly()?;
     let query = ask.xml(body, query::read).await?;
     ask.session.item(&ask.target()).await?;
-    let dead = live::wants_dead(&query.select) || query.properties().any(|name| !live::is_live(name));
-    let wanted = Wanted { properties: dead, locks: live::wants(&query.select, "lockdiscovery") };
+    let dead =
+        live_properties::wants_dead(&query.select) || query.properties().any(|name| !live_properties::is_live(name));
+    let wanted = DetailOptions { properties: dead, locks: live_properties::wants(&query.select, "lockdiscovery") };
     let top = scope(&ask, &query.scope.0, wanted).await?;
-    let quota = |name: &str| query.properties().any(|asked| asked.name == name) || live::wants(&query.select, name);
+    let quota =
+        |name: &str| query.properties().any(|asked| asked.name == name) || live_properties::wants(&query.select, name);
     let space = if quota("quota-used-bytes") || quota("quota-available-bytes") {
         ask.session.space(&top.item.id.into()).await.ok()
     } else {
@@ -62,7 +64,7 @@ pub async fn answer(ask: DavRequest, body: Body) -> Outcome {
 }
 
 /// Returns the item at the scope's URL, which may be relative to the request URL.
-async fn scope(ask: &DavRequest, named: &str, wanted: Wanted) -> Outcome<Details> {
+async fn scope(ask: &DavRequest, named: &str, wanted: DetailOptions) -> DavResult<Details> {
     let address = if named.starts_with('/') || named.contains("://") {
         named.to_owned()
     } else {
@@ -78,10 +80,10 @@ async fn scope(ask: &DavRequest, named: &str, wanted: Wanted) -> Outcome<Details
 }
 
 /// Evaluates the item and everything below it, until all items were visited or a limit was reached.
-async fn look(session: &Session, mut hits: Hits, wanted: Wanted, top: Details) -> Result<Hits> {
+async fn look(session: &Session, mut hits: Hits, wanted: DetailOptions, top: Details) -> Result<Hits> {
     let depth = hits.query.scope.1;
     let mut below: Vec<Id> = Vec::new();
-    if live::is_collection(top.item.kind) && depth != Depth::Zero {
+    if live_properties::is_collection(top.item.kind) && depth != Depth::Zero {
         below.push(top.item.id);
     }
     hits = hits.judged(vec![top]).await?;
@@ -98,7 +100,7 @@ async fn look(session: &Session, mut hits: Hits, wanted: Wanted, top: Details) -
                 Err(error) => return Err(error),
             };
             if depth == Depth::Infinity {
-                let holders = page.items.iter().filter(|details| live::is_collection(details.item.kind));
+                let holders = page.items.iter().filter(|details| live_properties::is_collection(details.item.kind));
                 below.extend(holders.map(|details| details.item.id));
             }
             hits = hits.judged(page.items).await?;
@@ -140,13 +142,13 @@ impl Hits {
 
     /// Returns the maximum number of matches.
     fn most(&self) -> usize {
-        self.query.limit.map_or(MOST_FOUND, |limit| limit.min(MOST_FOUND))
+        self.query.limit.map_or(MAX_FOUND, |limit| limit.min(MAX_FOUND))
     }
 
     /// Returns whether a limit was reached although items remain. In that case there may be more matches.
     fn stop(&mut self) -> bool {
         let enough = self.query.orders.is_empty() && self.kept.len() > self.most();
-        let stop = enough || self.seen >= MOST_SEEN || self.bytes >= MOST_BYTES || Instant::now() > self.end;
+        let stop = enough || self.seen >= MAX_SEEN || self.bytes >= MAX_BYTES || Instant::now() > self.end;
         self.more |= stop;
         stop
     }
@@ -177,7 +179,10 @@ impl Hits {
     fn judge(&mut self, details: &Details) {
         self.seen += 1;
         // Helper files of programs are found only when they are the scope themselves.
-        if self.seen > 1 && model::is_application_file(&details.item.name) && !live::is_collection(details.item.kind) {
+        if self.seen > 1
+            && model::is_application_file(&details.item.name)
+            && !live_properties::is_collection(details.item.kind)
+        {
             return;
         }
         let subject = Seen { details, space: self.space };
@@ -192,10 +197,10 @@ impl Hits {
             })
         });
         let mut hit = Hit { keys: keys.collect(), told: String::new() };
-        live::response(&mut hit.told, details, &self.query.select, self.space);
+        live_properties::response(&mut hit.told, details, &self.query.select, self.space);
         self.bytes += hit.told.len();
         self.kept.push(hit);
-        if self.kept.len() > 2 * self.most().max(MOST_FOUND / 10) {
+        if self.kept.len() > 2 * self.most().max(MAX_FOUND / 10) {
             self.prune();
         }
     }
@@ -229,11 +234,11 @@ impl Subject for Seen<'_> {
     fn value(&self, name: &PropertyName) -> Option<Value<'_>> {
         let item = &self.details.item;
         let document = item.kind == NodeKind::Document;
-        if !live::is_live(name) {
+        if !live_properties::is_live(name) {
             let same =
                 |property: &&repository::Property| property.namespace == name.namespace && property.name == name.name;
             let element = self.details.properties.iter().find(same)?;
-            let element = Some(&element.value).filter(|value| value.len() <= LONGEST_VALUE)?;
+            let element = Some(&element.value).filter(|value| value.len() <= MAX_VALUE)?;
             return xml::parse(element.as_bytes()).ok().map(|element| Value::Text(element.text().into()));
         }
         match name.name.as_str() {
@@ -253,10 +258,10 @@ impl Subject for Seen<'_> {
     }
 
     fn has(&self, name: &PropertyName) -> bool {
-        live::has(self.details, name, self.space)
+        live_properties::has(self.details, name, self.space)
     }
 
     fn is_collection(&self) -> bool {
-        live::is_collection(self.details.item.kind)
+        live_properties::is_collection(self.details.item.kind)
     }
 }

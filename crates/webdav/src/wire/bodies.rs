@@ -73,19 +73,19 @@ fn bad(why: &'static str) -> Error {
 }
 
 /// Limit on properties of one request, because the response repeats each of them for every item.
-const MOST_PROPERTIES: usize = 100;
+const MAX_PROPERTIES: usize = 100;
 /// Limit on steps of one PROPPATCH, whose response names each once. An item keeps fewer properties.
-const MOST_STEPS: usize = 1_000;
+const MAX_STEPS: usize = 1_000;
 /// Limit on bytes of all values in one PROPPATCH: the maximum size of an item's property characters.
-const MOST_VALUES: usize = 4 * MAX_PROPERTY_CHARS;
+const MAX_VALUES: usize = 4 * MAX_PROPERTY_CHARS;
 
 /// Returns the names of the properties in an element.
 ///
 /// # Errors
 /// Invalid with code `invalid_xml` for more than 100.
 pub fn names(prop: &Element) -> Result<Vec<PropertyName>> {
-    if prop.elements().nth(MOST_PROPERTIES).is_some() {
-        return Err(too_many(MOST_PROPERTIES));
+    if prop.elements().nth(MAX_PROPERTIES).is_some() {
+        return Err(too_many(MAX_PROPERTIES));
     }
     Ok(prop.elements().map(PropertyName::of).collect())
 }
@@ -95,7 +95,7 @@ fn too_many(most: usize) -> Error {
 }
 
 fn too_long() -> Error {
-    Error::exhausted(format!("properties of more than {MOST_VALUES} bytes in total cannot be stored: set fewer"))
+    Error::exhausted(format!("properties of more than {MAX_VALUES} bytes in total cannot be stored: set fewer"))
         .with_code(Code::TooManyProperties)
 }
 
@@ -129,13 +129,13 @@ pub fn proppatch(body: &[u8]) -> Result<Vec<Patch>> {
     if !root.is("propertyupdate") {
         return Err(bad("it must be a DAV:propertyupdate"));
     }
-    let (mut patches, mut left) = (Vec::new(), MOST_VALUES);
+    let (mut patches, mut left) = (Vec::new(), MAX_VALUES);
     for step in root.elements() {
         let Some(prop) = step.dav("prop") else { continue };
         let language = [prop, step, &root].into_iter().find_map(Element::language);
         for element in prop.elements() {
-            if patches.len() >= MOST_STEPS {
-                return Err(too_many(MOST_STEPS));
+            if patches.len() >= MAX_STEPS {
+                return Err(too_many(MAX_STEPS));
             }
             if step.is("remove") {
                 patches.push(Patch::Remove(PropertyName::of(element)));
@@ -208,8 +208,8 @@ mod tests {
         assert_eq!(read("<D:propname/>").unwrap(), Asked::Names);
         let these = Asked::Named(vec![dav("getetag"), PropertyName { namespace: "u".into(), name: "x".into() }]);
         assert_eq!(read("<D:prop><D:getetag/><x xmlns='u'/></D:prop>").unwrap(), these);
-        assert!(read(&format!("<D:prop>{}</D:prop>", "<D:x/>".repeat(MOST_PROPERTIES))).is_ok());
-        assert!(read(&format!("<D:prop>{}</D:prop>", "<D:x/>".repeat(MOST_PROPERTIES + 1))).is_err());
+        assert!(read(&format!("<D:prop>{}</D:prop>", "<D:x/>".repeat(MAX_PROPERTIES))).is_ok());
+        assert!(read(&format!("<D:prop>{}</D:prop>", "<D:x/>".repeat(MAX_PROPERTIES + 1))).is_err());
         assert!(read("").is_err());
         assert!(propfind(b"<propfind/>").is_err());
     }

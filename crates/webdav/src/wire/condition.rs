@@ -6,7 +6,7 @@ use model::{Code, Error, Result};
 
 /// Limit on conditions in one field. Each list can name a resource that must be looked up, and each token is compared
 /// with each lock.
-const MOST_CONDITIONS: usize = 100;
+const MAX_CONDITIONS: usize = 100;
 
 /// A parsed `If` field. It holds when one of its lists does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,8 +68,8 @@ pub fn parse(text: &str) -> Result<If> {
         }
         let (conditions, tail) = list(rest.strip_prefix('(').ok_or_else(bad)?)?;
         count += conditions.len();
-        if count > MOST_CONDITIONS {
-            let text = format!("the field If has more than {MOST_CONDITIONS} conditions: name fewer tokens and tags");
+        if count > MAX_CONDITIONS {
+            let text = format!("the field If has more than {MAX_CONDITIONS} conditions: name fewer tokens and tags");
             return Err(Error::invalid(text).with_code(Code::InvalidIf));
         }
         lists.push(List { resource: resource.clone(), conditions });
@@ -162,9 +162,9 @@ mod tests {
         for bad in ["", "()", "(<a>", "<a>", "urn:a", "(<a>) <b> (<c>)", "(x)", "([\"e\")", "(Not)", "<a> <b> (<c>)"] {
             assert!(holds(bad).is_err(), "{bad}");
         }
-        assert!(parse(&"(<t>)".repeat(MOST_CONDITIONS)).is_ok());
-        assert!(parse(&"(<t>)".repeat(MOST_CONDITIONS + 1)).is_err());
-        assert!(parse(&format!("({})", "<t>".repeat(MOST_CONDITIONS + 1))).is_err());
+        assert!(parse(&"(<t>)".repeat(MAX_CONDITIONS)).is_ok());
+        assert!(parse(&"(<t>)".repeat(MAX_CONDITIONS + 1)).is_err());
+        assert!(parse(&format!("({})", "<t>".repeat(MAX_CONDITIONS + 1))).is_err());
         let tagged = parse("<a> (<t>) <b> (Not <u>)").unwrap();
         assert_eq!(tagged.0[1].resource.as_deref(), Some("b"));
         assert_eq!(tagged.tokens(), ["t", "u"]);

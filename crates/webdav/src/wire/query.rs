@@ -8,10 +8,10 @@ use super::xml::{self, Element};
 
 /// Limits of one query: conditions, sort keys, length of a literal, and bytes of all literals. They bound the work per
 /// item.
-const MOST_CONDITIONS: usize = 64;
-const MOST_ORDERS: usize = 8;
-const LONGEST_LITERAL: usize = 1_000;
-const MOST_LITERALS: usize = 4_000;
+const MAX_CONDITIONS: usize = 64;
+const MAX_ORDERS: usize = 8;
+const MAX_LITERAL: usize = 1_000;
+const MAX_LITERALS: usize = 4_000;
 
 /// A query.
 #[derive(Clone, Debug, PartialEq)]
@@ -149,13 +149,13 @@ pub fn read(body: &[u8]) -> Result<Query> {
         Some(given) => Some(condition(only(given)?, &mut conditions)?),
         None => None,
     };
-    if condition.as_ref().is_some_and(|condition| condition.literals() > MOST_LITERALS) {
-        return Err(unsupported(format!("to compare with more than {MOST_LITERALS} bytes in all")));
+    if condition.as_ref().is_some_and(|condition| condition.literals() > MAX_LITERALS) {
+        return Err(unsupported(format!("to compare with more than {MAX_LITERALS} bytes in all")));
     }
     let orders = search.dav("orderby").map(|orders| orders.elements().map(order).collect::<Result<Vec<_>>>());
     let orders = orders.transpose()?.unwrap_or_default();
-    if orders.len() > MOST_ORDERS {
-        return Err(unsupported(format!("to sort by more than {MOST_ORDERS} properties")));
+    if orders.len() > MAX_ORDERS {
+        return Err(unsupported(format!("to sort by more than {MAX_ORDERS} properties")));
     }
     let limit = search.dav("limit").and_then(|limit| limit.dav("nresults"));
     let limit = limit.map(|count| text(count).parse().map_err(|_| bad("DAV:nresults must be a number")));
@@ -208,8 +208,8 @@ fn literal(element: &Element) -> Result<Literal> {
     let given = element.dav("literal").or_else(|| element.dav("typed-literal"));
     let given = given.ok_or_else(|| bad(format!("{} has no DAV:literal", element.name)))?;
     let text = if given.keeps_space() { given.text() } else { text(given) };
-    if text.len() > LONGEST_LITERAL {
-        return Err(unsupported(format!("to compare with more than {LONGEST_LITERAL} bytes")));
+    if text.len() > MAX_LITERAL {
+        return Err(unsupported(format!("to compare with more than {MAX_LITERAL} bytes")));
     }
     Ok(Literal { text, caseless: caseless(element) })
 }
@@ -224,8 +224,8 @@ fn order(element: &Element) -> Result<Order> {
 
 fn condition(element: &Element, count: &mut usize) -> Result<Condition> {
     *count += 1;
-    if *count > MOST_CONDITIONS {
-        return Err(unsupported(format!("to combine more than {MOST_CONDITIONS} conditions")));
+    if *count > MAX_CONDITIONS {
+        return Err(unsupported(format!("to combine more than {MAX_CONDITIONS} conditions")));
     }
     let unknown = || unsupported(format!("the condition {}", element.name));
     if &*element.namespace != xml::DAV {
@@ -312,16 +312,16 @@ mod tests {
             (body("<D:is-collection/><D:is-collection/>", ""), Some("invalid_query")),
             (body("<eq/>", ""), Some("unsupported_query")),
             (body("<D:contains>x</D:contains>", ""), Some("unsupported_query")),
-            (body(&eq(&"x".repeat(LONGEST_LITERAL)), ""), None),
-            (body(&eq(&"x".repeat(LONGEST_LITERAL + 1)), ""), Some("unsupported_query")),
+            (body(&eq(&"x".repeat(MAX_LITERAL)), ""), None),
+            (body(&eq(&"x".repeat(MAX_LITERAL + 1)), ""), Some("unsupported_query")),
             (body(&format!("<D:and>{}</D:and>", eq(&"x".repeat(800)).repeat(5)), ""), None),
             (body(&format!("<D:and>{}</D:and>", eq(&"x".repeat(801)).repeat(5)), ""), Some("unsupported_query")),
-            (body(&any(MOST_CONDITIONS - 1), ""), None),
-            (body(&any(MOST_CONDITIONS), ""), Some("unsupported_query")),
+            (body(&any(MAX_CONDITIONS - 1), ""), None),
+            (body(&any(MAX_CONDITIONS), ""), Some("unsupported_query")),
             (body(&nested(55), ""), None),
             (body(&nested(70), ""), Some("invalid_xml")),
-            (body("<D:is-collection/>", &orders(MOST_ORDERS)), None),
-            (body("<D:is-collection/>", &orders(MOST_ORDERS + 1)), Some("unsupported_query")),
+            (body("<D:is-collection/>", &orders(MAX_ORDERS)), None),
+            (body("<D:is-collection/>", &orders(MAX_ORDERS + 1)), Some("unsupported_query")),
             (body("<D:is-collection/>", "<D:orderby><D:order/></D:orderby>"), Some("invalid_query")),
             (
                 body("<D:is-collection/>", "<D:orderby><D:order><D:score/></D:order></D:orderby>"),

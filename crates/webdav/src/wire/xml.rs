@@ -19,13 +19,13 @@ const XML: &str = "http://www.w3.org/XML/1998/namespace";
 /// Namespace of namespace declarations.
 const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 /// Limit on elements of one body.
-const MOST_ELEMENTS: usize = 10_000;
+const MAX_ELEMENTS: usize = 10_000;
 /// Limit on attributes of one element, including namespace declarations.
-const MOST_ATTRIBUTES: usize = 100;
+const MAX_ATTRIBUTES: usize = 100;
 /// Limit on namespace declarations in force at one element, because each name is compared with all of them.
-const MOST_DECLARED: usize = 200;
+const MAX_DECLARATIONS: usize = 200;
 /// Maximum length of a name or a namespace in bytes, because a response repeats them for each item.
-const LONGEST_NAME: usize = 1_024;
+const MAX_NAME: usize = 1_024;
 /// Maximum nesting depth.
 const DEEPEST: usize = 64;
 
@@ -66,9 +66,9 @@ pub fn parse(bytes: &[u8]) -> Result<Element> {
         let text = match event {
             Event::Start(start) => {
                 count += 1;
-                if count > MOST_ELEMENTS || open.len() >= DEEPEST {
+                if count > MAX_ELEMENTS || open.len() >= DEEPEST {
                     return Err(bad(format!(
-                        "it has more than {MOST_ELEMENTS} elements, or more than {DEEPEST} nested ones"
+                        "it has more than {MAX_ELEMENTS} elements, or more than {DEEPEST} nested ones"
                     )));
                 }
                 declared.push(declarations(&start, &declared)?);
@@ -77,8 +77,8 @@ pub fn parse(bytes: &[u8]) -> Result<Element> {
             }
             Event::Empty(start) => {
                 count += 1;
-                if count > MOST_ELEMENTS {
-                    return Err(bad(format!("it has more than {MOST_ELEMENTS} elements")));
+                if count > MAX_ELEMENTS {
+                    return Err(bad(format!("it has more than {MAX_ELEMENTS} elements")));
                 }
                 declarations(&start, &declared)?;
                 let element = element(&reader, &start, &mut known)?;
@@ -118,11 +118,11 @@ pub fn parse(bytes: &[u8]) -> Result<Element> {
 
 /// Returns the number of namespace declarations in force at an element, given those of its ancestors.
 fn declarations(start: &BytesStart<'_>, around: &[usize]) -> Result<usize> {
-    let own = start.attributes().take(MOST_ATTRIBUTES).flatten();
+    let own = start.attributes().take(MAX_ATTRIBUTES).flatten();
     let own = own.filter(|attribute| attribute.key.as_namespace_binding().is_some()).count();
     let all = around.last().copied().unwrap_or(0) + own;
-    if all > MOST_DECLARED {
-        return Err(bad(format!("more than {MOST_DECLARED} declarations of namespaces are in force at an element")));
+    if all > MAX_DECLARATIONS {
+        return Err(bad(format!("more than {MAX_DECLARATIONS} declarations of namespaces are in force at an element")));
     }
     Ok(all)
 }
@@ -152,8 +152,8 @@ fn element(reader: &NsReader<&[u8]>, start: &BytesStart<'_>, known: &mut Namespa
     }
     for (count, attribute) in start.attributes().enumerate() {
         // Each attribute is compared with those before it, so their number must be limited.
-        if count >= MOST_ATTRIBUTES {
-            return Err(bad(format!("an element has more than {MOST_ATTRIBUTES} attributes")));
+        if count >= MAX_ATTRIBUTES {
+            return Err(bad(format!("an element has more than {MAX_ATTRIBUTES} attributes")));
         }
         let attribute = attribute.map_err(bad)?;
         let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(bad)?.into_owned();
@@ -190,8 +190,8 @@ impl Namespaces {
         if let Some(known) = self.0.get(written) {
             return Ok(known.clone());
         }
-        if written.len() > LONGEST_NAME {
-            return Err(bad(format!("a namespace has more than {LONGEST_NAME} bytes")));
+        if written.len() > MAX_NAME {
+            return Err(bad(format!("a namespace has more than {MAX_NAME} bytes")));
         }
         let text = std::str::from_utf8(written).map_err(|_| bad("it is not UTF-8"))?;
         let text = quick_xml::escape::unescape(text).map_err(bad)?;
@@ -214,7 +214,7 @@ fn is_name(name: &str) -> bool {
         starts_name(c)
             || matches!(c, '-' | '.' | '0'..='9' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}'..='\u{2040}')
     };
-    name.len() <= LONGEST_NAME && name.chars().next().is_some_and(starts_name) && name.chars().all(goes_on)
+    name.len() <= MAX_NAME && name.chars().next().is_some_and(starts_name) && name.chars().all(goes_on)
 }
 
 /// Returns whether a local name can begin with a character (XML 1.0, 2.3).

@@ -25,7 +25,7 @@ use super::config::connect_limited;
 use super::value::Bound;
 
 /// Limit on deferred statements that wait to be sent together with another one. Bounds the memory that they take.
-const MOST_LATER: usize = 16;
+const MAX_DEFERRED: usize = 16;
 
 /// The mode of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,7 +194,7 @@ impl Connection {
     pub(crate) fn execute_later(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<()> {
         let statement = self.checked(sql, params)?;
         self.later.push(Deferred { statement, params: params.iter().map(Value::to_owned).collect() });
-        if self.later.len() < MOST_LATER {
+        if self.later.len() < MAX_DEFERRED {
             return Ok(());
         }
         let ahead = self.ahead();

@@ -59,14 +59,14 @@ async fn step(client: &mut Client, plan: &Plan, server: &str) -> Result<Option<T
     Ok(next.map(|step| Taken { step, first: applied.is_empty() }))
 }
 
-type Outcome<T> = std::result::Result<T, tokio_postgres::Error>;
+type PostgresResult<T> = std::result::Result<T, tokio_postgres::Error>;
 
 /// The steps that have been applied. If there is no history, the error is true for an otherwise empty database, in
 /// which a schema may be created.
 async fn history(
     transaction: &tokio_postgres::Transaction<'_>,
     makes: bool,
-) -> Outcome<std::result::Result<Vec<Applied>, bool>> {
+) -> PostgresResult<std::result::Result<Vec<Applied>, bool>> {
     let tables = "SELECT count(*), count(*) FILTER (WHERE tablename = 'schema_history') \
          FROM pg_catalog.pg_tables WHERE schemaname = current_schema()";
     let row = transaction.query_one(tables, &[]).await?;
@@ -81,7 +81,7 @@ async fn history(
     Ok(Ok(rows.iter().map(|row| Applied { version: row.get(0), schema: row.get(1) }).collect()))
 }
 
-async fn take(transaction: &tokio_postgres::Transaction<'_>, plan: &Plan, step: &Migration) -> Outcome<()> {
+async fn take(transaction: &tokio_postgres::Transaction<'_>, plan: &Plan, step: &Migration) -> PostgresResult<()> {
     transaction.batch_execute(step.sql).await?;
     let now = Timestamp::now().micros();
     let version = i64::from(step.version);

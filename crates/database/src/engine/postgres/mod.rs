@@ -24,8 +24,8 @@ pub(crate) use value::column;
 
 use super::alone::{self, Spare};
 use super::errors::{closed, overloaded};
-use super::job::{Kind, Read, ReadClosure, Returned, Write, WriteClosure, answered, as_task};
 use super::metrics::Metrics;
+use super::queued::{Read, ReadClosure, ReadDuration, Returned, Write, WriteClosure, answered, as_task};
 use super::{Engine, ExclusiveRight, Options};
 use crate::migrate::Plan;
 use queue::{Job, Queue};
@@ -74,7 +74,7 @@ impl Postgres {
     }
 
     /// Implements [`super::Database::alone`] on a separate connection. The right ends with that connection.
-    pub(super) async fn alone(&self, purpose: &'static str) -> Result<Option<ExclusiveRight>> {
+    pub(super) async fn try_exclusive(&self, purpose: &'static str) -> Result<Option<ExclusiveRight>> {
         let client = match alone::take(&self.spare) {
             Some(client) => client,
             None => first_connection(&self.config, &self.server, self.patience).await?,
@@ -88,7 +88,7 @@ impl Postgres {
         client.batch_execute(statement).await.map_err(|error| worker::refused(error, &self.server))
     }
 
-    pub(super) async fn read(&self, closure: ReadClosure, kind: Kind) -> Result<Returned> {
+    pub(super) async fn read(&self, closure: ReadClosure, kind: ReadDuration) -> Result<Returned> {
         let (job, answer) = Read::new(closure, kind);
         self.queue.push(Job::Read(job), self.patience).await?;
         self.heard(answered(answer), classify::unreachable).await
@@ -135,7 +135,7 @@ impl Postgres {
                 drop(permit);
                 result
             });
-            let (job, answer) = Read::new(held, Kind::Long);
+            let (job, answer) = Read::new(held, ReadDuration::Long);
             queue.push(Job::Read(job), patience).await?;
             Ok(answer)
         });

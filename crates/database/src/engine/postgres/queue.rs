@@ -8,7 +8,7 @@ use model::Result;
 use tokio::sync::Semaphore;
 
 use crate::engine::errors::{closed, overloaded};
-use crate::engine::job::{Read, Write};
+use crate::engine::queued::{Read, Write};
 
 /// A closure that waits for a connection.
 pub(super) enum Job {

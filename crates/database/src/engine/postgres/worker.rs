@@ -11,8 +11,8 @@ use super::classify::{Failure, classify};
 use super::connection::{Connection, Mode};
 use super::queue::{Job, Queue};
 use crate::engine::at::ErrorLocation;
-use crate::engine::job::{Kind, Read, Write};
 use crate::engine::metrics::Metrics;
+use crate::engine::queued::{Read, ReadDuration, Write};
 use crate::engine::session::{Reader, Session, Transaction};
 
 /// Number of attempts at a transaction before its caller gets the conflict.
@@ -56,10 +56,10 @@ impl Worker {
                 return job.refuse(error);
             }
         };
-        connection.begin(match job.kind() {
-            Kind::Single => Mode::Single,
-            Kind::Short => Mode::Read,
-            Kind::Long => Mode::Long,
+        connection.begin(match job.duration() {
+            ReadDuration::Single => Mode::Single,
+            ReadDuration::Short => Mode::Read,
+            ReadDuration::Long => Mode::Long,
         });
         let succeeded = job.run(&mut Reader::new(Session::Postgres(connection)));
         connection.abandon();

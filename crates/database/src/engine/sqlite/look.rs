@@ -16,7 +16,7 @@ use crate::engine::state::CheckExtent;
 /// Number of SQLite's virtual-machine steps between two checks whether to continue.
 const STEPS: i32 = 20_000;
 /// Limit on the pause after each table. The pause lasts as long as the table took, to leave the disk to other work.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const MAX_PAUSE: Duration = Duration::from_secs(10);
 /// Interval between two checks for the end during a pause.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
@@ -52,7 +52,7 @@ pub(super) fn look_through(
             Err(error) if is_interrupted(&error) => return partly(),
             Err(error) => return Err(classify(error, path)),
         }
-        let (paused, pause) = (Instant::now(), begun.elapsed().min(LONGEST_PAUSE));
+        let (paused, pause) = (Instant::now(), begun.elapsed().min(MAX_PAUSE));
         while paused.elapsed() < pause && !is_over() {
             // sleep: leaves the disk to other work
             std::thread::sleep(ASK_EVERY.min(pause));

@@ -35,8 +35,8 @@ pub(in crate::engine) use snapshot::{checkpoint_fully, rebuild_checksums, requir
 pub(crate) use value::column;
 
 use super::errors::{closed, overloaded};
-use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, as_task};
 use super::metrics::{FileMetrics, Metrics};
+use super::queued::{ReadClosure, Returned, Write, WriteClosure, answered, as_task};
 use super::{CheckExtent, Engine, ExclusiveRight, Mark, Options};
 use crate::migrate::{self as steps, Plan};
 use commits::Commits;
@@ -213,7 +213,7 @@ impl Sqlite {
     }
 
     /// Implements [`super::Database::alone`].
-    pub(super) fn alone(&self, purpose: &'static str) -> Result<Option<ExclusiveRight>> {
+    pub(super) fn try_exclusive(&self, purpose: &'static str) -> Result<Option<ExclusiveRight>> {
         ExclusiveRight::beside(&self.path, purpose)
     }
 

@@ -12,8 +12,8 @@ use super::attendant::ReadWatchdog;
 use super::classify::classify;
 use super::connection::{Connection, Role};
 use crate::engine::errors::{closed, overloaded};
-use crate::engine::job::{ReadClosure, Returned, caught};
 use crate::engine::metrics::FileMetrics;
+use crate::engine::queued::{ReadClosure, Returned, caught};
 use crate::engine::session::{Reader, Session};
 
 /// Number of threads that a runtime needs on this machine: one per core, and two more. Short reads run on these

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 /// Fixed part of the reserve in bytes, beyond the growth of the database file.
 const KEPT: u64 = 4 << 20;
 /// Step in bytes by which the reserve grows, so that few transactions have to wait for it.
-const STEP: u64 = 1 << 20;
+const GROWTH_STEP: u64 = 1 << 20;
 /// Interval between attempts to reclaim the reserve while the disk is full.
 const TRY_EVERY: Duration = Duration::from_secs(1);
 
@@ -71,7 +71,7 @@ impl Reserve {
             return true;
         }
         let wanted = KEPT + self.beyond_file(bytes);
-        length >= wanted || self.allocate(wanted.next_multiple_of(STEP))
+        length >= wanted || self.allocate(wanted.next_multiple_of(GROWTH_STEP))
     }
 
     /// Returns whether the database file can grow to `bytes` in the free space of the disk.
@@ -90,7 +90,7 @@ impl Reserve {
         let was = self.given_up.swap(true, Ordering::Relaxed);
         let length = self.length();
         // The excess over the fixed part is meant for the checkpoint, which follows next.
-        if length == 0 || file.set_len(length.min(KEPT).saturating_sub(STEP)).is_err() {
+        if length == 0 || file.set_len(length.min(KEPT).saturating_sub(GROWTH_STEP)).is_err() {
             return false;
         }
         if !was {
@@ -160,10 +160,10 @@ fn tell_missing(database: &Path, error: &io::Error) {
 
 /// Fallback for file systems without preallocation.
 fn write_zeros(file: &File, from: u64, to: u64) -> io::Result<()> {
-    let zeros = vec![0; STEP as usize];
+    let zeros = vec![0; GROWTH_STEP as usize];
     let mut at = from;
     while at < to {
-        let length = (to - at).min(STEP);
+        let length = (to - at).min(GROWTH_STEP);
         file.write_all_at(&zeros[..length as usize], at)?;
         at += length;
     }

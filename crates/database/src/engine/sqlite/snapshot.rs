@@ -22,7 +22,7 @@ use super::turn::WriteTurn;
 pub(in crate::engine) fn checkpoint_fully(path: &Path) -> Result<()> {
     let path = Arc::new(path.to_owned());
     // Connections that close at the same moment may each leave the checkpoint to the other. This one closes alone.
-    let connection = Connection::open(&path, Role::Writer, PATIENCE)?;
+    let connection = Connection::open(&path, Role::Writer, LOCK_TIMEOUT)?;
     let truncated = connection.raw().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
     match truncated.map_err(|error| classify(error, &path))? {
         0 => Ok(()),
@@ -101,7 +101,7 @@ fn is_consistent(connection: &Connection) -> rusqlite::Result<bool> {
 
 /// Number of retries of a copy that meets a lock, followed by the lock timeout and the pause between retries.
 const TRIES: u32 = 200;
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Copies a snapshot of the file at `path` into the new file `to`, which is not flushed. One read transaction covers

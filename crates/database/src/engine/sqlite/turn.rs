@@ -14,7 +14,7 @@ use super::classify::is_busy;
 use super::connection::Connection;
 
 /// Polling interval of a waiting process.
-const LOOK_EVERY: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A process's handle on the turns at one database.
 pub(super) struct WriteTurn {
@@ -54,7 +54,7 @@ impl WriteTurn {
         let asked = Instant::now();
         let begun = loop {
             match connection.control(statement) {
-                Err(error) if is_busy(&error) && asked.elapsed() < self.patience => std::thread::sleep(LOOK_EVERY),
+                Err(error) if is_busy(&error) && asked.elapsed() < self.patience => std::thread::sleep(POLL_INTERVAL),
                 begun => break begun,
             }
         };
@@ -75,7 +75,7 @@ impl WriteTurn {
         loop {
             match file.try_lock() {
                 Ok(()) => return Some(file),
-                Err(TryLockError::WouldBlock) if asked.elapsed() < self.patience => std::thread::sleep(LOOK_EVERY),
+                Err(TryLockError::WouldBlock) if asked.elapsed() < self.patience => std::thread::sleep(POLL_INTERVAL),
                 Err(_) => return None,
             }
         }
@@ -90,13 +90,13 @@ mod tests {
     use super::*;
     use crate::engine::sqlite::connection::Role;
 
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TIMEOUT: Duration = Duration::from_secs(30);
 
     #[test]
     fn one_that_never_stops_writing_keeps_nobody_out() {
         let directory = tempfile::tempdir().unwrap();
         let path = Arc::new(directory.path().join("x.db"));
-        let open = || (Connection::open(&path, Role::Maker, PATIENCE).unwrap(), WriteTurn::open(&path, PATIENCE));
+        let open = || (Connection::open(&path, Role::Maker, TIMEOUT).unwrap(), WriteTurn::open(&path, TIMEOUT));
         open().0.raw().execute_batch("CREATE TABLE t (x BIGINT)").unwrap();
         let ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -131,8 +131,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = Arc::new(directory.path().join("x.db"));
         let open =
-            |patience| (Connection::open(&path, Role::Maker, PATIENCE).unwrap(), WriteTurn::open(&path, patience));
-        let (mut holder, turn) = open(PATIENCE);
+            |patience| (Connection::open(&path, Role::Maker, TIMEOUT).unwrap(), WriteTurn::open(&path, patience));
+        let (mut holder, turn) = open(TIMEOUT);
         turn.begin(&mut holder).unwrap();
         let (mut other, impatient) = open(Duration::from_millis(20));
         assert!(is_busy(&impatient.begin(&mut other).unwrap_err()));

@@ -13,8 +13,8 @@ use model::{Code, Error, Result};
 use tokio::sync::mpsc;
 
 use crate::Options;
-use crate::engine::job::Write;
 use crate::engine::metrics::{FileMetrics, Metrics};
+use crate::engine::queued::Write;
 use crate::engine::session::{Session, Transaction};
 
 use super::checkpoint::Checkpoints;
@@ -50,7 +50,7 @@ pub(super) struct Writer {
 }
 
 /// The outcome of a transaction in a batch.
-enum Outcome {
+enum WriteOutcome {
     /// The transaction has its own outcome, and the batch continues.
     Settled(Result<()>),
     /// The error ended the transaction of the whole batch.
@@ -113,8 +113,8 @@ impl Writer {
                 self.metrics.waited(job.queued());
                 let first = done.iter().all(|(_, outcome)| outcome.is_err());
                 match self.run_one(&mut job, first) {
-                    Outcome::Settled(outcome) => done.push((job, outcome)),
-                    Outcome::Broke(error) => {
+                    WriteOutcome::Settled(outcome) => done.push((job, outcome)),
+                    WriteOutcome::Broke(error) => {
                         self.recover(None);
                         if error.code() == Code::DiskFull && job.is_vital() {
                             done.push((job, Ok(())));
@@ -135,9 +135,9 @@ impl Writer {
     /// Runs one transaction of a batch. It needs a savepoint only if the batch already contains changes of others. The
     /// first one runs without: SQLite then keeps no second copy of each changed page, and its failure affects no other
     /// transaction.
-    fn run_one(&mut self, job: &mut Write, first: bool) -> Outcome {
+    fn run_one(&mut self, job: &mut Write, first: bool) -> WriteOutcome {
         if !first && let Err(error) = self.connection.control("SAVEPOINT one") {
-            return Outcome::Broke(classify(error, &self.path));
+            return WriteOutcome::Broke(classify(error, &self.path));
         }
         let outcome = {
             let mut transaction = Transaction::new(Session::Sqlite(&mut self.connection));
@@ -145,9 +145,9 @@ impl Writer {
         };
         // Some errors, such as a full disk, can roll back everything by themselves.
         let outcome = match outcome {
-            Err(error) if first || error.code() == Code::DiskFull => return Outcome::Broke(error),
+            Err(error) if first || error.code() == Code::DiskFull => return WriteOutcome::Broke(error),
             outcome if self.connection.raw().is_autocommit() => {
-                return Outcome::Broke(outcome.err().unwrap_or_else(ended_early));
+                return WriteOutcome::Broke(outcome.err().unwrap_or_else(ended_early));
             }
             outcome => outcome,
         };
@@ -157,8 +157,8 @@ impl Writer {
             Err(_) => self.connection.control("ROLLBACK TO one").and_then(|()| self.connection.control("RELEASE one")),
         };
         match ended {
-            Ok(()) => Outcome::Settled(outcome),
-            Err(error) => Outcome::Broke(outcome.err().unwrap_or_else(|| classify(error, &self.path))),
+            Ok(()) => WriteOutcome::Settled(outcome),
+            Err(error) => WriteOutcome::Broke(outcome.err().unwrap_or_else(|| classify(error, &self.path))),
         }
     }
 
@@ -226,7 +226,7 @@ impl Writer {
     fn attempt(&mut self, job: &mut Write) -> Result<()> {
         self.begin().map_err(|e| classify(e, &self.path))?;
         match self.run_one(job, true) {
-            Outcome::Settled(outcome) => {
+            WriteOutcome::Settled(outcome) => {
                 if let Err(error) = self.commit_covered() {
                     self.recover(Some(&error));
                     return outcome.and(Err(classify_commit(error, &self.path)));
@@ -234,7 +234,7 @@ impl Writer {
                 self.committed();
                 outcome
             }
-            Outcome::Broke(error) => {
+            WriteOutcome::Broke(error) => {
                 self.recover(None);
                 Err(error)
             }

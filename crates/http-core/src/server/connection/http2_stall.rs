@@ -25,7 +25,7 @@ use crate::server::request::RequestContext;
 /// paused.
 const PAUSED: usize = 4;
 /// Maximum size of a piece in bytes. Each piece must be taken within the limit.
-const PIECE: usize = 16 << 10;
+const MAX_PIECE: usize = 16 << 10;
 
 /// An HTTP/2 connection and its responses.
 #[derive(Debug)]
@@ -162,7 +162,7 @@ impl HttpBody for Carried {
                 None => return Poll::Ready(None),
             }
         }
-        let length = self.rest.len().min(PIECE);
+        let length = self.rest.len().min(MAX_PIECE);
         let piece = Piece::new(self.rest.split_to(length), self.answer.clone());
         Poll::Ready(Some(Ok(Frame::data(Bytes::from_owner(piece)))))
     }
@@ -253,10 +253,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_ends_whose_client_takes_nothing_of_a_small_answer() {
         let line = StallMonitor::new(LIMIT);
-        let mut body = line.clone().wrap_body(Body::from(vec![7; PIECE + 1]), None);
-        assert_eq!(body.size_hint().exact(), Some(PIECE as u64 + 1));
+        let mut body = line.clone().wrap_body(Body::from(vec![7; MAX_PIECE + 1]), None);
+        assert_eq!(body.size_hint().exact(), Some(MAX_PIECE as u64 + 1));
         let first = piece(&mut body).await;
-        assert_eq!((first.len(), body.size_hint().exact(), body.is_end_stream()), (PIECE, Some(1), false));
+        assert_eq!((first.len(), body.size_hint().exact(), body.is_end_stream()), (MAX_PIECE, Some(1), false));
         assert!(serves_after(&line, LIMIT / 2).await);
         drop(first);
         let last = piece(&mut body).await;

@@ -20,9 +20,9 @@ use crate::server::trust::{AddressSource, Announced, Trust};
 /// The first bytes of version 2.
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
 /// Longest line of version 1, including its end.
-const MOST_LINE: usize = 107;
+const MAX_LINE: usize = 107;
 /// Limit on the bytes after the header of version 2: addresses, and extensions that are skipped.
-const MOST_REST: usize = 4_096;
+const MAX_V2_REST: usize = 4_096;
 
 /// Accepts connections. From those of trusted proxies it reads the client's address.
 #[derive(Clone)]
@@ -78,7 +78,7 @@ pub async fn announcement(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<O
     }
     let mut line = head.to_vec();
     while !line.ends_with(b"\r\n") {
-        if line.len() == MOST_LINE {
+        if line.len() == MAX_LINE {
             return Err(bad("the line of the PROXY protocol does not end"));
         }
         line.push(stream.read_u8().await?);
@@ -113,7 +113,7 @@ async fn second(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<IpAd
     let mut head = [0; 4];
     stream.read_exact(&mut head).await?;
     let length = usize::from(u16::from_be_bytes([head[2], head[3]]));
-    if length > MOST_REST {
+    if length > MAX_V2_REST {
         return Err(bad("the head of the PROXY protocol is too long"));
     }
     let mut rest = vec![0; length];

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::server::options::STALL_LIMIT;
 
-    const PIECE: Duration = Duration::from_secs(5);
+    const PIECE_TIME: Duration = Duration::from_secs(5);
 
     /// A body of this many pieces that holds `resource` while it lives.
     fn body(pieces: usize, resource: Arc<()>) -> Body {
@@ -129,7 +129,7 @@ mod tests {
         while let Some(piece) = taken.next().await {
             bytes += piece.unwrap().len();
             // sleep: the clock is paused, no real time passes
-            tokio::time::sleep(STALL_LIMIT - PIECE).await;
+            tokio::time::sleep(STALL_LIMIT - PIECE_TIME).await;
         }
         assert_eq!(bytes, 500);
     }

@@ -15,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::server::TlsFiles;
 
 /// Interval at which the files are checked.
-const LOOK: Duration = Duration::from_secs(10);
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// Names for the contents of the two files, used in messages.
 const CERTIFICATE: &str = "certificate";
 const KEY: &str = "private key";
@@ -124,7 +124,7 @@ impl ServedCertificate {
                 return tracing::warn!("SIGHUP cannot be received, so the certificate is not reloaded: {error}");
             }
         };
-        let mut tick = tokio::time::interval(LOOK);
+        let mut tick = tokio::time::interval(CHECK_INTERVAL);
         loop {
             let asked = tokio::select! {
                 _ = tick.tick() => false,
@@ -188,7 +188,7 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(LOOK, renewed).await.expect("the second certificate is in use");
+        tokio::time::timeout(CHECK_INTERVAL, renewed).await.expect("the second certificate is in use");
         watch.abort();
     }
 }

@@ -29,7 +29,7 @@ pub struct RequestOrigin {
 impl RequestOrigin {
     /// Determines the origin, and removes everything untrusted from the request: afterwards the field `Host` has the
     /// authoritative value, and an `x-request-id` from untrusted peers is gone.
-    pub fn settle(request: &mut Request, trust: &Trust, public: Option<&PublicUrl>, tls: bool) -> Self {
+    pub fn determine(request: &mut Request, trust: &Trust, public: Option<&PublicUrl>, tls: bool) -> Self {
         let peer = peer(request.extensions());
         let through_proxy = trust.has(peer);
         let announced = request.extensions().get::<Announced>().map(|announced| announced.0);
@@ -67,18 +67,18 @@ impl RequestOrigin {
             headers.remove(REQUEST_ID);
         }
         let scheme = if https { "https" } else { "http" };
-        let arrival = Self {
+        let request_origin = Self {
             address,
             through_proxy,
             is_local: peer.is_loopback(),
             origin: format!("{scheme}://{}", host.unwrap_or_default()),
             origin_is_set: public.is_some(),
         };
-        request.extensions_mut().insert(arrival.clone());
-        arrival
+        request.extensions_mut().insert(request_origin.clone());
+        request_origin
     }
 
-    /// Returns the result of [`RequestOrigin::settle`] for the request with these extensions.
+    /// Returns the result of [`RequestOrigin::determine`] for the request with these extensions.
     pub fn of(extensions: &Extensions) -> Option<&Self> {
         extensions.get()
     }

@@ -7,11 +7,11 @@ use super::*;
 const PROXY: &str = "10.0.0.1";
 const CLIENT: &str = "203.0.113.7";
 
-fn settle(source: AddressSource, peer: &str, fields: &[(&str, &str)]) -> (RequestOrigin, HeaderMap) {
-    settle_for(source, peer, fields, None)
+fn determine(source: AddressSource, peer: &str, fields: &[(&str, &str)]) -> (RequestOrigin, HeaderMap) {
+    determine_for(source, peer, fields, None)
 }
 
-fn settle_for(
+fn determine_for(
     source: AddressSource,
     peer: &str,
     fields: &[(&str, &str)],
@@ -26,13 +26,13 @@ fn settle_for(
         let name: axum::http::HeaderName = name.parse().unwrap();
         request.headers_mut().append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
     }
-    let arrival = RequestOrigin::settle(&mut request, &trust, public, false);
-    (arrival, request.headers().clone())
+    let request_origin = RequestOrigin::determine(&mut request, &trust, public, false);
+    (request_origin, request.headers().clone())
 }
 
 fn found(source: AddressSource, peer: &str, field: &str, lines: &[&str]) -> String {
     let fields: Vec<(&str, &str)> = lines.iter().map(|line| (field, *line)).collect();
-    settle(source, peer, &fields).0.address.to_string()
+    determine(source, peer, &fields).0.address.to_string()
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn the_client_is_the_first_address_from_the_right_that_is_no_trusted_proxy() {
         assert_eq!(found(AddressSource::XForwardedFor, peer, "x-forwarded-for", lines), client, "{peer} {lines:?}");
         assert_eq!(
             found(AddressSource::Peer, peer, "x-forwarded-for", lines),
-            settle(AddressSource::Peer, peer, &[]).0.address.to_string()
+            determine(AddressSource::Peer, peer, &[]).0.address.to_string()
         );
     }
 }
@@ -104,34 +104,34 @@ fn scheme_host_and_request_identifiers_of_strangers_are_not_believed() {
         ("x-forwarded-host", "evil.example, outer.example"),
         (REQUEST_ID, "abc-12345"),
     ];
-    let (arrival, headers) = settle(AddressSource::XForwardedFor, PROXY, &fields);
-    assert_eq!((arrival.origin.as_str(), arrival.through_proxy), ("https://outer.example", true));
+    let (request_origin, headers) = determine(AddressSource::XForwardedFor, PROXY, &fields);
+    assert_eq!((request_origin.origin.as_str(), request_origin.through_proxy), ("https://outer.example", true));
     assert_eq!(
         (&headers[header::HOST], &headers[REQUEST_ID]),
         (&HeaderValue::from_static("outer.example"), &HeaderValue::from_static("abc-12345"))
     );
     for (source, peer) in [(AddressSource::XForwardedFor, "198.51.100.1"), (AddressSource::Peer, PROXY)] {
-        let (arrival, headers) = settle(source, peer, &fields);
-        assert_eq!(arrival.origin, "http://direct.example");
+        let (request_origin, headers) = determine(source, peer, &fields);
+        assert_eq!(request_origin.origin, "http://direct.example");
         assert_eq!(headers[header::HOST], "direct.example");
         assert_eq!(headers.contains_key(REQUEST_ID), peer == PROXY);
     }
-    let (arrival, _) = settle(
+    let (request_origin, _) = determine(
         AddressSource::Forwarded,
         PROXY,
         &[("forwarded", "for=203.0.113.7;proto=https;host=\"outer.example:8443\"")],
     );
-    assert_eq!(arrival.origin, "https://outer.example:8443");
-    let (arrival, _) = settle(AddressSource::XForwardedFor, PROXY, &[("x-forwarded-host", "a/b")]);
-    assert_eq!(arrival.origin, "http://direct.example");
+    assert_eq!(request_origin.origin, "https://outer.example:8443");
+    let (request_origin, _) = determine(AddressSource::XForwardedFor, PROXY, &[("x-forwarded-host", "a/b")]);
+    assert_eq!(request_origin.origin, "http://direct.example");
 }
 
 #[test]
 fn a_public_url_decides_alone() {
     let public: PublicUrl = "https://Documents.example.org:443/".parse().unwrap();
     let fields = [("x-forwarded-proto", "http"), ("x-forwarded-host", "evil.example")];
-    let (arrival, headers) = settle_for(AddressSource::XForwardedFor, PROXY, &fields, Some(&public));
-    assert_eq!((arrival.origin.as_str(), arrival.origin_is_set), ("https://documents.example.org", true));
+    let (request_origin, headers) = determine_for(AddressSource::XForwardedFor, PROXY, &fields, Some(&public));
+    assert_eq!((request_origin.origin.as_str(), request_origin.origin_is_set), ("https://documents.example.org", true));
     assert_eq!(headers[header::HOST], "documents.example.org");
     assert_eq!("http://[2001:db8::1]:8080".parse::<PublicUrl>().unwrap().authority, "[2001:db8::1]:8080");
     for bad in

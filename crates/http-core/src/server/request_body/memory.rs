@@ -16,7 +16,7 @@ use crate::server::request;
 /// body is free.
 const BODY_MEMORY: usize = 64 << 20;
 const ANONYMOUS_MEMORY: usize = BODY_MEMORY / 8;
-const STEP: usize = 16 << 10;
+const RESERVE_STEP: usize = 16 << 10;
 /// Divisor for the quota of one user, or of one anonymous address, in their part.
 const SHARE: usize = 4;
 /// Divisor for the quota of all signed-in users at one address.
@@ -34,7 +34,7 @@ struct Room {
 
 impl Room {
     const fn new(bytes: usize) -> Self {
-        Self { steps: Semaphore::const_new(bytes / STEP), all: bytes / STEP }
+        Self { steps: Semaphore::const_new(bytes / RESERVE_STEP), all: bytes / RESERVE_STEP }
     }
 }
 
@@ -96,7 +96,7 @@ impl BodyMemory {
 
     /// Reserves what a body of this length needs.
     pub fn grow(&mut self, length: usize) -> Result<(), Refused> {
-        let more = length.div_ceil(STEP).saturating_sub(1 + self.steps);
+        let more = length.div_ceil(RESERVE_STEP).saturating_sub(1 + self.steps);
         if more == 0 {
             return Ok(());
         }

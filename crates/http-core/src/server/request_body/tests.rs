@@ -11,7 +11,7 @@ use crate::testing::is_alone;
 use super::{Bounded, FIELDS, MAX_ANONYMOUS_BODY, parse_off_thread, read_to_end, run_cpu_bound};
 
 /// Longest wait for a sender's work behind the work of others.
-const PATIENCE: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// A body that delivers `piece` bytes after each pause, bounded like that of a request.
 fn slow(pause: Duration, piece: usize, count: usize, rate: u64) -> Body {
@@ -233,7 +233,7 @@ async fn nobody_waits_for_all_that_another_asked_for() {
     assert!(before <= 2 * super::processors() + 2, "{before} pieces of work of anna went before the one of bert");
     // Permits of cancelled waiters are not lost.
     for _ in 0..4 {
-        tokio::time::timeout(PATIENCE, on_behalf(Some("bert"), None, work())).await.unwrap().unwrap();
+        tokio::time::timeout(MAX_WAIT, on_behalf(Some("bert"), None, work())).await.unwrap().unwrap();
     }
 }
 

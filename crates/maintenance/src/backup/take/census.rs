@@ -123,7 +123,7 @@ pub(crate) struct Taken {
 #[cfg(test)]
 mod tests {
     use database::content::blob;
-    use database::content::reclaim::{self, ReclaimRow};
+    use database::content::deletion_queue::{self, ReclaimRow};
     use database::testing::each_engine;
     use database::{Schema, Transaction};
     use model::{Id, ReclaimReason, ReclaimState, Timestamp};
@@ -152,7 +152,7 @@ mod tests {
                     let (digest, reason, state) =
                         (Digest::new([byte; 32]), ReclaimReason::Moved, ReclaimState::Quarantined);
                     let old = ReclaimRow { store_id, digest, size: 10, reason, state, since: now };
-                    reclaim::quarantine(transaction, &old)?;
+                    deletion_queue::quarantine(transaction, &old)?;
                 }
                 Ok(())
             };

@@ -1,6 +1,6 @@
 //! Reference check: a BLOB that its store does not have is recorded as missing in the databases that refer to it.
 
-use blobs::Outcome;
+use blobs::CheckOutcome;
 use database::Reader;
 use database::content::blob::{self, BlobRow};
 use database::content::fault;
@@ -8,8 +8,8 @@ use futures_util::stream::{self, StreamExt};
 use model::{Digest, FaultState, Id, Result};
 use repository::StorageDatabase;
 
+use super::super::running_job::JobResult;
 use super::super::throttle::Throttle;
-use super::super::ticket::JobResult;
 use super::{AT_ONCE, Check, CheckedStore, Cursor, Fault, PAGE};
 
 impl Check<'_> {
@@ -24,7 +24,7 @@ impl Check<'_> {
         let here: Vec<&CheckedStore> =
             places.iter().filter(|place| place.databases.iter().any(|known| known.id == database.id)).collect();
         loop {
-            self.ticket.check_stop()?;
+            self.job.check_stop()?;
             let read = move |reader: &mut Reader<'_>| blob::after(reader, after, PAGE);
             let page: Vec<BlobRow> = database.database.read_long(read).await?;
             let Some(last) = page.last().map(|row| row.id) else { return Ok(()) };
@@ -59,11 +59,11 @@ impl Check<'_> {
             let forgotten = self.note_forgotten(database, elsewhere).await?;
             (references, faults) = (references + forgotten, faults + forgotten);
             metrics::counter!("strongroom_blob_faults_total").increment(faults);
-            self.ticket.count("faults", faults);
-            self.ticket.count("references", references - unchecked);
+            self.job.count("faults", faults);
+            self.job.count("references", references - unchecked);
             self.count("unchecked", unchecked);
             for (_, digest, error) in unread.iter().filter(|(place, ..)| self.responsive(place).is_some()) {
-                self.ticket.fail(digest.to_string(), error);
+                self.job.fail(digest.to_string(), error);
             }
             after = last;
             self.go_on_at(Cursor {
@@ -72,7 +72,7 @@ impl Check<'_> {
                 after: after.get(),
                 ..Cursor::default()
             });
-            throttle.after(self.ticket, 0).await?;
+            throttle.after(self.job, 0).await?;
         }
     }
 
@@ -103,7 +103,7 @@ impl Check<'_> {
         let found = match self.responsive(place) {
             Some(store) => {
                 let confirmed = store.ensure_present(row.digest, row.size.max(0) as u64).await;
-                Some(self.classify(place, confirmed.map(|()| Outcome::Intact)))
+                Some(self.classify(place, confirmed.map(|()| CheckOutcome::Intact)))
             }
             None => None,
         };

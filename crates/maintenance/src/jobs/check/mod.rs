@@ -11,15 +11,15 @@ mod reading;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use blobs::{BlobStore, Outcome, Usage};
+use blobs::{BlobStore, CheckOutcome, Usage};
 use database::CheckExtent;
 use database::content::fault;
 use model::{Code, Error, ErrorKind, FaultState, Id, JobPhase, Result, counted};
-use repository::{CheckWork, DATABASE_STORE, Figures, LACKING_CHANGES, Storage, StorageDatabase};
+use repository::{CheckWork, DATABASE_STORE, JobProgress, LACKING_CHANGES, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 
+use super::running_job::{JobResult, RunningJob};
 use super::throttle::Throttle;
-use super::ticket::{JobResult, RunningJob};
 
 /// Number of BLOBs per page of a store listing, and of references per page of a database.
 const PAGE: usize = 500;
@@ -62,7 +62,7 @@ struct CheckedStore {
 
 /// A running check.
 struct Check<'a> {
-    ticket: &'a RunningJob,
+    job: &'a RunningJob,
     storage: Storage,
     looked: Vec<i64>,
     /// Set when all stores are checked.
@@ -81,16 +81,16 @@ struct Answers {
     silent: Vec<i64>,
 }
 
-pub(super) async fn run(ticket: &RunningJob, work: &CheckWork) -> JobResult<String> {
-    let storage = ticket.storage().refreshed().await?;
-    let mut cursor: Cursor = serde_json::from_value(ticket.figures().cursor).unwrap_or_default();
+pub(super) async fn run(job: &RunningJob, work: &CheckWork) -> JobResult<String> {
+    let storage = job.storage().refreshed().await?;
+    let mut cursor: Cursor = serde_json::from_value(job.progress().cursor).unwrap_or_default();
     if cursor.ended {
         // A check resumed after its end starts from the beginning.
-        ticket.forget_failures();
-        ticket.note(|figures| *figures = Figures { seconds: figures.seconds, ..Figures::default() });
+        job.forget_failures();
+        job.update_progress(|progress| *progress = JobProgress { seconds: progress.seconds, ..JobProgress::default() });
         cursor = Cursor::default();
     }
-    let databases = verified_databases(ticket, &storage, &mut cursor).await?;
+    let databases = verified_databases(job, &storage, &mut cursor).await?;
     for database in &databases {
         database.database.write_vital(fault::forget_unneeded).await?;
     }
@@ -100,7 +100,7 @@ pub(super) async fn run(ticket: &RunningJob, work: &CheckWork) -> JobResult<Stri
     let all = work.store.is_none();
     let is_blind = !storage.absent().is_empty() || databases.len() < storage.databases()?.len();
     let check = Check {
-        ticket,
+        job,
         storage,
         looked: cursor.looked.clone(),
         all,
@@ -111,7 +111,7 @@ pub(super) async fn run(ticket: &RunningJob, work: &CheckWork) -> JobResult<Stri
     if !cursor.references {
         check.reread_all(&places, &mut throttle, &cursor).await?;
     }
-    ticket.note(|figures| figures.begin(JobPhase::FollowingReferences));
+    job.update_progress(|progress| progress.begin(JobPhase::FollowingReferences));
     let mut is_before = cursor.references && cursor.place != 0;
     for database in &databases {
         if is_before && database.id.get() != cursor.place {
@@ -127,22 +127,22 @@ pub(super) async fn run(ticket: &RunningJob, work: &CheckWork) -> JobResult<Stri
 /// Returns the content databases that are available and undamaged as far as their engine can tell. The others are
 /// reported as failures. A database that was verified before the job was interrupted is not verified again.
 async fn verified_databases(
-    ticket: &RunningJob,
+    job: &RunningJob,
     storage: &Storage,
     cursor: &mut Cursor,
 ) -> JobResult<Vec<StorageDatabase>> {
-    ticket.note(|figures| {
-        figures.begin(JobPhase::ReadingDatabases);
-        figures.results.remove("databases_away");
-        figures.results.remove("databases_damaged");
-        figures.results.remove("databases_by_server");
-        figures.results.remove(LACKING_CHANGES);
+    job.update_progress(|progress| {
+        progress.begin(JobPhase::ReadingDatabases);
+        progress.results.remove("databases_away");
+        progress.results.remove("databases_damaged");
+        progress.results.remove("databases_by_server");
+        progress.results.remove(LACKING_CHANGES);
     });
     let leave_out = |name: &str, error: &Error, is_damaged: bool| {
-        ticket.fail(format!("database {name}"), error);
-        ticket.count(if is_damaged { "databases_damaged" } else { "databases_away" }, 1);
+        job.fail(format!("database {name}"), error);
+        job.count(if is_damaged { "databases_damaged" } else { "databases_away" }, 1);
         if error.code() == Code::ChangesLost {
-            ticket.count(LACKING_CHANGES, 1);
+            job.count(LACKING_CHANGES, 1);
         }
     };
     for absent in storage.absent() {
@@ -152,7 +152,7 @@ async fn verified_databases(
     let mut whole = Vec::new();
     let content = storage.databases()?.into_iter().map(Some);
     for database in std::iter::once(None).chain(content) {
-        ticket.check_stop()?;
+        job.check_stop()?;
         let (id, name, looked) = match &database {
             None => (0, "configuration", storage.configuration()),
             Some(content) => (content.id.get(), content.name.as_str(), &content.database),
@@ -165,13 +165,13 @@ async fn verified_databases(
                 }
                 looked => {
                     if let CheckExtent::ByServer = looked? {
-                        ticket.count("databases_by_server", 1);
+                        job.count("databases_by_server", 1);
                     }
                 }
             }
             cursor.looked.push(id);
             let noted = cursor.clone();
-            ticket.note(|figures| figures.cursor = serde_json::to_value(noted).unwrap_or_default());
+            job.update_progress(|progress| progress.cursor = serde_json::to_value(noted).unwrap_or_default());
         }
         whole.extend(database);
     }
@@ -227,18 +227,18 @@ impl Check<'_> {
         if !answers.silent.contains(&place.key) {
             answers.silent.push(place.key);
             tracing::warn!(store = place.name, error = error.report(), "a check skips a BLOB store");
-            self.ticket.fail(format!("store {}", place.name), error);
+            self.job.fail(format!("store {}", place.name), error);
         }
     }
 
     /// Converts a store's definite result for one BLOB into a state and details, or none for an intact BLOB. After
     /// several consecutive indefinite errors the store is left out.
-    fn classify(&self, place: &CheckedStore, said: Result<Outcome>) -> Result<Fault> {
+    fn classify(&self, place: &CheckedStore, said: Result<CheckOutcome>) -> Result<Fault> {
         let judged = match said {
-            Ok(Outcome::Intact) => Ok(None),
-            Ok(Outcome::Missing { place }) => Ok(Some((FaultState::Missing, place))),
-            Ok(Outcome::Damaged { place, what }) if place.is_empty() => Ok(Some((FaultState::Damaged, what))),
-            Ok(Outcome::Damaged { place, what }) => Ok(Some((FaultState::Damaged, format!("{place}: {what}")))),
+            Ok(CheckOutcome::Intact) => Ok(None),
+            Ok(CheckOutcome::Missing { place }) => Ok(Some((FaultState::Missing, place))),
+            Ok(CheckOutcome::Damaged { place, what }) if place.is_empty() => Ok(Some((FaultState::Damaged, what))),
+            Ok(CheckOutcome::Damaged { place, what }) => Ok(Some((FaultState::Damaged, format!("{place}: {what}")))),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 Ok(Some((FaultState::Missing, error.message().to_owned())))
             }
@@ -262,7 +262,7 @@ impl Check<'_> {
     /// Adds to a result. A result of 0 is not created, because it would not be worth reporting.
     fn count(&self, name: &str, amount: u64) {
         if amount > 0 {
-            self.ticket.count(name, amount);
+            self.job.count(name, amount);
         }
     }
 
@@ -270,12 +270,12 @@ impl Check<'_> {
     /// both are saved at the same time.
     fn go_on_at(&self, cursor: Cursor) {
         let cursor = Cursor { silent: self.answers().silent.clone(), looked: self.looked.clone(), ..cursor };
-        self.ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
+        self.job.update_progress(|progress| progress.cursor = serde_json::to_value(cursor).unwrap_or_default());
     }
 
     /// Counts the BLOBs to be read, and finds out which stores respond.
     async fn measure(&self, places: &[CheckedStore]) {
-        self.ticket.note(|figures| figures.begin(JobPhase::Counting));
+        self.job.update_progress(|progress| progress.begin(JobPhase::Counting));
         let mut total = Usage::default();
         for place in places {
             let usage = match &place.store {
@@ -293,9 +293,9 @@ impl Check<'_> {
                 Err(error) => self.leave_out(place, &error),
             }
         }
-        self.ticket.note(|figures| {
-            figures.begin(JobPhase::RereadingBlobs);
-            (figures.total_items, figures.total_bytes) = (total.blobs, total.content_bytes);
+        self.job.update_progress(|progress| {
+            progress.begin(JobPhase::RereadingBlobs);
+            (progress.total_items, progress.total_bytes) = (total.blobs, total.content_bytes);
         });
     }
 
@@ -310,20 +310,20 @@ impl Check<'_> {
                 }
             }
         }
-        self.ticket.note(|figures| {
-            figures.phase = String::new();
-            figures.cursor = serde_json::to_value(Cursor { ended: true, ..Cursor::default() }).unwrap_or_default();
-            figures.results.insert("faults".to_owned(), open);
+        self.job.update_progress(|progress| {
+            progress.phase = String::new();
+            progress.cursor = serde_json::to_value(Cursor { ended: true, ..Cursor::default() }).unwrap_or_default();
+            progress.results.insert("faults".to_owned(), open);
             if accepted > 0 {
-                figures.results.insert("accepted_losses".to_owned(), accepted);
+                progress.results.insert("accepted_losses".to_owned(), accepted);
             }
         });
         let silent = self.answers().silent.clone();
         let names: Vec<&str> =
             places.iter().filter(|place| silent.contains(&place.key)).map(|place| place.name.as_str()).collect();
-        let mut text = words(&self.ticket.figures(), &names);
-        let figures = self.ticket.figures();
-        let of = |name: &str| figures.results.get(name).copied().unwrap_or(0);
+        let mut text = words(&self.job.progress(), &names);
+        let progress = self.job.progress();
+        let of = |name: &str| progress.results.get(name).copied().unwrap_or(0);
         let (away, damaged) = (of("databases_away"), of("databases_damaged"));
         if away + damaged > 0 {
             let why = match (away, damaged) {
@@ -336,7 +336,7 @@ impl Check<'_> {
                 text.push_str("; `strongroom blobs health` explains how to repair the database");
             }
         }
-        let by_server = self.ticket.figures().results.get("databases_by_server").copied().unwrap_or(0);
+        let by_server = self.job.progress().results.get("databases_by_server").copied().unwrap_or(0);
         if by_server > 0 {
             let databases = counted(by_server, "PostgreSQL database");
             text.push_str(&format!("; {databases} not verified: use `pg_amcheck` for that"));
@@ -349,11 +349,11 @@ impl Check<'_> {
 type Fault = Option<(FaultState, String)>;
 
 /// Result of a check in words.
-fn words(figures: &Figures, silent: &[&str]) -> String {
-    let of = |name: &str| figures.results.get(name).copied().unwrap_or(0);
-    let (items, references) = (counted(figures.items, "BLOB"), counted(of("references"), "reference"));
+fn words(progress: &JobProgress, silent: &[&str]) -> String {
+    let of = |name: &str| progress.results.get(name).copied().unwrap_or(0);
+    let (items, references) = (counted(progress.items, "BLOB"), counted(of("references"), "reference"));
     let mut text = format!("{items} re-read, {references} followed: ");
-    text.push_str(&match (of("faults"), figures.failed) {
+    text.push_str(&match (of("faults"), progress.failed) {
         (0, 0) => "all are there and undamaged".to_owned(),
         (0, _) => "nothing was found missing or damaged in what could be checked".to_owned(),
         (1, _) => "1 is missing or damaged".to_owned(),
@@ -369,7 +369,7 @@ fn words(figures: &Figures, silent: &[&str]) -> String {
         count => text
             .push_str(&format!("; garbled bytes outside of BLOBs in {}, which the log names", counted(count, "place"))),
     }
-    if figures.failed == 0 || (of("unchecked") == 0 && silent.is_empty()) {
+    if progress.failed == 0 || (of("unchecked") == 0 && silent.is_empty()) {
         return text;
     }
     let mut left_out = format!("{} could not be checked", counted(of("unchecked"), "reference"));

@@ -11,8 +11,8 @@ use model::{Digest, ErrorKind, Id, Result};
 use repository::DATABASE_STORE;
 
 use super::super::collect::unneeded;
+use super::super::running_job::JobResult;
 use super::super::throttle::Throttle;
-use super::super::ticket::JobResult;
 use super::{AT_ONCE, Check, CheckedStore, Cursor, Fault, PAGE};
 
 /// A BLOB that was read.
@@ -54,7 +54,7 @@ impl Check<'_> {
         mut after: Option<Digest>,
     ) -> JobResult<()> {
         loop {
-            self.ticket.check_stop()?;
+            self.job.check_stop()?;
             let page = match store.enumerate(after, PAGE).await {
                 Ok(page) => page,
                 Err(error) => {
@@ -76,7 +76,7 @@ impl Check<'_> {
                 if self.responsive(place).is_none() {
                     break;
                 }
-                throttle.after(self.ticket, entry.size).await?;
+                throttle.after(self.job, entry.size).await?;
             }
             drop(asked);
             self.record(place, after, &read).await?;
@@ -86,7 +86,7 @@ impl Check<'_> {
             }
             for (entry, error) in unread.iter().filter(|(entry, _)| !orphans.contains(&entry.digest)) {
                 self.count("unchecked", 1);
-                self.ticket.fail(entry.digest.to_string(), error);
+                self.job.fail(entry.digest.to_string(), error);
             }
             self.go_on_at(Cursor { place: place.key, digest: last.to_string(), ..Cursor::default() });
             let Some(next) = page.next else { return Ok(()) };
@@ -154,7 +154,7 @@ impl Check<'_> {
             }
         }
         metrics::counter!("strongroom_blob_faults_total").increment(faults);
-        self.ticket.count("faults", faults);
+        self.job.count("faults", faults);
         // A BLOB stored inside a database is needed by that database only.
         let [blobs, of_bytes, not_whole] = match self.is_incomplete && place.id != DATABASE_STORE {
             false => ["unreferenced_blobs", "unreferenced_bytes", "damaged_unreferenced"],
@@ -163,9 +163,9 @@ impl Check<'_> {
         self.count(blobs, unneeded);
         self.count(of_bytes, unneeded_bytes);
         self.count(not_whole, damaged);
-        self.ticket.note(|figures| {
-            figures.items += read.len() as u64;
-            figures.bytes += bytes;
+        self.job.update_progress(|progress| {
+            progress.items += read.len() as u64;
+            progress.bytes += bytes;
         });
     }
 }

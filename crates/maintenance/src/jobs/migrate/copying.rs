@@ -9,14 +9,14 @@ use model::{Code, Error, ErrorKind, Result};
 use repository::DATABASE_STORE;
 
 /// Maximum number of BLOBs per group, and of their bytes. A longer BLOB is a group by itself.
-const GROUP: usize = 32;
-const GROUP_BYTES: u64 = 2 << 20;
+const MAX_GROUP: usize = 32;
+const MAX_GROUP_BYTES: u64 = 2 << 20;
 /// Number of groups copied concurrently. The number is lower for a content database, because uploads wait in the same
 /// write queue.
 const AT_ONCE: usize = 4;
 const AT_ONCE_INSIDE: usize = 2;
 /// Number of BLOBs per group while users are active. Groups are then copied one at a time.
-const GENTLE: usize = 4;
+const MAX_GROUP_WHILE_BUSY: usize = 4;
 
 /// Copies these BLOBs and verifies each copy. With `gently` the groups are small and copied one at a time.
 pub(super) fn copy<'a>(
@@ -27,8 +27,8 @@ pub(super) fn copy<'a>(
     gently: bool,
 ) -> impl Stream<Item = (BlobRow, Result<Stored>)> + 'a {
     let (longest, at_once) = match gently {
-        true => (GENTLE, 1),
-        false => (GROUP, if to_id == DATABASE_STORE { AT_ONCE_INSIDE } else { AT_ONCE }),
+        true => (MAX_GROUP_WHILE_BUSY, 1),
+        false => (MAX_GROUP, if to_id == DATABASE_STORE { AT_ONCE_INSIDE } else { AT_ONCE }),
     };
     stream::iter(groups(rows, longest))
         .map(move |rows| copy_group(from, to, rows))
@@ -42,7 +42,7 @@ fn groups(rows: Vec<BlobRow>, longest: usize) -> Vec<Vec<BlobRow>> {
     for row in rows {
         bytes += length(&row);
         match groups.last_mut() {
-            Some(group) if group.len() < longest && bytes <= GROUP_BYTES => group.push(row),
+            Some(group) if group.len() < longest && bytes <= MAX_GROUP_BYTES => group.push(row),
             _ => {
                 bytes = length(&row);
                 groups.push(vec![row]);
@@ -124,12 +124,12 @@ mod tests {
     #[test]
     fn groups_are_bounded_by_number_and_bytes_and_lose_nothing() {
         let sizes = [100, 3 << 20, 1 << 20, 1 << 20, 1, 5 << 30, 7];
-        let found: Vec<Vec<i64>> = groups(sizes.map(row).to_vec(), GROUP)
+        let found: Vec<Vec<i64>> = groups(sizes.map(row).to_vec(), MAX_GROUP)
             .iter()
             .map(|group| group.iter().map(|row| row.size).collect())
             .collect();
         assert_eq!(found, [vec![100], vec![3 << 20], vec![1 << 20, 1 << 20], vec![1], vec![5 << 30], vec![7]]);
-        let many = groups(vec![row(10); 70], GROUP);
+        let many = groups(vec![row(10); 70], MAX_GROUP);
         assert_eq!(many.iter().map(Vec::len).collect::<Vec<_>>(), [32, 32, 6]);
     }
 }

@@ -6,80 +6,82 @@
 //! found in the destination.
 
 mod copying;
-mod leg;
+mod store_move;
 
 use database::Reader;
 use database::configuration::job;
 use database::content::blob::{self, Selection};
 use database::content::progress::{self, Moved};
 use model::{Error, Id, JobPhase, Result, Timestamp, counted};
-use repository::{BackupHold, DATABASE_STORE, Figures, MigrateWork, Storage, StorageDatabase};
+use repository::{BackupHold, DATABASE_STORE, JobProgress, MigrateWork, Storage, StorageDatabase};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use self::leg::{Cursor, LOST, Leg};
-use super::reclaim as release;
+use self::store_move::{Cursor, LOST, StoreMove};
+use super::delete_copies;
+use super::running_job::{JobResult, RunningJob};
 use super::throttle::Throttle;
-use super::ticket::{JobResult, RunningJob};
 
 /// Seconds per day.
 const DAY: u64 = 24 * 60 * 60;
 
-pub(super) async fn run(ticket: &RunningJob, work: &MigrateWork) -> JobResult<String> {
-    let storage = ticket.storage().refreshed().await?;
+pub(super) async fn run(job: &RunningJob, work: &MigrateWork) -> JobResult<String> {
+    let storage = job.storage().refreshed().await?;
     let mut throttle = Throttle::new(work.rate);
     let databases: Vec<StorageDatabase> = storage
         .databases()?
         .into_iter()
         .filter(|database| work.database.as_ref().is_none_or(|name| *name == database.name))
         .collect();
-    let cursor = begin(ticket, &databases, work).await?;
-    let mut legs = Vec::new();
+    let cursor = begin(job, &databases, work).await?;
+    let mut moves = Vec::new();
     for database in &databases {
-        legs.extend(plan(ticket, &storage, database, work, cursor.after == 0)?);
+        moves.extend(plan(job, &storage, database, work, cursor.after == 0)?);
     }
-    let is_here = |leg: &Leg<'_>| leg.database.id.get() == cursor.database && leg.from.0.get() == cursor.store;
-    if !matches!(cursor.after, 0 | i64::MAX) && !legs.iter().any(is_here) {
+    let is_here = |store_move: &StoreMove<'_>| {
+        store_move.database.id.get() == cursor.database && store_move.from.0.get() == cursor.store
+    };
+    if !matches!(cursor.after, 0 | i64::MAX) && !moves.iter().any(is_here) {
         return Err(Error::unavailable("the store that BLOBs were being moved out of does not answer").into());
     }
-    measure(ticket, &legs, &cursor, work).await?;
+    measure(job, &moves, &cursor, work).await?;
     let mut is_before = cursor.after != 0;
-    for leg in &legs {
-        if is_before && !is_here(leg) {
+    for store_move in &moves {
+        if is_before && !is_here(store_move) {
             continue;
         }
         let after = if is_before { Id::new(cursor.after) } else { Id::NONE };
         is_before = false;
-        if !leg.run(after, work, &mut throttle).await? {
+        if !store_move.run(after, work, &mut throttle).await? {
             break;
         }
     }
     // The last old copies need no quarantine time: a reader that is in the middle of one continues in the new copy.
-    ticket.note(|figures| figures.begin(JobPhase::DeletingOldCopies));
-    release::release(ticket, &mut throttle, Timestamp::now(), Timestamp::from_micros(0)).await?;
-    ticket.note(|figures| figures.begin(JobPhase::ReleasingSpace));
+    job.update_progress(|progress| progress.begin(JobPhase::DeletingOldCopies));
+    delete_copies::delete_quarantined(job, &mut throttle, Timestamp::now(), Timestamp::from_micros(0)).await?;
+    job.update_progress(|progress| progress.begin(JobPhase::ReleasingSpace));
     for database in &databases {
-        ticket.check_stop()?;
-        ticket.count("freed_bytes", database.database.free_blob_space().await?);
+        job.check_stop()?;
+        job.count("freed_bytes", database.database.free_blob_space().await?);
     }
-    ticket.note(|figures| {
-        figures.phase = String::new();
+    job.update_progress(|progress| {
+        progress.phase = String::new();
         let end = Cursor { after: i64::MAX, ..Cursor::default() };
-        figures.cursor = serde_json::to_value(end).unwrap_or_default();
+        progress.cursor = serde_json::to_value(end).unwrap_or_default();
     });
-    let figures = ticket.figures();
-    let moved = moved_by(&figures);
+    let progress = job.progress();
+    let moved = moved_by(&progress);
     let mut message = format!("{} {} moved", counted(moved, "BLOB"), if moved == 1 { "was" } else { "were" });
-    match figures.results.get(LOST) {
+    match progress.results.get(LOST) {
         None | Some(0) => {}
         Some(1) => message.push_str("; the reference to 1 more, whose loss was accepted, was moved without bytes"),
         Some(lost) => message
             .push_str(&format!("; the references to {lost} more, whose loss was accepted, were moved without bytes")),
     }
-    if figures.failed > 0 {
-        message.push_str(&format!(", {} could not be moved", figures.failed));
+    if progress.failed > 0 {
+        message.push_str(&format!(", {} could not be moved", progress.failed));
     }
-    let held = release::held_copies(&storage).await?;
+    let held = delete_copies::held_copies(&storage).await?;
     if held > 0 {
         let copies = if held == 1 { "copy remains" } else { "copies remain" };
         message.push_str(&format!("; {held} old {copies}{}", why_held(&storage.backup_holds().await?)));
@@ -110,73 +112,73 @@ fn why_held(holds: &[BackupHold]) -> String {
     }
 }
 
-/// Returns the starting position, after bringing the figures in line with it.
-async fn begin(ticket: &RunningJob, databases: &[StorageDatabase], work: &MigrateWork) -> Result<Cursor> {
-    let cursor: Cursor = serde_json::from_value(ticket.figures().cursor).unwrap_or_default();
-    recount(ticket, databases).await?;
+/// Returns the starting position, after bringing the progress in line with it.
+async fn begin(job: &RunningJob, databases: &[StorageDatabase], work: &MigrateWork) -> Result<Cursor> {
+    let cursor: Cursor = serde_json::from_value(job.progress().cursor).unwrap_or_default();
+    recount(job, databases).await?;
     if work.limit.is_some() || cursor.after != i64::MAX {
         return Ok(cursor);
     }
     // A migration resumed after its end retries the BLOBs that could not be moved.
-    let failed = ticket.figures().failed;
-    ticket.forget_failures();
-    ticket.note(|figures| {
-        figures.cursor = serde_json::Value::Null;
-        (figures.items, figures.failed) = (figures.items.saturating_sub(failed), 0);
+    let failed = job.progress().failed;
+    job.forget_failures();
+    job.update_progress(|progress| {
+        progress.cursor = serde_json::Value::Null;
+        (progress.items, progress.failed) = (progress.items.saturating_sub(failed), 0);
     });
     Ok(Cursor::default())
 }
 
-/// Returns the number of BLOBs that a job has moved, from its figures.
-fn moved_by(figures: &Figures) -> u64 {
-    figures.items.saturating_sub(figures.failed + figures.results.get(LOST).copied().unwrap_or(0))
+/// Returns the number of BLOBs that a job has moved, from its progress.
+fn moved_by(progress: &JobProgress) -> u64 {
+    progress.items.saturating_sub(progress.failed + progress.results.get(LOST).copied().unwrap_or(0))
 }
 
-/// Raises the figures to the counts in the databases, because a killed job did not save its last pages. Removes the
+/// Raises the progress to the counts in the databases, because a killed job did not save its last pages. Removes the
 /// counts of jobs that the farm no longer knows.
-async fn recount(ticket: &RunningJob, databases: &[StorageDatabase]) -> Result<()> {
-    let job = ticket.id;
+async fn recount(job: &RunningJob, databases: &[StorageDatabase]) -> Result<()> {
+    let id = job.id;
     let mut sum = Moved::default();
     for database in databases {
         let (of_this, known) =
-            database.database.read(move |reader| Ok((progress::find(reader, job)?, progress::jobs(reader)?))).await?;
+            database.database.read(move |reader| Ok((progress::find(reader, id)?, progress::jobs(reader)?))).await?;
         sum.blobs += of_this.blobs;
         sum.bytes += of_this.bytes;
         sum.lost += of_this.lost;
         for other in known {
-            if ticket.storage().configuration().read(move |reader| job::find(reader, other)).await?.is_none() {
+            if job.storage().configuration().read(move |reader| job::find(reader, other)).await?.is_none() {
                 database.database.write_vital(move |transaction| progress::forget(transaction, other)).await?;
             }
         }
     }
-    let failed = ticket.figures().failed;
-    ticket.note(|figures| {
-        let moved = moved_by(figures).max(sum.blobs.max(0) as u64);
-        let lost = figures.results.get(LOST).copied().unwrap_or(0).max(sum.lost.max(0) as u64);
-        figures.items = moved + lost + failed;
-        figures.bytes = figures.bytes.max(sum.bytes.max(0) as u64);
+    let failed = job.progress().failed;
+    job.update_progress(|progress| {
+        let moved = moved_by(progress).max(sum.blobs.max(0) as u64);
+        let lost = progress.results.get(LOST).copied().unwrap_or(0).max(sum.lost.max(0) as u64);
+        progress.items = moved + lost + failed;
+        progress.bytes = progress.bytes.max(sum.bytes.max(0) as u64);
         if lost > 0 {
-            figures.results.insert(LOST.to_owned(), lost);
+            progress.results.insert(LOST.to_owned(), lost);
         }
     });
     Ok(())
 }
 
-/// Returns the legs of one database. An unresponsive source store is reported when the job begins and left out, unless
+/// Returns the moves of one database. An unresponsive source store is reported when the job begins and left out, unless
 /// it is the only source requested.
 fn plan<'a>(
-    ticket: &'a RunningJob,
+    job: &'a RunningJob,
     storage: &Storage,
     database: &'a StorageDatabase,
     work: &MigrateWork,
     begins: bool,
-) -> Result<Vec<Leg<'a>>> {
+) -> Result<Vec<StoreMove<'a>>> {
     let to = match &work.to {
         Some(name) => storage.store_named(name)?.id,
         None => database.active_store,
     };
     let only = work.from.as_ref().map(|name| storage.store_named(name)).transpose()?.map(|row| row.id);
-    let mut legs = Vec::new();
+    let mut moves = Vec::new();
     for (row, _) in storage.stores() {
         if row.id == to || only.is_some_and(|only| only != row.id) || work.not_from.contains(&row.name) {
             continue;
@@ -186,8 +188,8 @@ fn plan<'a>(
             Err(error) if only.is_some() => return Err(error),
             Err(_) if begins => {
                 let error = Error::unavailable("it does not answer, so nothing was moved out of it");
-                ticket.fail(format!("store {} for {}", row.name, database.name), &error);
-                ticket.note(|figures| figures.items += 1);
+                job.fail(format!("store {} for {}", row.name, database.name), &error);
+                job.update_progress(|progress| progress.items += 1);
                 continue;
             }
             Err(_) => continue,
@@ -198,8 +200,8 @@ fn plan<'a>(
         let now = Timestamp::now();
         let days_ago =
             |days: Option<u32>| now.before(std::time::Duration::from_secs(u64::from(days.unwrap_or(0)) * DAY));
-        legs.push(Leg {
-            ticket,
+        moves.push(StoreMove {
+            job,
             database,
             from: (row.id, source),
             to: (to, storage.store(to, database)?),
@@ -213,32 +215,32 @@ fn plan<'a>(
             },
         });
     }
-    Ok(legs)
+    Ok(moves)
 }
 
 /// Counts the remaining work, at the first start and at each resumption.
-async fn measure(ticket: &RunningJob, legs: &[Leg<'_>], cursor: &Cursor, work: &MigrateWork) -> JobResult<()> {
-    ticket.note(|figures| figures.begin(JobPhase::Counting));
+async fn measure(job: &RunningJob, moves: &[StoreMove<'_>], cursor: &Cursor, work: &MigrateWork) -> JobResult<()> {
+    job.update_progress(|progress| progress.begin(JobPhase::Counting));
     let (mut items, mut bytes) = (0, 0);
     let mut is_before = cursor.after != 0;
-    for leg in legs {
-        ticket.check_stop()?;
-        let here = leg.database.id.get() == cursor.database && leg.from.0.get() == cursor.store;
+    for store_move in moves {
+        job.check_stop()?;
+        let here = store_move.database.id.get() == cursor.database && store_move.from.0.get() == cursor.store;
         if is_before && !here {
             continue;
         }
         let after = if is_before { Id::new(cursor.after) } else { Id::NONE };
         is_before = false;
-        let which = leg.which;
+        let which = store_move.which;
         let read = move |reader: &mut Reader<'_>| blob::count(reader, &which, after);
-        let (count, sum) = leg.database.database.read_long(read).await?;
+        let (count, sum) = store_move.database.database.read_long(read).await?;
         items += count.max(0) as u64;
         bytes += sum.max(0) as u64;
     }
-    ticket.note(|figures| {
-        figures.begin(JobPhase::Moving);
-        figures.total_items = figures.items + items.min(work.limit.unwrap_or(u64::MAX));
-        figures.total_bytes = figures.bytes + bytes;
+    job.update_progress(|progress| {
+        progress.begin(JobPhase::Moving);
+        progress.total_items = progress.items + items.min(work.limit.unwrap_or(u64::MAX));
+        progress.total_bytes = progress.bytes + bytes;
     });
     Ok(())
 }

@@ -11,7 +11,7 @@ use model::{Error, Result};
 /// Bits of a difference that are written verbatim. The rate of false positives is one in two to this power.
 const RICE_BITS: u32 = 16;
 /// Maximum number of entries in a set. A larger count was not written by [`encode`].
-const MOST: u64 = 1 << 32;
+const MAX_ENTRIES: u64 = 1 << 32;
 
 /// Encodes a set. The numbers may come in any order and may repeat.
 pub(super) fn encode(numbers: &[u64]) -> Vec<u8> {
@@ -56,7 +56,7 @@ pub(super) fn holds(coded: &[u8], entries: u64, number: u64) -> Result<bool> {
 
 /// Returns the position of a number in a set of `entries` numbers.
 fn place(number: u64, entries: u64) -> u64 {
-    let places = u128::from(entries.min(MOST)) << RICE_BITS;
+    let places = u128::from(entries.min(MAX_ENTRIES)) << RICE_BITS;
     ((u128::from(number) * places) >> 64) as u64
 }
 
@@ -83,7 +83,7 @@ pub(super) type Sum = [u8; 20];
 
 /// Returns the part of a list that a sum belongs to, given by the sum's leading bits.
 pub(super) fn part_of(sum: &Sum, bits: u32) -> u64 {
-    number(sum, 0).checked_shr(64 - bits.min(MOST_BITS)).unwrap_or(0)
+    number(sum, 0).checked_shr(64 - bits.min(MAX_BITS)).unwrap_or(0)
 }
 
 pub(super) fn number(sum: &Sum, from: usize) -> u64 {
@@ -91,7 +91,7 @@ pub(super) fn number(sum: &Sum, from: usize) -> u64 {
 }
 
 /// Maximum number of leading bits of a sum that select its part.
-pub(super) const MOST_BITS: u32 = 20;
+pub(super) const MAX_BITS: u32 = 20;
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ use model::{Code, Error, Result};
 use super::coding::{Sum, part_of};
 
 /// Maximum length of a line: a sum, a colon and a count.
-const LONGEST_LINE: usize = 100;
+const MAX_LINE: usize = 100;
 
 /// A file of sums being read.
 pub(super) struct SumFile {
@@ -21,7 +21,7 @@ pub(super) struct SumFile {
 }
 
 /// All sums of one part of the list.
-pub(super) struct Part {
+pub(super) struct ListPart {
     pub(super) number: u64,
     pub(super) sums: Vec<Sum>,
 }
@@ -48,7 +48,7 @@ impl SumFile {
     pub(super) fn next(&mut self) -> Result<Option<Sum>> {
         loop {
             let mut line = Vec::new();
-            let mut limited = std::io::Read::take(&mut self.reader, LONGEST_LINE as u64 + 1);
+            let mut limited = std::io::Read::take(&mut self.reader, MAX_LINE as u64 + 1);
             let length = limited.read_until(b'\n', &mut line).map_err(|error| unreadable(&self.path, error))?;
             if length == 0 {
                 return Ok(None);
@@ -78,9 +78,9 @@ impl SumFile {
     /// # Errors
     /// Errors of [`next`](Self::next); `Invalid` when the part has more than `most` sums, which no list of passwords
     /// has.
-    pub(super) fn part(&mut self, bits: u32, most: usize, first: &mut Option<Sum>) -> Result<Option<Part>> {
+    pub(super) fn part(&mut self, bits: u32, most: usize, first: &mut Option<Sum>) -> Result<Option<ListPart>> {
         let Some(sum) = first.take() else { return Ok(None) };
-        let mut part = Part { number: part_of(&sum, bits), sums: vec![sum] };
+        let mut part = ListPart { number: part_of(&sum, bits), sums: vec![sum] };
         while let Some(sum) = self.next()? {
             if part_of(&sum, bits) != part.number {
                 *first = Some(sum);

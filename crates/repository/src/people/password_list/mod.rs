@@ -15,7 +15,7 @@ use database::configuration::{event, password_list};
 use metrics::counter;
 use model::{Code, Error, Id, Result, Timestamp};
 
-use self::coding::{MOST_BITS, Sum, number, part_of};
+use self::coding::{MAX_BITS, Sum, number, part_of};
 use self::file::SumFile;
 use crate::blocking::blocking;
 use crate::{Repository, Session};
@@ -28,7 +28,7 @@ const PART_ENTRIES: u64 = 4_096;
 const PARTS_AT_ONCE: usize = 64;
 /// Maximum number of sums in one part. Sums of passwords spread evenly, so a file that exceeds it does not hold such
 /// sums.
-const MOST_IN_PART: usize = 8 * PART_ENTRIES as usize;
+const MAX_PART_ENTRIES: usize = 8 * PART_ENTRIES as usize;
 /// Number of entries in a part that can be decoded in less than a millisecond.
 const SHORT_PART: u64 = 2 * PART_ENTRIES;
 /// Age at which an incomplete list is taken for the remainder of an interrupted import.
@@ -47,7 +47,7 @@ impl Session {
         self.require_fresh("change the list of forbidden passwords")?;
         let size = std::fs::metadata(path).map_or(0, |data| data.len());
         let entries = self.count_sums(path, &|read| tell(read, 2 * size)).await?;
-        let bits = entries.div_ceil(PART_ENTRIES).next_power_of_two().ilog2().min(MOST_BITS);
+        let bits = entries.div_ceil(PART_ENTRIES).next_power_of_two().ilog2().min(MAX_BITS);
         let (id, made_at) = (self.repository.inner.ids.next(), Timestamp::now());
         let list = PasswordList { id, entries, bits, made_at };
         self.write(move |tx| password_list::insert(tx, &list)).await?;
@@ -217,7 +217,7 @@ fn read_parts(
 ) -> Result<(SumFile, Option<Sum>, Vec<CodedPart>)> {
     let mut parts = Vec::new();
     while parts.len() < PARTS_AT_ONCE {
-        let Some(part) = source.part(bits, MOST_IN_PART, &mut first)? else { break };
+        let Some(part) = source.part(bits, MAX_PART_ENTRIES, &mut first)? else { break };
         let numbers: Vec<u64> = part.sums.iter().map(within_part).collect();
         parts.push(CodedPart { number: part.number, entries: numbers.len() as u64, coded: coding::encode(&numbers) });
     }

@@ -7,7 +7,7 @@ use model::Code;
 use super::{Farm, PASSWORD, client, code, on_each_engine};
 
 /// Time limit for expected events.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 on_each_engine! {
     parallel_guesses_share_one_budget,
@@ -66,13 +66,13 @@ async fn parallel_guesses_share_one_budget(farm: Farm) {
 }
 
 /// Takes all permits of the hasher except `left`.
-async fn turns_but(farm: &Farm, left: usize) -> Vec<crate::people::password::HashPermit> {
+async fn permits_but(farm: &Farm, left: usize) -> Vec<crate::people::password::HashPermit> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut turns = Vec::new();
+    let mut permits = Vec::new();
     for _ in left..processors.min(4) {
-        turns.push(farm.repository.inner.identities.hasher.turn().await.unwrap());
+        permits.push(farm.repository.inner.identities.hasher.permit().await.unwrap());
     }
-    turns
+    permits
 }
 
 async fn whoever_guesses_takes_no_turn_from_others(farm: Farm) {
@@ -85,7 +85,7 @@ async fn whoever_guesses_takes_no_turn_from_others(farm: Farm) {
         assert!(!guess().await.unwrap());
     }
     // No permit is available, and the calls do not wait for one.
-    let _all = turns_but(&farm, 0).await;
+    let _all = permits_but(&farm, 0).await;
     assert_eq!(code(caller.change_own_password("wrong", "an-even-better-one", &here).await), "too_many_attempts");
     assert_eq!(code(guess().await), "too_many_attempts");
     farm.close().await;
@@ -96,17 +96,17 @@ async fn one_person_changes_one_password_at_a_time(farm: Farm) {
     let (caller, here) = (farm.caller(ann).await, client("10.0.0.1"));
     farm.repository.caller_from_password("ann", PASSWORD, &here).await.unwrap();
     // No permit is available: one change waits, and the others are refused meanwhile.
-    let turns = turns_but(&farm, 0).await;
+    let permits = permits_but(&farm, 0).await;
     let mut changes = tokio::task::JoinSet::new();
     for _ in 0..20 {
         let (caller, here) = (caller.clone(), here.clone());
         changes.spawn(async move { code(caller.change_own_password(PASSWORD, "passwordpassword", &here).await) });
     }
     for _ in 0..19 {
-        let refused = tokio::time::timeout(PATIENCE, changes.join_next()).await.expect("a second change waits");
+        let refused = tokio::time::timeout(TIMEOUT, changes.join_next()).await.expect("a second change waits");
         assert_eq!(refused.unwrap().unwrap(), "too_many_requests");
     }
-    drop(turns);
+    drop(permits);
     assert_eq!(changes.join_next().await.unwrap().unwrap(), "easy_password");
 
     // A change in progress does not delay another user's change.
@@ -115,7 +115,7 @@ async fn one_person_changes_one_password_at_a_time(farm: Farm) {
     let bob = farm.caller(bob).await;
     assert_eq!(code(bob.change_own_password(PASSWORD, PASSWORD, &here).await), "same_password");
     let change = bob.change_own_password(PASSWORD, "an-even-better-one", &here);
-    assert_eq!(code(tokio::time::timeout(PATIENCE, change).await.unwrap()), "ok");
+    assert_eq!(code(tokio::time::timeout(TIMEOUT, change).await.unwrap()), "ok");
     drop(under_way);
     farm.close().await;
 }

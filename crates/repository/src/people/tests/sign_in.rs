@@ -77,8 +77,8 @@ async fn advice_about_a_password_fails_no_sign_in(farm: Farm) {
     // From here on, the password is known to be right without a hash, but no permit is left to judge it.
     let hasher = &farm.repository.inner.identities.hasher;
     let mut held = Vec::new();
-    while let Ok(turn) = tokio::time::timeout(Duration::from_millis(200), hasher.turn()).await {
-        held.push(turn.unwrap());
+    while let Ok(permit) = tokio::time::timeout(Duration::from_millis(200), hasher.permit()).await {
+        held.push(permit.unwrap());
     }
     let signed_in = farm.repository.sign_in("ann", PASSWORD, &here).await.unwrap();
     assert!(!signed_in.outdated_password);

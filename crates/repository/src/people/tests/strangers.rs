@@ -128,7 +128,7 @@ async fn links_that_were_opened_leave_the_counters_alone(farm: Farm) {
         let pushed_out = link_network::purge(tx, now, KEPT)?;
         Ok((left, pushed_out))
     };
-    assert_eq!(configuration.write(open).await.unwrap(), (links::MOST_OF_LINK as u64, 16));
+    assert_eq!(configuration.write(open).await.unwrap(), (links::MAX_NETWORKS_PER_LINK as u64, 16));
     assert_eq!(code(farm.repository.sign_in("ann", PASSWORD, &client("10.0.0.1")).await), "too_many_attempts");
     farm.close().await;
 }

@@ -1,7 +1,7 @@
 //! Removals that conflict with other processes.
 
 use database::Database;
-use database::content::reclaim::ReclaimRow;
+use database::content::deletion_queue::ReclaimRow;
 use model::{Code, ReclaimReason, ReclaimState};
 
 use crate::{DELETION_LOCK, NewStore, Options, PolicyChange, PolicyTarget, Repository};
@@ -29,7 +29,8 @@ async fn add_passing(session: &Session) -> Id {
 /// Returns whether a content database refuses references to a store.
 async fn is_closed(database: &Database, store: Id) -> bool {
     let digest = blobs::digest_of(b"any bytes");
-    let look = move |transaction: &mut Transaction<'_>| reclaim::require_not_deleting(transaction, store, &digest);
+    let look =
+        move |transaction: &mut Transaction<'_>| deletion_queue::require_not_deleting(transaction, store, &digest);
     database.write(look).await.is_err_and(|error| error.code() == Code::StoreRemoved)
 }
 
@@ -44,16 +45,17 @@ async fn a_store_is_not_forgotten_while_copies_in_it_are_deleted() {
     let (digest, since) = (blobs::digest_of(b"on its way out"), Timestamp::now());
     let (reason, state) = (ReclaimReason::Deleted, ReclaimState::Deleting);
     let row = ReclaimRow { store_id: id, digest, size: 1, reason, state, since };
-    database.write(move |transaction| reclaim::begin(transaction, &row)).await.unwrap();
-    let waiting = async || database.read(reclaim::stores).await.unwrap();
+    database.write(move |transaction| deletion_queue::begin(transaction, &row)).await.unwrap();
+    let waiting = async || database.read(deletion_queue::stores).await.unwrap();
 
     for called_off in [true, false] {
-        let deleting = session.repository.inner.configuration.alone(DELETION_LOCK).await.unwrap().unwrap();
-        let (other, alone) = (session.clone(), session.lock_stores("passing").await.unwrap());
+        let deleting = session.repository.inner.configuration.try_exclusive(DELETION_LOCK).await.unwrap().unwrap();
+        let (other, stores_lock) = (session.clone(), session.lock_stores("passing").await.unwrap());
         let row = registry.store_named("passing").unwrap().clone();
         let removal = session.begin_removal(row.clone()).await.unwrap();
         let known = registry.clone();
-        let removing = tokio::spawn(async move { other.delete_store(&alone, &known, &removal, true).await.map(drop) });
+        let removing =
+            tokio::spawn(async move { other.delete_store(&stores_lock, &known, &removal, true).await.map(drop) });
         while !is_closed(&database, id).await {
             tokio::task::yield_now().await;
         }
@@ -79,7 +81,7 @@ async fn a_caller_that_goes_away_leaves_no_removal_half_done() {
     let id = add_passing(&session).await;
     session.set_store_state("passing", StoreState::ReadOnly).await.unwrap();
     let database = session.repository.registry().await.unwrap().databases[0].database.clone();
-    let deleting = session.repository.inner.configuration.alone(DELETION_LOCK).await.unwrap().unwrap();
+    let deleting = session.repository.inner.configuration.try_exclusive(DELETION_LOCK).await.unwrap().unwrap();
     let caller = session.clone();
     let request = tokio::spawn(async move { caller.remove_store("passing", true).await });
     while !is_closed(&database, id).await {
@@ -91,7 +93,7 @@ async fn a_caller_that_goes_away_leaves_no_removal_half_done() {
     let known = async || session.repository.inner.configuration.read(farm::stores).await.unwrap();
     while known().await.iter().any(|row| row.id == id) {
         // sleep: the aborted request sends no notification when the removal ends
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(LOCK_RETRY_DELAY).await;
     }
     session.lock_stores("passing").await.unwrap().release().await;
     session.repository.close().await;
@@ -117,15 +119,15 @@ async fn a_store_that_the_farm_keeps_stays_closed_in_no_database() {
     let session = open(place.path(), false).await;
     let (inner, registry) = (session.repository.inner.clone(), session.repository.registry().await.unwrap());
     let second = registry.databases[1].database.clone();
-    let close = async || second.write(move |transaction| reclaim::close_store(transaction, id)).await.unwrap();
+    let close = async || second.write(move |transaction| deletion_queue::close_store(transaction, id)).await.unwrap();
     let storage = session.storage().await.unwrap();
     for under_way in [true, false] {
         close().await;
         if under_way {
-            let alone = session.lock_stores("passing").await.unwrap();
+            let stores_lock = session.lock_stores("passing").await.unwrap();
             storage.reopen_kept_stores().await.unwrap();
             assert!(is_closed(&second, id).await, "somebody has stores in hand");
-            alone.release().await;
+            stores_lock.release().await;
             let row = registry.store_named("passing").unwrap().clone();
             session.begin_removal(row).await.unwrap();
             storage.reopen_kept_stores().await.unwrap();
@@ -158,24 +160,24 @@ async fn a_removal_that_was_thought_dead_forgets_nothing_and_opens_nothing_up() 
     let session = open(place.path(), true).await;
     add_passing(&session).await;
     let registry = async || session.repository.registry().await.unwrap();
-    let alone = session.lock_stores("passing").await.unwrap();
+    let stores_lock = session.lock_stores("passing").await.unwrap();
 
     for meanwhile in ["activate", "activate and close", "remove", "set a policy"] {
-        session.change_state(&alone, "passing", StoreState::ReadOnly).await.unwrap();
+        session.change_state(&stores_lock, "passing", StoreState::ReadOnly).await.unwrap();
         session.repository.refresh_registry().await.unwrap();
         let row = registry().await.store_named("passing").unwrap().clone();
         // From here on, the test assumes that this removal has lost the lock and another process continues.
         let removal = session.begin_removal(row.clone()).await.unwrap();
         let database = &registry().await.databases[0].database;
         let id = row.id;
-        database.write(move |transaction| reclaim::close_store(transaction, id)).await.unwrap();
+        database.write(move |transaction| deletion_queue::close_store(transaction, id)).await.unwrap();
         match meanwhile {
             "remove" => drop(session.begin_removal(row).await.unwrap()),
-            _ => session.change_state(&alone, "passing", StoreState::Active).await.unwrap(),
+            _ => session.change_state(&stores_lock, "passing", StoreState::Active).await.unwrap(),
         }
         match meanwhile {
             "activate and close" => {
-                session.change_state(&alone, "passing", StoreState::ReadOnly).await.unwrap();
+                session.change_state(&stores_lock, "passing", StoreState::ReadOnly).await.unwrap();
             }
             "set a policy" => {
                 let active_store = Some("passing".to_owned());
@@ -184,14 +186,16 @@ async fn a_removal_that_was_thought_dead_forgets_nothing_and_opens_nothing_up() 
             }
             _ => {}
         }
-        let refused = session.delete_store(&alone, &*registry().await, &removal, true).await.map(drop).unwrap_err();
+        let refused =
+            session.delete_store(&stores_lock, &*registry().await, &removal, true).await.map(drop).unwrap_err();
         assert!(matches!(refused.code(), Code::StoreBusy | Code::StoreInUse), "{meanwhile}: {refused:?}");
         session.repository.refresh_registry().await.unwrap();
         assert!(registry().await.store_named("passing").is_ok(), "{meanwhile}");
         // The store stays closed: reopening it is left to the other process.
-        session.abandon_removal(&alone, &*registry().await, &removal).await.unwrap();
+        session.abandon_removal(&stores_lock, &*registry().await, &removal).await.unwrap();
         let digest = blobs::digest_of(meanwhile.as_bytes());
-        let look = move |transaction: &mut Transaction<'_>| reclaim::require_not_deleting(transaction, id, &digest);
+        let look =
+            move |transaction: &mut Transaction<'_>| deletion_queue::require_not_deleting(transaction, id, &digest);
         assert_eq!(database.write(look).await.unwrap_err().code(), "store_removed", "{meanwhile}");
     }
     session.repository.close().await;

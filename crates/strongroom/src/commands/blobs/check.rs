@@ -5,8 +5,8 @@ use model::{Result, counted};
 use repository::{BlobFault, CheckWork, Job, Session, Work};
 use serde_json::{Value, json};
 
-use super::faults::{LISTED, REPAIR_ADVICE, fault_json, fault_table, on_record};
-use super::work;
+use super::faults::{MAX_LISTED, REPAIR_ADVICE, fault_json, fault_table, on_record};
+use super::run_job;
 use crate::commands::size::parse_size;
 use crate::commands::size::size;
 use crate::commands::verdict::CommandResult;
@@ -29,15 +29,15 @@ impl Check {
     pub async fn run(self, session: &Session, as_json: bool) -> Result<CommandResult> {
         let check = Work::Check(CheckWork { store: self.store.clone(), rate: self.rate });
         if self.background {
-            return work::run(session, check, true, as_json).await;
+            return run_job::run(session, check, true, as_json).await;
         }
-        let job = work::run_in_process(session, check, as_json).await?;
-        let (mut value, mut text, is_sound) = work::outcome(session, &job).await?;
+        let job = run_job::run_in_process(session, check, as_json).await?;
+        let (mut value, mut text, is_sound) = run_job::outcome(session, &job).await?;
         let faults = on_record(session, self.store.as_deref()).await?;
-        let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
+        let of = |name: &str| job.progress.results.get(name).copied().unwrap_or(0);
         let (accepted, open): (Vec<_>, Vec<_>) = faults.into_iter().partition(|fault| fault.accepted.is_some());
         for (name, value_of) in [
-            ("blobs", job.figures.items.into()),
+            ("blobs", job.progress.items.into()),
             ("references", of("references").into()),
             ("unchecked", of("unchecked").into()),
             ("unreferenced_blobs", of("unreferenced_blobs").into()),
@@ -60,7 +60,7 @@ impl Check {
 
 /// The text about BLOBs that no document needs, as far as that is known.
 fn unneeded(job: &Job) -> String {
-    let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
+    let of = |name: &str| job.progress.results.get(name).copied().unwrap_or(0);
     let mut text = String::new();
     if of("unreferenced_blobs") > 0 {
         text.push_str(&format!(
@@ -110,7 +110,7 @@ fn listed(open: &[BlobFault], accepted: &[BlobFault]) -> String {
     if !accepted.is_empty() {
         text.push_str(&format!("\nAccepted losses:\n{}", fault_table(accepted)));
     }
-    if open.len() + accepted.len() >= LISTED {
+    if open.len() + accepted.len() >= MAX_LISTED {
         text.push_str("There may be more than these.\n");
     }
     text

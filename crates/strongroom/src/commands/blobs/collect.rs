@@ -4,7 +4,7 @@ use clap::Args;
 use model::Result;
 use repository::{CollectWork, Session, Work};
 
-use super::work;
+use super::run_job;
 use crate::commands::size::parse_size;
 use crate::commands::verdict::CommandResult;
 
@@ -53,6 +53,6 @@ impl Collect {
             time_limit: self.time_limit,
             rate: self.rate,
         };
-        work::run(session, Work::Collect(collect), self.background, as_json).await
+        run_job::run(session, Work::Collect(collect), self.background, as_json).await
     }
 }

@@ -10,7 +10,7 @@ use crate::commands::verdict::{CommandResult, Verdict};
 /// Faults read per page.
 const PAGE: usize = 1_000;
 /// Maximum number of faults that a check lists, apart from the rest of the last page.
-pub const LISTED: usize = 2_000;
+pub const MAX_LISTED: usize = 2_000;
 /// Advice on repairing missing and damaged BLOBs.
 pub const REPAIR_ADVICE: &str = "`strongroom blobs repair --from-backup BACKUP` brings missing and damaged BLOBs back \
     from a \
@@ -51,10 +51,10 @@ fn is_open(fault: &BlobFault) -> bool {
     fault.accepted.is_none()
 }
 
-/// Recorded faults, of one store if `store` is given. Stops after the page that reaches [`LISTED`].
+/// Recorded faults, of one store if `store` is given. Stops after the page that reaches [`MAX_LISTED`].
 pub async fn on_record(session: &Session, store: Option<&str>) -> Result<Vec<BlobFault>> {
     let (mut found, mut after): (Vec<BlobFault>, Option<Digest>) = (Vec::new(), None);
-    while found.len() < LISTED {
+    while found.len() < MAX_LISTED {
         let (page, next) = session.blob_faults(after, PAGE).await?;
         found.extend(page.into_iter().filter(|fault| store.is_none_or(|store| store == fault.store)));
         after = next;

@@ -4,7 +4,7 @@ use clap::Args;
 use model::{Id, NodePath, Result};
 use repository::{MigrateWork, Session, Target, Work};
 
-use super::work;
+use super::run_job;
 use crate::commands::size::parse_size;
 use crate::commands::verdict::CommandResult;
 
@@ -65,6 +65,6 @@ impl Migrate {
             limit: self.limit,
             not_from: Vec::new(),
         };
-        work::run(session, Work::Migrate(migrate), self.background, as_json).await
+        run_job::run(session, Work::Migrate(migrate), self.background, as_json).await
     }
 }

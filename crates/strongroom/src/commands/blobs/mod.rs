@@ -8,9 +8,9 @@ mod health;
 mod migrate;
 mod policy;
 mod repair;
+mod run_job;
 mod status;
 mod stores;
-mod work;
 
 use std::process::ExitCode;
 
@@ -21,13 +21,13 @@ use super::output::show;
 use crate::commands::farm;
 use crate::configuration::CommonArguments;
 
-pub use work::{job_json, outcome_with_fault_hint, watcher};
+pub use run_job::{job_json, outcome_with_fault_hint, watcher};
 
 /// Arguments of `strongroom blobs`.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: CommonArguments,
+    common: CommonArguments,
     #[command(subcommand)]
     action: Action,
 }
@@ -72,8 +72,8 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     if let Action::Repair(repair) = &arguments.action {
         repair.check()?;
     }
-    let (repository, session) = farm::open(&arguments.place).await?;
-    let as_json = arguments.place.json;
+    let (repository, session) = farm::open(&arguments.common).await?;
+    let as_json = arguments.common.json;
     let outcome = match arguments.action {
         Action::Status => status::status(&session).await,
         Action::Check(check) => check.run(&session, as_json).await,

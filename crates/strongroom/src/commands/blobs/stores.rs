@@ -7,7 +7,7 @@ use model::{Error, Result, StoreKind, StoreState};
 use repository::{MigrateWork, NewStore, Session, Work};
 use serde_json::{Value, json};
 
-use super::work;
+use super::run_job;
 use crate::commands::output::{line_from_stdin, table};
 use crate::commands::size::parse_size;
 use crate::commands::verdict::{CommandResult, Verdict};
@@ -208,7 +208,7 @@ pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Com
         Action::Drain { name, to, rate, background } => {
             session.set_store_state(&name, StoreState::Draining).await?;
             let work = Work::Migrate(MigrateWork { from: Some(name), to, rate, ..MigrateWork::default() });
-            work::run(session, work, background, as_json).await
+            run_job::run(session, work, background, as_json).await
         }
         Action::Remove { name, force } => {
             session.remove_store(&name, force).await?;

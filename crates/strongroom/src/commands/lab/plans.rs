@@ -70,8 +70,11 @@ fn operations() -> String {
     let rows: Vec<[String; 4]> = lab::OPERATIONS
         .iter()
         .map(|operation| {
-            let webdav =
-                if operation.offered_by.contains(&lab::Kind::Webdav) { "any WebDAV server" } else { "Strongroom" };
+            let webdav = if operation.offered_by.contains(&lab::TargetKind::Webdav) {
+                "any WebDAV server"
+            } else {
+                "Strongroom"
+            };
             let changes = if operation.changes { "changes" } else { "reads" };
             [operation.name.to_owned(), webdav.to_owned(), changes.to_owned(), operation.description.to_owned()]
         })

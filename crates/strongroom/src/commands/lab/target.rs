@@ -39,8 +39,8 @@ impl TargetFlags {
     /// Converts the flags into options of a run.
     pub fn run_options(&self) -> lab::RunOptions {
         let kind = self.kind.map(|kind| match kind {
-            KindFlag::Strongroom => lab::Kind::Strongroom,
-            KindFlag::Webdav => lab::Kind::Webdav,
+            KindFlag::Strongroom => lab::TargetKind::Strongroom,
+            KindFlag::Webdav => lab::TargetKind::Webdav,
         });
         let login =
             self.user.clone().map(|user| lab::Login { user, password: self.password.clone().unwrap_or_default() });

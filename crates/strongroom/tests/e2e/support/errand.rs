@@ -16,7 +16,7 @@ use super::{Client, Farm, Random, bytes};
 const FILES: usize = 24;
 const SIZES: &[usize] = &[0, 300, 20_000, 150_000, 400_000];
 /// Timeout for a command that is not killed.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A command: its name in this test, and its arguments.
 struct Kind {
@@ -124,7 +124,7 @@ impl BackgroundCommands {
     pub async fn finish(&mut self, farm: &Farm, client: &Client) {
         println!("done beside the load: {:?}, refused: {:?}", self.done, self.refused);
         for kind in KINDS {
-            let deadline = Instant::now() + PATIENCE;
+            let deadline = Instant::now() + TIMEOUT;
             loop {
                 let mut errand = self.start(farm, kind);
                 let status = errand.wait();
@@ -157,7 +157,7 @@ impl BackgroundCommand {
     }
 
     fn wait(&mut self) -> ExitStatus {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;

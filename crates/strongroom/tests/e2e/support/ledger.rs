@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use super::{Answer, Client, Random, bytes};
 
 /// Timeout for changes of the load to be acknowledged.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Number of changes that the load makes at full speed beyond those waited for, and the delay before each further
 /// change. This keeps the data of a test small enough for slow machines while the load continues.
 const FULL_SPEED_CHANGES: u64 = 60;
@@ -67,7 +67,7 @@ impl Ledger {
 
     /// Waits until `more` further changes are acknowledged.
     pub async fn wait_for(&self, more: u64) {
-        let (goal, deadline) = (self.acknowledged() + more, Instant::now() + PATIENCE);
+        let (goal, deadline) = (self.acknowledged() + more, Instant::now() + TIMEOUT);
         self.goal.store(goal, Ordering::Relaxed);
         while self.acknowledged() < goal {
             assert!(Instant::now() < deadline, "the load stands still; refused so far: {:#?}", self.refused());

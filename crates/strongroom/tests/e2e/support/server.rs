@@ -18,7 +18,7 @@ use super::Client;
 use super::watch::Watched;
 
 /// Timeout for a server to become ready, or for a command to end, on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 /// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_strongroom");
 /// The administrator's password in every test.
@@ -125,7 +125,7 @@ impl Farm {
     /// Starts a server and waits until it is ready. Returns a [`Refusal`] if it ends instead.
     pub fn try_start(&self) -> Result<Server, Refusal> {
         let mut server = self.spawn();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = server.child.try_wait().unwrap() {
                 // The output is complete only once both pipes have been read to their end.
@@ -224,7 +224,7 @@ impl Server {
 
     /// Waits until the server reports its address, without sending a request.
     pub fn wait_until_it_listens(&mut self) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !self.listens() {
             assert!(Instant::now() < deadline, "the server does not listen:\n{}", self.output());
             // sleep: polled, since log lines arrive without a notification
@@ -289,7 +289,7 @@ impl Server {
     /// Stops the server gracefully and waits until it has exited.
     pub fn stop(mut self) -> ExitStatus {
         kill_process(Pid::from_raw(self.child.id() as i32).unwrap(), Signal::TERM).unwrap();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longer than any test takes on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(20 * 60);
+const TIMEOUT: Duration = Duration::from_secs(20 * 60);
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// Registration of a running test's farm, for as long as it exists.
@@ -47,9 +47,9 @@ fn watch() {
     loop {
         // sleep: the interval of the watchdog
         thread::sleep(INTERVAL);
-        let hanging = tests().values().find(|(_, since)| since.elapsed() > PATIENCE).map(|(name, _)| name.clone());
+        let hanging = tests().values().find(|(_, since)| since.elapsed() > TIMEOUT).map(|(name, _)| name.clone());
         if let Some(name) = hanging {
-            let minutes = PATIENCE.as_secs() / 60;
+            let minutes = TIMEOUT.as_secs() / 60;
             let mut said = format!("\ntest {name} hangs: it has not ended within {minutes} minutes. Processes:\n");
             describe(std::process::id(), 0, &mut said);
             // The test harness would hold back the output of `eprintln!` until the test ends.

@@ -7,7 +7,7 @@ use http_core::protocol::content_type;
 
 /// Kind of preview.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum PreviewKind {
     /// None.
     Other,
     /// Neither the type nor the name is known. Shown as lines if the content is text.
@@ -67,7 +67,7 @@ const OFFICE: [&str; 3] =
 const UNKNOWN: [&str; 3] = ["", "application/octet-stream", "binary/octet-stream"];
 
 /// Returns the kind of preview for a document.
-pub fn of(media_type: &str, name: &str) -> Kind {
+pub fn of(media_type: &str, name: &str) -> PreviewKind {
     let stored = content_type::essence(media_type);
     let extension = name.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_lowercase());
     let guessed = if UNKNOWN.contains(&stored.as_str()) { content_type::guess(name) } else { &stored };
@@ -75,35 +75,35 @@ pub fn of(media_type: &str, name: &str) -> Kind {
         // The bytes are served with the stored type, not with a guessed one. Browsers sniff other image formats, but
         // not SVG, so that is shown as text.
         return if guessed == "image/svg+xml" && guessed != stored {
-            Kind::Text(language::of("svg"))
+            PreviewKind::Text(language::of("svg"))
         } else {
-            Kind::Image
+            PreviewKind::Image
         };
     }
     if guessed == "application/pdf" {
-        return Kind::Pdf;
+        return PreviewKind::Pdf;
     }
     if AUDIO.contains(&guessed) {
-        return Kind::Audio;
+        return PreviewKind::Audio;
     }
     if VIDEO.contains(&guessed) {
-        return Kind::Video;
+        return PreviewKind::Video;
     }
     let office = OFFICE.iter().any(|beginning| guessed.starts_with(beginning));
     if let Some(format) = TextFormat::of(&extension).filter(|_| office) {
-        return Kind::Office(format);
+        return PreviewKind::Office(format);
     }
     let language = language::of(&extension);
     match extension.as_str() {
-        "md" | "markdown" => Kind::Markdown,
-        "csv" | "tsv" => Kind::Table,
-        _ if guessed == "text/markdown" => Kind::Markdown,
-        _ if guessed == "text/csv" || guessed == "text/tab-separated-values" => Kind::Table,
-        _ if guessed.starts_with("text/") || TEXTS.contains(&guessed) => Kind::Text(language),
-        other if language::is_source(other) => Kind::Text(language),
-        "txt" | "log" => Kind::Text(None),
-        _ if UNKNOWN.contains(&guessed) && !content_type::is_known(name) => Kind::Unknown,
-        _ => Kind::Other,
+        "md" | "markdown" => PreviewKind::Markdown,
+        "csv" | "tsv" => PreviewKind::Table,
+        _ if guessed == "text/markdown" => PreviewKind::Markdown,
+        _ if guessed == "text/csv" || guessed == "text/tab-separated-values" => PreviewKind::Table,
+        _ if guessed.starts_with("text/") || TEXTS.contains(&guessed) => PreviewKind::Text(language),
+        other if language::is_source(other) => PreviewKind::Text(language),
+        "txt" | "log" => PreviewKind::Text(None),
+        _ if UNKNOWN.contains(&guessed) && !content_type::is_known(name) => PreviewKind::Unknown,
+        _ => PreviewKind::Other,
     }
 }
 
@@ -113,26 +113,29 @@ mod tests {
 
     #[test]
     fn documents_are_shown_by_type_and_name() {
-        assert_eq!(of("image/PNG; x=y", "a"), Kind::Image);
-        assert_eq!(of("image/svg+xml", "a.svg"), Kind::Image);
-        assert_eq!(of("application/octet-stream", "a.pdf"), Kind::Pdf);
-        assert_eq!(of("text/html", "a.html"), Kind::Text(Some("xml")));
-        assert_eq!(of("text/plain", "notes.md"), Kind::Markdown);
-        assert_eq!(of("text/plain", "a.rs"), Kind::Text(Some("rust")));
-        assert_eq!(of("text/plain", "README"), Kind::Text(None));
-        assert_eq!(of("application/octet-stream", "a.zig"), Kind::Text(None));
-        assert_eq!(of("application/vnd.ms-excel", "a.csv"), Kind::Table);
-        assert_eq!(of("video/mp4", "a.mp4"), Kind::Video);
-        assert_eq!(of("application/octet-stream", "a.docx"), Kind::Office(TextFormat::Docx));
-        assert_eq!(of("application/vnd.oasis.opendocument.spreadsheet", "a.ODS"), Kind::Office(TextFormat::Ods));
-        assert_eq!(of("application/vnd.ms-excel.sheet.macroenabled.12", "a.xlsm"), Kind::Office(TextFormat::Xlsx));
-        assert_eq!(of("application/msword", "a.doc"), Kind::Other);
+        assert_eq!(of("image/PNG; x=y", "a"), PreviewKind::Image);
+        assert_eq!(of("image/svg+xml", "a.svg"), PreviewKind::Image);
+        assert_eq!(of("application/octet-stream", "a.pdf"), PreviewKind::Pdf);
+        assert_eq!(of("text/html", "a.html"), PreviewKind::Text(Some("xml")));
+        assert_eq!(of("text/plain", "notes.md"), PreviewKind::Markdown);
+        assert_eq!(of("text/plain", "a.rs"), PreviewKind::Text(Some("rust")));
+        assert_eq!(of("text/plain", "README"), PreviewKind::Text(None));
+        assert_eq!(of("application/octet-stream", "a.zig"), PreviewKind::Text(None));
+        assert_eq!(of("application/vnd.ms-excel", "a.csv"), PreviewKind::Table);
+        assert_eq!(of("video/mp4", "a.mp4"), PreviewKind::Video);
+        assert_eq!(of("application/octet-stream", "a.docx"), PreviewKind::Office(TextFormat::Docx));
+        assert_eq!(of("application/vnd.oasis.opendocument.spreadsheet", "a.ODS"), PreviewKind::Office(TextFormat::Ods));
+        assert_eq!(
+            of("application/vnd.ms-excel.sheet.macroenabled.12", "a.xlsm"),
+            PreviewKind::Office(TextFormat::Xlsx)
+        );
+        assert_eq!(of("application/msword", "a.doc"), PreviewKind::Other);
         for other in [("application/zip", "a.zip"), ("video/x-msvideo", "a.avi"), ("image/tiff", "a.tif")] {
-            assert_eq!(of(other.0, other.1), Kind::Other, "{other:?}");
+            assert_eq!(of(other.0, other.1), PreviewKind::Other, "{other:?}");
         }
         for unknown in [("", "a"), ("application/octet-stream", "README"), ("", ".hidden"), ("", "a.qqq")] {
-            assert_eq!(of(unknown.0, unknown.1), Kind::Unknown, "{unknown:?}");
+            assert_eq!(of(unknown.0, unknown.1), PreviewKind::Unknown, "{unknown:?}");
         }
-        assert_eq!(of("application/octet-stream", "a.bin"), Kind::Other);
+        assert_eq!(of("application/octet-stream", "a.bin"), PreviewKind::Other);
     }
 }

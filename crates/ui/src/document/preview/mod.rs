@@ -16,16 +16,16 @@ mod table;
 use model::{Code, Error, ErrorKind, Result};
 use repository::{Item, ReadRange, Session, Target, TextContent, TextExtract, VersionChoice};
 
-use super::preview::kind::Kind;
+use super::preview::kind::PreviewKind;
 pub use super::preview::table::Sheet;
 use crate::frame::visit::Visit;
 use http_core::converter::{self, Converter};
 use http_core::server::request_body;
 
 /// Limit on bytes read from a text.
-const MOST_BYTES: u64 = 256 << 10;
+const MAX_BYTES: u64 = 256 << 10;
 /// Limit on displayed lines.
-const MOST_LINES: usize = 2_000;
+const MAX_LINES: usize = 2_000;
 
 /// Preview of a document.
 pub enum Preview {
@@ -69,7 +69,7 @@ impl Preview {
 
 /// Returns the URL of an office document as PDF, or `None` when this server cannot convert it.
 pub fn pages(visit: &Visit, item: &Item) -> Option<String> {
-    let fits = (1..=converter::MOST_BYTES).contains(&item.size);
+    let fits = (1..=converter::MAX_BYTES).contains(&item.size);
     let taken = visit.converts && fits && Converter::takes(&converter::extension(&item.name));
     taken.then(|| format!("/items/{}/pages", item.id))
 }
@@ -79,25 +79,28 @@ pub async fn of(session: &Session, item: &Item) -> Preview {
     let address = format!("/download/{}/document?show=yes", item.id);
     let kind = kind::of(&item.media_type, &item.name);
     if item.size == 0 {
-        return if kind == Kind::Other { Preview::Nothing } else { Preview::Empty };
+        return if kind == PreviewKind::Other { Preview::Nothing } else { Preview::Empty };
     }
     match kind {
-        Kind::Other => Preview::Nothing,
-        Kind::Image => Preview::Image(address),
-        Kind::Audio => Preview::Audio(address),
-        Kind::Video => Preview::Video(address),
-        Kind::Pdf => Preview::Pdf(address),
-        Kind::Office(format) => match session.text(&Target::Id(item.id), format).await {
+        PreviewKind::Other => Preview::Nothing,
+        PreviewKind::Image => Preview::Image(address),
+        PreviewKind::Audio => Preview::Audio(address),
+        PreviewKind::Video => Preview::Video(address),
+        PreviewKind::Pdf => Preview::Pdf(address),
+        PreviewKind::Office(format) => match session.text(&Target::Id(item.id), format).await {
             Ok(found) => words(found),
             Err(error) => unavailable_reason(&error),
         },
-        Kind::Markdown | Kind::Table | Kind::Text(_) | Kind::Unknown => match read(session, item).await {
-            Ok((bytes, cut)) => {
-                let drawn = request_body::parse_off_thread(bytes.into(), move |bytes| Ok(text(kind, bytes, cut))).await;
-                drawn.unwrap_or_else(|error| no_preview(&error))
+        PreviewKind::Markdown | PreviewKind::Table | PreviewKind::Text(_) | PreviewKind::Unknown => {
+            match read(session, item).await {
+                Ok((bytes, cut)) => {
+                    let drawn =
+                        request_body::parse_off_thread(bytes.into(), move |bytes| Ok(text(kind, bytes, cut))).await;
+                    drawn.unwrap_or_else(|error| no_preview(&error))
+                }
+                Err(error) => no_preview(&error),
             }
-            Err(error) => no_preview(&error),
-        },
+        }
     }
 }
 
@@ -136,7 +139,7 @@ fn words(found: TextExtract) -> Preview {
 async fn read(session: &Session, item: &Item) -> Result<(Vec<u8>, bool)> {
     let mut opened = session.open(&Target::Id(item.id), VersionChoice::Visible).await?;
     let size = opened.size();
-    let wanted = size.min(MOST_BYTES);
+    let wanted = size.min(MAX_BYTES);
     opened.set_range(ReadRange { start: 0, end: wanted });
     let mut bytes = Vec::with_capacity(usize::try_from(wanted).unwrap_or_default());
     while let Some(chunk) = opened.next_chunk().await? {
@@ -148,32 +151,32 @@ async fn read(session: &Session, item: &Item) -> Result<(Vec<u8>, bool)> {
     Ok((bytes, size > wanted))
 }
 
-fn text(kind: Kind, bytes: &[u8], cut: bool) -> Preview {
-    if kind == Kind::Unknown && !decode::is_plain(bytes, cut) {
+fn text(kind: PreviewKind, bytes: &[u8], cut: bool) -> Preview {
+    if kind == PreviewKind::Unknown && !decode::is_plain(bytes, cut) {
         return Preview::Nothing;
     }
     let Some(text) = decode::decode(bytes, cut) else { return Preview::Nothing };
     match kind {
-        Kind::Markdown => Preview::Markdown(markdown::draw(&text), cut),
-        Kind::Table => match table::read(&text) {
+        PreviewKind::Markdown => Preview::Markdown(markdown::draw(&text), cut),
+        PreviewKind::Table => match table::read(&text) {
             Some((sheet, more)) => Preview::Table(sheet, cut || more),
             None => lines(&text, None, cut),
         },
-        Kind::Text(language) => lines(&text, language, cut),
-        Kind::Unknown => lines(&text, None, cut),
+        PreviewKind::Text(language) => lines(&text, language, cut),
+        PreviewKind::Unknown => lines(&text, None, cut),
         _ => Preview::Nothing,
     }
 }
 
 fn lines(text: &str, language: Option<&'static str>, cut: bool) -> Preview {
     let text = text.strip_suffix('\n').unwrap_or(text);
-    let shown = text.match_indices('\n').nth(MOST_LINES - 1).map(|(end, _)| &text[..end]);
+    let shown = text.match_indices('\n').nth(MAX_LINES - 1).map(|(end, _)| &text[..end]);
     Preview::Text { lines: escape::lines(shown.unwrap_or(text)), language, cut: cut || shown.is_some() }
 }
 
 /// Returns whether a document is text, so that its versions can be compared.
 pub fn is_text(item: &Item) -> bool {
-    matches!(kind::of(&item.media_type, &item.name), Kind::Text(_) | Kind::Markdown | Kind::Table)
+    matches!(kind::of(&item.media_type, &item.name), PreviewKind::Text(_) | PreviewKind::Markdown | PreviewKind::Table)
 }
 
 #[cfg(test)]
@@ -182,14 +185,14 @@ mod tests {
 
     #[test]
     fn long_texts_are_cut_by_lines() {
-        let long = "a\n".repeat(MOST_LINES + 5);
-        let shown = |bytes: &[u8]| match text(Kind::Text(None), bytes, false) {
+        let long = "a\n".repeat(MAX_LINES + 5);
+        let shown = |bytes: &[u8]| match text(PreviewKind::Text(None), bytes, false) {
             Preview::Text { lines, cut, .. } => (lines, cut),
             _ => panic!("no text"),
         };
         let (lines, cut) = shown(long.as_bytes());
-        assert_eq!((lines.len(), cut), (MOST_LINES, true));
+        assert_eq!((lines.len(), cut), (MAX_LINES, true));
         assert_eq!(shown(b"a\nb\n"), (vec!["a".to_owned(), "b".to_owned()], false));
-        assert!(matches!(text(Kind::Text(None), b"a\0b", false), Preview::Nothing));
+        assert!(matches!(text(PreviewKind::Text(None), b"a\0b", false), Preview::Nothing));
     }
 }

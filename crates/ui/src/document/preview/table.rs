@@ -1,9 +1,9 @@
 //! Tables stored as text: CSV with any common separator.
 
 /// Limits on displayed rows, columns, and characters per cell.
-const MOST_ROWS: usize = 200;
-const MOST_COLUMNS: usize = 50;
-const MOST_CHARS: usize = 300;
+const MAX_ROWS: usize = 200;
+const MAX_COLUMNS: usize = 50;
+const MAX_CHARS: usize = 300;
 
 /// A table of text.
 #[derive(Debug, PartialEq)]
@@ -28,12 +28,12 @@ pub fn read(text: &str) -> Option<(Sheet, bool)> {
     let mut rows = Vec::new();
     for record in reader.records() {
         let Ok(record) = record else { return None };
-        if rows.len() > MOST_ROWS {
+        if rows.len() > MAX_ROWS {
             more = true;
             break;
         }
-        more |= record.len() > MOST_COLUMNS;
-        rows.push(record.iter().take(MOST_COLUMNS).map(short).collect::<Vec<_>>());
+        more |= record.len() > MAX_COLUMNS;
+        rows.push(record.iter().take(MAX_COLUMNS).map(short).collect::<Vec<_>>());
     }
     let width = rows.iter().map(Vec::len).max()?;
     rows.iter_mut().for_each(|row| row.resize(width, String::new()));
@@ -42,7 +42,7 @@ pub fn read(text: &str) -> Option<(Sheet, bool)> {
 }
 
 fn short(cell: &str) -> String {
-    match cell.char_indices().nth(MOST_CHARS) {
+    match cell.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &cell[..end]),
         None => cell.to_owned(),
     }
@@ -67,10 +67,10 @@ mod tests {
     fn large_tables_are_cut() {
         let (sheet, more) = read(&"1,2\n".repeat(500)).unwrap();
         assert!(more);
-        assert!(sheet.rows.len() == MOST_ROWS);
+        assert!(sheet.rows.len() == MAX_ROWS);
         let (sheet, more) = read(&format!("{}\n", "x,".repeat(100))).unwrap();
         assert!(more);
-        assert!(sheet.head.len() == MOST_COLUMNS);
-        assert_eq!(read(&"y".repeat(1_000)).unwrap().0.head[0].chars().count(), MOST_CHARS + 1);
+        assert!(sheet.head.len() == MAX_COLUMNS);
+        assert_eq!(read(&"y".repeat(1_000)).unwrap().0.head[0].chars().count(), MAX_CHARS + 1);
     }
 }

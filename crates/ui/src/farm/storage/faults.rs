@@ -18,7 +18,7 @@ const HERE: &str = "/farm/faults";
 /// Faults read per page.
 const PAGE: usize = 50;
 /// Limit on documents shown per fault.
-const NAMED: usize = 5;
+const MAX_DOCUMENTS: usize = 5;
 
 /// Query parameters: the start of the page.
 #[derive(Default, Deserialize)]
@@ -64,7 +64,7 @@ pub async fn list(mut visit: Visit, Query(from): Query<After>) -> PageResult {
                 FaultState::Damaged => page.s("faults.damaged"),
             },
             documents: documents(&fault),
-            more: fault.documents.len().saturating_sub(NAMED),
+            more: fault.documents.len().saturating_sub(MAX_DOCUMENTS),
             accepted_by: fault
                 .accepted
                 .and_then(|(_, by)| names.get(&by).map(|found| found.name.clone()))
@@ -76,7 +76,7 @@ pub async fn list(mut visit: Visit, Query(from): Query<After>) -> PageResult {
 }
 
 fn documents(fault: &BlobFault) -> Vec<(String, Option<String>)> {
-    let shown = fault.documents.iter().take(NAMED);
+    let shown = fault.documents.iter().take(MAX_DOCUMENTS);
     shown
         .map(|document| match &document.path {
             Some(path) => (path.clone(), Some(address::browse(path))),

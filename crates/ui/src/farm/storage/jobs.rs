@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::{Path, Query};
-use model::{Error, Id, JobStatus, JobWish, Timestamp};
+use model::{Error, Id, JobStatus, RequestedState, Timestamp};
 use repository::{Job, JobError, JobRequest};
 use serde::Deserialize;
 
@@ -51,20 +51,21 @@ struct JobRow {
 impl JobRow {
     fn of(page: &Page, job: &Job, by: String) -> Self {
         let (state, tone) = state(page, job);
-        let figures = &job.figures;
+        let progress = &job.progress;
         let has_results = matches!(job.status, JobStatus::Finished | JobStatus::Incomplete);
         let is_running = job.status == JobStatus::Running;
         let share = |done: u64, total: u64| (total > 0).then(|| (done.min(total) as f64 / total as f64 * 100.0) as u64);
-        let percent = share(figures.bytes, figures.total_bytes).or_else(|| share(figures.items, figures.total_items));
-        let rate = figures.bytes_per_second().map(|rate| page.f1("job.per-second", page.size(&rate)));
-        let left = figures.seconds_left().map(|seconds| words::length(page, seconds));
-        let done = match (figures.items, figures.total_bytes) {
+        let percent =
+            share(progress.bytes, progress.total_bytes).or_else(|| share(progress.items, progress.total_items));
+        let rate = progress.bytes_per_second().map(|rate| page.f1("job.per-second", page.size(&rate)));
+        let left = progress.seconds_left().map(|seconds| words::length(page, seconds));
+        let done = match (progress.items, progress.total_bytes) {
             (0, 0) => String::new(),
-            (items, 0) => format!("{} · {}", page.n("job.blobs", items), page.size(&figures.bytes)),
+            (items, 0) => format!("{} · {}", page.n("job.blobs", items), page.size(&progress.bytes)),
             (items, total) => format!(
                 "{} · {}",
                 page.n("job.blobs", items),
-                page.f2("job.of-total", page.size(&figures.bytes.min(total)), page.size(&total))
+                page.f2("job.of-total", page.size(&progress.bytes.min(total)), page.size(&total))
             ),
         };
         Self {
@@ -74,7 +75,7 @@ impl JobRow {
             tone,
             is_running,
             note: match is_running {
-                true => words::phase(page.language, &figures.phase),
+                true => words::phase(page.language, &progress.phase),
                 // A job's final message is English only. Its results are translated, so the message is omitted in other
                 // languages.
                 false if has_results && page.language != Language::ENGLISH => String::new(),
@@ -84,7 +85,7 @@ impl JobRow {
             done,
             rate: rate.filter(|_| is_running).unwrap_or_default(),
             left: left.filter(|_| is_running).unwrap_or_default(),
-            failed: figures.failed,
+            failed: progress.failed,
             at: job.created_at,
             by,
         }
@@ -99,9 +100,9 @@ fn sentence(message: &str) -> String {
 
 fn state(page: &Page, job: &Job) -> (&'static str, &'static str) {
     match (job.status, job.wish) {
-        (JobStatus::Running, JobWish::Pause) => (page.s("job-state.pausing"), "warn"),
-        (JobStatus::Running, JobWish::Abort) => (page.s("job-state.stopping"), "warn"),
-        (JobStatus::Running, JobWish::Run) => (page.s("job-state.running"), "accent"),
+        (JobStatus::Running, RequestedState::Pause) => (page.s("job-state.pausing"), "warn"),
+        (JobStatus::Running, RequestedState::Abort) => (page.s("job-state.stopping"), "warn"),
+        (JobStatus::Running, RequestedState::Run) => (page.s("job-state.running"), "accent"),
         (JobStatus::Waiting, _) => (page.s("job-state.waiting"), ""),
         (JobStatus::Paused, _) => (page.s("job-state.paused"), "warn"),
         (JobStatus::Failed, _) => (page.s("job-state.failed"), "bad"),
@@ -169,17 +170,18 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<F
     let page = &visit.page;
     let told =
         told.iter().map(|event| (event.at, events::words(page, &event.action), names::name_of(&names, event.actor)));
-    let (is_alive, is_stopping) = (job.status.is_alive(), job.status == JobStatus::Running && job.wish != JobWish::Run);
+    let (is_alive, is_stopping) =
+        (job.status.is_alive(), job.status == JobStatus::Running && job.wish != RequestedState::Run);
     Ok(html(&JobPage {
         page,
         job: JobRow::of(page, &job, names::name_of(&names, job.created_by)),
         live: is_alive,
         may_pause: is_alive && !is_stopping,
         may_resume: matches!(job.status, JobStatus::Paused | JobStatus::Incomplete | JobStatus::Failed),
-        may_abort: !job.status.has_ended() && job.wish != JobWish::Abort,
+        may_abort: !job.status.has_ended() && job.wish != RequestedState::Abort,
         started: job.started_at,
         finished: job.finished_at,
-        seconds: words::length(page, job.figures.seconds),
+        seconds: words::length(page, job.progress.seconds),
         results: results(page, &job),
         told: told.collect(),
         errors,
@@ -189,7 +191,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<F
 
 /// Returns the results of a job with their labels.
 fn results(page: &Page, job: &Job) -> Vec<(String, String)> {
-    let shown = job.figures.results.iter().map(|(name, amount)| {
+    let shown = job.progress.results.iter().map(|(name, amount)| {
         let label = page.language.find(&format!("result.{}", name.replace('_', "-")));
         let amount = if name.ends_with("_bytes") { page.size(amount) } else { page.number(amount) };
         (label.map_or_else(|| name.replace('_', " "), ToOwned::to_owned), amount)

@@ -4,9 +4,9 @@
 mod faults;
 mod job_forms;
 mod jobs;
+mod pending_deletions;
 mod policies;
 mod policy_form;
-mod reclaim;
 mod store_forms;
 mod stores;
 pub(super) mod words;
@@ -37,7 +37,7 @@ pub fn routes() -> Router<AppState> {
         .route("/farm/jobs", get(jobs::list))
         .route("/farm/jobs/new/{kind}", get(job_forms::ask).post(job_forms::start))
         .route("/farm/jobs/{job}", get(jobs::show).post(jobs::ask))
-        .route("/farm/reclaim", get(reclaim::show))
+        .route("/farm/reclaim", get(pending_deletions::show))
         .route("/farm/faults", get(faults::list))
         .route("/farm/faults/{digest}", post(faults::resolve))
 }

@@ -43,12 +43,12 @@ fn what_becomes_too_long_is_not_written() {
 #[test]
 fn what_is_not_well_formed_or_dangerous_is_refused() {
     let deep = "<a>".repeat(65) + &"</a>".repeat(65);
-    let crowded = format!("<a {}/>", (0..=MOST_ATTRIBUTES).map(|n| format!("b{n}='' ")).collect::<String>());
-    let long = "n".repeat(LONGEST_NAME + 1);
+    let crowded = format!("<a {}/>", (0..=MAX_ATTRIBUTES).map(|n| format!("b{n}='' ")).collect::<String>());
+    let long = "n".repeat(MAX_NAME + 1);
     let (far, named) = (format!("<a xmlns='{long}'/>"), format!("<{long}/>"));
     let declared: String = (0..90).map(|n| format!(" xmlns:p{n}='u'")).collect();
     let known = format!("<a{declared}>").repeat(3) + "<p0:b/>" + &"</a>".repeat(3);
-    let wide = format!("<a>{}</a>", "<b/>".repeat(MOST_ELEMENTS));
+    let wide = format!("<a>{}</a>", "<b/>".repeat(MAX_ELEMENTS));
     for bad in [
         "",
         "text",

@@ -11,7 +11,7 @@ use super::{HEADER, MAGIC, RESERVED_AT, SMALLEST, SUM, is_intact, sum_of};
 /// Offset of the lock-byte page, which SQLite never reads or writes ("The Lock-Byte Page" in its file format).
 const LOCKS_AT: u64 = 1 << 30;
 /// Number of bytes per read.
-const PIECE: usize = 1 << 20;
+const READ_SIZE: usize = 1 << 20;
 
 /// The pages of a file that do not match their checksums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,7 +109,7 @@ fn read_header(header: &[u8]) -> (usize, bool) {
 /// Finds the pages of a file that do not match their checksums. Blocks.
 pub(in crate::engine::sqlite) fn wrong_pages(path: &Path) -> io::Result<WrongPages> {
     let mut file = File::open(path)?;
-    let (mut sums, mut piece) = (PageSums::new(), vec![0; PIECE]);
+    let (mut sums, mut piece) = (PageSums::new(), vec![0; READ_SIZE]);
     loop {
         match file.read(&mut piece)? {
             0 => return Ok(sums.finish()),

@@ -19,11 +19,11 @@ use crate::engine::sqlite::snapshot::{
 use crate::engine::sqlite::turn::WriteTurn;
 use crate::migrate::Plan;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 const PAGE: usize = 4096;
 
 fn open(path: &Arc<PathBuf>, role: Role) -> Connection {
-    Connection::open(path, role, PATIENCE).unwrap()
+    Connection::open(path, role, TIMEOUT).unwrap()
 }
 
 fn tables(raw: &rusqlite::Connection) -> rusqlite::Result<Vec<String>> {
@@ -42,7 +42,7 @@ fn content(raw: &rusqlite::Connection, table: &str) -> rusqlite::Result<Vec<Vec<
 fn filled(path: &Arc<PathBuf>, schema: Schema) {
     let mut connection = open(path, Role::Maker);
     let plan = Plan { makes: true, ..Plan::new(schema, Engine::Sqlite) };
-    migrate(&mut connection, &WriteTurn::open(path, PATIENCE), &plan).unwrap();
+    migrate(&mut connection, &WriteTurn::open(path, TIMEOUT), &plan).unwrap();
     let raw = connection.raw();
     raw.execute_batch("PRAGMA foreign_keys = off; PRAGMA ignore_check_constraints = on; BEGIN").unwrap();
     for table in tables(raw).unwrap().iter().filter(|name| !name.starts_with("sqlite_")) {
@@ -67,7 +67,7 @@ fn filled(path: &Arc<PathBuf>, schema: Schema) {
 }
 
 fn compare(path: &Arc<PathBuf>, expected: &[(String, Vec<Vec<Value>>)], what: &str) -> usize {
-    let Ok(connection) = Connection::open(path, Role::Reader, PATIENCE) else { return 1 };
+    let Ok(connection) = Connection::open(path, Role::Reader, TIMEOUT) else { return 1 };
     let mut refused = 0;
     for (table, rows) in expected {
         match content(connection.raw(), table) {
@@ -141,7 +141,7 @@ fn a_file_without_checksums_is_given_them_and_keeps_its_rows() {
     let beside = open(&path, Role::Reader);
     assert_eq!(content(beside.raw(), "a").unwrap().len(), 500);
     assert!(!has(connection.raw()));
-    add_checksums(&mut connection, &WriteTurn::open(&path, PATIENCE), PATIENCE);
+    add_checksums(&mut connection, &WriteTurn::open(&path, TIMEOUT), TIMEOUT);
     assert!(has(connection.raw()));
     assert!(content(beside.raw(), "a").unwrap() == before, "who had it open reads on");
     drop((connection, beside));
@@ -155,8 +155,8 @@ fn a_file_without_checksums_is_given_them_and_keeps_its_rows() {
 /// The content of a file as its owner sees it after opening: all rows, or the code of the error that refused it.
 fn opened(path: &Arc<PathBuf>) -> Result<Vec<Vec<Value>>, String> {
     let refused = |error: rusqlite::Error| classify(error, path).code().to_string();
-    let mut connection = Connection::open(path, Role::Writer, PATIENCE).map_err(|error| error.code().to_string())?;
-    add_checksums(&mut connection, &WriteTurn::open(path, PATIENCE), PATIENCE);
+    let mut connection = Connection::open(path, Role::Writer, TIMEOUT).map_err(|error| error.code().to_string())?;
+    add_checksums(&mut connection, &WriteTurn::open(path, TIMEOUT), TIMEOUT);
     content(connection.raw(), "a").map_err(refused)
 }
 
@@ -211,10 +211,10 @@ fn a_damaged_file_without_checksums_is_not_given_any() {
     bytes[(pages - 3) * PAGE + 4] ^= 1;
     std::fs::write(path.as_path(), &bytes).unwrap();
     let mut connection = open(&path, Role::Writer);
-    add_checksums(&mut connection, &WriteTurn::open(&path, PATIENCE), PATIENCE);
+    add_checksums(&mut connection, &WriteTurn::open(&path, TIMEOUT), TIMEOUT);
     assert!(!has(connection.raw()));
     drop(connection);
-    assert_eq!(compact(&path, PATIENCE).unwrap_err().code(), "database_corrupt");
+    assert_eq!(compact(&path, TIMEOUT).unwrap_err().code(), "database_corrupt");
     assert!(std::fs::read(path.as_path()).unwrap() == bytes);
 }
 
@@ -249,7 +249,7 @@ fn a_copy_beyond_the_cache_has_right_checksums_while_the_log_is_newer_than_the_f
     raw.execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA wal_autocheckpoint = 0").unwrap();
     raw.execute("UPDATE wide SET text = replace(text, 'first', 'later')", []).unwrap();
     let to = directory.path().join("copy.sqlite");
-    copy(&path, &to, PATIENCE).unwrap();
+    copy(&path, &to, TIMEOUT).unwrap();
     assert_eq!(
         file::wrong_pages(&to).unwrap(),
         file::WrongPages { has_checksums: true, ..file::WrongPages::default() }

@@ -56,7 +56,7 @@ pub(crate) struct Write {
 
 /// Kinds of reads, by the load that they put on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ReadDuration {
     /// One statement.
     Single,
     /// A few statements, none of which may take long.
@@ -68,7 +68,7 @@ pub(crate) enum Kind {
 /// A read that waits for a thread.
 pub(crate) struct Read {
     closure: ReadClosure,
-    kind: Kind,
+    duration: ReadDuration,
     queued: Instant,
     answer: oneshot::Sender<Result<Returned>>,
 }
@@ -105,7 +105,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
         .downcast_ref::<&'static str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("of an unknown kind")
+        .unwrap_or("of an unknown duration")
 }
 
 impl Write {
@@ -145,14 +145,14 @@ impl Write {
 }
 
 impl Read {
-    pub(crate) fn new(closure: ReadClosure, kind: Kind) -> (Self, Answer) {
+    pub(crate) fn new(closure: ReadClosure, duration: ReadDuration) -> (Self, Answer) {
         let (answer, receiver) = oneshot::channel();
-        (Self { closure, kind, queued: Instant::now(), answer }, receiver)
+        (Self { closure, duration, queued: Instant::now(), answer }, receiver)
     }
 
     /// The kind of the read.
-    pub(crate) fn kind(&self) -> Kind {
-        self.kind
+    pub(crate) fn duration(&self) -> ReadDuration {
+        self.duration
     }
 
     /// Time when it was queued.

@@ -13,7 +13,7 @@ use crate::farm::registry::ContentDatabase;
 /// Parent of the items that are being deleted. No item has this identifier.
 const DETACHED_PARENT: Id = Id::new(-1);
 /// Limit on the rows that one transaction deletes, because other writers wait for it.
-const PIECE: usize = 500;
+const MAX_ROWS_PER_TRANSACTION: usize = 500;
 /// Limit on the detached items that one query returns.
 const DETACHED_PAGE: usize = 100;
 
@@ -23,7 +23,7 @@ pub(crate) fn detach(transaction: &mut Transaction<'_>, item: &NodeRow) -> Resul
 }
 
 /// Deletes all detached items of a content database, including those of other processes that were interrupted.
-pub(crate) async fn shred_all(session: &Session, content: &ContentDatabase) -> Result<()> {
+pub(crate) async fn delete_all_detached(session: &Session, content: &ContentDatabase) -> Result<()> {
     loop {
         let tops = content.database.read(|reader| tree::children(reader, DETACHED_PARENT, DETACHED_PAGE)).await?;
         if tops.is_empty() {
@@ -51,7 +51,7 @@ fn delete_batch(transaction: &mut Transaction<'_>, top: Id, shard: Id) -> Result
     let Some(root) = node::lock(transaction, top)?.filter(|row| row.parent_id == DETACHED_PARENT) else {
         return Ok(true);
     };
-    let (mut room, mut bytes, mut documents) = (PIECE, 0, 0);
+    let (mut room, mut bytes, mut documents) = (MAX_ROWS_PER_TRANSACTION, 0, 0);
     let mut is_done = false;
     while room > 0 && !is_done {
         let mut place = top;

@@ -9,12 +9,12 @@ use super::version::{self, VersionRow, version_columns};
 use crate::{Reader, Row, params, statements};
 
 statements! {
-    LOOK = concat!("SELECT ", collection_columns!("c"), ",
+    LOOK_UP = concat!("SELECT ", collection_columns!("c"), ",
         ", node_columns!("n"), ",
         ", version_columns!(), "
         FROM collection c LEFT JOIN node n ON n.parent_id = $2 AND n.folded = $3
         LEFT JOIN version v ON v.id = n.version_id LEFT JOIN blob b ON b.id = v.blob_id WHERE c.id = $1");
-    SHELF = concat!("SELECT ", collection_columns!("c"), ",
+    CREATION_CONTEXT = concat!("SELECT ", collection_columns!("c"), ",
         ", node_columns!("p"), ",
         ", node_columns!("n"), ",
         l.node_id, l.versioning, l.major_limit, l.minor_limit, l.require_checkout
@@ -50,7 +50,7 @@ fn read(row: &Row<'_>) -> Result<NameLookup> {
 
 /// Looks up a folded name in `parent`. Returns `None` if the site collection does not exist.
 pub fn lookup(reader: &mut Reader<'_>, collection: Id, parent: Id, folded: &str) -> Result<Option<NameLookup>> {
-    reader.find(LOOK, &params![collection, parent, folded], read)
+    reader.find(LOOK_UP, &params![collection, parent, folded], read)
 }
 
 /// The context in which a new document is created.
@@ -74,7 +74,7 @@ pub fn creation_context(
     parent: Id,
     folded: &str,
 ) -> Result<Option<CreationContext>> {
-    reader.find(SHELF, &params![collection, parent, folded], |row| {
+    reader.find(CREATION_CONTEXT, &params![collection, parent, folded], |row| {
         let is_there = |at: usize| row.get::<Option<Id>>(at).map(|id| id.is_some());
         let node = |at: usize| Ok(if is_there(at)? { Some(node::read_from(row, at)?) } else { None });
         let settings = if is_there(LIBRARY)? { Some(library::read_from(row, LIBRARY + 1)?) } else { None };

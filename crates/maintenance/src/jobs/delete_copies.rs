@@ -11,18 +11,18 @@ use std::time::Duration;
 
 use blobs::{BoxFuture, Consent};
 use database::content::blob;
-use database::content::reclaim::{self, ReclaimRow};
+use database::content::deletion_queue::{self, ReclaimRow};
 use database::{ExclusiveRight, Reader, Transaction};
 use model::{Digest, Error, Id, ReclaimReason, ReclaimState, Result, Timestamp};
 use repository::{DATABASE_STORE, Storage, StorageDatabase};
 
+use super::running_job::{JobResult, RunningJob};
 use super::throttle::Throttle;
-use super::ticket::{JobResult, RunningJob};
 
 /// Number of copies per page.
 const PAGE: usize = 256;
 /// Maximum number of copies deleted by one request to a store.
-const GROUP: usize = 64;
+const MAX_COPIES_PER_REQUEST: usize = 64;
 
 /// Period for which a deletion is remembered. It is longer than the time from the end of any upload's bytes to its
 /// transaction.
@@ -44,7 +44,7 @@ struct Due {
 }
 
 /// Last copy before a page: store and digest.
-type Place = (Id, Vec<u8>);
+type PageCursor = (Id, Vec<u8>);
 
 impl Due {
     async fn of(storage: &Storage, moved_before: Timestamp, orphans_before: Timestamp) -> Result<Self> {
@@ -60,9 +60,13 @@ impl Due {
     }
 
     /// Returns a page of copies due for deletion and the position of the next page, or none at the end.
-    async fn page(&self, database: &StorageDatabase, after: Place) -> Result<Option<(Vec<ReclaimRow>, Option<Place>)>> {
+    async fn page(
+        &self,
+        database: &StorageDatabase,
+        after: PageCursor,
+    ) -> Result<Option<(Vec<ReclaimRow>, Option<PageCursor>)>> {
         let wanted = self.moved_before.max(self.orphans_before);
-        let read = move |reader: &mut Reader<'_>| reclaim::due(reader, wanted, after, PAGE);
+        let read = move |reader: &mut Reader<'_>| deletion_queue::due(reader, wanted, after, PAGE);
         let page = database.database.read(read).await?;
         let Some(last) = page.last() else { return Ok(None) };
         let next = (page.len() == PAGE).then(|| (last.store_id, last.digest.as_bytes().to_vec()));
@@ -70,21 +74,18 @@ impl Due {
     }
 }
 
-/// Counts the copies that [`release`] would delete, in the results `would_delete_blobs` and `would_delete_bytes`.
-pub(super) async fn count_due(
-    ticket: &RunningJob,
-    moved_before: Timestamp,
-    orphans_before: Timestamp,
-) -> JobResult<()> {
-    let storage = ticket.storage().clone();
+/// Counts the copies that [`delete_quarantined`] would delete, in the results `would_delete_blobs` and
+/// `would_delete_bytes`.
+pub(super) async fn count_due(job: &RunningJob, moved_before: Timestamp, orphans_before: Timestamp) -> JobResult<()> {
+    let storage = job.storage().clone();
     let due = Due::of(&storage, moved_before, orphans_before).await?;
     for database in storage.all_databases()? {
         let mut after = Some((Id::NONE, Vec::new()));
         while let Some(from) = after {
-            ticket.check_stop()?;
+            job.check_stop()?;
             let Some((page, next)) = due.page(&database, from).await? else { break };
-            ticket.count("would_delete_blobs", page.len() as u64);
-            ticket.count("would_delete_bytes", page.iter().map(|row| row.size.max(0) as u64).sum());
+            job.count("would_delete_blobs", page.len() as u64);
+            job.count("would_delete_bytes", page.iter().map(|row| row.size.max(0) as u64).sum());
             after = next;
         }
     }
@@ -92,28 +93,28 @@ pub(super) async fn count_due(
 }
 
 /// Deletes copies quarantined before a time that depends on the reason, and completes interrupted deletions.
-pub(super) async fn release(
-    ticket: &RunningJob,
+pub(super) async fn delete_quarantined(
+    job: &RunningJob,
     throttle: &mut Throttle,
     moved_before: Timestamp,
     orphans_before: Timestamp,
 ) -> JobResult<()> {
-    let storage = ticket.storage().clone();
+    let storage = job.storage().clone();
     let due = Due::of(&storage, moved_before, orphans_before).await?;
     for database in storage.all_databases()? {
         let long_ago = storage.old_enough(REMEMBERED).await?;
-        database.database.write_vital(move |transaction| reclaim::forget_deleted(transaction, long_ago)).await?;
+        database.database.write_vital(move |transaction| deletion_queue::forget_deleted(transaction, long_ago)).await?;
         let mut after = (Id::NONE, Vec::new());
         loop {
-            let alone = ticket.deletion_lock().await?;
+            let deletion_lock = job.deletion_lock().await?;
             let from = after.clone();
             let Some((page, next)) = due.page(&database, from).await? else { break };
             let is_last = next.is_none();
             after = next.unwrap_or(after);
             let bytes = page.iter().map(|row| row.size.max(0) as u64).sum();
-            delete(ticket, &alone, &storage, &database, page).await?;
-            alone.release().await;
-            throttle.after(ticket, bytes).await?;
+            delete(job, &deletion_lock, &storage, &database, page).await?;
+            deletion_lock.release().await;
+            throttle.after(job, bytes).await?;
             if is_last {
                 break;
             }
@@ -126,7 +127,7 @@ pub(super) async fn release(
 pub(super) async fn held_copies(storage: &Storage) -> Result<u64> {
     let mut held = 0;
     for database in storage.all_databases()? {
-        let waiting = database.database.read_long(reclaim::totals).await?;
+        let waiting = database.database.read_long(deletion_queue::totals).await?;
         held += waiting
             .iter()
             .filter(|row| row.reason == ReclaimReason::Moved)
@@ -139,27 +140,27 @@ pub(super) async fn held_copies(storage: &Storage) -> Result<u64> {
 /// Deletes copies that `database` has queued for deletion, unless another database needs them. Adds to the results
 /// `deleted_blobs` and `deleted_bytes`.
 pub(super) async fn delete(
-    ticket: &RunningJob,
-    alone: &ExclusiveRight,
+    job: &RunningJob,
+    deletion_lock: &ExclusiveRight,
     storage: &Storage,
     database: &StorageDatabase,
     rows: Vec<ReclaimRow>,
 ) -> JobResult<()> {
-    // The list of databases is refreshed only here: while `alone` is held, no database can be added until the copies
-    // are deleted.
+    // The list of databases is refreshed only here: while `deletion_lock` is held, no database can be added until the
+    // copies are deleted.
     let storage = &storage.with_new_databases().await?;
-    let done = delete_unneeded(alone, storage, database, rows).await?;
+    let done = delete_unneeded(deletion_lock, storage, database, rows).await?;
     for (row, error) in &done.failed {
-        ticket.fail(format!("{} in {}", row.digest, storage.store_name(row.store_id)), error);
+        job.fail(format!("{} in {}", row.digest, storage.store_name(row.store_id)), error);
     }
-    ticket.count("deleted_blobs", done.blobs);
-    ticket.count("deleted_bytes", done.bytes);
+    job.count("deleted_blobs", done.blobs);
+    job.count("deleted_bytes", done.bytes);
     Ok(())
 }
 
 /// Result of deleting copies. Copies that are still needed count neither as deleted nor as failed.
 #[derive(Default)]
-pub(super) struct Done {
+pub(super) struct Deletions {
     pub(super) blobs: u64,
     bytes: u64,
     pub(super) failed: Vec<(ReclaimRow, Error)>,
@@ -168,18 +169,18 @@ pub(super) struct Done {
 /// Deletes those of `rows` that no content database needs, and removes their entries. Entries of a store that the farm
 /// has forgotten stay unchanged, because the bytes may belong to another store by now.
 pub(super) async fn delete_unneeded(
-    alone: &ExclusiveRight,
+    deletion_lock: &ExclusiveRight,
     storage: &Storage,
     database: &StorageDatabase,
     rows: Vec<ReclaimRow>,
-) -> Result<Done> {
-    let mut done = Done::default();
+) -> Result<Deletions> {
+    let mut done = Deletions::default();
     // Only the content database itself can refer to BLOBs stored inside it.
     let (own, shared): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.store_id == DATABASE_STORE);
     let others: Vec<StorageDatabase> =
         storage.all_databases()?.into_iter().filter(|other| other.id != database.id).collect();
     for (mut rows, others) in [(own, &[][..]), (shared, &others[..])] {
-        // No store is forgotten while `alone` is held.
+        // No store is forgotten while `deletion_lock` is held.
         let known = storage.stores_now().await?;
         rows.retain(|row| known.contains(&row.store_id));
         if rows.is_empty() {
@@ -198,8 +199,11 @@ pub(super) async fn delete_unneeded(
         }
         let mut deleted = Vec::with_capacity(agreed.len());
         // The rows are sorted by store.
-        for rows in agreed.chunk_by(|one, next| one.store_id == next.store_id).flat_map(|rows| rows.chunks(GROUP)) {
-            deleted.extend(delete_group(alone, storage, database, rows).await);
+        for rows in agreed
+            .chunk_by(|one, next| one.store_id == next.store_id)
+            .flat_map(|rows| rows.chunks(MAX_COPIES_PER_REQUEST))
+        {
+            deleted.extend(delete_group(deletion_lock, storage, database, rows).await);
         }
         let mut gone = Vec::new();
         for (row, outcome) in deleted {
@@ -230,8 +234,8 @@ async fn forget(
         let forget = move |transaction: &mut Transaction<'_>| {
             let now = Timestamp::now();
             rows.iter().try_for_each(|(store, digest)| match deleted {
-                true => reclaim::deleted(transaction, *store, digest, now),
-                false => reclaim::remove(transaction, *store, digest),
+                true => deletion_queue::deleted(transaction, *store, digest, now),
+                false => deletion_queue::remove(transaction, *store, digest),
             })
         };
         database.database.write_vital(forget).await?;
@@ -250,7 +254,7 @@ impl Consent for DeletionConsent<'_> {
 
 /// Deletes a group of copies in one store, and returns the outcome for each.
 async fn delete_group(
-    alone: &ExclusiveRight,
+    deletion_lock: &ExclusiveRight,
     storage: &Storage,
     database: &StorageDatabase,
     rows: &[ReclaimRow],
@@ -258,7 +262,7 @@ async fn delete_group(
     let ask = async {
         let Some(first) = rows.first() else { return Ok(Vec::new()) };
         let store = storage.store(first.store_id, database)?;
-        store.delete_all(rows.iter().map(|row| row.digest).collect(), &DeletionConsent(alone)).await
+        store.delete_all(rows.iter().map(|row| row.digest).collect(), &DeletionConsent(deletion_lock)).await
     };
     match ask.await {
         Ok(outcomes) => {
@@ -287,9 +291,9 @@ async fn prepare_deletion(
         let mut marked = Vec::with_capacity(rows.len());
         for row in &rows {
             let waits = if first {
-                reclaim::resume(transaction, row.store_id, &row.digest)?
+                deletion_queue::resume(transaction, row.store_id, &row.digest)?
             } else {
-                reclaim::begin(transaction, row)?;
+                deletion_queue::begin(transaction, row)?;
                 true
             };
             if waits {
@@ -301,7 +305,7 @@ async fn prepare_deletion(
     let marked = database.database.write_vital(mark).await?;
     // The deletion entries must be committed before the query. A reference that is added concurrently then either sees
     // the entry or is seen by the query.
-    database.database.write_vital(reclaim::wait_for_references).await?;
+    database.database.write_vital(deletion_queue::wait_for_references).await?;
     let known = known.to_vec();
     let ask = move |reader: &mut Reader<'_>| {
         let mut agreed = Vec::with_capacity(marked.len());

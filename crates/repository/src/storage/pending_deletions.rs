@@ -5,7 +5,7 @@ use std::time::Duration;
 use database::Reader;
 use database::configuration::backup;
 use database::content::blob;
-use database::content::reclaim::{self, Pending};
+use database::content::deletion_queue::{self, Pending};
 use model::{BackupState, Code, Error, Id, PendingReason, Result, Timestamp};
 
 use crate::jobs::{DEFAULT_WINDOW_DAYS, QUARANTINE_DAYS};
@@ -120,7 +120,7 @@ impl Session {
                     due: since.after(window(reason)),
                     held: held.is_some_and(|held| since >= held),
                 };
-            let read = |reader: &mut Reader<'_>| Ok((blob::marked(reader)?, reclaim::totals(reader)?));
+            let read = |reader: &mut Reader<'_>| Ok((blob::marked(reader)?, deletion_queue::totals(reader)?));
             let ((blobs, bytes, since), totals) = match database.database.read_long(read).await {
                 // A damaged database is reported as a whole.
                 Err(_) if database.database.damage().is_some() => continue,
@@ -168,7 +168,7 @@ impl Storage {
                     Ok([
                         blob::count_marked_since(reader, since)?,
                         // BLOBs inside a database are in every backup of that database.
-                        reclaim::count_since(reader, since, DATABASE_STORE)?,
+                        deletion_queue::count_since(reader, since, DATABASE_STORE)?,
                     ])
                 };
                 let counted = match database.database.read_long(count).await {

@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use maintenance::jobs;
 use model::{Digest, JobStatus, Result};
-use repository::{Figures, Job, LACKING_CHANGES, Session, Work, database_from_backup, farm_from_backup};
+use repository::{Job, JobProgress, LACKING_CHANGES, Session, Work, database_from_backup, farm_from_backup};
 use serde_json::{Value, json};
 
-use super::faults::{LISTED, REPAIR_ADVICE, on_record};
+use super::faults::{MAX_LISTED, REPAIR_ADVICE, on_record};
 use crate::commands::output::{table, time};
 use crate::commands::progress::{new_bar, pace, shows_progress};
 use crate::commands::verdict::{CommandResult, Verdict};
@@ -67,7 +67,7 @@ pub async fn outcome(session: &Session, job: &Job) -> Result<CommandResult> {
 /// The outcome of a job. Points to `strongroom blobs faults`, for callers that do not list the faulty BLOBs themselves.
 pub async fn outcome_with_fault_hint(session: &Session, job: &Job) -> Result<CommandResult> {
     let (value, mut text, verdict) = outcome(session, job).await?;
-    let faults = job.figures.results.get("faults").copied().unwrap_or(0);
+    let faults = job.progress.results.get("faults").copied().unwrap_or(0);
     if faults > 0 && !text.contains(REPAIR_ADVICE) {
         text.push_str(&format!("\n`strongroom blobs faults` names their documents. {REPAIR_ADVICE}\n"));
     }
@@ -108,7 +108,7 @@ impl About {
                     }
                 };
                 // If `lost` reached its limit, not all faults were read, and any digest may be recorded.
-                let is_lost = lost.contains(&digest) || lost.len() >= LISTED;
+                let is_lost = lost.contains(&digest) || lost.len() >= MAX_LISTED;
                 (about.passing, about.needs_repair) = (about.passing || !is_lost, about.needs_repair || is_lost);
             }
             match errors.into_iter().nth(PAGE - 1) {
@@ -121,7 +121,7 @@ impl About {
 
 /// Advice on the errors of a job.
 async fn advice(session: &Session, job: &Job) -> Result<String> {
-    let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
+    let of = |name: &str| job.progress.results.get(name).copied().unwrap_or(0);
     let about = About::of(session, job).await?;
     let mut text = String::new();
     if of("databases_damaged") > 0 {
@@ -168,7 +168,7 @@ fn damaged_databases(directory: &Path, about: &About, all_damaged: bool, any_lac
 /// The verdict of a job. Faults that a job found make it bad; a check that is otherwise clean but could not check
 /// everything is incomplete.
 fn verdict_of(job: &Job) -> Verdict {
-    let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
+    let of = |name: &str| job.progress.results.get(name).copied().unwrap_or(0);
     let faults = of("faults") + of("databases_damaged");
     match (&job.work, job.status) {
         (_, JobStatus::Finished) if faults == 0 => Verdict::Good,
@@ -184,7 +184,7 @@ fn capital(word: &str) -> String {
 
 /// A job as JSON.
 pub fn job_json(job: &Job) -> Value {
-    let Figures { phase, total_items, total_bytes, items, bytes, failed, seconds, results, .. } = &job.figures;
+    let JobProgress { phase, total_items, total_bytes, items, bytes, failed, seconds, results, .. } = &job.progress;
     json!({
         "id": job.id.to_string(),
         "kind": job.work.kind().as_str(),
@@ -205,19 +205,22 @@ pub fn job_json(job: &Job) -> Value {
     })
 }
 
-/// Returns a listener that shows a job's figures on a progress bar if a person is watching, and a guard that clears the
-/// bar when dropped.
-pub fn watcher(as_json: bool) -> (impl Fn(&Figures) + Send + Sync, Finish) {
+/// Returns a listener that shows a job's progress on a progress bar if a person is watching, and a guard that clears
+/// the bar when dropped.
+pub fn watcher(as_json: bool) -> (impl Fn(&JobProgress) + Send + Sync, Finish) {
     let bar = shows_progress(as_json).then(new_bar);
     let finish = Finish(bar.clone());
     let started = Instant::now();
-    let watch = move |figures: &Figures| {
+    let watch = move |progress: &JobProgress| {
         let Some(bar) = &bar else { return };
-        bar.set_length(figures.total_bytes.max(1));
-        bar.set_position(figures.bytes.min(figures.total_bytes));
-        let pace = pace(figures.bytes, figures.total_bytes, started.elapsed(), true);
-        let failed = if figures.failed > 0 { format!(", {} failed", figures.failed) } else { String::new() };
-        bar.set_message(format!("{}: {} of {} BLOBs{pace}{failed}", figures.phase, figures.items, figures.total_items));
+        bar.set_length(progress.total_bytes.max(1));
+        bar.set_position(progress.bytes.min(progress.total_bytes));
+        let pace = pace(progress.bytes, progress.total_bytes, started.elapsed(), true);
+        let failed = if progress.failed > 0 { format!(", {} failed", progress.failed) } else { String::new() };
+        bar.set_message(format!(
+            "{}: {} of {} BLOBs{pace}{failed}",
+            progress.phase, progress.items, progress.total_items
+        ));
     };
     (watch, finish)
 }

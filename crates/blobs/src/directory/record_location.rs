@@ -6,12 +6,12 @@ const VERSION: u8 = 1;
 
 /// The location of a BLOB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum RecordLocation {
     Segment { id: u64, offset: u64 },
     Large,
 }
 
-impl Place {
+impl RecordLocation {
     pub fn locator(self) -> Locator {
         let mut bytes = [0; 18];
         bytes[0] = VERSION;
@@ -48,11 +48,11 @@ mod tests {
 
     #[test]
     fn places_round_trip_and_foreign_locators_mean_nothing() {
-        for place in [Place::Large, Place::Segment { id: 77, offset: u64::MAX }] {
-            assert_eq!(Place::of(&place.locator()), Some(place));
+        for place in [RecordLocation::Large, RecordLocation::Segment { id: 77, offset: u64::MAX }] {
+            assert_eq!(RecordLocation::of(&place.locator()), Some(place));
         }
         for foreign in [&b""[..], b"\x01", b"\x02l", b"\x01sshort", b"\x01l plus"] {
-            assert_eq!(Place::of(&Locator::from_bytes(foreign).unwrap()), None);
+            assert_eq!(RecordLocation::of(&Locator::from_bytes(foreign).unwrap()), None);
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::frame::visit::{SubmittedForm, Visit};
 use crate::frame::{address, item, refuse};
 
 #[derive(Template)]
-#[template(path = "library.html")]
+#[template(path = "library-settings.html")]
 struct LibraryPage<'a> {
     page: &'a Page,
     item: &'a Item,

@@ -1,21 +1,21 @@
-//! One leg of a migration: the move of BLOBs from one store of a content database to another, page by page.
+//! A part of a migration: the move of BLOBs from one store of a content database to another, page by page.
 
 use std::pin::pin;
 
 use blobs::{BlobStore, Stored};
 use database::content::blob::{self, BlobRow, Selection};
+use database::content::deletion_queue::{self, DeletionState, ReclaimRow};
 use database::content::fault;
 use database::content::progress::{self, Moved};
-use database::content::reclaim::{self, DeletionState, ReclaimRow};
 use database::{Reader, Transaction};
 use futures_util::StreamExt;
 use model::{Code, Digest, Error, ErrorKind, Id, ReclaimReason, ReclaimState, Result, Timestamp};
 use repository::{DATABASE_STORE, MigrateWork, StorageDatabase, note_unreadable};
 use serde::{Deserialize, Serialize};
 
-use crate::jobs::reclaim as release;
+use crate::jobs::delete_copies;
+use crate::jobs::running_job::{JobResult, RunningJob};
 use crate::jobs::throttle::Throttle;
-use crate::jobs::ticket::{JobResult, RunningJob};
 
 use super::copying;
 
@@ -36,22 +36,22 @@ pub(super) struct Cursor {
     pub after: i64,
 }
 
-/// One leg of a migration: from one store of a database to another.
-pub(super) struct Leg<'a> {
-    pub ticket: &'a RunningJob,
+/// A part of a migration: the move from one store of a database to another.
+pub(super) struct StoreMove<'a> {
+    pub job: &'a RunningJob,
     pub database: &'a StorageDatabase,
     pub from: (Id, BlobStore),
     pub to: (Id, BlobStore),
     pub which: Selection,
 }
 
-impl Leg<'_> {
+impl StoreMove<'_> {
     /// Moves all selected BLOBs after `after`. Returns false when the limit was reached.
     pub async fn run(&self, mut after: Id, work: &MigrateWork, throttle: &mut Throttle) -> JobResult<bool> {
         let page = if work.rate.is_some() { PAGE_AT_RATE } else { PAGE };
         loop {
-            self.ticket.check_stop()?;
-            let left = work.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.ticket.figures().items));
+            self.job.check_stop()?;
+            let left = work.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.job.progress().items));
             let size = page.min(usize::try_from(left).unwrap_or(page));
             if size == 0 {
                 return Ok(false);
@@ -63,32 +63,33 @@ impl Leg<'_> {
             let bytes = page.iter().map(|row| row.size.max(0) as u64).sum();
             let done = self.page(page, throttle.is_busy()).await?;
             after = last;
-            // All figures change at once, so that they are saved together.
+            // The whole progress changes at once, so that it is saved together.
             let cursor = Cursor { database: self.database.id.get(), store: self.from.0.get(), after: after.get() };
-            self.ticket.note(|figures| {
-                figures.cursor = serde_json::to_value(cursor).unwrap_or_default();
-                figures.items += (done.moved.blobs + done.moved.lost) as u64 + done.failed.len() as u64;
-                figures.bytes += done.moved.bytes as u64;
+            self.job.update_progress(|progress| {
+                progress.cursor = serde_json::to_value(cursor).unwrap_or_default();
+                progress.items += (done.moved.blobs + done.moved.lost) as u64 + done.failed.len() as u64;
+                progress.bytes += done.moved.bytes as u64;
                 if done.moved.lost > 0 {
-                    *figures.results.entry(LOST.to_owned()).or_default() += done.moved.lost as u64;
+                    *progress.results.entry(LOST.to_owned()).or_default() += done.moved.lost as u64;
                 }
             });
             for (digest, error) in &done.failed {
-                self.ticket.fail(digest.to_string(), error);
+                self.job.fail(digest.to_string(), error);
             }
             metrics::counter!("strongroom_blobs_migrated_total").increment(done.moved.blobs as u64);
             // Old copies in the content database are deleted page by page, to keep its file from growing during the
             // migration.
             if self.from.0 == DATABASE_STORE {
-                release::release(self.ticket, throttle, Timestamp::now(), Timestamp::from_micros(0)).await?;
+                delete_copies::delete_quarantined(self.job, throttle, Timestamp::now(), Timestamp::from_micros(0))
+                    .await?;
             }
-            throttle.after(self.ticket, bytes).await?;
+            throttle.after(self.job, bytes).await?;
         }
     }
 
-    async fn page(&self, page: Vec<BlobRow>, gently: bool) -> JobResult<Done> {
+    async fn page(&self, page: Vec<BlobRow>, gently: bool) -> JobResult<PageOutcome> {
         let mut copies = pin!(copying::copy(&self.from.1, &self.to.1, self.to.0, page, gently));
-        let (mut copied, mut done) = (Vec::new(), Done::default());
+        let (mut copied, mut done) = (Vec::new(), PageOutcome::default());
         while let Some((row, outcome)) = copies.next().await {
             match outcome {
                 Ok(stored) => copied.push((row, Some(stored))),
@@ -98,7 +99,7 @@ impl Leg<'_> {
                     copied.push((row, None))
                 }
                 Err(error) if error.code() == Code::BlobNotWhole => {
-                    self.note(&row).await?;
+                    self.record_fault(&row).await?;
                     done.failed.push((row.digest, error));
                 }
                 Err(error) => done.failed.push((row.digest, error)),
@@ -116,7 +117,7 @@ impl Leg<'_> {
     }
 
     /// Records the fault that a check would find.
-    async fn note(&self, row: &BlobRow) -> Result<()> {
+    async fn record_fault(&self, row: &BlobRow) -> Result<()> {
         let (from, blob) = ((self.from.0, &self.from.1), (row.digest, row.size.max(0) as u64));
         match note_unreadable(&self.database.database, from, blob).await {
             // If the source has become unavailable, reading the next BLOB reports it.
@@ -128,12 +129,12 @@ impl Leg<'_> {
     /// Redirects references to their copies and puts the old copies into quarantine. A copy that existed before, or
     /// whose digest was deleted recently, may be gone. Such a copy is confirmed while this job holds the deletion lock,
     /// so that it cannot be deleted before the reference points to it.
-    async fn redirect(&self, copied: Vec<Copied>, done: &mut Done) -> JobResult<()> {
+    async fn redirect(&self, copied: Vec<Copied>, done: &mut PageOutcome) -> JobResult<()> {
         let existed = |copied: &Copied| copied.1.is_some_and(|stored| stored.existed);
         let (mut uncertain, fresh): (Vec<_>, Vec<_>) = copied.into_iter().partition(existed);
         uncertain.extend(self.redirect_in_transaction(fresh, false, done).await?);
         if !uncertain.is_empty() {
-            let _alone = self.ticket.deletion_lock().await?;
+            let _alone = self.job.deletion_lock().await?;
             let mut there = Vec::with_capacity(uncertain.len());
             for (row, stored) in uncertain {
                 match self.to.1.ensure_present(row.digest, row.size.max(0) as u64).await {
@@ -150,12 +151,17 @@ impl Leg<'_> {
     /// Redirects references to their copies in one transaction, which also counts them. Returns the references that
     /// were left unchanged because their copy may be gone. `found` means that all copies have been confirmed. For an
     /// accepted loss there is no copy; the record of the loss moves to the destination store.
-    async fn redirect_in_transaction(&self, copied: Vec<Copied>, found: bool, done: &mut Done) -> Result<Vec<Copied>> {
-        let (from, to, job) = (self.from.0, self.to.0, self.ticket.id);
+    async fn redirect_in_transaction(
+        &self,
+        copied: Vec<Copied>,
+        found: bool,
+        done: &mut PageOutcome,
+    ) -> Result<Vec<Copied>> {
+        let (from, to, job) = (self.from.0, self.to.0, self.job.id);
         let write = move |transaction: &mut Transaction<'_>| {
             let (mut refused, mut uncertain, mut count) = (Vec::new(), Vec::new(), Moved::default());
             for (row, stored) in &copied {
-                match reclaim::require_not_deleting(transaction, to, &row.digest) {
+                match deletion_queue::require_not_deleting(transaction, to, &row.digest) {
                     Ok(DeletionState::DeletedLately) if !found && stored.is_some() => {
                         uncertain.push((row.clone(), *stored));
                         continue;
@@ -183,7 +189,7 @@ impl Leg<'_> {
                     (false, Some(_)) => quarantine_entry(row, to, ReclaimReason::Orphan),
                     (false, None) => continue,
                 };
-                reclaim::quarantine(transaction, &unneeded)?;
+                deletion_queue::quarantine(transaction, &unneeded)?;
             }
             progress::add(transaction, job, count)?;
             Ok((refused, uncertain, count))
@@ -203,7 +209,7 @@ type Copied = (BlobRow, Option<Stored>);
 
 /// Result of a page.
 #[derive(Default)]
-struct Done {
+struct PageOutcome {
     moved: Moved,
     failed: Vec<(Digest, Error)>,
 }

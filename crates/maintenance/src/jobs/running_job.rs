@@ -1,4 +1,4 @@
-//! State of a running job: its lease, its figures, and requests to stop.
+//! State of a running job: its lease, its progress, and requests to stop.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use database::configuration::job;
 use database::{ExclusiveRight, Transaction};
-use model::{Error, Id, JobState, JobWish, Result, Timestamp};
-use repository::{DELETION_LOCK, Figures, Storage};
+use model::{Error, Id, JobState, RequestedState, Result, Timestamp};
+use repository::{DELETION_LOCK, JobProgress, Storage};
 use tokio::sync::watch;
 
 /// Term of a job's lease. A runner without a heartbeat for this long counts as dead.
@@ -18,7 +18,7 @@ pub(super) const LEASE: Duration = Duration::from_secs(10);
 const RENEW: Duration = Duration::from_secs(2);
 
 /// Maximum polling interval for a lock that another process holds.
-const LOOK: Duration = Duration::from_millis(100);
+const MAX_LOCK_POLL: Duration = Duration::from_millis(100);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// Reason for stopping a job before its end.
@@ -52,7 +52,7 @@ pub(super) struct RunningJob {
     pub(super) id: Id,
     runner: Id,
     storage: Storage,
-    figures: Mutex<Figures>,
+    progress: Mutex<JobProgress>,
     before: u64,
     started: Instant,
     wish: watch::Sender<Request>,
@@ -64,15 +64,15 @@ pub(super) struct RunningJob {
 }
 
 impl RunningJob {
-    pub(super) fn new(storage: Storage, id: Id, runner: Id, figures: Figures) -> Arc<Self> {
+    pub(super) fn new(storage: Storage, id: Id, runner: Id, progress: JobProgress) -> Arc<Self> {
         Arc::new(Self {
             id,
             runner,
             storage,
-            before: figures.seconds,
-            tried_again: AtomicI64::new(figures.tried_again),
-            failures: AtomicU64::new(figures.failed),
-            figures: Mutex::new(figures),
+            before: progress.seconds,
+            tried_again: AtomicI64::new(progress.tried_again),
+            failures: AtomicU64::new(progress.failed),
+            progress: Mutex::new(progress),
             started: Instant::now(),
             wish: watch::Sender::new(Request::Run),
             unwritten: Mutex::default(),
@@ -83,17 +83,17 @@ impl RunningJob {
         &self.storage
     }
 
-    /// Returns the current figures.
-    pub(super) fn figures(&self) -> Figures {
-        let mut figures = self.lock().clone();
-        figures.seconds = self.before + self.started.elapsed().as_secs();
-        figures.failed = self.failures.load(Ordering::Relaxed);
-        figures.tried_again = self.tried_again.load(Ordering::Relaxed);
-        figures
+    /// Returns the current progress.
+    pub(super) fn progress(&self) -> JobProgress {
+        let mut progress = self.lock().clone();
+        progress.seconds = self.before + self.started.elapsed().as_secs();
+        progress.failed = self.failures.load(Ordering::Relaxed);
+        progress.tried_again = self.tried_again.load(Ordering::Relaxed);
+        progress
     }
 
-    /// Changes the figures.
-    pub(super) fn note(&self, change: impl FnOnce(&mut Figures)) {
+    /// Changes the progress.
+    pub(super) fn update_progress(&self, change: impl FnOnce(&mut JobProgress)) {
         change(&mut self.lock());
     }
 
@@ -102,8 +102,8 @@ impl RunningJob {
         *self.lock().results.entry(name.to_owned()).or_default() += amount;
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Figures> {
-        self.figures.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, JobProgress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns an error if the job must stop. Called between any two steps.
@@ -128,11 +128,11 @@ impl RunningJob {
         // The holder usually needs the lock for a moment only.
         let mut pause = SHORTEST_PAUSE;
         loop {
-            if let Some(alone) = self.storage.configuration().alone(DELETION_LOCK).await? {
-                return Ok(alone);
+            if let Some(deletion_lock) = self.storage.configuration().try_exclusive(DELETION_LOCK).await? {
+                return Ok(deletion_lock);
             }
             self.wait(pause).await?;
-            pause = (pause * 2).min(LOOK);
+            pause = (pause * 2).min(MAX_LOCK_POLL);
         }
     }
 
@@ -152,7 +152,7 @@ impl RunningJob {
 
     /// Saves the progress and the failed items, renews the lease, and reads requests to stop.
     pub(super) async fn save(&self) -> JobResult<()> {
-        let (id, runner, progress) = (self.id, self.runner, self.figures().to_text()?);
+        let (id, runner, progress) = (self.id, self.runner, self.progress().to_text()?);
         // The failed items are removed only after they are saved: the caller may be cancelled while it waits for the
         // write.
         let errors = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -172,8 +172,8 @@ impl RunningJob {
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).retain(|one| !written.contains(one));
         let wish = match (is_ours, wish) {
             (false, _) => Request::Lost,
-            (true, Some(JobWish::Run)) => Request::Run,
-            (true, Some(JobWish::Pause | JobWish::Abort) | None) => Request::Stop,
+            (true, Some(RequestedState::Run)) => Request::Run,
+            (true, Some(RequestedState::Pause | RequestedState::Abort) | None) => Request::Stop,
         };
         self.wish.send_replace(wish);
         self.check_stop()
@@ -203,7 +203,7 @@ impl RunningJob {
     pub(super) async fn end(&self, outcome: &JobResult<String>) -> Result<()> {
         // Saves the remaining failed items. A lost job belongs to another runner, so nothing is saved for it.
         let _ = self.save().await;
-        let (id, runner, progress) = (self.id, self.runner, self.figures().to_text()?);
+        let (id, runner, progress) = (self.id, self.runner, self.progress().to_text()?);
         let (ended, message) = match outcome {
             Ok(message) => (Some(JobState::Finished), message.clone()),
             Err(Halt::Fault(error)) => (Some(JobState::Failed), error.report()),
@@ -219,9 +219,9 @@ impl RunningJob {
             let wish = job::find(transaction, id)?.map(|row| row.wish);
             let state = match (ended, wish) {
                 (Some(state), _) => state,
-                (None, Some(JobWish::Abort)) => JobState::Aborted,
+                (None, Some(RequestedState::Abort)) => JobState::Aborted,
                 // A job that reaches its time limit stops without a request.
-                (None, Some(JobWish::Run | JobWish::Pause) | None) => JobState::Paused,
+                (None, Some(RequestedState::Run | RequestedState::Pause) | None) => JobState::Paused,
             };
             let finished = (state != JobState::Paused).then_some(now);
             job::end(transaction, id, runner, state, &progress, &message, finished).map(drop)
@@ -246,7 +246,7 @@ mod tests {
             Ok(job::find(transaction, id)?.unwrap().progress)
         };
         let progress = storage.configuration().write(claim).await.unwrap();
-        RunningJob::new(storage.clone(), id, runner, Figures::from_text(&progress).unwrap())
+        RunningJob::new(storage.clone(), id, runner, JobProgress::from_text(&progress).unwrap())
     }
 
     async fn state(session: &Session, id: Id) -> (JobStatus, Vec<String>) {

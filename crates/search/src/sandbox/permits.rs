@@ -79,24 +79,24 @@ mod tests {
 
     #[tokio::test]
     async fn one_user_cannot_take_the_turns_of_others() {
-        let turns = ChildPermits::new(2, 1);
-        let first = turns.take(Id::new(1), PATIENT).await.unwrap();
-        assert_eq!(turns.take(Id::new(1), SOON).await.unwrap_err().code(), "busy");
-        let second = turns.take(Id::new(2), PATIENT).await.unwrap();
-        assert_eq!(turns.take(Id::new(3), SOON).await.unwrap_err().code(), "busy");
+        let permits = ChildPermits::new(2, 1);
+        let first = permits.take(Id::new(1), PATIENT).await.unwrap();
+        assert_eq!(permits.take(Id::new(1), SOON).await.unwrap_err().code(), "busy");
+        let second = permits.take(Id::new(2), PATIENT).await.unwrap();
+        assert_eq!(permits.take(Id::new(3), SOON).await.unwrap_err().code(), "busy");
         drop(first);
-        turns.take(Id::new(3), PATIENT).await.unwrap();
-        turns.take(Id::new(1), PATIENT).await.unwrap();
+        permits.take(Id::new(3), PATIENT).await.unwrap();
+        permits.take(Id::new(1), PATIENT).await.unwrap();
         drop(second);
-        turns.wait_for_all().await;
+        permits.wait_for_all().await;
     }
 
     #[tokio::test]
     async fn users_without_a_turn_are_forgotten() {
-        let turns = ChildPermits::new(1, 1);
+        let permits = ChildPermits::new(1, 1);
         for user in 0..3 * MANY as i64 {
-            turns.take(Id::new(user), PATIENT).await.unwrap();
+            permits.take(Id::new(user), PATIENT).await.unwrap();
         }
-        assert!(turns.users.lock().unwrap().len() <= MANY);
+        assert!(permits.users.lock().unwrap().len() <= MANY);
     }
 }

@@ -11,7 +11,7 @@ use crate::frame::visit::Visit;
 use crate::wording::unavailable;
 
 #[derive(Template)]
-#[template(path = "reclaim.html")]
+#[template(path = "pending-deletions.html")]
 struct ReclaimPage<'a> {
     page: &'a Page,
     /// Names of unavailable content databases, or empty.

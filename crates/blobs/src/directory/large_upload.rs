@@ -16,15 +16,15 @@ use super::coded::Coding;
 use super::files::{free_bytes, io_error, sync_directory, try_lock, write_parts};
 use super::large::{Footer, LargeCache};
 use super::layout::Layout;
-use super::place::Place;
 use super::record::ChunkChecksums;
+use super::record_location::RecordLocation;
 use crate::blocking::{blocking, interrupted};
 use crate::coding::Encoder;
 use crate::provider::{BoxFuture, Stored, Upload};
 
 /// Number of bytes that are gathered before a write; an upload takes twice this much memory. A shorter BLOB is stored
 /// in one write.
-const GROUP: usize = 1 << 20;
+const WRITE_SIZE: usize = 1 << 20;
 /// Length of the windows that the disk is asked to write. Shorter ones would cause more and smaller writes.
 const WINDOW: u64 = 8 << 20;
 /// Number of windows by which the disk may lag behind, so that the final flush is short.
@@ -163,13 +163,13 @@ impl Progress {
     fn encode(&mut self, layout: &Layout, pieces: &[Bytes]) -> Result<()> {
         let (mut frames, mut unwritten) = (Vec::new(), 0);
         for piece in pieces {
-            for start in (0..piece.len()).step_by(GROUP) {
-                let part = piece.slice(start..piece.len().min(start + GROUP));
+            for start in (0..piece.len()).step_by(WRITE_SIZE) {
+                let part = piece.slice(start..piece.len().min(start + WRITE_SIZE));
                 let Some(encoder) = &mut self.encoder else { return Ok(()) };
                 encoder.push(&part, &mut frames)?;
                 self.taken += part.len() as u64;
                 unwritten += part.len();
-                if unwritten >= GROUP {
+                if unwritten >= WRITE_SIZE {
                     self.append(layout, &std::mem::take(&mut frames))?;
                     unwritten = 0;
                 }
@@ -262,7 +262,7 @@ impl Progress {
         let existed = named.map_err(|e| io_error("create", &name, e))?;
         sync_directory(&layout.large_directory(first))?;
         target.cache.forget(&digest);
-        Ok(Stored { digest, size, locator: Place::Large.locator(), existed })
+        Ok(Stored { digest, size, locator: RecordLocation::Large.locator(), existed })
     }
 }
 
@@ -288,7 +288,7 @@ impl Upload for LargeUpload {
         Box::pin(async move {
             self.gathered_bytes += bytes.len();
             self.gathered.push(bytes);
-            if self.gathered_bytes >= GROUP { self.send().await } else { Ok(()) }
+            if self.gathered_bytes >= WRITE_SIZE { self.send().await } else { Ok(()) }
         })
     }
 

@@ -8,7 +8,8 @@ use super::wire::multistatus::Properties;
 use super::wire::{href, xml};
 use http_core::protocol::{conditional, time};
 
-/// Names of all live properties. Clients cannot set them.
+/// Names of all live properties. Clients cannot set them. An `allprop` response has the first [`USUAL`] of them, so a
+/// new one is added at the end.
 pub const NAMES: [&str; 14] = [
     "creationdate",
     "displayname",
@@ -25,7 +26,8 @@ pub const NAMES: [&str; 14] = [
     "quota-available-bytes",
     "supported-query-grammar-set",
 ];
-/// Number of live properties in an `allprop` response. The others are more expensive or rarely needed.
+/// Number of live properties in an `allprop` response: the first ones of [`NAMES`]. The others are more expensive or
+/// rarely needed.
 const USUAL: usize = 9;
 
 /// Returns whether a property is live.

@@ -97,8 +97,8 @@ impl StoreCheck {
     /// Returns the text of the marker, if it belongs to this farm.
     ///
     /// # Errors
-    /// Those of [`Self::ready`]; `Unavailable` with code `store_absent` when the marker is gone; `Corrupt` when it cannot
-    /// be understood.
+    /// Those of [`Self::ready`]; `Unavailable` with code `store_absent` when the marker is gone; `Corrupt` when it
+    /// cannot be understood.
     pub async fn read_marker(&self, bucket: &Bucket, names: &Names) -> Result<String> {
         self.read_mark(bucket, names).await.map(|(text, _)| text)
     }

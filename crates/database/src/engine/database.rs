@@ -10,7 +10,7 @@ use model::{Code, Error, Result};
 use crate::dialect;
 use crate::migrate::{Plan, Schema};
 
-use super::alone::ExclusiveRight;
+use super::exclusive_right::ExclusiveRight;
 use super::location::{Engine, Location};
 use super::options::Options;
 use super::queued::{self, ReadClosure, ReadDuration, Returned, WriteClosure};

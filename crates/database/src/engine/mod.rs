@@ -2,10 +2,10 @@
 //!
 //! This module must not know any table.
 
-mod alone;
 mod at;
 mod database;
 mod errors;
+mod exclusive_right;
 mod location;
 mod metrics;
 mod options;
@@ -20,8 +20,8 @@ mod state;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use sqlite::open_file;
 
-pub use alone::ExclusiveRight;
 pub use database::Database;
+pub use exclusive_right::ExclusiveRight;
 pub use location::{Engine, Location};
 pub use options::Options;
 pub use row::Row;

@@ -20,7 +20,7 @@ use super::{secure, sending, unread_body};
 /// Limit on the header-field bytes of one request.
 pub const MAX_HEAD: usize = 64 * 1024;
 
-/// Responds to a request with the result of `answer`. The origin of the request must be settled.
+/// Responds to a request with the result of `answer`. The origin of the request must have been determined.
 pub async fn guarded(request: Request, answer: impl AsyncFnOnce(Request) -> Response) -> Response {
     let start = Instant::now();
     let context = RequestContext::of(request.headers());

@@ -17,8 +17,8 @@ pub const MODIFIED_AT: &str = "x-modified-at";
 ///
 /// # Errors
 /// Those of [`Session::begin_upload`], [`Upload::write`](repository::Upload::write) and
-/// [`Upload::finish`](repository::Upload::finish); `Invalid` for a partial or encoded body, for header fields that cannot
-/// be parsed, for a broken body, and for one that does not match its announced digest.
+/// [`Upload::finish`](repository::Upload::finish); `Invalid` for a partial or encoded body, for header fields that
+/// cannot be parsed, for a broken body, and for one that does not match its announced digest.
 pub async fn store(
     session: &Session,
     destination: &Destination,

@@ -69,8 +69,8 @@ impl Session {
     /// Returns a page of a recycle bin, newest first.
     ///
     /// # Errors
-    /// `NotFound` for a site collection that the caller may not know of; `Forbidden` when the caller may not see the bin
-    /// of the site.
+    /// `NotFound` for a site collection that the caller may not know of; `Forbidden` when the caller may not see the
+    /// bin of the site.
     pub async fn recycled(
         &self,
         collection: Id,

@@ -324,8 +324,8 @@ impl Upload {
     /// Takes the next bytes. Memory use is bounded whatever the document's size.
     ///
     /// # Errors
-    /// `Invalid` with code `length_mismatch` when more bytes arrive than were announced; `Exhausted` when the caller has
-    /// too many unfinished bytes or the store is full; `Unavailable` when the store does not answer.
+    /// `Invalid` with code `length_mismatch` when more bytes arrive than were announced; `Exhausted` when the caller
+    /// has too many unfinished bytes or the store is full; `Unavailable` when the store does not answer.
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let received = self.received() + bytes.len() as u64;
         if self.announced.is_some_and(|announced| received > announced) {

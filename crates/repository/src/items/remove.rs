@@ -18,8 +18,8 @@ impl Session {
     /// Moves an item to the caller's recycle bin. Returns the identifier of the entry, by which it can be restored.
     ///
     /// # Errors
-    /// `NotFound`; `Forbidden` when a right is missing on the item or on anything below it; `Conflict` for the root site
-    /// of a site collection; `Locked` when another user has checked out or locked the item or a document in it.
+    /// `NotFound`; `Forbidden` when a right is missing on the item or on anything below it; `Conflict` for the root
+    /// site of a site collection; `Locked` when another user has checked out or locked the item or a document in it.
     pub async fn delete(&self, target: &Target) -> Result<Id> {
         self.delete_if(target, Preconditions::default()).await
     }

@@ -215,8 +215,8 @@ impl Session {
         }
         // One change at a time per user, so that no user occupies all permits of the hasher. The new password is hashed
         // only after the old one was verified.
-        let alone = self.repository.inner.identities.changes.begin(self.principal.id);
-        let _alone = alone.ok_or_else(|| {
+        let change = self.repository.inner.identities.changes.begin(self.principal.id);
+        let _change = change.ok_or_else(|| {
             Error::exhausted("another change of your password is under way: wait until it has ended")
                 .with_code(Code::TooManyRequests)
         })?;

@@ -22,8 +22,8 @@ pub(crate) use config::{connect, parse_config};
 pub(crate) use connection::Connection;
 pub(crate) use value::column;
 
-use super::alone::{self, Spare};
 use super::errors::{closed, overloaded};
+use super::exclusive_right::{self, Spare};
 use super::metrics::Metrics;
 use super::queued::{Read, ReadClosure, ReadDuration, Returned, Write, WriteClosure, answered, as_task};
 use super::{Engine, ExclusiveRight, Options};
@@ -73,9 +73,9 @@ impl Postgres {
         })
     }
 
-    /// Implements [`super::Database::alone`] on a separate connection. The right ends with that connection.
+    /// Implements [`super::Database::try_exclusive`] on a separate connection. The right ends with that connection.
     pub(super) async fn try_exclusive(&self, purpose: &'static str) -> Result<Option<ExclusiveRight>> {
-        let client = match alone::take(&self.spare) {
+        let client = match exclusive_right::take(&self.spare) {
             Some(client) => client,
             None => first_connection(&self.config, &self.server, self.patience).await?,
         };

@@ -212,7 +212,7 @@ impl Sqlite {
         copied.unwrap_or_else(|_| Err(closed()))
     }
 
-    /// Implements [`super::Database::alone`].
+    /// Implements [`super::Database::try_exclusive`].
     pub(super) fn try_exclusive(&self, purpose: &'static str) -> Result<Option<ExclusiveRight>> {
         ExclusiveRight::beside(&self.path, purpose)
     }

@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use model::{Code, Error, ErrorKind, Result, counted};
 
 use crate::Progress;
-use crate::backup::format::index::{Entry, LONGEST_CHUNK};
+use crate::backup::format::index::{Entry, MAX_CHUNK};
 use crate::backup::format::list::List;
 use crate::backup::format::manifest::DatabasePart;
 use crate::backup::format::vault::BackupObjects;
@@ -48,7 +48,7 @@ impl<'a> Pieces<'a> {
         }
         let reads = entries.into_iter().map(|entry| {
             let vault = self.vault.clone();
-            tokio::spawn(async move { vault.get_all(&entry, LONGEST_CHUNK).await })
+            tokio::spawn(async move { vault.get_all(&entry, MAX_CHUNK).await })
         });
         let mut pieces = Vec::new();
         for read in join_all(reads).await {

@@ -17,7 +17,7 @@ use repository::{DATABASE_STORE, DataDirectory, require_restoration_outside_farm
 
 use crate::Progress;
 use crate::backup::TemporaryDirectory;
-use crate::backup::format::manifest::{DatabasePart, FILES, LONGEST_FILE, Manifest, method};
+use crate::backup::format::manifest::{DatabasePart, FILES, MAX_FILE, Manifest, method};
 use crate::backup::place::destination::{Destination, Use};
 use crate::backup::place::small_files::blocking;
 use crate::documents::{Addresses, listed};
@@ -245,7 +245,7 @@ impl Work<'_> {
     /// Returns the content of the farm's key file, if there was one.
     async fn key_file(&self) -> Result<Option<Bytes>> {
         match self.manifest.files.iter().find(|file| file.name == DataDirectory::KEY_FILE) {
-            Some(file) => self.destination.vault.get_all(&file.entry, LONGEST_FILE).await.map(Some),
+            Some(file) => self.destination.vault.get_all(&file.entry, MAX_FILE).await.map(Some),
             None => Ok(None),
         }
     }
@@ -342,7 +342,7 @@ impl Work<'_> {
         let mut files = Vec::new();
         let mut before = None;
         for file in &self.manifest.files {
-            let bytes = self.destination.vault.get_all(&file.entry, LONGEST_FILE).await?;
+            let bytes = self.destination.vault.get_all(&file.entry, MAX_FILE).await?;
             match file.name.as_str() {
                 DataDirectory::SETTINGS_FILE => before = Some(bytes),
                 name if FILES.contains(&name) => files.push((name.to_owned(), bytes.to_vec())),

@@ -149,7 +149,7 @@ impl Repairing {
                 self.record_outcome(set, &mut running).await?;
             }
             let (storage, vault) = (self.storage.clone(), self.destination.vault.clone());
-            let from = format!("the backup {set} in {}", self.destination.papers.place());
+            let from = format!("the backup {set} in {}", self.destination.files.place());
             running.spawn(async move { (digest, bring(&storage, &vault, &entry, &from).await) });
         }
         while !running.is_empty() {
@@ -184,7 +184,7 @@ impl Repairing {
 
     fn end(self) -> RepairSummary {
         let mut summary = self.summary;
-        let place = self.destination.papers.place();
+        let place = self.destination.files.place();
         for (digest, wanted) in self.wanted {
             match wanted.why {
                 _ if wanted.is_accepted => summary.accepted += 1,

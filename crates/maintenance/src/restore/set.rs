@@ -13,7 +13,7 @@ pub(super) async fn choose(destination: &Destination, set: Option<Id>) -> Result
         None => sets.into_iter().next_back(),
     };
     let found = found.ok_or_else(|| {
-        let place = destination.papers.place();
+        let place = destination.files.place();
         Error::not_found(match set {
             Some(id) => {
                 format!("there is no set {id} in {place}: `strongroom backup list {place}` lists the existing ones")
@@ -24,7 +24,7 @@ pub(super) async fn choose(destination: &Destination, set: Option<Id>) -> Result
     let manifest = destination.manifest(&found).await.map_err(|error| match set {
         Some(_) => error,
         None => {
-            let place = destination.papers.place();
+            let place = destination.files.place();
             let hint = format!(
                 "{}; `strongroom backup list {place}` lists others, which you can choose with --set",
                 error.message()

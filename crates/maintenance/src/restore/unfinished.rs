@@ -31,7 +31,7 @@ pub(super) struct Note {
 
 /// The note of a running restore.
 pub(super) struct Unfinished {
-    papers: SmallFiles,
+    files: SmallFiles,
     /// Set when an earlier attempt at the same restore left its note.
     goes_on: bool,
     /// The note, and whether it has been written to the directory.
@@ -41,11 +41,11 @@ pub(super) struct Unfinished {
 impl Unfinished {
     /// Reads the note of an earlier attempt at the same restore, if any.
     pub async fn open(directory: &Path, mut note: Note) -> Result<Self> {
-        let papers = SmallFiles::in_directory(directory);
-        let earlier = papers.read(NOTE).await?.map(|bytes| read(&bytes));
+        let files = SmallFiles::in_directory(directory);
+        let earlier = files.read(NOTE).await?.map(|bytes| read(&bytes));
         let goes_on = earlier.as_ref().is_some_and(|earlier| earlier.content_database == note.content_database);
         note.databases = earlier.filter(|_| goes_on).unwrap_or_default().databases;
-        Ok(Self { papers, goes_on, state: Mutex::new((note, false)) })
+        Ok(Self { files, goes_on, state: Mutex::new((note, false)) })
     }
 
     /// Returns whether an earlier attempt left its note.
@@ -65,7 +65,7 @@ impl Unfinished {
         if state.1 {
             return Ok(false);
         }
-        self.papers.write(NOTE, pretty(&state.0)?).await?;
+        self.files.write(NOTE, pretty(&state.0)?).await?;
         state.1 = true;
         Ok(!self.goes_on)
     }
@@ -76,14 +76,14 @@ impl Unfinished {
         if !state.0.databases.contains(&database) {
             state.0.databases.push(database);
         }
-        if state.1 { self.papers.write(NOTE, pretty(&state.0)?).await } else { Ok(()) }
+        if state.1 { self.files.write(NOTE, pretty(&state.0)?).await } else { Ok(()) }
     }
 
     /// Removes the note: the farm is complete again.
     pub async fn end(&self) -> Result<()> {
         let mut state = self.state.lock().await;
         state.1 = false;
-        self.papers.remove(NOTE).await
+        self.files.remove(NOTE).await
     }
 }
 

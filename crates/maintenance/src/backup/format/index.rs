@@ -10,7 +10,7 @@ use super::codec::Codec;
 /// Maximum number of entries per part.
 pub(crate) const PART: usize = 16_384;
 /// Maximum length of a database chunk in bytes.
-pub(crate) const LONGEST_CHUNK: u64 = 4 << 20;
+pub(crate) const MAX_CHUNK: u64 = 4 << 20;
 const MAGIC: &[u8; 8] = b"SRparts1";
 
 /// One stored object of a backup.

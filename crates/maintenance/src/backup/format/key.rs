@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Argon2 parameters for the key of a new backup: memory in KiB, passes and lanes.
 const DERIVATION: (u32, u32, u32) = (64 << 10, 3, 1);
 /// Maximum length of a key file in bytes.
-const LONGEST: u64 = 64 << 10;
+const MAX_KEY_FILE: u64 = 64 << 10;
 
 /// Parameters that derive a backup's key from the content of the key file. They are stored unencrypted in the marker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,7 +142,7 @@ fn read(file: &Path) -> Result<Vec<u8>> {
             file.display()
         )));
     }
-    if found.len() > LONGEST {
+    if found.len() > MAX_KEY_FILE {
         return Err(Error::invalid(format!("{} is too long for a key file", file.display())));
     }
     let mut secret = std::fs::read(file).map_err(failed)?;

@@ -9,7 +9,7 @@ use super::index::{Entry, PART, read_part, write_part};
 use super::vault::BackupObjects;
 
 /// Maximum length of one part in bytes.
-const LONGEST: u64 = 16 + PART as u64 * 81;
+const MAX_PART: u64 = 16 + PART as u64 * 81;
 
 /// Stores one part of a list. Returns the entry of the part and the number of bytes added to the store.
 pub(crate) async fn store_part(vault: &BackupObjects, entries: &[Entry]) -> Result<(Entry, u64)> {
@@ -39,7 +39,7 @@ impl List {
                 return Ok(Some(entry));
             }
             let Some(part) = self.parts.pop_front() else { return Ok(None) };
-            self.loaded = read_part(&vault.get_all(&part, LONGEST).await?)?.into_iter();
+            self.loaded = read_part(&vault.get_all(&part, MAX_PART).await?)?.into_iter();
         }
     }
 

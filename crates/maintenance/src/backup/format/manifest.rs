@@ -16,7 +16,7 @@ const WITH_CLUSTERS: u32 = 2;
 /// Small files of the data directory that belong to the farm: the key of its secrets, and its settings.
 pub(crate) const FILES: [&str; 2] = [DataDirectory::KEY_FILE, DataDirectory::SETTINGS_FILE];
 /// Maximum length of such a file in bytes.
-pub(crate) const LONGEST_FILE: u64 = 16 << 20;
+pub(crate) const MAX_FILE: u64 = 16 << 20;
 
 /// Manifest of a finished set. Times are microseconds since 1970-01-01 UTC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -62,11 +62,11 @@ async fn check_absent(place: &BackupLocation, id: Id) -> Result<bool> {
         );
         Error::new(error.kind(), text).with_source(error)
     };
-    let papers = place.papers()?;
-    if papers.read(BACKUP_MARKER).await.map_err(unsure)?.is_none() {
+    let files = place.files()?;
+    if files.read(BACKUP_MARKER).await.map_err(unsure)?.is_none() {
         return Ok(false);
     }
-    if sets_in(&papers).await.map_err(unsure)?.iter().any(|set| set.id == id) {
+    if sets_in(&files).await.map_err(unsure)?.iter().any(|set| set.id == id) {
         return Err(Error::conflict(format!(
             "{place} still has the backup {id}, which needs the BLOBs that it holds: remove it there with \
              `strongroom backup remove {place} {id}`, or by rules with \

@@ -165,7 +165,7 @@ pub(crate) async fn run(
 
 /// Removes one set, readable or not.
 pub(crate) async fn remove(destination: &Destination, farm: Option<&Storage>, id: Id) -> Result<Pruned> {
-    let place = destination.papers.place();
+    let place = destination.files.place();
     let set = destination.sets().await?.into_iter().find(|set| set.id == id).ok_or_else(|| {
         Error::not_found(format!(
             "there is no set {id} in {place}: `strongroom backup list {place}` lists the existing ones"
@@ -185,7 +185,7 @@ pub(crate) async fn remove(destination: &Destination, farm: Option<&Storage>, id
 async fn remove_manifest(destination: &Destination, farm: Option<&Storage>, set: &SetName) -> Result<()> {
     destination.remove(set).await?;
     let Some(farm) = farm else { return Ok(()) };
-    let (id, actor, place) = (set.id, farm.clone(), destination.papers.place());
+    let (id, actor, place) = (set.id, farm.clone(), destination.files.place());
     let forget = move |transaction: &mut Transaction<'_>| {
         if backup::find(transaction, id)?.is_none_or(|row| row.state == BackupState::Removed) {
             return Ok(());
@@ -206,7 +206,7 @@ async fn remove_unneeded(destination: &Destination, kept: &[Manifest], pruned: &
     destination.confirm().await?;
     for (name, _) in destination.unfinished().await? {
         destination.vault.validity.check()?;
-        destination.papers.remove(&name).await?;
+        destination.files.remove(&name).await?;
     }
     if let Some(unreadable) = sweep(destination, kept, pruned).await? {
         pruned.unreadable.push(unreadable);
@@ -286,7 +286,7 @@ async fn delete_others(
         let mut running: JoinSet<Result<()>> = JoinSet::new();
         for entry in page.entries {
             if u64::from(entry.digest.as_bytes()[0]) >= to {
-                return settle(&mut running, 0).await;
+                return wait_until_at_most(&mut running, 0).await;
             }
             if needed.contains(&entry.digest) {
                 continue;
@@ -297,9 +297,9 @@ async fn delete_others(
             pruned.bytes += entry.size;
             let store = store.clone();
             running.spawn(async move { store.delete(entry.digest).await });
-            settle(&mut running, AT_ONCE).await?;
+            wait_until_at_most(&mut running, AT_ONCE).await?;
         }
-        settle(&mut running, 0).await?;
+        wait_until_at_most(&mut running, 0).await?;
         after = page.next;
         if after.is_none() {
             return Ok(());
@@ -308,7 +308,7 @@ async fn delete_others(
 }
 
 /// Waits until at most `most` deletions are running.
-async fn settle(running: &mut JoinSet<Result<()>>, most: usize) -> Result<()> {
+async fn wait_until_at_most(running: &mut JoinSet<Result<()>>, most: usize) -> Result<()> {
     while running.len() > most {
         if let Some(done) = running.join_next().await {
             done.map_err(|e| Error::unavailable("a deletion was interrupted").with_source(e))??;

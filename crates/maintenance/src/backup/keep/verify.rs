@@ -11,7 +11,7 @@ use model::{Digest, Error, ErrorKind, Id, Result, counted};
 use tokio::task::JoinSet;
 
 use crate::Progress;
-use crate::backup::format::index::{Entry, LONGEST_CHUNK};
+use crate::backup::format::index::{Entry, MAX_CHUNK};
 use crate::backup::format::list::List;
 use crate::backup::format::manifest::{DatabasePart, method};
 use crate::backup::format::vault::BackupObjects;
@@ -102,14 +102,14 @@ async fn verify(destination: &Destination, only: Option<Id>, progress: &Arc<Prog
     }
     if work.found.sets.is_empty() {
         return Err(Error::not_found(match only {
-            Some(id) => format!("there is no set {id} in {}", destination.papers.place()),
-            None => format!("there are no finished sets in {}", destination.papers.place()),
+            Some(id) => format!("there is no set {id} in {}", destination.files.place()),
+            None => format!("there are no finished sets in {}", destination.files.place()),
         }));
     }
     work.found.lost = lost.len() as u64;
     progress.counted_all();
     work.merge(lists).await?;
-    work.settle(0).await?;
+    work.wait_until_at_most(0).await?;
     if !work.damaged.is_empty() {
         destination.note_damage(&work.damaged).await?;
     }
@@ -197,7 +197,7 @@ impl Verifying<'_> {
     }
 
     async fn take(&mut self, entry: Entry, sets: Vec<Id>) -> Result<()> {
-        self.settle(AT_ONCE - 1).await?;
+        self.wait_until_at_most(AT_ONCE - 1).await?;
         let (vault, progress) = (self.vault.clone(), self.progress.clone());
         self.running.spawn(async move {
             let read = read(&vault, &entry, &progress).await;
@@ -206,7 +206,7 @@ impl Verifying<'_> {
         Ok(())
     }
 
-    async fn settle(&mut self, most: usize) -> Result<()> {
+    async fn wait_until_at_most(&mut self, most: usize) -> Result<()> {
         while self.running.len() > most {
             let Some(done) = self.running.join_next().await else { return Ok(()) };
             self.note(done.map_err(interrupted)?)?;
@@ -241,7 +241,7 @@ impl Verifying<'_> {
                 && let Some(entry) = list.advance(self).await?
             {
                 let vault = self.vault.clone();
-                let read = async move { (entry, vec![set], vault.get_all(&entry, LONGEST_CHUNK).await) };
+                let read = async move { (entry, vec![set], vault.get_all(&entry, MAX_CHUNK).await) };
                 reads.push(tokio::spawn(read));
             }
             if reads.is_empty() {

@@ -34,7 +34,7 @@ use super::small_files::{SmallFiles, blocking};
 const DAMAGED: &str = "damaged.json";
 const FORMAT: u32 = 1;
 /// Maximum length of a set's manifest in bytes.
-const LONGEST_SET: usize = 512 << 20;
+const MAX_MANIFEST: usize = 512 << 20;
 
 /// Content of the marker file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ pub(crate) use super::lock::Use;
 
 /// A backup location that is open and locked.
 pub(crate) struct Destination {
-    pub papers: SmallFiles,
+    pub files: SmallFiles,
     pub vault: BackupObjects,
     lock: Lock,
 }
@@ -83,39 +83,39 @@ impl Destination {
         known: &[Id],
     ) -> Result<Self> {
         if let Some(latest) = known.iter().max() {
-            require_marker(&place.papers()?, known.len(), *latest).await?;
+            require_marker(&place.files()?, known.len(), *latest).await?;
         }
         if let Some(root) = place.directory().map(Path::to_owned) {
             blocking(move || prepare(&root)).await?;
         }
-        let papers = place.papers()?;
-        if place.directory().is_none() && papers.read(BACKUP_MARKER).await?.is_none() {
-            require_empty(&papers).await?;
+        let files = place.files()?;
+        if place.directory().is_none() && files.read(BACKUP_MARKER).await?.is_none() {
+            require_empty(&files).await?;
         }
-        let lock = Lock::take(&papers, Use::Change).await?;
-        let opened = match Self::read_or_create_marker(&papers, farm, key_file).await {
-            Ok(marker) => Self::enter(place, &papers, &lock, marker, key_file).await,
+        let lock = Lock::take(&files, Use::Change).await?;
+        let opened = match Self::read_or_create_marker(&files, farm, key_file).await {
+            Ok(marker) => Self::enter(place, &files, &lock, marker, key_file).await,
             Err(error) => Err(error),
         };
-        Self::or_release(papers, lock, opened).await
+        Self::or_release(files, lock, opened).await
     }
 
     /// Returns the marker of the location, and creates it if there is none.
-    async fn read_or_create_marker(papers: &SmallFiles, farm: Id, key_file: Option<&Path>) -> Result<Marker> {
-        if papers.read(BACKUP_MARKER).await?.is_none() {
+    async fn read_or_create_marker(files: &SmallFiles, farm: Id, key_file: Option<&Path>) -> Result<Marker> {
+        if files.read(BACKUP_MARKER).await?.is_none() {
             let encryption = match key_file.map(Path::to_owned) {
                 Some(file) => Some(blocking(move || Key::create(&file)).await?.1),
                 None => None,
             };
             let created = Timestamp::now().micros();
             let marker = Marker { format: FORMAT, farm: farm.to_string(), created, encryption };
-            papers.write(BACKUP_MARKER, pretty(&marker)?).await?;
+            files.write(BACKUP_MARKER, pretty(&marker)?).await?;
         }
-        let marker = read_marker(papers).await?;
+        let marker = read_marker(files).await?;
         if marker.farm != farm.to_string() {
             return Err(Error::conflict(format!(
                 "{} holds the backups of another farm ({}): choose a separate destination for each farm",
-                papers.place(),
+                files.place(),
                 marker.farm
             ))
             .with_code(Code::BackupOtherFarm));
@@ -123,7 +123,7 @@ impl Destination {
         if marker.encryption.is_none() && key_file.is_some() {
             return Err(Error::conflict(format!(
                 "the backups in {} are not encrypted: leave out --encrypt-with, or choose a new destination",
-                papers.place()
+                files.place()
             )));
         }
         Ok(marker)
@@ -131,17 +131,17 @@ impl Destination {
 
     /// Opens an existing location, whichever farm owns it.
     pub async fn open(place: &BackupLocation, key_file: Option<&Path>, how: Use) -> Result<Self> {
-        let papers = place.papers()?;
-        let marker = read_marker(&papers).await?;
-        let lock = Lock::take(&papers, how).await?;
-        let opened = Self::enter(place, &papers, &lock, marker, key_file).await;
-        Self::or_release(papers, lock, opened).await
+        let files = place.files()?;
+        let marker = read_marker(&files).await?;
+        let lock = Lock::take(&files, how).await?;
+        let opened = Self::enter(place, &files, &lock, marker, key_file).await;
+        Self::or_release(files, lock, opened).await
     }
 
     /// Releases the lock when opening failed.
-    async fn or_release(papers: SmallFiles, lock: Lock, opened: Result<BackupObjects>) -> Result<Self> {
+    async fn or_release(files: SmallFiles, lock: Lock, opened: Result<BackupObjects>) -> Result<Self> {
         match opened {
-            Ok(vault) => Ok(Self { papers, vault, lock }),
+            Ok(vault) => Ok(Self { files, vault, lock }),
             Err(error) => {
                 lock.release().await;
                 Err(error)
@@ -151,7 +151,7 @@ impl Destination {
 
     async fn enter(
         place: &BackupLocation,
-        papers: &SmallFiles,
+        files: &SmallFiles,
         lock: &Lock,
         marker: Marker,
         key_file: Option<&Path>,
@@ -165,7 +165,7 @@ impl Destination {
             (None, _) => None,
         };
         let store = place.store(&Owner::new(format!("backup-of-{}", marker.farm))?).await?;
-        let damaged = papers.read(DAMAGED).await?.unwrap_or_default();
+        let damaged = files.read(DAMAGED).await?.unwrap_or_default();
         // An unreadable note counts as empty. The next verification writes it again.
         let damaged: Vec<String> = serde_json::from_slice(&damaged).unwrap_or_default();
         let damaged = Arc::new(damaged.iter().filter_map(|text| text.parse().ok()).collect());
@@ -181,7 +181,7 @@ impl Destination {
     /// Directory for temporary copies of databases. None for an encrypted location, where they would lie unencrypted,
     /// and none for a bucket.
     pub fn incoming(&self) -> Option<PathBuf> {
-        match &self.papers {
+        match &self.files {
             SmallFiles::Directory(root) if self.vault.key.is_none() => Some(root.join("incoming")),
             _ => None,
         }
@@ -189,7 +189,7 @@ impl Destination {
 
     /// Returns the finished sets, oldest first.
     pub async fn sets(&self) -> Result<Vec<SetName>> {
-        sets_in(&self.papers).await
+        sets_in(&self.files).await
     }
 
     /// Returns the readable finished sets, oldest first, and the unreadable ones with the reason.
@@ -212,7 +212,7 @@ impl Destination {
 
     /// Returns whether an error in reading a set concerns this set alone. An unresponsive bucket affects every set.
     pub fn is_confined_to_set(&self, error: &Error) -> bool {
-        error.kind() != ErrorKind::Unavailable || matches!(self.papers, SmallFiles::Directory(_))
+        error.kind() != ErrorKind::Unavailable || matches!(self.files, SmallFiles::Directory(_))
     }
 
     /// Reads the manifest of a finished set.
@@ -226,13 +226,13 @@ impl Destination {
 
     async fn read_manifest(&self, set: &SetName) -> Result<Manifest> {
         let name = format!("sets/{}", set.file);
-        let lost = || Error::corrupt(format!("the set {} in {} is damaged", set.id, self.papers.place()));
-        let bytes = Bytes::from(self.papers.read(&name).await?.ok_or_else(lost)?);
+        let lost = || Error::corrupt(format!("the set {} in {} is damaged", set.id, self.files.place()));
+        let bytes = Bytes::from(self.files.read(&name).await?.ok_or_else(lost)?);
         if !set.file.contains(&digest_of(&bytes).to_string()) {
             return Err(lost());
         }
         Manifest::read(&self.unseal(bytes, &set_context(set.id)).map_err(|error| {
-            Error::new(error.kind(), format!("the set {} in {}: {}", set.id, self.papers.place(), error.message()))
+            Error::new(error.kind(), format!("the set {} in {}: {}", set.id, self.files.place(), error.message()))
         })?)
     }
 
@@ -255,9 +255,9 @@ impl Destination {
         let kind = if self.vault.key.is_some() { "sealed" } else { "json" };
         let name = format!("sets/{id}-{}.{kind}", digest_of(&bytes));
         self.confirm().await?;
-        self.papers.write(&name, bytes.to_vec()).await?;
+        self.files.write(&name, bytes.to_vec()).await?;
         if let Err(lapsed) = self.confirm().await {
-            if let Err(error) = self.papers.remove(&name).await {
+            if let Err(error) = self.files.remove(&name).await {
                 tracing::warn!(error = error.report(), "the manifest of a backup that may lack objects is still there");
             }
             return Err(lapsed);
@@ -268,7 +268,7 @@ impl Destination {
     /// Removes the manifest of a set. The set's objects stay until a prune finds that no set needs them.
     pub async fn remove(&self, set: &SetName) -> Result<()> {
         self.vault.validity.check()?;
-        self.papers.remove(&format!("sets/{}", set.file)).await
+        self.files.remove(&format!("sets/{}", set.file)).await
     }
 
     /// Records the objects that an unfinished set has stored, so that the next backup can reuse them.
@@ -276,16 +276,16 @@ impl Destination {
         self.vault.validity.check()?;
         let bytes = Bytes::from(pretty(&parts)?);
         let bytes = self.seal(bytes, &set_context(id))?;
-        self.papers.write(&format!("unfinished/{id}.json"), bytes.to_vec()).await
+        self.files.write(&format!("unfinished/{id}.json"), bytes.to_vec()).await
     }
 
     /// Returns the notes of interrupted sets: file names and parts. An unreadable note counts as empty.
     pub async fn unfinished(&self) -> Result<Vec<(String, Vec<Entry>)>> {
         let mut found = Vec::new();
-        for file in self.papers.list("unfinished").await? {
+        for file in self.files.list("unfinished").await? {
             let name = format!("unfinished/{file}");
             let id: Option<Id> = file.split_once('.').and_then(|(id, _)| id.parse().ok());
-            let bytes = Bytes::from(self.papers.read(&name).await?.unwrap_or_default());
+            let bytes = Bytes::from(self.files.read(&name).await?.unwrap_or_default());
             let plain = id.and_then(|id| self.unseal(bytes, &set_context(id)).ok());
             let parts = plain.and_then(|plain| serde_json::from_slice(&plain).ok());
             found.push((name, parts.unwrap_or_default()));
@@ -297,13 +297,13 @@ impl Destination {
     pub async fn note_damage(&self, damaged: &[Digest]) -> Result<()> {
         self.vault.validity.check()?;
         let texts: Vec<String> = damaged.iter().map(Digest::to_string).collect();
-        self.papers.write(DAMAGED, pretty(&texts)?).await
+        self.files.write(DAMAGED, pretty(&texts)?).await
     }
 
     /// Removes the record of damaged objects, after a backup has stored them again.
     pub async fn forget_damage(&self) -> Result<()> {
         self.vault.validity.check()?;
-        self.papers.remove(DAMAGED).await
+        self.files.remove(DAMAGED).await
     }
 
     fn seal(&self, plain: Bytes, context: &[u8]) -> Result<Bytes> {
@@ -315,16 +315,16 @@ impl Destination {
 
     fn unseal(&self, bytes: Bytes, context: &[u8]) -> Result<Bytes> {
         match &self.vault.key {
-            Some(key) => codec::decode(Codec::Sealed, bytes, Some(key), context, LONGEST_SET),
+            Some(key) => codec::decode(Codec::Sealed, bytes, Some(key), context, MAX_MANIFEST),
             None => Ok(bytes),
         }
     }
 }
 
 /// Returns the finished sets in a location, oldest first, readable or not.
-pub(crate) async fn sets_in(papers: &SmallFiles) -> Result<Vec<SetName>> {
+pub(crate) async fn sets_in(files: &SmallFiles) -> Result<Vec<SetName>> {
     let mut sets = Vec::new();
-    for file in papers.list("sets").await? {
+    for file in files.list("sets").await? {
         let id = file.split_once('-').and_then(|(id, _)| id.parse().ok());
         sets.extend(id.map(|id| SetName { id, file }));
     }
@@ -336,11 +336,11 @@ fn set_context(id: Id) -> Vec<u8> {
     format!("set {id}").into_bytes()
 }
 
-async fn read_marker(papers: &SmallFiles) -> Result<Marker> {
-    let bytes = papers.read(BACKUP_MARKER).await?.ok_or_else(|| {
-        Error::not_found(format!("there are no backups in {}: it has no file {BACKUP_MARKER}", papers.place()))
+async fn read_marker(files: &SmallFiles) -> Result<Marker> {
+    let bytes = files.read(BACKUP_MARKER).await?.ok_or_else(|| {
+        Error::not_found(format!("there are no backups in {}: it has no file {BACKUP_MARKER}", files.place()))
     })?;
-    parse_marker(&bytes).map_err(|error| Error::new(error.kind(), format!("{}: {}", papers.place(), error.message())))
+    parse_marker(&bytes).map_err(|error| Error::new(error.kind(), format!("{}: {}", files.place(), error.message())))
 }
 
 pub(crate) fn parse_marker(bytes: &[u8]) -> Result<Marker> {

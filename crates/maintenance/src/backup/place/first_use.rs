@@ -11,25 +11,25 @@ use super::lease::LEASES;
 use super::small_files::{SmallFiles, failed};
 
 /// Refuses a location that has no marker although the farm has records of backups in it.
-pub(super) async fn require_marker(papers: &SmallFiles, count: usize, latest: Id) -> Result<()> {
-    if papers.read(BACKUP_MARKER).await?.is_some() {
+pub(super) async fn require_marker(files: &SmallFiles, count: usize, latest: Id) -> Result<()> {
+    if files.read(BACKUP_MARKER).await?.is_some() {
         return Ok(());
     }
     Err(Error::unavailable(format!(
         "{} does not hold the {} that the farm has on record there (the latest is {latest}): mount its disk; if they \
          are gone for good, name another destination, or make the farm forget each of them with \
          `strongroom backup forget ID`",
-        papers.place(),
+        files.place(),
         counted(count as u64, "backup")
     ))
     .with_code(Code::BackupPlaceAbsent))
 }
 
 /// Refuses a prefix that holds other objects.
-pub(super) async fn require_empty(papers: &SmallFiles) -> Result<()> {
+pub(super) async fn require_empty(files: &SmallFiles) -> Result<()> {
     // First backups that were interrupted before they wrote the marker leave leases, earlier programs in `lease.json`.
-    match papers.first(100).await?.iter().find(|name| !name.starts_with(LEASES) && *name != "lease.json") {
-        Some(found) => Err(not_empty(&papers.place(), found, "prefix")),
+    match files.first(100).await?.iter().find(|name| !name.starts_with(LEASES) && *name != "lease.json") {
+        Some(found) => Err(not_empty(&files.place(), found, "prefix")),
         None => Ok(()),
     }
 }

@@ -68,7 +68,7 @@ impl BackupLocation {
         }
     }
 
-    pub(crate) fn papers(&self) -> Result<SmallFiles> {
+    pub(crate) fn files(&self) -> Result<SmallFiles> {
         match self {
             Self::Directory(path) => Ok(SmallFiles::in_directory(path)),
             Self::Objects(options, secrets) => SmallFiles::in_bucket(options, secrets, self.to_string()),

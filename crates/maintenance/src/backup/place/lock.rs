@@ -31,8 +31,8 @@ impl Lock {
     ///
     /// # Errors
     /// `Conflict` with code `backup_busy` when another process holds a conflicting lock.
-    pub async fn take(papers: &SmallFiles, how: Use) -> Result<Self> {
-        match papers {
+    pub async fn take(files: &SmallFiles, how: Use) -> Result<Self> {
+        match files {
             SmallFiles::Directory(root) => file(root, how).map(|file| Self::File { _file: file }),
             SmallFiles::Bucket(objects, place) => {
                 let lease = Lease::take(objects, place, how == Use::Change).await?;

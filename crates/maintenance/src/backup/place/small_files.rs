@@ -10,7 +10,7 @@ use bytes::Bytes;
 use model::{Error, ErrorKind, Result};
 
 /// Maximum length of a small file in bytes.
-const LONGEST: u64 = 256 << 20;
+const MAX_FILE: u64 = 256 << 20;
 
 /// Small files of one location. A file name consists of one or two plain words.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ impl SmallFiles {
                 let path = root.join(name);
                 blocking(move || read(&path)).await
             }
-            Self::Bucket(notes, _) => Ok(notes.read(name, LONGEST).await?.map(Vec::from)),
+            Self::Bucket(notes, _) => Ok(notes.read(name, MAX_FILE).await?.map(Vec::from)),
         }
     }
 
@@ -100,7 +100,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         found => found.map_err(|e| failed("read", path, e))?.len(),
     };
-    if length > LONGEST {
+    if length > MAX_FILE {
         return Err(Error::corrupt(format!("{} exceeds its maximum length", path.display())));
     }
     fs::read(path).map(Some).map_err(|e| failed("read", path, e))

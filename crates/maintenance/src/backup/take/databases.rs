@@ -11,7 +11,7 @@ use repository::{Storage, StorageDatabase};
 
 use crate::Progress;
 use crate::backup::format::index::Entry;
-use crate::backup::format::manifest::{DatabasePart, FILES, FilePart, LONGEST_FILE, Manifest, method};
+use crate::backup::format::manifest::{DatabasePart, FILES, FilePart, MAX_FILE, Manifest, method};
 use crate::backup::format::vault::BackupObjects;
 use crate::backup::place::TemporaryDirectory;
 use crate::backup::place::small_files::{blocking, failed};
@@ -268,9 +268,9 @@ pub(crate) async fn store_files(vault: &BackupObjects, directory: &Path) -> Resu
             read => read.map(Some).map_err(|e| failed("read", &path, e)),
         });
         let Some(bytes) = read.await? else { continue };
-        if bytes.len() as u64 > LONGEST_FILE {
+        if bytes.len() as u64 > MAX_FILE {
             return Err(Error::invalid(format!(
-                "{name} in the data directory is larger than {LONGEST_FILE} bytes, so it cannot be the expected file"
+                "{name} in the data directory is larger than {MAX_FILE} bytes, so it cannot be the expected file"
             )));
         }
         let bytes = Bytes::from(bytes);

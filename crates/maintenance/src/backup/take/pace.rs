@@ -16,7 +16,7 @@ const BYTES_PER_CHECK: u64 = 8 << 20;
 /// While users make changes, the pause after a stretch is this multiple of the stretch's duration.
 const REST: u32 = 5;
 /// Upper limit of such a pause.
-const LONGEST: Duration = Duration::from_secs(2);
+const MAX_PAUSE: Duration = Duration::from_secs(2);
 
 /// Throttle of one backup.
 pub(crate) struct Throttle {
@@ -61,7 +61,7 @@ impl Throttle {
 
     /// Pauses after a stretch.
     pub async fn pause(&mut self) {
-        tokio::time::sleep((self.began.elapsed() * REST).min(LONGEST)).await;
+        tokio::time::sleep((self.began.elapsed() * REST).min(MAX_PAUSE)).await;
         self.began = Instant::now();
     }
 }

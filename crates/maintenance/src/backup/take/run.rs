@@ -87,7 +87,7 @@ pub fn backup<'a>(
 
 /// Returns the backups that the farm's records list as kept in a location.
 async fn kept_in(storage: &Storage, place: &BackupLocation) -> Result<Vec<Id>> {
-    let place = place.papers()?.place();
+    let place = place.files()?.place();
     let rows = storage.configuration().read(|reader| backup::list(reader, None, 1_000)).await?;
     Ok(rows.iter().filter(|row| row.state == BackupState::Kept && row.destination == place).map(|row| row.id).collect())
 }
@@ -100,7 +100,7 @@ async fn run_recorded(
     options: &BackupOptions,
     progress: Arc<Progress>,
 ) -> Result<BackupSummary> {
-    let place = destination.papers.place();
+    let place = destination.files.place();
     close_interrupted(storage, destination, &place).await?;
     let (started, needs_stores, shown) = (Timestamp::now(), options.databases_only, place.clone());
     let actor = storage.clone();
@@ -179,7 +179,7 @@ async fn commit(storage: &Storage, destination: &Destination, set: Id, manifest:
     }
     destination.forget_damage().await?;
     for name in destination.unfinished().await?.into_iter().map(|(name, _)| name) {
-        destination.papers.remove(&name).await?;
+        destination.files.remove(&name).await?;
     }
     Ok(())
 }
@@ -195,7 +195,7 @@ async fn make(
     let earlier = latest(destination).await?;
     // The directory name is derived from the location. The lock on the location excludes another backup that would use
     // the same directory.
-    let name = digest_of(destination.papers.place().as_bytes()).to_string();
+    let name = digest_of(destination.files.place().as_bytes()).to_string();
     let beside = || storage.directory().join(format!("backup-incoming-{}", &name[..16]));
     let scratch = destination.incoming().unwrap_or_else(beside);
     let scratch = TemporaryDirectory::new(scratch).await?;

@@ -1,5 +1,6 @@
 //! Findings of a verification, and the channel that carries them from the provider to the caller.
 
+use async_recursion::async_recursion as boxed;
 use model::{Digest, Error, Result};
 use tokio::sync::mpsc;
 
@@ -42,6 +43,7 @@ impl Reporter {
     }
 
     /// Passes on one finding. Waits for a slow receiver; fails when the receiver was dropped.
+    #[boxed]
     pub async fn report(&self, checked: Checked) -> Result<()> {
         self.0.send(Ok(checked)).await.map_err(|_| gone())
     }

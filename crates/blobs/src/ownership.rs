@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use model::{Code, Digest, Error, Result, StoreKind};
 
 use crate::locator::Locator;
@@ -39,6 +40,7 @@ impl Ownership {
     /// # Errors
     /// `Unavailable` with code `store_taken_over` when another restoration of the farm holds the store; the errors of
     /// reading its marker.
+    #[boxed]
     pub async fn require(&self) -> Result<()> {
         self.check.ensure(|| self.ask()).await
     }
@@ -47,6 +49,7 @@ impl Ownership {
     ///
     /// # Errors
     /// The errors of changing the marker.
+    #[boxed]
     pub async fn hand_over(&self, holder: Option<String>) -> Result<Option<String>> {
         self.store.set_holder(holder).await
     }

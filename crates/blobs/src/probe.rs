@@ -4,6 +4,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result};
 use ring::rand::SecureRandom;
@@ -70,6 +71,7 @@ struct Probe<'a> {
 impl BlobStore {
     /// Tries everything that a store must be able to do, with random bytes of its own that it removes again. Other
     /// BLOBs are not touched. Never fails itself: the report holds the first error.
+    #[boxed]
     pub async fn test(&self) -> ProbeReport {
         probe(self).await
     }
@@ -79,6 +81,7 @@ impl BlobStore {
     ///
     /// # Errors
     /// Failures of this store.
+    #[boxed]
     pub async fn is_same_store_as(&self, other: &Self) -> Result<Option<bool>> {
         is_same_store_as(self, other).await
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use model::{Digest, Error, Result};
 
@@ -50,6 +51,7 @@ impl BlobReader {
     }
 
     /// Reads the next bytes of the range, at most 256 KiB; `None` at its end.
+    #[boxed]
     pub async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
         if self.range.is_empty() {
             return Ok(None);

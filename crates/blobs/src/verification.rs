@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use model::Result;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -29,6 +30,7 @@ impl Verification {
 
     /// Returns the next finding; `None` after everything was verified. An error is followed by `None`, and the
     /// verification is then incomplete.
+    #[boxed]
     pub async fn next(&mut self) -> Option<Result<Checked>> {
         self.findings.recv().await
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use model::{Error, Result};
 
@@ -43,6 +44,7 @@ impl BlobWriter {
 
     /// Takes the next piece. Fails with `Invalid` when more bytes arrive than were announced. After any error the
     /// writer can only be dropped.
+    #[boxed]
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
@@ -79,6 +81,7 @@ impl BlobWriter {
 
     /// Makes the BLOB durable. Fails with `Invalid` when fewer bytes arrived than were announced; nothing is stored
     /// then.
+    #[boxed]
     pub async fn finish(self) -> Result<Stored> {
         if let Some(announced) = self.announced.filter(|announced| self.written < *announced) {
             return Err(Error::invalid(format!("only {} of {announced} announced bytes arrived", self.written)));

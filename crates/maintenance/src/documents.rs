@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use async_recursion::async_recursion as boxed;
 use database::configuration::site_collection;
 use database::content::{blob, node};
 use database::{Database, Reader};
@@ -12,6 +13,7 @@ pub(crate) struct Addresses(BTreeMap<Id, String>);
 
 impl Addresses {
     /// Reads the addresses from a configuration database.
+    #[boxed]
     pub async fn read(configuration: &Database) -> Result<Self> {
         let rows = configuration.read_long(|reader: &mut Reader<'_>| site_collection::list(reader)).await?;
         Ok(Self(rows.into_iter().map(|row| (row.id, row.path)).collect()))
@@ -19,6 +21,7 @@ impl Addresses {
 
     /// Returns at most `limit` documents of a content database that have a version with these bytes, each as
     /// `"site/library/path"`.
+    #[boxed]
     pub async fn of(&self, database: &Database, digest: Digest, limit: usize) -> Result<Vec<String>> {
         let find = move |reader: &mut Reader<'_>| blob::documents_of(reader, &digest, limit);
         let mut documents = Vec::new();
@@ -29,6 +32,7 @@ impl Addresses {
     }
 
     /// Returns the path of a document in quotation marks.
+    #[boxed]
     pub async fn path(&self, database: &Database, document: Id) -> Result<String> {
         let climb = move |reader: &mut Reader<'_>| {
             let (mut names, mut at) = (Vec::new(), document);

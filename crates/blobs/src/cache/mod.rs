@@ -9,6 +9,7 @@ mod filling;
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use model::{Digest, ErrorKind, Result, StoreKind};
 
@@ -34,6 +35,7 @@ pub struct CachedProvider {
 
 impl CachedProvider {
     /// Opens the cache, including the files that earlier processes left in it.
+    #[boxed]
     pub async fn open(inner: Arc<dyn Provider>, options: CacheOptions) -> Result<Self> {
         let files = blocking(move || CacheFiles::open(options)).await?;
         Ok(Self { inner, files: Arc::new(files) })

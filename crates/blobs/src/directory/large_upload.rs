@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use model::{Digest, Error, Result, Timestamp, exact_size};
 use rustix::fs::FlockOperation;
@@ -105,6 +106,7 @@ impl LargeUpload {
     }
 
     /// Stores a BLOB that is entirely in memory.
+    #[boxed]
     pub async fn store(mut self, digest: Digest, size: u64, pieces: Vec<Bytes>) -> Result<Stored> {
         self.gathered = pieces;
         Box::new(self).complete(digest, size).await

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result, StoreKind};
 use rustix::fs::FlockOperation;
@@ -59,6 +60,7 @@ struct Inner {
 
 impl DirectoryProvider {
     /// Opens or creates the store and recovers the segments and uploads that dead processes left.
+    #[boxed]
     pub async fn open(path: &Path, owner: &Owner, options: DirectoryOptions) -> Result<Self> {
         let (path, owner) = (path.to_path_buf(), owner.clone());
         blocking(move || {

@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use model::{Code, Error, Result, Timestamp};
@@ -87,11 +88,13 @@ impl Bucket {
 
     /// Reads a whole object; `None` when the service reports that it is absent. Fails with `Corrupt` when it has more
     /// than `limit` bytes.
+    #[boxed]
     pub async fn get(&self, key: &str, limit: u64) -> Result<Option<Bytes>> {
         Ok(self.get_versioned(key, limit).await?.map(|(bytes, _)| bytes))
     }
 
     /// Like [`Self::get`], with the version that was read.
+    #[boxed]
     pub async fn get_versioned(&self, key: &str, limit: u64) -> Result<Option<(Bytes, ReadVersion)>> {
         let what = || format!("read {key}");
         let found = match self.objects.get_opts(&path(key)?, GetOptions::default()).await {
@@ -116,6 +119,7 @@ impl Bucket {
 
     /// Reads exactly this range of an object; `None` when the service reports that it is absent. Fails with `Corrupt`
     /// when the object is shorter.
+    #[boxed]
     pub async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Option<Bytes>> {
         let want = range.end - range.start;
         if want == 0 {
@@ -138,6 +142,7 @@ impl Bucket {
     }
 
     /// Reads the metadata of an object; `None` when the service reports that it is absent.
+    #[boxed]
     pub async fn head(&self, key: &str) -> Result<Option<Listed>> {
         match self.objects.get_opts(&path(key)?, GetOptions { head: true, ..Default::default() }).await {
             Ok(found) => Ok(Some(listed(found.meta))),
@@ -147,6 +152,7 @@ impl Bucket {
     }
 
     /// Creates an object. Returns `false` when one already exists.
+    #[boxed]
     pub async fn create(&self, key: &str, pieces: &[Bytes]) -> Result<bool> {
         let mut again = true;
         loop {
@@ -173,6 +179,7 @@ impl Bucket {
     }
 
     /// Stores an object; an existing one is replaced.
+    #[boxed]
     pub async fn replace(&self, key: &str, pieces: &[Bytes]) -> Result<()> {
         let done = self.objects.put_opts(&path(key)?, payload(pieces), PutOptions::default()).await;
         done.map(drop).map_err(|error| failed(&format!("store {key}"), &self.label, error))
@@ -181,6 +188,7 @@ impl Bucket {
     /// Replaces an object if it still has the version that was read. Returns `false` when it has another one, and when
     /// no response arrived, so that the outcome is unknown. A service without versions or such a condition replaces
     /// whatever is there.
+    #[boxed]
     pub async fn replace_version(&self, key: &str, version: ReadVersion, pieces: &[Bytes]) -> Result<bool> {
         let ReadVersion(version) = version;
         if version.e_tag.is_none() && version.version.is_none() {
@@ -196,6 +204,7 @@ impl Bucket {
     }
 
     /// Removes an object. An absent one is no error.
+    #[boxed]
     pub async fn delete(&self, key: &str) -> Result<()> {
         let mut done = self.objects.delete_stream(stream::iter([Ok(path(key)?)]).boxed());
         match done.next().await {
@@ -206,6 +215,7 @@ impl Bucket {
 
     /// Lists about `limit` objects whose keys begin with `prefix` and sort after `after`, in key order. Fails when the
     /// service does not keep that order.
+    #[boxed]
     pub async fn list(&self, prefix: &str, after: Option<&str>, limit: usize, next: Option<String>) -> Result<Listing> {
         let options = PaginatedListOptions {
             offset: after.map(str::to_owned),
@@ -231,24 +241,28 @@ impl Bucket {
     }
 
     /// Begins a multipart upload and returns its identifier.
+    #[boxed]
     pub async fn begin(&self, key: &str) -> Result<String> {
         let begun = self.parts.create_multipart(&path(key)?).await;
         begun.map_err(|error| failed(&format!("begin the upload of {key}"), &self.label, error))
     }
 
     /// Uploads a part; the first one has number 0.
+    #[boxed]
     pub async fn part(&self, key: &str, upload: &String, number: usize, pieces: &[Bytes]) -> Result<PartId> {
         let done = self.parts.put_part(&path(key)?, upload, number, payload(pieces)).await;
         done.map_err(|error| failed(&format!("store part {number} of {key}"), &self.label, error))
     }
 
     /// Completes a multipart upload: assembles its parts.
+    #[boxed]
     pub async fn complete(&self, key: &str, upload: &String, parts: Vec<PartId>) -> Result<()> {
         let done = self.parts.complete_multipart(&path(key)?, upload, parts).await;
         done.map(drop).map_err(|error| failed(&format!("complete {key}"), &self.label, error))
     }
 
     /// Aborts a multipart upload: discards its parts.
+    #[boxed]
     pub async fn abort(&self, key: &str, upload: &String) -> Result<()> {
         let done = self.parts.abort_multipart(&path(key)?, upload).await;
         done.map_err(|error| failed(&format!("abort the upload of {key}"), &self.label, error))

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use model::{Code, Error, ErrorKind, Result};
 use tokio::time::timeout;
@@ -41,6 +42,7 @@ impl StoreCheck {
     /// # Errors
     /// `Conflict` when it belongs to another farm or holds something else; `Unavailable` when it does not answer within
     /// ten seconds, and with code `store_absent` when it is empty and must not become a store.
+    #[boxed]
     pub async fn ready(&self, bucket: &Bucket, names: &Names) -> Result<()> {
         self.check.ensure(|| self.claim_in_time(bucket, names)).await
     }
@@ -99,6 +101,7 @@ impl StoreCheck {
     /// # Errors
     /// Those of [`Self::ready`]; `Unavailable` with code `store_absent` when the marker is gone; `Corrupt` when it
     /// cannot be understood.
+    #[boxed]
     pub async fn read_marker(&self, bucket: &Bucket, names: &Names) -> Result<String> {
         self.read_mark(bucket, names).await.map(|(text, _)| text)
     }
@@ -117,6 +120,7 @@ impl StoreCheck {
     ///
     /// # Errors
     /// Those of [`Self::read_marker`]; `Unavailable` when the marker keeps changing or the replies are lost.
+    #[boxed]
     pub async fn set_holder(&self, bucket: &Bucket, names: &Names, holder: Option<String>) -> Result<Option<String>> {
         let mut tried = None;
         for _ in 0..MARKER_CHANGES {

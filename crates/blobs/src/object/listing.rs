@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use model::{Digest, Result};
 
@@ -31,6 +32,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns about `limit` more objects; `None` at the end.
+    #[boxed]
     pub async fn some(&mut self, limit: usize) -> Result<Option<Vec<Listed>>> {
         if self.done {
             return Ok(None);
@@ -46,6 +48,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Returns a page of all BLOBs.
+#[boxed]
 pub async fn page(store: &Store, after: Option<Digest>, limit: usize) -> Result<Page> {
     let after = after.map(|digest| store.names.behind(&digest));
     let mut walk = Walk::new(&store.bucket, store.names.blobs(), after);
@@ -68,6 +71,7 @@ pub async fn page(store: &Store, after: Option<Digest>, limit: usize) -> Result<
 }
 
 /// Computes the totals of all objects.
+#[boxed]
 pub async fn usage(store: &Store) -> Result<Usage> {
     let mut usage = Usage::default();
     let mut walk = Walk::new(&store.bucket, store.names.root().to_owned(), None);
@@ -87,6 +91,7 @@ pub async fn usage(store: &Store) -> Result<Usage> {
 }
 
 /// Verifies every BLOB, and reports objects among them whose names are not those of BLOBs.
+#[boxed]
 pub async fn verify(store: &Arc<Store>, reporter: &Reporter) -> Result<()> {
     let mut walk = Walk::new(&store.bucket, store.names.blobs(), None);
     while let Some(objects) = walk.some(1000).await? {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result, StoreKind};
 
@@ -30,6 +31,7 @@ impl ObjectProvider {
     ///
     /// # Errors
     /// Those of [`Self::expect`] and [`Store::ready`].
+    #[boxed]
     pub async fn open(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<Self> {
         let provider = Self::new(options, secrets, StoreCheck::new(owner, true))?;
         provider.0.ready().await?;

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use object_store::client::{HttpError, HttpRequestBody};
@@ -54,6 +55,7 @@ impl Progress {
     }
 
     /// Returns when nothing has moved for `still`, or at `deadline` in any case.
+    #[boxed]
     pub async fn ends(&self, still: Duration, deadline: Instant) {
         loop {
             let end = deadline.min(self.last() + still);

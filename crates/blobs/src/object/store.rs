@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use model::{Digest, Error, Result};
 use tokio::sync::Semaphore;
 
@@ -54,11 +55,13 @@ impl Store {
     ///
     /// # Errors
     /// Those of [`StoreCheck::ready`].
+    #[boxed]
     pub async fn ready(&self) -> Result<()> {
         self.gate.ready(&self.bucket, &self.names).await
     }
 
     /// Checks that the store is open and ready. Precedes every change.
+    #[boxed]
     pub async fn writable(&self) -> Result<()> {
         match self.closed.load(Ordering::Acquire) {
             true => Err(Error::unavailable("the BLOB store is closed")),
@@ -84,11 +87,13 @@ impl Store {
     ///
     /// # Errors
     /// Those of [`StoreCheck::read_marker`].
+    #[boxed]
     pub async fn read_marker(&self) -> Result<String> {
         self.gate.read_marker(&self.bucket, &self.names).await
     }
 
     /// Writes another holder into the marker and returns the previous one.
+    #[boxed]
     pub async fn set_holder(&self, holder: Option<String>) -> Result<Option<String>> {
         self.gate.set_holder(&self.bucket, &self.names, holder).await
     }

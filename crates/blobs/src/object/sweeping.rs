@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result, Timestamp};
 
@@ -13,6 +14,7 @@ use crate::coding::{HEADER_LENGTH, is_enveloped, peek};
 use crate::provider::CompactReport;
 
 /// Removes a BLOB of any size: first the key that makes it a BLOB, then its data.
+#[boxed]
 pub async fn delete(store: &Arc<Store>, digest: Digest) -> Result<()> {
     store.writable().await?;
     let mut walk = Walk::new(&store.bucket, store.names.of_digest(&digest), None);
@@ -38,6 +40,7 @@ async fn data_of(store: &Store, object: &Listed) -> Result<Option<DataId>> {
 }
 
 /// Removes orphaned data objects that are older than the orphan window.
+#[boxed]
 pub async fn compact(store: &Arc<Store>) -> Result<CompactReport> {
     store.writable().await?;
     let mut report = CompactReport::default();

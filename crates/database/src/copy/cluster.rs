@@ -1,5 +1,6 @@
 //! Requirements for copying a whole PostgreSQL server, checked before the copy begins.
 
+use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Result};
 use tokio::process::Command;
 
@@ -28,6 +29,7 @@ pub struct ReplicationSlot(OpenSnapshot);
 
 impl ReplicationSlot {
     /// Drops the slot, so that the server may remove the WAL again.
+    #[boxed]
     pub async fn release(self) -> Result<()> {
         self.0.read(|reader| reader.find(dialect::RELEASE_LOG, &[], |_| Ok(()))).await.map(drop)
     }
@@ -40,6 +42,7 @@ impl Database {
     /// # Errors
     /// `Invalid` with the reason and the remedy, with code `no_base_backup`; `Unavailable` with code `program_missing`,
     /// or if the server or the program does not answer.
+    #[boxed]
     pub async fn require_base_backup(&self) -> Result<()> {
         let program = find("pg_basebackup")?;
         let ask = |reader: &mut Reader<'_>| {
@@ -66,6 +69,7 @@ impl Database {
     }
 
     /// Makes the server keep its WAL from now on.
+    #[boxed]
     pub async fn keep_log(&self) -> Result<ReplicationSlot> {
         let held = self.hold().await?;
         held.read(|reader| reader.find(dialect::KEEP_LOG, &[], |_| Ok(()))).await?;

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
+use async_recursion::async_recursion as boxed;
 use model::{Error, Result};
 use tokio::sync::oneshot;
 
@@ -45,6 +46,7 @@ fn lost() -> Error {
 
 impl Database {
     /// Takes a snapshot that stays open.
+    #[boxed]
     pub async fn hold(&self) -> Result<OpenSnapshot> {
         let (work, waiting) = channel::<(Work, oneshot::Sender<Answer>)>();
         let (begun, started) = oneshot::channel();

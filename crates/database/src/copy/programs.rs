@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 
+use async_recursion::async_recursion as boxed;
 use bytes::{Bytes, BytesMut};
 use model::{Code, Error, Result};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -66,6 +67,7 @@ impl Dump {
 
     /// Returns the next bytes, about 1 MiB; `None` after the last. Only a returned `None` proves that the dump is
     /// complete.
+    #[boxed]
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         self.buffer.reserve(READ_SIZE);
         while self.buffer.len() < READ_SIZE {
@@ -110,6 +112,7 @@ impl Load {
     }
 
     /// Writes the next bytes to the program.
+    #[boxed]
     pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
         match self.input.write_all(bytes).await {
             Ok(()) => Ok(()),
@@ -123,6 +126,7 @@ impl Load {
     }
 
     /// Ends the input and waits until everything is loaded.
+    #[boxed]
     pub async fn finish(mut self) -> Result<()> {
         drop(self.input);
         let status = self.child.wait().await.map_err(|error| broken("pg_restore", error))?;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Result};
 
 use crate::Location;
@@ -21,6 +22,7 @@ const COUNT_CLIENTS: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname
 /// # Errors
 /// `Conflict` with code `database_in_use`; `Unavailable` if the server does not answer; `Invalid` for a database that
 /// is not PostgreSQL's.
+#[boxed]
 pub async fn require_unused(location: &Location) -> Result<()> {
     let Location::Postgres(address) = location else {
         return Err(Error::invalid("only PostgreSQL databases can be checked for other connections"));

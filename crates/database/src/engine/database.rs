@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Result};
 
 use crate::dialect;
@@ -76,11 +77,13 @@ impl Database {
     /// `Unavailable` with code `database_missing` or `database_empty` if there is nothing at the location, which is
     /// left as it is; `Invalid` if the schema is newer than this program or belongs to something else; `Unavailable` if
     /// the file cannot be written or the server does not answer; `Corrupt` if the file is not a database.
+    #[boxed]
     pub async fn open(location: &Location, schema: Schema, options: &Options) -> Result<Self> {
         Self::open_by(location, Plan::new(schema, location.engine()), options).await
     }
 
     /// Opens a database like [`Database::open`], and creates it first if there is nothing at the location.
+    #[boxed]
     pub async fn make(location: &Location, schema: Schema, options: &Options) -> Result<Self> {
         let plan = Plan { makes: true, ..Plan::new(schema, location.engine()) };
         Self::open_by(location, plan, options).await
@@ -140,6 +143,7 @@ impl Database {
     /// # Errors
     /// `Corrupt` with code `database_corrupt`; `Unavailable` with code `database_unreadable` or `disk_error` if a page
     /// cannot be read from the disk.
+    #[boxed]
     pub async fn check_integrity(&self, at_most: Option<Duration>) -> Result<CheckExtent> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => self.record_failure(sqlite.look_through(at_most).await),
@@ -149,6 +153,7 @@ impl Database {
 
     /// Returns whether the pages of a SQLite file have checksums that are verified on reading; `None` for PostgreSQL,
     /// whose server decides that.
+    #[boxed]
     pub async fn has_checksums(&self) -> Result<Option<bool>> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => self.record_failure(sqlite.has_checksums().await).map(Some),
@@ -251,6 +256,7 @@ impl Database {
     /// # Errors
     /// `Invalid` for PostgreSQL, whose databases are dumped by [`crate::Dump`]; `Unavailable` with code
     /// [`Code::CopyFailed`] if the copy's disk fails to store it or read it back.
+    #[boxed]
     pub async fn snapshot_to(&self, to: &std::path::Path) -> Result<()> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.snapshot_to(to).await,
@@ -288,6 +294,7 @@ impl Database {
 
     /// Position of the end of the log of changes, queried from the engine if [`mark`](Self::mark) cannot determine it.
     /// It moves with each commit; on PostgreSQL also with commits in other databases of the server.
+    #[boxed]
     pub async fn position(&self) -> Result<Position> {
         if let Some(mark) = self.mark() {
             return Ok(Position(Some(mark), None));
@@ -301,6 +308,7 @@ impl Database {
     ///
     /// # Errors
     /// `Unavailable` if the file beside the database cannot be locked, or the server does not answer.
+    #[boxed]
     pub async fn try_exclusive(&self, purpose: &'static str) -> Result<Option<ExclusiveRight>> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.try_exclusive(purpose),
@@ -309,6 +317,7 @@ impl Database {
     }
 
     /// Finishes the queued work, then closes all connections. Later calls are refused as `Unavailable`.
+    #[boxed]
     pub async fn close(&self) {
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.close().await,

@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Result};
 use tokio_postgres::Client;
 
@@ -71,6 +72,7 @@ impl ExclusiveRight {
 
     /// Releases the right and keeps the connection for the next caller. Dropping the right instead closes the
     /// connection.
+    #[boxed]
     pub async fn release(self) {
         const UNLOCK: &str = "SELECT pg_advisory_unlock(hashtextextended($1, 0))";
         if let ExclusiveLock::Session { client, purpose, spare } = self.0
@@ -85,6 +87,7 @@ impl ExclusiveRight {
     ///
     /// # Errors
     /// `Unavailable` if the right was lost with the connection to the server.
+    #[boxed]
     pub async fn require(&self) -> Result<()> {
         match &self.0 {
             ExclusiveLock::File(_) => Ok(()),

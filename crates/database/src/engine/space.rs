@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use model::{Error, Result};
 
 use crate::dialect;
@@ -22,6 +23,7 @@ const REWRITTEN_AT_LEAST: i64 = 16 << 20;
 
 impl Database {
     /// Bytes of the database on disk, without logs that the engine recycles.
+    #[boxed]
     pub async fn size_bytes(&self) -> Result<u64> {
         let size = self.read(|reader| reader.find(dialect::SIZE_BYTES, &[], |row| row.get::<i64>(0))).await?;
         u64::try_from(size.unwrap_or_default())
@@ -31,6 +33,7 @@ impl Database {
     /// Rebuilds the indexes of a content database, table by table. With SQLite, writers wait while the indexes of one
     /// table are rebuilt; PostgreSQL rebuilds concurrently, without blocking. If there are other writers, each rebuild
     /// is followed by a pause of eight times its duration.
+    #[boxed]
     pub async fn rebuild_indexes(&self) -> Result<()> {
         for statement in dialect::REINDEX {
             let start = Instant::now();
@@ -63,6 +66,7 @@ impl Database {
     /// # Errors
     /// `Unavailable` with code `busy` if other transactions never let it begin; `Exhausted` if the disk is full. No
     /// data is lost in either case.
+    #[boxed]
     pub async fn compact(&self) -> Result<u64> {
         let before = self.size_bytes().await?;
         match &*self.0 {
@@ -73,6 +77,7 @@ impl Database {
     }
 
     /// Unused bytes inside the database that could be returned to the disk, as reported by the engine.
+    #[boxed]
     pub async fn free_bytes(&self) -> Result<u64> {
         let free = self.read(|reader| reader.find(dialect::FREE_BYTES, &[], |row| row.get::<i64>(0))).await?;
         Ok(u64::try_from(free.unwrap_or_default()).unwrap_or_default())
@@ -84,6 +89,7 @@ impl Database {
     ///
     /// On PostgreSQL the table of BLOBs is rewritten under a lock. That is done only if the remaining BLOBs are few and
     /// the rewrite frees enough.
+    #[boxed]
     pub async fn free_blob_space(&self) -> Result<u64> {
         let before = self.size_bytes().await?;
         match self.engine() {

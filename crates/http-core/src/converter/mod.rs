@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use model::{Code, Error, Result};
 use repository::{ChildPermit, Content, Sandbox, Session};
@@ -80,6 +81,7 @@ impl Converter {
     /// # Errors
     /// Invalid with code `not_readable` when the program cannot convert the document within 20 seconds, or when the
     /// document is longer than 32 MB. Unavailable when too many conversions are queued.
+    #[boxed]
     pub async fn pdf(&self, session: &Session, document: Content) -> Result<Bytes> {
         // The extension is part of the key: the same bytes under another name may be another kind of document.
         let key = format!("{}.{}", document.etag(), extension(&document.item.name));

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use model::Result;
 use repository::{Program, Sandbox};
 use tokio::io::AsyncReadExt;
@@ -82,6 +83,7 @@ async fn head(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Converts `document.{extension}` in the work directory. Returns `None` when the program produces no PDF, or one
 /// longer than `most`.
+#[boxed]
 pub async fn run(
     sandbox: &Sandbox,
     program: &Path,

@@ -13,6 +13,7 @@ mod sample;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use async_recursion::async_recursion as boxed;
 use model::Timestamp;
 
 use history::History;
@@ -58,6 +59,7 @@ impl MetricsHistory {
 }
 
 /// Takes a sample every ten seconds until the future is dropped.
+#[boxed]
 pub async fn keep(figures: Arc<MetricsHistory>) {
     let Some(mut before) = read() else { return };
     let mut tick = tokio::time::interval(FINE.step);

@@ -4,6 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use async_recursion::async_recursion as boxed;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
@@ -70,6 +71,7 @@ pub fn session_secret(state: &AppState, headers: &HeaderMap) -> Option<String> {
 }
 
 /// Returns the caller of the cookie's session. `None` without a cookie, or when the session has ended.
+#[boxed]
 pub async fn from_cookie(state: &AppState, headers: &HeaderMap) -> Result<Option<Caller>> {
     let Some(secret) = session_secret(state, headers) else { return Ok(None) };
     let caller = state.repository().caller_from_session(&secret).await?;
@@ -85,6 +87,7 @@ pub async fn from_cookie(state: &AppState, headers: &HeaderMap) -> Result<Option
 /// # Errors
 /// Forbidden with code `bad_credentials` for an invalid credential, with `basic_needs_tls` for Basic credentials over a
 /// connection that others can read; Exhausted after too many failures; Unavailable.
+#[boxed]
 pub async fn from_request(state: &AppState, parts: &Parts) -> Result<Option<Caller>> {
     let Some(field) = parts.headers.get(header::AUTHORIZATION) else {
         return from_cookie(state, &parts.headers).await;

@@ -4,6 +4,7 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
+use async_recursion::async_recursion as boxed;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -108,11 +109,13 @@ fn head_size(headers: &HeaderMap) -> usize {
 }
 
 /// The response for a path that no route serves, to clients other than browsers.
+#[boxed]
 pub async fn no_such_route() -> Response<Body> {
     Problem::from(Error::not_found("there is nothing at this address")).into_response()
 }
 
 /// The response for a method that a route does not have.
+#[boxed]
 pub async fn no_such_method() -> Response<Body> {
     Problem::from(Error::invalid("this address does not support that method").with_code(Code::MethodNotAllowed))
         .into_response()

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 
 /// Period after a small response in which large ones expect another.
@@ -52,6 +53,7 @@ pub fn answered_small() {
 }
 
 /// Yields to other tasks if small requests are expected, and returns the bytes to send now. The rest stays in `rest`.
+#[boxed]
 pub async fn in_turns(bytes: Bytes, rest: &mut Option<Bytes>) -> Bytes {
     SMALL.in_turns(bytes, rest).await
 }

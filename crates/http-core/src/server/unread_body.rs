@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
 use axum::http::{HeaderValue, header};
@@ -47,6 +48,7 @@ pub fn watch(request: Request) -> (Request, Option<BodyEnd>) {
 
 impl BodyEnd {
     /// Announces in the response that the connection closes, unless the body was read to its end.
+    #[boxed]
     pub async fn announce_close(&mut self, response: &mut Response) {
         if self.near && !*self.ended.borrow() {
             // The outcome is checked below.

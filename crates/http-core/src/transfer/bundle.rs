@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use async_recursion::async_recursion as boxed;
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -49,6 +50,7 @@ fn too_large() -> Error {
 ///
 /// # Errors
 /// Exhausted with code `archive_too_large` when there are more than 10,000 items, 8 MiB of paths or 100 GB.
+#[boxed]
 pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
     let permit = request::acquire_costly()?;
     let Gathered { name, entries, missing_path } = gather(session, ids).await?;

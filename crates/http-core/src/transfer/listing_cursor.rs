@@ -1,6 +1,7 @@
 //! Positions in listings as opaque tokens, for pages and REST alike. They are sealed for the caller and the listing, so
 //! that nobody can compare values of their choice with the item that ended a page.
 
+use async_recursion::async_recursion as boxed;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use model::{Code, Error, Id, Result, Timestamp};
@@ -32,12 +33,14 @@ impl Listing<'_> {
 }
 
 /// Seals a position.
+#[boxed]
 pub async fn seal(session: &Session, listing: &Listing<'_>, place: &SortKey) -> Result<String> {
     Ok(URL_SAFE_NO_PAD.encode(session.seal_place(&listing.name(), &write(place)).await?))
 }
 
 /// Opens a token that [`seal`] made for the same caller and listing. Anything else is an error with the code
 /// `invalid_cursor`.
+#[boxed]
 pub async fn open(session: &Session, listing: &Listing<'_>, text: &str) -> Result<SortKey> {
     let sealed = URL_SAFE_NO_PAD.decode(text).ok().filter(|_| text.len() <= MAX_TOKEN_BYTES);
     match session.open_place(&listing.name(), &sealed.unwrap_or_default()).await? {

@@ -1,5 +1,6 @@
 //! Receives a document's bytes from a request into an upload.
 
+use async_recursion::async_recursion as boxed;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
@@ -19,6 +20,7 @@ pub const MODIFIED_AT: &str = "x-modified-at";
 /// Those of [`Session::begin_upload`], [`Upload::write`](repository::Upload::write) and
 /// [`Upload::finish`](repository::Upload::finish); `Invalid` for a partial or encoded body, for header fields that
 /// cannot be parsed, for a broken body, and for one that does not match its announced digest.
+#[boxed]
 pub async fn store(
     session: &Session,
     destination: &Destination,

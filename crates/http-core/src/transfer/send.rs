@@ -1,5 +1,6 @@
 //! Sends a document's bytes: small documents in memory at once, others chunk by chunk.
 
+use async_recursion::async_recursion as boxed;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::Response;
@@ -20,6 +21,7 @@ pub const X_ITEM_ID: &str = "x-item-id";
 ///
 /// The first bytes are read and the record of damage is checked before the status is sent, so that known damage is an
 /// error. Damage found later breaks the connection: a client never takes a part for the whole.
+#[boxed]
 pub async fn content(method: &Method, headers: &HeaderMap, mut opened: Content, inline: bool) -> Result<Response> {
     secure::require_harmless_use(headers)?;
     let etag = format!("\"{}\"", opened.etag());

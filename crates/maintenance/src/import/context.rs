@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use async_recursion::async_recursion as boxed;
 use model::{Error, Id, Name, Result};
 use repository::{ImportFolder, Session};
 use tokio::sync::mpsc;
@@ -71,6 +72,7 @@ impl Context {
 }
 
 impl Workers {
+    #[boxed]
     pub async fn send(&self, job: Job) -> Result<()> {
         let queue = if job.size > SMALL { &self.large } else { &self.small };
         queue.send(job).await.map_err(|_| Error::unavailable("the import was stopped"))

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::configuration::job;
 use futures_util::future::BoxFuture;
@@ -24,6 +25,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 const NICE: i32 = 10;
 
 /// Runs the farm's jobs until dropped. Several servers may do so concurrently; each job has one runner.
+#[boxed]
 pub async fn run_jobs(repository: Repository) {
     let (stopped, stop) = oneshot::channel::<()>();
     let handle = std::thread::Builder::new().name("jobs".to_owned()).spawn(move || {

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use ::blobs::BlobHasher;
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use database::{Database, Load, Location};
 use futures_util::future::join_all;
@@ -37,6 +38,7 @@ impl<'a> Pieces<'a> {
 
     /// Returns the next pieces, or an empty list after the last. Reaching the end means that length and digest of the
     /// whole matched.
+    #[boxed]
     pub async fn next(&mut self) -> Result<Vec<Bytes>> {
         let mut entries: Vec<Entry> = Vec::new();
         while entries.len() < AT_ONCE {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ::blobs::{BlobHasher, BlobStore, Locator, Stored};
+use async_recursion::async_recursion as boxed;
 use database::content::blob::{self, BlobRow};
 use database::content::census;
 use database::content::fault::{self, FaultRow};
@@ -74,6 +75,7 @@ enum BlobOutcome {
 
 impl BlobRestore<'_> {
     /// Copies every BLOB that documents need into its store, unless the store has it.
+    #[boxed]
     pub async fn run(&self, index: Vec<Entry>, outcome: &mut RestoredBlobs) -> Result<()> {
         let mut index = List::new(index);
         let mut after = None;

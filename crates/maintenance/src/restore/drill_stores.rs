@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use ::blobs::BlobStore;
+use async_recursion::async_recursion as boxed;
 use database::content::census::VersionBlob;
 use database::content::fault;
 use model::{Digest, Error, ErrorKind, Id, Result};
@@ -71,6 +72,7 @@ impl<'a> StoreSearch<'a> {
     }
 
     /// Looks for the bytes of one version of a restored database.
+    #[boxed]
     pub async fn look(
         &mut self,
         version: &VersionBlob,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::blobs::Owner;
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::configuration::restored;
@@ -128,6 +129,7 @@ pub(super) struct Work<'a> {
 
 impl Work<'_> {
     /// Restores a database, without moving it to its final location.
+    #[boxed]
     pub async fn bring(&self, part: &DatabasePart, schema: Schema, place: &str) -> Result<Restored> {
         let vault = &self.destination.vault;
         let limits = Options::default();
@@ -220,6 +222,7 @@ impl Work<'_> {
 
     /// Adjusts a content database before its BLOBs are restored. Returns notes about the changes, for the
     /// administrator.
+    #[boxed]
     pub async fn prepare(
         &self,
         database: &Database,

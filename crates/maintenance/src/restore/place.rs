@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::blobs::{create_private_directories, sync_directory};
+use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Id, Result};
 use repository::{DataDirectory, DataDirectoryLock, require_restorable};
 
@@ -35,6 +36,7 @@ impl TargetDirectory {
     ///
     /// # Errors
     /// `Conflict` when a server uses the directory, or when it holds other files or a farm that must not be replaced.
+    #[boxed]
     pub async fn enter(options: &RestoreOptions, set: Id, content_database: Option<&str>) -> Result<Arc<Self>> {
         let data = DataDirectory::new(&options.directory);
         let enter = move || {

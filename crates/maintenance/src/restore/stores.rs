@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ::blobs::{BlobStore, HAND_OVER_GRACE, Owner};
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use database::configuration::farm::StoreRow;
 use model::{Error, Id, Result, StoreKind};
@@ -41,6 +42,7 @@ pub(super) struct Opening<'a> {
 impl Opening<'_> {
     /// Opens the stores. Those outside of the data directory are relocated below it, unless they are to be used where
     /// they are. Otherwise two farms would share a store and delete each other's BLOBs.
+    #[boxed]
     pub async fn open(&self, rows: &[StoreRow]) -> Result<Vec<Store>> {
         let mut stores = Vec::new();
         for row in rows {

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Result};
 use repository::DataDirectory;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,7 @@ pub(super) struct Unfinished {
 
 impl Unfinished {
     /// Reads the note of an earlier attempt at the same restore, if any.
+    #[boxed]
     pub async fn open(directory: &Path, mut note: Note) -> Result<Self> {
         let files = SmallFiles::in_directory(directory);
         let earlier = files.read(NOTE).await?.map(|bytes| read(&bytes));
@@ -54,12 +56,14 @@ impl Unfinished {
     }
 
     /// Returns whether an earlier attempt loaded a set into a database.
+    #[boxed]
     pub async fn was_loaded(&self, database: &str) -> bool {
         self.state.lock().await.0.databases.iter().any(|known| known == database)
     }
 
     /// Writes the note: from here on the directory does not hold a complete farm. Returns whether the farm was complete
     /// until this call.
+    #[boxed]
     pub async fn begin(&self) -> Result<bool> {
         let mut state = self.state.lock().await;
         if state.1 {
@@ -71,6 +75,7 @@ impl Unfinished {
     }
 
     /// Records that a database on a server holds the set's content.
+    #[boxed]
     pub async fn record_loaded(&self, database: String) -> Result<()> {
         let mut state = self.state.lock().await;
         if !state.0.databases.contains(&database) {
@@ -80,6 +85,7 @@ impl Unfinished {
     }
 
     /// Removes the note: the farm is complete again.
+    #[boxed]
     pub async fn end(&self) -> Result<()> {
         let mut state = self.state.lock().await;
         state.1 = false;

@@ -1,5 +1,6 @@
 //! Columns and content types of libraries, and the column values of documents and folders.
 
+use async_recursion::async_recursion as boxed;
 use database::content::column::{self, ColumnRow};
 use database::content::{collection, node};
 use database::{Reader, Transaction};
@@ -76,6 +77,7 @@ pub struct ValuesChange {
 
 impl Session {
     /// Returns the columns and content types of the library that an item is in (or is).
+    #[boxed]
     pub async fn columns(&self, target: &Target) -> Result<(Vec<Column>, Vec<ContentType>)> {
         let (_, found) = self
             .view(target, |reader, located| {
@@ -88,6 +90,7 @@ impl Session {
     }
 
     /// Adds a column to a library.
+    #[boxed]
     pub async fn create_column(&self, library: &Target, change: ColumnChange) -> Result<Id> {
         check_choices(&change.kind)?;
         let change = &change;
@@ -117,6 +120,7 @@ impl Session {
     }
 
     /// Changes a column's name, choices, content type, and whether a value is required.
+    #[boxed]
     pub async fn change_column(&self, library: &Target, id: Id, change: ColumnChange) -> Result<()> {
         check_choices(&change.kind)?;
         self.change_columns(library, "column.change", change.name.clone().as_str(), move |transaction, library, _| {
@@ -137,6 +141,7 @@ impl Session {
     }
 
     /// Removes a column together with the values that documents have in it.
+    #[boxed]
     pub async fn delete_column(&self, library: &Target, id: Id) -> Result<()> {
         self.change_columns(library, "column.delete", &id.to_string(), move |transaction, library, _| {
             find_column(transaction, library, id)?;
@@ -147,6 +152,7 @@ impl Session {
     }
 
     /// Adds a content type to a library.
+    #[boxed]
     pub async fn create_content_type(&self, library: &Target, name: &Name) -> Result<Id> {
         let content_type = name.clone();
         self.change_columns(library, "content-type.create", name.as_str(), move |transaction, library, id| {
@@ -156,6 +162,7 @@ impl Session {
     }
 
     /// Removes a content type together with the columns that belong to it.
+    #[boxed]
     pub async fn delete_content_type(&self, library: &Target, id: Id) -> Result<()> {
         self.change_columns(library, "content-type.delete", &id.to_string(), move |transaction, library, _| {
             require_type(transaction, library, Some(id))?;
@@ -166,6 +173,7 @@ impl Session {
     }
 
     /// Returns the column values of a document or folder.
+    #[boxed]
     pub async fn values(&self, target: &Target) -> Result<Vec<(Id, ColumnValue)>> {
         let (_, found) = self
             .view(target, |reader, located| {
@@ -184,6 +192,7 @@ impl Session {
     ///
     /// # Errors
     /// `Conflict` with code `value_changed` when a column holds a value other than the expected one.
+    #[boxed]
     pub async fn set_values(&self, target: &Target, change: ValuesChange) -> Result<()> {
         let ValuesChange { values, expected, content_type } = change;
         let located = self.locate(target).await?.to(Right::Edit)?;

@@ -1,5 +1,6 @@
 //! Reading the audit log of items and site collections.
 
+use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::event::{self, EventRow};
 use database::content::library;
@@ -96,6 +97,7 @@ impl Session {
     ///
     /// A caller who may not see drafts does not see events about them. A caller who does not manage the site sees, of
     /// the reads, only their own. A page may be short and still have a `next`.
+    #[boxed]
     pub async fn activity(&self, target: &Target, before: Option<i64>, limit: usize) -> Result<Page<Event, i64>> {
         let limit = limit.clamp(1, MAX_PAGE);
         let (_, listed) = self
@@ -129,6 +131,7 @@ impl Session {
     ///
     /// One call examines a bounded number of events. If few of them match, a page may be short or empty and still have
     /// a `next`. Only a page without `next` is the last one.
+    #[boxed]
     pub async fn audit_log(
         &self,
         collection: Id,

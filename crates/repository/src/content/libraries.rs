@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::library;
 use model::{Code, Error, LibrarySettings, NodeKind, Result, Right};
@@ -44,6 +45,7 @@ impl Library {
 
 impl Session {
     /// Returns the settings of the library that contains an item.
+    #[boxed]
     pub async fn library_settings(&self, target: &Target) -> Result<LibrarySettings> {
         let (_, settings) =
             self.view(target, |reader, located| library::find(reader, located.node().library_id)).await?;
@@ -58,11 +60,13 @@ impl Session {
     }
 
     /// Returns whether the caller may change, for all users, how the library that an item is in (or is) is displayed.
+    #[boxed]
     pub async fn manages_library(&self, target: &Target) -> Result<bool> {
         Ok(self.locate(target).await?.viewed().and_then(|item| Library::containing(&item)).is_ok())
     }
 
     /// Changes how a library keeps versions. Stored versions of a document remain until the document changes next.
+    #[boxed]
     pub async fn change_library(&self, target: &Target, settings: LibrarySettings) -> Result<()> {
         const MAX_VERSIONS: u32 = 50_000;
         if settings.major_limit > MAX_VERSIONS || settings.minor_limit > MAX_VERSIONS {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use database::content::scope::{self, GrantRow};
 use database::content::{collection, node, tree};
 use database::{Reader, Transaction};
@@ -56,6 +57,7 @@ pub struct Explanation {
 
 impl Session {
     /// Returns the permissions of an item; needs the right to manage them.
+    #[boxed]
     pub async fn permissions(&self, target: &Target) -> Result<PermissionTable> {
         let (_, table) =
             self.view_to(Right::ManagePermissions, target, |reader, located| table(reader, located)).await?;
@@ -64,6 +66,7 @@ impl Session {
 
     /// Gives an item its own permissions. With `copy` these are a copy of the inherited ones; otherwise only the caller
     /// keeps the roles that they have.
+    #[boxed]
     pub async fn break_inheritance(&self, target: &Target, copy: bool) -> Result<()> {
         let principal = self.principal.clone();
         self.change_permissions(target, move |transaction, guard, located| {
@@ -89,6 +92,7 @@ impl Session {
     }
 
     /// Removes an item's own permissions, so that it inherits again.
+    #[boxed]
     pub async fn restore_inheritance(&self, target: &Target) -> Result<()> {
         self.change_permissions(target, |transaction, guard, located| {
             let id = located.node().id;
@@ -111,6 +115,7 @@ impl Session {
     /// `Conflict` with code `inherits` when the item inherits. `Forbidden` when the role allows more than the caller
     /// may do. `Forbidden` with code `fresh_sign_in_needed` for a role that lets its holder manage permissions or the
     /// site and, when the caller is a farm administrator, for any role on a root site.
+    #[boxed]
     pub async fn grant(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
         let registry = self.registry().await?;
         let wanted = registry.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?.clone();
@@ -146,6 +151,7 @@ impl Session {
     }
 
     /// Revokes a role from a user or group.
+    #[boxed]
     pub async fn revoke(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
         self.change_permissions(target, move |transaction, guard, located| {
             let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
@@ -160,6 +166,7 @@ impl Session {
 
     /// Explains the rights of a user on an item. Users may query their own rights; querying those of others needs the
     /// right to manage permissions.
+    #[boxed]
     pub async fn explain(&self, target: &Target, person: Id) -> Result<Explanation> {
         let principal = self.repository.principal(person).await?;
         let own = person == self.principal.id;
@@ -172,6 +179,7 @@ impl Session {
     }
 
     /// All roles of the farm.
+    #[boxed]
     pub async fn role_list(&self) -> Result<Vec<Role>> {
         let mut roles: Vec<Role> = self.registry().await?.roles.values().cloned().collect();
         roles.sort_by_key(|role| role.id);

@@ -1,5 +1,6 @@
 //! Dead properties: data that clients attach to items and that the server returns without interpreting it.
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::property::{self, PropertyRow};
 use model::{Code, Error, NodeKind, Result, Right};
@@ -45,6 +46,7 @@ impl Session {
     ///
     /// # Errors
     /// `Exhausted` with the code `too_many_properties` beyond 500 properties or 262,144 characters on one item.
+    #[boxed]
     pub async fn change_properties(&self, target: &Target, changes: Vec<PropertyChange>) -> Result<()> {
         let located = self.locate(target).await?.to(Right::Edit)?;
         let guard = self.guard([&located])?;

@@ -1,5 +1,6 @@
 //! The recycle bin, in two stages: first the personal bin, then the site bin.
 
+use async_recursion::async_recursion as boxed;
 use database::content::recycle::{self, RecycledRow};
 use database::content::{collection, node, scope, tree};
 use database::{Reader, Transaction};
@@ -71,6 +72,7 @@ impl Session {
     /// # Errors
     /// `NotFound` for a site collection that the caller may not know of; `Forbidden` when the caller may not see the
     /// bin of the site.
+    #[boxed]
     pub async fn recycled(
         &self,
         collection: Id,
@@ -95,6 +97,7 @@ impl Session {
     ///
     /// # Errors
     /// `Conflict` with code `parent_missing` when the folder that held it no longer exists.
+    #[boxed]
     pub async fn restore(&self, collection: Id, entry: Id) -> Result<Item> {
         let (_, row) = self.entry(collection, entry).await?;
         let parent = self.locate(&row.parent_id.into()).await.map_err(|error| match error.kind() {
@@ -139,6 +142,7 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound` when there is no such entry, or it is neither the caller's own nor in a site that the caller manages.
+    #[boxed]
     pub async fn purge(&self, collection: Id, entry: Id, bin: Bin) -> Result<()> {
         let (root, _) = self.entry(collection, entry).await?;
         let guard = self.guard_unchecked(&root);
@@ -166,6 +170,7 @@ impl Session {
     }
 
     /// Removes every entry of a bin, as [`Session::purge`] does, and returns the number of entries.
+    #[boxed]
     pub async fn empty_bin(&self, collection: Id, bin: Bin) -> Result<u64> {
         let mut count = 0;
         loop {

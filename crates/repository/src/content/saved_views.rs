@@ -1,6 +1,7 @@
 //! Saved views of libraries: per user or shared by all users of a library. The web pages define the content of a view;
 //! here it is opaque text.
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::saved_view::{self, SavedViewRow};
 use model::{Code, Error, Id, Name, Result};
@@ -51,6 +52,7 @@ pub struct NewView {
 
 impl Session {
     /// Returns the views of the library that an item is in (or is): the shared ones, then the caller's own.
+    #[boxed]
     pub async fn views(&self, target: &Target) -> Result<Vec<SavedView>> {
         let caller = self.principal.id;
         let (_, rows) = self
@@ -64,6 +66,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` when the view is shared and the caller does not manage the library; `Exhausted` when there are too
     /// many views.
+    #[boxed]
     pub async fn save_view(&self, target: &Target, view: NewView) -> Result<Id> {
         if view.query.len() > MAX_VIEW_BYTES {
             return Err(Error::invalid("a view takes at most 4,000 bytes: choose fewer columns or conditions"));
@@ -115,6 +118,7 @@ impl Session {
     }
 
     /// Removes a view of the library that an item is in (or is).
+    #[boxed]
     pub async fn delete_view(&self, target: &Target, id: Id) -> Result<()> {
         let gone = || Error::not_found("there is no such view");
         let caller = self.principal.id;

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::share_link::{self, ShareLinkRow};
 use database::content::{node, version};
@@ -104,6 +105,7 @@ pub struct OpenedLink {
 
 impl Session {
     /// Returns the rule for links of the site collection that holds an item; `None` when it allows no links.
+    #[boxed]
     pub async fn link_rule(&self, target: &Target) -> Result<Option<LinkRule>> {
         let (_, days) = self.view(target, |reader, located| share_link::rule(reader, located.collection.id)).await?;
         Ok(days.and_then(|days| u32::try_from(days).ok()).map(|most_days| LinkRule { most_days }))
@@ -111,6 +113,7 @@ impl Session {
 
     /// Sets the rule for links of a site collection. Without a rule none of its links works; a later rule makes them
     /// work again.
+    #[boxed]
     pub async fn set_link_rule(&self, collection: Id, rule: Option<LinkRule>) -> Result<()> {
         if rule.is_some_and(|rule| !(1..=MAX_DAYS).contains(&rule.most_days)) {
             return Err(
@@ -133,6 +136,7 @@ impl Session {
     /// `Forbidden` with code `links_not_allowed` where the site collection allows none, and with code
     /// `fresh_sign_in_needed` for a life of more than [`MAX_DAYS_WITHOUT_FRESH_SIGN_IN`] without fresh
     /// re-authentication; `Conflict` when nothing is published.
+    #[boxed]
     pub async fn share(&self, target: &Target, new: NewLink) -> Result<(ShareLink, String)> {
         let (located, days) = self
             .view_to(Right::Edit, target, |reader, located| share_link::rule(reader, located.collection.id))
@@ -190,6 +194,7 @@ impl Session {
     }
 
     /// Returns the links of a document, newest first; needs the right to edit it.
+    #[boxed]
     pub async fn links(&self, target: &Target) -> Result<Vec<ShareLink>> {
         let (_, rows) = self
             .view_to(Right::Edit, target, |reader, located| share_link::of_node(reader, located.node().id, MAX_LINKS))
@@ -198,6 +203,7 @@ impl Session {
     }
 
     /// Revokes a link of a document. Its next use fails.
+    #[boxed]
     pub async fn revoke_link(&self, target: &Target, id: Id) -> Result<()> {
         let (located, row) = self.view_to(Right::Edit, target, move |reader, _| share_link::find(reader, id)).await?;
         if row.is_none_or(|row| row.node_id != located.node().id) {
@@ -227,6 +233,7 @@ impl Repository {
     ///
     /// # Errors
     /// `NotFound` with code `link_ended`, for whatever reason the link is invalid.
+    #[boxed]
     pub async fn open_link(&self, id: Id, secret: &str) -> Result<OpenedLink> {
         let live = self.live(id, secret).await?;
         let target = Target::Id(live.row.node_id);
@@ -249,6 +256,7 @@ impl Repository {
     /// `NotFound` with code `link_ended`; `Forbidden` with code `wrong_link_password`; `Exhausted` with code
     /// `too_many_attempts`; those of [`Session::open`]; `Corrupt` when the content is on record as missing or damaged.
     /// A failed download is not counted.
+    #[boxed]
     pub async fn download_link(&self, id: Id, secret: &str, password: &str, client: &Client) -> Result<Content> {
         let live = self.live(id, secret).await?;
         let stored = &live.row.password;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::configuration::farm;
 use database::configuration::site_collection::{self, SiteCollectionRow};
@@ -116,6 +117,7 @@ impl Session {
     ///
     /// The site collection is created in its content database first and entered in the farm's registry afterwards. If
     /// this is interrupted in between, [`Session::clean_up`] removes it.
+    #[boxed]
     pub async fn create_site_collection(
         &self,
         path: &SitePath,
@@ -199,6 +201,7 @@ impl Session {
     }
 
     /// Returns the site collections whose root site the caller may know of.
+    #[boxed]
     pub async fn site_collections(&self) -> Result<Vec<SiteCollection>> {
         let registry = self.registry().await?;
         let mut found = Vec::new();
@@ -228,6 +231,7 @@ impl Session {
 
     /// Returns one site collection. A caller who may open items below its root site, but not the root site itself, gets
     /// only path, title and colour.
+    #[boxed]
     pub async fn site_collection(&self, id: Id) -> Result<SiteCollection> {
         let inspect = self.inspect_root(id, |reader, root| {
             // The usage is shown only to those who manage the site collection.
@@ -265,6 +269,7 @@ impl Session {
     ///
     /// # Errors
     /// The given error, when it is not about the database itself.
+    #[boxed]
     pub async fn record_missing(&self, id: Id, error: Error, missing: &mut UnavailableDatabases) -> Result<()> {
         let registry = self.registry().await?;
         missing.add(registry.database(registry.collection(id)?.database_id)?.name_if_database_error(error)?);
@@ -272,17 +277,20 @@ impl Session {
     }
 
     /// Sets or removes the quota of a site collection, in bytes.
+    #[boxed]
     pub async fn set_quota(&self, id: Id, bytes: Option<u64>) -> Result<()> {
         self.change_site_collection(id, SiteChange { quota_bytes: Some(bytes), ..SiteChange::default() }).await
     }
 
     /// Changes the title and colour of a site collection; absent values are left unchanged.
+    #[boxed]
     pub async fn set_appearance(&self, id: Id, title: Option<&str>, accent: Option<Accent>) -> Result<()> {
         let title = title.map(ToOwned::to_owned);
         self.change_site_collection(id, SiteChange { title, accent, ..SiteChange::default() }).await
     }
 
     /// Sets whether opening a document is recorded in the audit log.
+    #[boxed]
     pub async fn set_audit_reads(&self, id: Id, on: bool) -> Result<()> {
         self.change_site_collection(id, SiteChange { audit_reads: Some(on), ..SiteChange::default() }).await
     }
@@ -292,6 +300,7 @@ impl Session {
     ///
     /// Title and colour are also stored in the farm's registry, which is written last. After an interruption in
     /// between, repeating the change makes both agree.
+    #[boxed]
     pub async fn change_site_collection(&self, id: Id, change: SiteChange) -> Result<()> {
         if change.quota_bytes.is_some() {
             self.require_farm_administrator("set quotas")?;
@@ -343,11 +352,13 @@ impl Session {
     }
 
     /// Creates a site below a site.
+    #[boxed]
     pub async fn create_site(&self, parent: &Target, name: &Name) -> Result<Item> {
         self.create_in_site(parent, name, NodeKind::Site, Right::ManageSite, None).await
     }
 
     /// Creates a library in a site.
+    #[boxed]
     pub async fn create_library(&self, site: &Target, name: &Name, settings: LibrarySettings) -> Result<Item> {
         self.create_in_site(site, name, NodeKind::Library, Right::ManageLibraries, Some(settings)).await
     }

@@ -1,5 +1,6 @@
 //! Check-out, check-in and discard: an exclusive edit whose result stays hidden from other users until check-in.
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::{column, node, tree, version};
 use model::{Code, Error, NodeKind, Result, Right, Timestamp, VersionNumber};
@@ -63,6 +64,7 @@ impl Session {
     }
 
     /// Checks a document out to the caller. Repeating it changes nothing.
+    #[boxed]
     pub async fn check_out(&self, target: &Target) -> Result<()> {
         let located = self.document_to_change(target, Right::Edit).await?;
         let guard = self.guard([&located])?;
@@ -81,6 +83,7 @@ impl Session {
 
     /// Checks a document in: the working copy becomes the next version. Without a working copy, only ends the
     /// check-out.
+    #[boxed]
     pub async fn check_in(&self, target: &Target, how: CheckIn) -> Result<VersionNumber> {
         require_comment(&how.comment)?;
         let located = self.document_to_change(target, Right::Edit).await?;
@@ -130,6 +133,7 @@ impl Session {
     }
 
     /// Ends a check-out and discards the working copy. Ending another user's check-out needs the right to override.
+    #[boxed]
     pub async fn discard_check_out(&self, target: &Target) -> Result<()> {
         let known = self.locate(target).await?;
         known.unchecked().require_kind(NodeKind::Document)?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use blobs::{BlobReader, Locator};
 use bytes::Bytes;
 use database::content::version::{self, VersionRow};
@@ -137,6 +138,7 @@ impl Content {
     ///
     /// # Errors
     /// `Corrupt` with code `content_missing` or `content_damaged`.
+    #[boxed]
     pub async fn refuse_known_fault(&mut self) -> Result<()> {
         if self.version.size <= BlobReader::AT_ONCE {
             return Ok(());
@@ -153,6 +155,7 @@ impl Content {
     }
 
     /// Returns the next bytes, verified against their digest or checksum; `None` at the end.
+    #[boxed]
     pub async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
         let chunk = match self.reader.next_chunk().await {
             Err(error) if is_missing_or_damaged(&error) => self.read_again(error).await,
@@ -185,6 +188,7 @@ impl Session {
     /// # Errors
     /// `NotFound`; `Corrupt` when its bytes are missing from the store or damaged; `Unavailable` when the store does
     /// not answer.
+    #[boxed]
     pub async fn open(&self, target: &Target, choice: VersionChoice) -> Result<Content> {
         let seen = match (target, choice) {
             (Target::Path(path), VersionChoice::Visible) => {

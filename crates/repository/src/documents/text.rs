@@ -1,5 +1,6 @@
 //! Text of office documents, shown where the documents themselves cannot be displayed.
 
+use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Result};
 use search::extract::{self, Extract, Format};
 use search::sandbox::Document;
@@ -16,6 +17,7 @@ impl Session {
     /// `Invalid` with code `not_readable` when the document does not have this format; `too_large` when it is longer
     /// than 32 MB or has no text in its beginning; `took_too_long` or `reader_failed` when the child process does not
     /// finish. `Unavailable` with code `busy` when others are waiting.
+    #[boxed]
     pub async fn text(&self, target: &Target, format: Format) -> Result<Extract> {
         let mut opened = self.open(target, VersionChoice::Visible).await?;
         if opened.size() > extract::MAX_BYTES {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use blobs::BlobWriter;
 use bytes::{Bytes, BytesMut};
 use database::Reader;
@@ -93,6 +94,7 @@ impl Session {
     /// # Errors
     /// `Forbidden`, `NotFound`, `Conflict` (a precondition, a name that is taken), `Locked` (another user's check-out,
     /// with the holder's name), `Exhausted` (quota).
+    #[boxed]
     pub async fn begin_upload(
         &self,
         destination: &Destination,
@@ -157,6 +159,7 @@ impl Session {
     }
 
     /// Stores a document from memory.
+    #[boxed]
     pub async fn upload_bytes(&self, destination: &Destination, options: UploadOptions, bytes: Bytes) -> Result<Saved> {
         let mut upload = self.begin_upload(destination, options, Some(bytes.len() as u64)).await?;
         upload.write(bytes).await?;
@@ -326,6 +329,7 @@ impl Upload {
     /// # Errors
     /// `Invalid` with code `length_mismatch` when more bytes arrive than were announced; `Exhausted` when the caller
     /// has too many unfinished bytes or the store is full; `Unavailable` when the store does not answer.
+    #[boxed]
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let received = self.received() + bytes.len() as u64;
         if self.announced.is_some_and(|announced| received > announced) {
@@ -368,6 +372,7 @@ impl Upload {
     /// # Errors
     /// `Invalid` with code `length_mismatch` when fewer bytes arrived than were announced. Changes since the upload
     /// began (permissions, a check-out, a precondition, quota) cause a refusal here.
+    #[boxed]
     pub async fn finish(self) -> Result<Saved> {
         if let Some(announced) = self.announced.filter(|announced| *announced != self.received()) {
             let received = self.received();

@@ -1,5 +1,6 @@
 //! Versions: listing, restoring, publishing, deleting.
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::{library, node, version};
 use model::{Code, Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
@@ -15,6 +16,7 @@ use super::rules::{charge, library_of, next_number, require_comment, trim};
 
 impl Session {
     /// Returns versions of a document that are older than the version `before`, newest first, at most `limit`.
+    #[boxed]
     pub async fn versions(&self, target: &Target, before: Option<Id>, limit: usize) -> Result<Page<Version, Id>> {
         let limit = limit.clamp(1, MAX_PAGE);
         let (_, page) = self
@@ -44,6 +46,7 @@ impl Session {
 
     /// Makes the content of an earlier version the newest version, with a comment. Keeps all versions and copies no
     /// bytes.
+    #[boxed]
     pub async fn restore_version(
         &self,
         target: &Target,
@@ -101,6 +104,7 @@ impl Session {
     }
 
     /// Publishes the latest draft as the next major version.
+    #[boxed]
     pub async fn publish(&self, target: &Target, comment: &str) -> Result<VersionNumber> {
         require_comment(comment)?;
         let located = self.document_to_change(target, Right::Publish).await?;
@@ -128,6 +132,7 @@ impl Session {
     }
 
     /// Deletes an earlier version permanently. The current and the published version cannot be deleted.
+    #[boxed]
     pub async fn delete_version(&self, target: &Target, number: VersionNumber) -> Result<()> {
         let located = self.document_to_change(target, Right::Override).await?;
         let guard = self.guard([&located, &located.to(Right::ViewVersions)?])?;
@@ -150,6 +155,7 @@ impl Session {
 
     /// Returns whether the library of an item keeps drafts, so that publishing is meaningful there. The caller must be
     /// able to open the item.
+    #[boxed]
     pub async fn keeps_drafts(&self, target: &Target) -> Result<bool> {
         let (_, settings) =
             self.view(target, |reader, located| library::find(reader, located.node().library_id)).await?;

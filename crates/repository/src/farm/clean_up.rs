@@ -4,6 +4,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::configuration::{farm, site_collection};
 use database::content::recycle::{self, RecycledRow};
 use database::content::{collection, displaced, event, idempotency, lock, node, tree};
@@ -41,6 +42,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; otherwise the first error of a database, after all the
     /// others were cleaned up.
+    #[boxed]
     pub async fn clean_up(&self, recycle_kept: Duration) -> Result<CleanedUp> {
         self.require_farm_administrator("clean up")?;
         let registry = self.registry().await?;
@@ -179,6 +181,7 @@ impl Repository {
     ///
     /// # Errors
     /// The first error of a database.
+    #[boxed]
     pub async fn forget_repetitions(&self) -> Result<()> {
         let (limit, ended) = (self.old_enough(REMEMBERED).await?, self.old_enough(ENDED_LOCKS).await?);
         let forget = move |transaction: &mut Transaction<'_>| idempotency::purge(transaction, limit).map(drop);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use database::configuration::event;
 use database::configuration::farm::{self, ContentDatabaseRow};
 use database::content::collection;
@@ -39,6 +40,7 @@ impl Session {
     /// `Forbidden` unless the caller is a farm administrator; `Invalid` for a bad name or location; `Conflict` when the
     /// farm has a database with that name or location, or a farm's database is at that location; `Unavailable` when it
     /// cannot be opened.
+    #[boxed]
     pub async fn create_content_database(&self, name: &str, location: Option<&str>) -> Result<()> {
         self.require_farm_administrator("add content databases")?;
         let name = Name::new(name)?;
@@ -107,6 +109,7 @@ pub struct Readiness {
 
 impl Repository {
     /// Checks all databases of the farm concurrently, with a short timeout for each.
+    #[boxed]
     pub async fn readiness(&self) -> Readiness {
         let configuration = with_timeout(self.inner.configuration.read_one(farm::find)).await;
         let registry = match configuration {
@@ -164,6 +167,7 @@ impl Storage {
     ///
     /// # Errors
     /// `NotFound` for an unknown name.
+    #[boxed]
     pub async fn rebuild_indexes(&self, name: &str) -> Result<()> {
         let database = self.database(name)?;
         database.database.rebuild_indexes().await?;
@@ -175,6 +179,7 @@ impl Storage {
     ///
     /// # Errors
     /// `NotFound` for an unknown name; those of [`database::Database::compact`].
+    #[boxed]
     pub async fn compact(&self, name: &str) -> Result<u64> {
         let freed = self.database(name)?.database.compact().await?;
         self.note(name, "database.compact", &format!("{freed} bytes given back")).await?;

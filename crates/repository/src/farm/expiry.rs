@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::configuration::{event, farm};
 use model::{Error, Result, Timestamp};
@@ -28,6 +29,7 @@ impl Repository {
 
     /// Returns the time that decides what is old enough for permanent deletion: the clock's time less all forward steps
     /// that have not been accepted.
+    #[boxed]
     pub async fn settled_now(&self) -> Result<Timestamp> {
         let noted = self.inner.configuration.write_vital(look).await?;
         self.inner.looks.note(Instant::now(), Timestamp::from_micros(noted.seen.clock));
@@ -47,12 +49,14 @@ impl Storage {
     /// Returns the time before which everything is at least `age` old. For windows so short that tolerated clock steps
     /// matter, because those steps are not subtracted. The time lies two weeks further back until the process has run
     /// for `age`, and for the same period after each clock step.
+    #[boxed]
     pub async fn old_enough(&self, age: Duration) -> Result<Timestamp> {
         self.repository.old_enough(age).await
     }
 
     /// Returns the time that decides what is old enough for permanent deletion: the clock's time less all forward steps
     /// that have not been accepted.
+    #[boxed]
     pub async fn settled_now(&self) -> Result<Timestamp> {
         self.repository.settled_now().await
     }
@@ -63,6 +67,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn clock_ahead(&self) -> Result<Duration> {
         self.require_farm_administrator("look at the farm's clock")?;
         let noted = self.repository.inner.configuration.write_vital(look).await?;
@@ -73,6 +78,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn accept_clock(&self) -> Result<()> {
         self.require_farm_administrator("accept the farm's clock")?;
         let actor = self.principal.id;

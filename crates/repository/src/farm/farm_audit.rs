@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::configuration::event::{self, EventFilter};
 use model::{Id, MAX_PAGE, Result, Timestamp, fold};
@@ -128,6 +129,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn farm_events(
         &self,
         filter: FarmFilter,
@@ -146,6 +148,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn job_events(&self, job: &Job) -> Result<Vec<FarmEvent>> {
         self.require_farm_administrator("read the audit log of the farm")?;
         let wanted = EventFilter {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::configuration::{backup, farm, job};
 use database::content::{deletion_queue, fault};
@@ -115,6 +116,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn health(&self) -> Result<Vec<HealthFinding>> {
         self.require_farm_administrator("see the farm's health")?;
         let mut findings = Vec::new();

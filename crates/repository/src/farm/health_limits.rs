@@ -1,5 +1,6 @@
 //! Limits of the health rules: defaults, and changing them.
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::configuration::{event, farm};
 use model::{Error, Result, Timestamp};
@@ -76,6 +77,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn health_limits(&self) -> Result<Vec<(HealthLimit, u64)>> {
         self.require_farm_administrator("see the farm's health")?;
         let mut limits = Vec::new();
@@ -90,6 +92,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `NotFound`, with the existing names; `Invalid` for a
     /// value outside the permitted range.
+    #[boxed]
     pub async fn set_health_limit(&self, name: &str, value: Option<u64>) -> Result<()> {
         self.require_farm_administrator("change the limits of the health rules")?;
         let limit = ALL.into_iter().find(|limit| limit.name == name).ok_or_else(|| {

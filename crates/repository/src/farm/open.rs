@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
+use async_recursion::async_recursion as boxed;
 use blobs::DirectoryOptions;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::{Database, Location, Schema};
@@ -191,6 +192,7 @@ impl Repository {
     ///
     /// # Errors
     /// `NotFound` when there is no farm and none may be created; errors of the databases and stores.
+    #[boxed]
     pub async fn open(options: &Options) -> Result<(Repository, Option<Created>)> {
         Self::open_with(options, DirectoryOptions::default(), true).await
     }
@@ -200,6 +202,7 @@ impl Repository {
     ///
     /// # Errors
     /// Those of [`Repository::open`].
+    #[boxed]
     pub async fn open_for_command(options: &Options) -> Result<Repository> {
         let options = Options { create: false, ..options.clone() };
         let blobs = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
+use async_recursion::async_recursion as boxed;
 use blobs::DirectoryOptions;
 use database::configuration::farm::{self, ContentDatabaseRow};
 use database::content::version;
@@ -90,6 +91,7 @@ impl Repository {
     }
 
     /// Closes databases and stores. Acknowledged writes are on disk already.
+    #[boxed]
     pub async fn close(&self) {
         if let Ok(registry) = self.registry().await {
             registry.close().await;

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 
+use async_recursion::async_recursion as boxed;
 use database::configuration::server::{self, ServerRow};
 use model::{Id, Result, Timestamp};
 use tokio::time::{MissedTickBehavior, interval};
@@ -44,6 +45,7 @@ pub struct Server {
 impl Repository {
     /// Sends heartbeats for this server, which listens on `address` of the machine `host`, until the future is dropped.
     /// Failures are logged and retried.
+    #[boxed]
     pub async fn send_heartbeats(self, host: String, address: String) {
         let (id, version, started_at) = (self.inner.process_id, env!("CARGO_PKG_VERSION").to_owned(), Timestamp::now());
         let mut row = ServerRow { id, host, address, version, started_at, seen_at: started_at };
@@ -72,6 +74,7 @@ impl Repository {
     }
 
     /// Removes this server from the list when it ends.
+    #[boxed]
     pub async fn sign_off(&self) {
         let id = self.inner.process_id;
         if let Err(error) = self.inner.configuration.write_vital(move |tx| server::remove(tx, id)).await {
@@ -85,6 +88,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn servers(&self) -> Result<Vec<Server>> {
         self.require_farm_administrator("see the farm's servers")?;
         let (here, now) = (self.repository.inner.process_id, Timestamp::now());
@@ -105,6 +109,7 @@ impl Session {
 
 impl Repository {
     /// Reports user activity to commands on the same data directory, for as long as the server runs.
+    #[boxed]
     pub async fn report_activity(self) {
         let path = self.inner.directory.server_lock();
         let mut watch = ActivityMonitor::default();

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use blobs::{BlobStore, BlobWriter, Locator, Stored};
 use bytes::Bytes;
 use database::content::{blob, fault};
@@ -48,6 +49,7 @@ pub struct ImportWriter {
 
 impl ImportWriter {
     /// Takes the next bytes, in bounded memory.
+    #[boxed]
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         self.writer.write(bytes).await
     }
@@ -56,6 +58,7 @@ impl ImportWriter {
     ///
     /// # Errors
     /// `Invalid` when fewer or more bytes arrived than were announced.
+    #[boxed]
     pub async fn finish(self) -> Result<ImportContent> {
         let stored = self.writer.finish().await?;
         self.folder.secured((self.store.0, &self.store.1), stored).await
@@ -77,6 +80,7 @@ pub struct ImportDocument {
 impl ImportFolder {
     /// Makes the bytes of a small document durable. Bytes that belong in the content database are kept for the
     /// transaction.
+    #[boxed]
     pub async fn store_bytes(&self, name: &Name, hashed: HashedBytes) -> Result<ImportContent> {
         let HashedBytes { digest, bytes } = hashed;
         let placement = self.placement(name.as_str())?;
@@ -90,6 +94,7 @@ impl ImportFolder {
     }
 
     /// Starts a large document of exactly `size` bytes.
+    #[boxed]
     pub async fn writer(&self, name: &Name, size: u64) -> Result<ImportWriter> {
         let placement = self.placement(name.as_str())?;
         let (id, store) = placement.store_for(Some(size));
@@ -102,6 +107,7 @@ impl ImportFolder {
     ///
     /// # Errors
     /// Errors of the databases. A store that does not answer counts as not having the bytes.
+    #[boxed]
     pub async fn existing_content(&self, name: &Name, digest: Digest, size: u64) -> Result<Option<ImportContent>> {
         let content = &self.inner.content;
         if size < self.placement(name.as_str())?.inline_limit() {
@@ -138,6 +144,7 @@ impl Session {
     /// An existing document of the same name receives a new version, which a library with drafts publishes at once. A
     /// fault of one document (another user's check-out, a name taken by a folder) is the result of that document.
     /// `Exhausted`, `Unavailable` and `Corrupt` fail the whole call; some documents may be stored then.
+    #[boxed]
     pub async fn import_documents(&self, documents: Vec<ImportDocument>) -> Result<Vec<Result<Saved>>> {
         let Some(first) = documents.first() else { return Ok(Vec::new()) };
         if documents.len() > MAX_IMPORT_BATCH {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use database::content::scope;
 use model::{Code, Error, ErrorKind, Id, MAX_DEPTH, Name, Result, Right};
 
@@ -38,6 +39,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` without the rights to add documents and to manage the site; `Conflict` with code `wrong_kind` for an
     /// item that holds no documents.
+    #[boxed]
     pub async fn import_folder(&self, target: &Target) -> Result<ImportFolder> {
         let located = self.locate(target).await.map_err(|error| match target {
             Target::Path(path) if error.kind() == ErrorKind::NotFound => Error::not_found(format!(
@@ -73,6 +75,7 @@ impl Session {
 
     /// Returns the grants that apply to an item, inherited or its own: pairs of user or group and role, in ascending
     /// order.
+    #[boxed]
     pub async fn granted(&self, target: &Target) -> Result<Vec<(Id, Id)>> {
         let (_, rows) = self
             .view_to(Right::ManagePermissions, target, |reader, located| scope::grants(reader, located.node().scope_id))

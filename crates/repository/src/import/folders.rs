@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::scope::{self, GrantRow};
@@ -30,6 +31,7 @@ pub struct NewFolder {
 impl Session {
     /// Creates folders in `parent`, with their own permissions from the first moment. Returns one result for each, in
     /// order. An existing folder is used unchanged. A document with the same name is an error of that folder alone.
+    #[boxed]
     pub async fn import_folders(
         &self,
         parent: &ImportFolder,

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use blobs::BlobStore;
 use database::content::node::{self, NodeRow};
 use database::content::scope::{self, GrantRow};
@@ -84,6 +85,7 @@ pub enum RestoreOutcome {
 impl Session {
     /// Restores a document. Needs the rights to add documents and to manage the site and, for permissions of its own,
     /// the right to manage permissions. Grants no role that allows more than the caller may do.
+    #[boxed]
     pub async fn restore_document(&self, document: RestoredDocument) -> Result<RestoreOutcome> {
         if document.versions.is_empty() {
             return Err(Error::invalid("a document that is restored needs a version"));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Id, Name, NodePath, Result, fold};
 
 use crate::Session;
@@ -13,6 +14,7 @@ impl Session {
     /// # Errors
     /// `Unavailable` with code `database_away` when a content database that holds such a site collection cannot be
     /// read.
+    #[boxed]
     pub async fn child_address_names(&self, path: &NodePath) -> Result<Vec<String>> {
         let registry = self.registry().await?;
         let above: Vec<String> = path.names().iter().map(Name::folded).collect();

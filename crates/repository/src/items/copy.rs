@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::{column, property, tree, version};
@@ -21,6 +22,7 @@ impl Session {
     /// Copies a folder or document into a library or folder of the same site collection, under `name` if given. A taken
     /// name gets a number. The copy has the version that the caller sees, inherits the permissions of its destination,
     /// and omits items that the caller may not open.
+    #[boxed]
     pub async fn copy_to(&self, target: &Target, to: &Target, name: Option<&Name>) -> Result<Item> {
         let located = self.locate(target).await?.viewed()?;
         let place = self.locate(to).await?;

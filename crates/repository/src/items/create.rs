@@ -1,5 +1,6 @@
 //! Creation of folders.
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use model::{Code, Error, Name, NodeKind, Result, Right, Timestamp};
@@ -13,6 +14,7 @@ use crate::{Session, Target};
 
 impl Session {
     /// Creates a folder in a library or folder.
+    #[boxed]
     pub async fn create_folder(&self, parent: &Target, name: &Name) -> Result<Item> {
         let located = self.locate(parent).await?.to(Right::Add)?;
         let guard = self.guard([&located])?;

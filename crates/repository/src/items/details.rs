@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::lock::LockRow;
 use database::content::{collection, lock, property};
@@ -53,6 +54,7 @@ pub struct Space {
 
 impl Session {
     /// An item with its properties and locks.
+    #[boxed]
     pub async fn details(&self, target: &Target, wanted: DetailOptions) -> Result<Details> {
         let (_, found) = self
             .inspect_known(ReadDuration::Short, target, move |reader, known| {
@@ -69,6 +71,7 @@ impl Session {
     /// Returns a page of the contents of a site, library or folder, by name, folders first, without items that the
     /// caller may not see. `limit` is at most [`model::MAX_PAGE`], and less where paths are long. `after` is the `next`
     /// of the previous page.
+    #[boxed]
     pub async fn details_below(
         &self,
         target: &Target,
@@ -98,6 +101,7 @@ impl Session {
 
     /// Returns the storage space of the site collection that contains an item. The figures reveal how much other users
     /// have stored, so the caller must have the right to manage the root site.
+    #[boxed]
     pub async fn space(&self, target: &Target) -> Result<Space> {
         let (located, (used, _)) = self
             .view(target, |reader, located| {

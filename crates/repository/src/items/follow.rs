@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use database::content::{event, followed, node};
 use database::{Reader, Transaction};
 use model::{Code, Error, Id, NodeKind, Result, Right, Timestamp};
@@ -37,6 +38,7 @@ pub struct ItemEvent {
 
 impl Session {
     /// Follows or unfollows a document.
+    #[boxed]
     pub async fn set_followed(&self, target: &Target, follow: bool) -> Result<()> {
         let located = self.locate(target).await?.to(Right::View)?;
         let guard = self.guard([&located])?;
@@ -63,6 +65,7 @@ impl Session {
     }
 
     /// Returns whether the caller follows a document.
+    #[boxed]
     pub async fn follows(&self, target: &Target) -> Result<bool> {
         let caller = self.principal.id;
         Ok(self.view(target, move |reader, item| followed::has(reader, caller, item.node().id)).await?.1)
@@ -73,6 +76,7 @@ impl Session {
     /// all is reported to everyone. The work is bounded: when time is up, returns the events found so far. Events in a
     /// content database that is away or cannot be read are missing without notice; [`Session::home`] names such
     /// databases.
+    #[boxed]
     pub async fn recent_events(&self, limit: usize) -> Result<Vec<ItemEvent>> {
         self.repository.inner.activity.note();
         let registry = self.registry().await?;

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::followed;
 use database::content::node::{self, NodeRow};
@@ -55,17 +56,20 @@ pub struct Home {
 
 impl Session {
     /// Returns the contents of the caller's start page; at most `limit` entries of each kind.
+    #[boxed]
     pub async fn home(&self, limit: usize) -> Result<Home> {
         self.gather(limit, true).await
     }
 
     /// Returns the site collections that the caller may know of: the root first, then by title; at most `limit`.
+    #[boxed]
     pub async fn sites(&self, limit: usize) -> Result<Vec<KnownSite>> {
         Ok(self.home_of_sites(limit).await?.sites)
     }
 
     /// Returns the site collections as [`Session::sites`] does, and the content databases that are missing; no
     /// documents.
+    #[boxed]
     pub async fn home_of_sites(&self, limit: usize) -> Result<Home> {
         self.gather(limit, false).await
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::{column, sorted};
 use model::{ColumnKind, ColumnValue, Id, MAX_PAGE, Result, Right, fold};
@@ -46,11 +47,13 @@ pub struct Listed {
 
 impl Session {
     /// An item as the caller sees it.
+    #[boxed]
     pub async fn item(&self, target: &Target) -> Result<Item> {
         Ok(self.inspect_known(ReadDuration::Short, target, |reader, known| known.unchecked().item(reader)).await?.1)
     }
 
     /// Returns an item and its ancestors that exist for the caller's credential, starting with the topmost.
+    #[boxed]
     pub async fn item_with_ancestors(&self, target: &Target) -> Result<Vec<Item>> {
         let (_, items) = self
             .inspect_known(ReadDuration::Short, target, |reader, known| {
@@ -71,6 +74,7 @@ impl Session {
     ///
     /// `limit` is at most [`MAX_PAGE`]. `after` is the `next` of the previous page with the same sorting. A page is
     /// shorter when long paths would exceed a mebibyte in total.
+    #[boxed]
     pub async fn list(
         &self,
         target: &Target,
@@ -85,6 +89,7 @@ impl Session {
 
     /// Returns the same page as [`Session::list`], with the first `most` columns of the library and the items' values
     /// in them. All come from one snapshot; one query reads the values of the whole page.
+    #[boxed]
     pub async fn list_with_columns(
         &self,
         target: &Target,
@@ -102,6 +107,7 @@ impl Session {
     ///
     /// If few documents pass the filter, a page may be short or empty and still have a `next`: the walk stops when its
     /// time is up.
+    #[boxed]
     pub async fn list_filtered(&self, target: &Target, request: ListRequest) -> Result<Listed> {
         let order = self.group_order(target, &request).await?;
         // With a filter, the database searches until it finds a match, and reads everything when there is none.
@@ -114,6 +120,7 @@ impl Session {
     }
 
     /// Returns the media types, at most 50, of the documents in a library or folder that the caller may see.
+    #[boxed]
     pub async fn media_types(&self, target: &Target) -> Result<Vec<String>> {
         self.in_slices(target, ReadDuration::Short, types_slice).await
     }

@@ -35,6 +35,7 @@ pub use page::Page;
 pub use search::{MAX_FOUND, SearchResults};
 pub use transfer_plan::{Transfer, Transferred};
 
+use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Id};
 
 use crate::{Session, Target};
@@ -53,6 +54,7 @@ pub(crate) const MAX_BULK: usize = 1_000;
 
 impl Session {
     /// Deletes many items one by one. A failure does not stop the others.
+    #[boxed]
     pub async fn delete_many(&self, ids: &[Id]) -> model::Result<Vec<BulkOutcome>> {
         check_bulk(ids)?;
         let mut outcomes = Vec::with_capacity(ids.len());
@@ -63,6 +65,7 @@ impl Session {
     }
 
     /// Moves many items into one container, one by one.
+    #[boxed]
     pub async fn move_many(&self, ids: &[Id], to: &Target) -> model::Result<Vec<BulkOutcome>> {
         check_bulk(ids)?;
         let mut outcomes = Vec::with_capacity(ids.len());
@@ -73,6 +76,7 @@ impl Session {
     }
 
     /// Copies many items into one container, one by one. A name that is taken there gets a number.
+    #[boxed]
     pub async fn copy_many(&self, ids: &[Id], to: &Target) -> model::Result<Vec<BulkOutcome>> {
         check_bulk(ids)?;
         let mut outcomes = Vec::with_capacity(ids.len());

@@ -2,6 +2,7 @@
 //! does not see, so clients get it encrypted. A position is valid only for the caller and the listing that it was made
 //! for. Every server of the farm can decrypt it.
 
+use async_recursion::async_recursion as boxed;
 use database::configuration::farm;
 use database::{Reader, Transaction};
 use model::{Error, Result};
@@ -19,11 +20,13 @@ const END: u8 = 0x80;
 impl Session {
     /// Encrypts a position in a listing for the caller, who returns it to continue there. `listing` describes the
     /// contents, the order and the filter.
+    #[boxed]
     pub async fn seal_place(&self, listing: &str, place: &str) -> Result<Vec<u8>> {
         seal::seal_by_key(self.repository.place_key().await?, &self.place_of(listing), &plain_of(place))
     }
 
     /// Decrypts a result of [`Session::seal_place`] for the same caller and listing. Returns `None` for anything else.
+    #[boxed]
     pub async fn open_place(&self, listing: &str, sealed: &[u8]) -> Result<Option<String>> {
         let subject = self.place_of(listing);
         Ok(seal::open_by_key(self.repository.place_key().await?, &subject, sealed).and_then(text_of))

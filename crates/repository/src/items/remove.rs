@@ -1,5 +1,6 @@
 //! Deleting: moves an item with all its contents into the recycle bin of the user who deleted it.
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::recycle::{self, RecycledRow};
@@ -20,6 +21,7 @@ impl Session {
     /// # Errors
     /// `NotFound`; `Forbidden` when a right is missing on the item or on anything below it; `Conflict` for the root
     /// site of a site collection; `Locked` when another user has checked out or locked the item or a document in it.
+    #[boxed]
     pub async fn delete(&self, target: &Target) -> Result<Id> {
         self.delete_if(target, Preconditions::default()).await
     }
@@ -28,6 +30,7 @@ impl Session {
     ///
     /// # Errors
     /// Those of [`Session::delete`]; `Conflict` when a precondition fails.
+    #[boxed]
     pub async fn delete_if(&self, target: &Target, preconditions: Preconditions) -> Result<Id> {
         Ok(self.remove(target, preconditions, false).await?.unwrap_or(Id::NONE))
     }
@@ -37,6 +40,7 @@ impl Session {
     ///
     /// # Errors
     /// Those of [`Session::delete_if`].
+    #[boxed]
     pub async fn delete_file(&self, target: &Target, preconditions: Preconditions) -> Result<()> {
         self.remove(target, preconditions, true).await.map(drop)
     }

@@ -1,5 +1,6 @@
 //! Renaming and moving: an item keeps its identifier, versions and own permissions; no bytes are copied.
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::{collection, node};
 use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
@@ -15,6 +16,7 @@ use super::save_sequence::refuse_litter;
 
 impl Session {
     /// Renames an item.
+    #[boxed]
     pub async fn rename(&self, target: &Target, name: &Name) -> Result<Item> {
         self.rename_from(target, None, name).await
     }
@@ -24,6 +26,7 @@ impl Session {
     /// # Errors
     /// Errors of [`Session::rename`]; `Conflict` with code `overtaken` when the item has neither that name nor the new
     /// one.
+    #[boxed]
     pub async fn rename_from(&self, target: &Target, seen: Option<&str>, name: &Name) -> Result<Item> {
         let known = self.locate(target).await?;
         let right = match known.kind() {
@@ -65,6 +68,7 @@ impl Session {
     /// Moves a folder or document into another library or folder of the same site collection, under `name` if given.
     ///
     /// Items with inherited permissions inherit those of the destination; items with their own permissions keep them.
+    #[boxed]
     pub async fn move_to(&self, target: &Target, to: &Target, name: Option<&Name>) -> Result<Item> {
         let (known, place) = (self.locate(target).await?, self.locate(to).await?);
         let (source, to) = (known.unchecked(), place.unchecked());

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
 use database::content::{collection, displaced, lock, scope, tree};
@@ -36,6 +37,7 @@ impl Session {
     ///
     /// # Errors
     /// Errors of finding the folder that contains the path.
+    #[boxed]
     pub async fn locks_put_aside(&self, path: &NodePath) -> Result<Vec<Lock>> {
         let Some((parent, name)) = path.split_last() else { return Ok(Vec::new()) };
         let (folded, caller) = (name.folded(), self.principal().id);

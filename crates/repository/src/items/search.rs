@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::search::{self, MAX_WORDS, NEWEST, OLDEST, SearchTerms};
 use model::{Code, Error, MAX_NAME_CHARS, Result, Right, fold, is_application_file};
@@ -99,6 +100,7 @@ impl Session {
     ///
     /// # Errors
     /// `Invalid` when the text is longer than a name can be.
+    #[boxed]
     pub async fn search(&self, text: &str, limit: usize) -> Result<SearchResults> {
         let query = Arc::new(Query::parse(text)?);
         if query.words.is_empty() {

@@ -2,6 +2,7 @@
 //!
 //! A document that replaces another becomes its next version, so that the history stays with the name.
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
@@ -29,6 +30,7 @@ impl Session {
     /// # Errors
     /// `Conflict` with code `precondition_failed` when an item has the name and may not be overwritten; `Forbidden`
     /// with code `same_item` when the source itself has it.
+    #[boxed]
     pub async fn copy_onto(&self, target: &Target, to: &Target, name: &Name, how: Transfer) -> Result<Transferred> {
         let (source, place) = (self.locate(target).await?, self.locate(to).await?);
         let source = source.viewed()?;
@@ -46,6 +48,7 @@ impl Session {
     ///
     /// # Errors
     /// Errors of [`Session::copy_onto`].
+    #[boxed]
     pub async fn move_onto(&self, target: &Target, to: &Target, name: &Name, how: Transfer) -> Result<Transferred> {
         let (source, place) = (self.locate(target).await?, self.locate(to).await?);
         check_places(source.unchecked(), place.unchecked())?;

@@ -8,6 +8,7 @@ mod work;
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::configuration::job::{self, JobRow};
 use model::{Code, Error, Id, JobState, JobStatus, RequestedState, Result, Timestamp};
@@ -80,6 +81,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `NotFound`, `Conflict` and `Invalid` for work that cannot
     /// be done.
+    #[boxed]
     pub async fn start_job(&self, work: Work) -> Result<Job> {
         let storage = self.storage().await?;
         let id = insert(&storage, work, None, self.repetition.clone()).await?;
@@ -90,6 +92,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn jobs(&self, before: Option<Id>, limit: usize) -> Result<Vec<Job>> {
         let storage = self.storage().await?;
         let rows = storage.configuration().read(move |reader| job::list(reader, before, limit)).await?;
@@ -100,6 +103,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `NotFound`.
+    #[boxed]
     pub async fn job(&self, id: Id) -> Result<Job> {
         self.storage().await?.job(id).await
     }
@@ -108,6 +112,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn job_errors(&self, id: Id, after: &str, limit: usize) -> Result<Vec<JobError>> {
         let (storage, after) = (self.storage().await?, after.to_owned());
         storage.configuration().read(move |reader| job::errors(reader, id, &after, limit)).await
@@ -118,6 +123,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Conflict` when the job has ended and cannot
     /// be paused or aborted, or when it is running or aborted and cannot be resumed.
+    #[boxed]
     pub async fn ask_job(&self, id: Id, request: JobRequest) -> Result<Job> {
         let storage = self.storage().await?;
         let before = storage.job(id).await?;
@@ -167,6 +173,7 @@ impl Storage {
     ///
     /// # Errors
     /// `NotFound`, `Conflict` and `Invalid` for work that cannot be done.
+    #[boxed]
     pub async fn add_job(&self, work: Work, runner: Option<(Id, Duration)>) -> Result<Id> {
         insert(self, work, runner, IdempotencyKey::default()).await
     }
@@ -175,6 +182,7 @@ impl Storage {
     ///
     /// # Errors
     /// `NotFound`.
+    #[boxed]
     pub async fn job(&self, id: Id) -> Result<Job> {
         let row = self.configuration().read(move |reader| job::find(reader, id)).await?;
         Job::read(row.ok_or_else(|| Error::not_found(format!("there is no job {id}")))?)

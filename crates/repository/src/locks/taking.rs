@@ -1,5 +1,6 @@
 //! Taking, refreshing and ending locks.
 
+use async_recursion::async_recursion as boxed;
 use database::content::node::NodeRow;
 use database::content::{lock, tree};
 use database::{Reader, Transaction};
@@ -69,6 +70,7 @@ impl Session {
 
     /// Returns the locks on an item and those on its ancestors that cover it. Needs the right to open the item. The
     /// tokens of other users' locks are included where the caller may end the lock.
+    #[boxed]
     pub async fn locks(&self, target: &Target) -> Result<Vec<Lock>> {
         let (_, locks) = self
             .view(target, |reader, located| {
@@ -84,6 +86,7 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound`; `Forbidden` for a caller who may not open the item.
+    #[boxed]
     pub async fn is_held_in_place(&self, target: &Target) -> Result<bool> {
         let located = self.locate(target).await?.viewed()?;
         let (id, caller) = (located.node().id, self.principal.id);
@@ -110,6 +113,7 @@ impl Session {
     ///
     /// # Errors
     /// `Locked` when another lock, or another user's check-out, is in the way, with the holder's name.
+    #[boxed]
     pub async fn lock(&self, target: &Target, wish: NewLock) -> Result<Lock> {
         let located = self.locate(target).await?.to(Right::Edit)?;
         let guard = self.guard([&located])?;
@@ -157,6 +161,7 @@ impl Session {
     ///
     /// # Errors
     /// `Conflict` with the code `lock_not_found` when no lock of the caller with this token covers the item.
+    #[boxed]
     pub async fn refresh_lock(&self, target: &Target, token: &str, seconds: u64) -> Result<Lock> {
         let look = |reader: &mut Reader<'_>, item: &Permitted| covering(reader, item);
         let (located, covering) = self.view_to(Right::Edit, target, look).await?;
@@ -178,6 +183,7 @@ impl Session {
     ///
     /// # Errors
     /// `Conflict` with the code `lock_not_found` when no lock with this token covers the item.
+    #[boxed]
     pub async fn unlock(&self, target: &Target, token: &str) -> Result<()> {
         let (located, covering) = self.view(target, |reader, item| covering(reader, item)).await?;
         let found = covering.into_iter().find(|lock| lock.token == token).ok_or_else(not_found)?;
@@ -194,6 +200,7 @@ impl Session {
 
     /// Ends all locks on an item itself, whichever users hold them. Ending other users' locks needs the right to
     /// override.
+    #[boxed]
     pub async fn break_locks(&self, target: &Target) -> Result<()> {
         let (located, covering) = self.view(target, |reader, item| covering(reader, item)).await?;
         let id = located.node().id;

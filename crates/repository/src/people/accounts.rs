@@ -1,5 +1,6 @@
 //! Operations on accounts: create, change, disable, delete, set the password.
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::configuration::{account, event, farm, group, known_device, principal, token, web_session};
 use model::{Code, Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp, TokenScope};
@@ -47,6 +48,7 @@ impl Session {
     /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed` for setting a
     /// password or making an administrator; `Invalid` for a text outside its limits and with code `invalid_password`,
     /// `easy_password` or `listed_password`; `Conflict` with code `login_taken`.
+    #[boxed]
     pub async fn create_account(&self, new: NewAccount) -> Result<Account> {
         self.require_farm_administrator("create accounts")?;
         if new.farm_administrator {
@@ -94,6 +96,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators.
+    #[boxed]
     pub async fn accounts(&self, after: &str, limit: usize) -> Result<Vec<Account>> {
         self.require_farm_administrator("list accounts")?;
         let after = after.to_owned();
@@ -105,6 +108,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` for callers who are neither the user nor a farm administrator; `NotFound`.
+    #[boxed]
     pub async fn account(&self, id: Id) -> Result<Account> {
         if id != self.principal.id {
             self.require_farm_administrator("see another account")?;
@@ -117,6 +121,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators; `NotFound`.
+    #[boxed]
     pub async fn account_by_login(&self, login: &str) -> Result<Account> {
         self.require_farm_administrator("see accounts")?;
         let login = LoginName::new(login)?;
@@ -131,6 +136,7 @@ impl Session {
     /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed` for making an
     /// administrator and for enabling; `NotFound`; `Invalid`; `Conflict` with code `login_taken`, or with code
     /// `last_administrator` when the farm would have no administrator left.
+    #[boxed]
     pub async fn update_account(&self, id: Id, change: AccountChange) -> Result<Account> {
         self.require_farm_administrator("change accounts")?;
         let login = change.login.as_deref().map(LoginName::new).transpose()?;
@@ -172,6 +178,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators; `NotFound`; `Conflict` with code `last_administrator`.
+    #[boxed]
     pub async fn delete_account(&self, id: Id) -> Result<()> {
         self.require_farm_administrator("delete accounts")?;
         let actor = self.principal.id;
@@ -193,6 +200,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed`; `NotFound`;
     /// `Invalid` with code `invalid_password`, `easy_password` or `listed_password`.
+    #[boxed]
     pub async fn set_password(&self, id: Id, new: &str) -> Result<()> {
         self.require_farm_administrator("set another's password")?;
         self.require_fresh("set a password")?;
@@ -208,6 +216,7 @@ impl Session {
     /// `too_many_attempts`, and with code `too_many_requests` while another change by the caller is in progress;
     /// `Invalid` with code `same_password`, `invalid_password`, `easy_password` or `listed_password`; `Forbidden` with
     /// code `token_scope` for a token that does not cover the whole account.
+    #[boxed]
     pub async fn change_own_password(&self, old: &str, new: &str, client: &Client) -> Result<()> {
         self.require_own_account("change the password")?;
         if old == new {
@@ -233,6 +242,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` with code `token_scope` for a token that does not cover the whole account.
+    #[boxed]
     pub async fn set_preferences(&self, preferences: Preferences) -> Result<()> {
         self.require_own_account("change language and colours")?;
         let preferences = Preferences::new(&preferences.language, preferences.theme)?;

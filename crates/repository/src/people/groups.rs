@@ -1,5 +1,6 @@
 //! Operations on groups and their members.
 
+use async_recursion::async_recursion as boxed;
 use database::configuration::{account, event, farm, group, principal};
 use database::{Reader, Transaction};
 use model::{Code, Error, Id, MAX_PAGE, Name, Principal, Result, Timestamp, fold};
@@ -15,6 +16,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators; `Invalid` for a bad name; `Conflict` with code
     /// `name_taken`.
+    #[boxed]
     pub async fn create_group(&self, name: &str, description: &str) -> Result<Group> {
         self.require_farm_administrator("create groups")?;
         let (name, description) = (Name::new(name)?, text::description(description)?);
@@ -38,6 +40,7 @@ impl Session {
 
     /// Returns up to `limit` groups (at most 1,000) in order of name, after the name `after`. All signed-in users may
     /// see them.
+    #[boxed]
     pub async fn groups(&self, after: &str, limit: usize) -> Result<Vec<Group>> {
         let after = fold(after);
         self.repository.inner.configuration.read(move |r| group::list(r, &after, limit.min(MAX_PAGE))).await
@@ -47,6 +50,7 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound`.
+    #[boxed]
     pub async fn group(&self, id: Id) -> Result<Group> {
         self.repository.inner.configuration.read(move |r| existing(r, id)).await
     }
@@ -55,6 +59,7 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound`; `Invalid` for text that cannot be a name.
+    #[boxed]
     pub async fn group_by_name(&self, name: &str) -> Result<Group> {
         let name = Name::new(name)?;
         let none = Error::not_found(format!("there is no group \"{name}\""));
@@ -66,6 +71,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators; `NotFound`; `Invalid` for a bad name and, with code
     /// `built_in`, for *Everyone*; `Conflict` with code `name_taken`.
+    #[boxed]
     pub async fn update_group(&self, id: Id, name: Option<&str>, description: Option<&str>) -> Result<Group> {
         self.require_farm_administrator("change groups")?;
         let name = name.map(Name::new).transpose()?;
@@ -93,6 +99,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators; `NotFound`; `Invalid` with code `built_in` for
     /// *Everyone*.
+    #[boxed]
     pub async fn delete_group(&self, id: Id) -> Result<()> {
         self.require_farm_administrator("delete groups")?;
         let actor = self.principal.id;
@@ -111,6 +118,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed`, even if the group
     /// has no role, because it may be given one afterwards; `NotFound`; `Invalid` with code `built_in` for *Everyone*.
+    #[boxed]
     pub async fn add_member(&self, id: Id, member: Id) -> Result<()> {
         self.require_farm_administrator("change the members of groups")?;
         self.require_fresh("add members to a group")?;
@@ -132,6 +140,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators; `NotFound`; `Invalid` with code `built_in` for
     /// *Everyone*.
+    #[boxed]
     pub async fn remove_member(&self, id: Id, member: Id) -> Result<()> {
         self.require_farm_administrator("change the members of groups")?;
         let actor = self.principal.id;
@@ -153,6 +162,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are neither farm administrators nor members, and for *Everyone* for all callers who
     /// are not farm administrators; `NotFound`.
+    #[boxed]
     pub async fn members(&self, id: Id, after: &str, limit: usize) -> Result<Vec<Member>> {
         if id == Principal::EVERYONE || !self.principal.groups.contains(&id) {
             self.require_farm_administrator("list the members of this group")?;

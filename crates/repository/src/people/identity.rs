@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::configuration::account::{self, Identity};
 use database::configuration::{group, token, web_session};
 use database::{Reader, Transaction};
@@ -51,6 +52,7 @@ impl Repository {
     ///
     /// # Errors
     /// `Unavailable` or `Corrupt` from the configuration database.
+    #[boxed]
     pub async fn caller_from_session(&self, secret: &str) -> Result<Option<Caller>> {
         let caller = self.session_at(secret, Timestamp::now()).await?;
         count("session", caller.is_some());
@@ -62,6 +64,7 @@ impl Repository {
     ///
     /// # Errors
     /// `Unavailable` or `Corrupt` from the configuration database.
+    #[boxed]
     pub async fn caller_from_token(&self, secret: &str, address: IpAddr) -> Result<Option<Caller>> {
         let caller = self.token_at(secret, address, Timestamp::now()).await?;
         count("token", caller.is_some());
@@ -75,6 +78,7 @@ impl Repository {
     /// # Errors
     /// `Exhausted` with code `too_many_attempts` after too many failures; `Forbidden` with code `leaked_password` when
     /// the password is right but has since been forbidden; `Unavailable` or `Corrupt` from the configuration database.
+    #[boxed]
     pub async fn caller_from_password(&self, login: &str, password: &str, client: &Client) -> Result<Option<Caller>> {
         let identity = self.authenticate(login, password, client, Purpose::Request).await?;
         count("password", identity.is_some());
@@ -91,6 +95,7 @@ impl Repository {
     ///
     /// # Errors
     /// `Corrupt` when the farm has none.
+    #[boxed]
     pub async fn farm_administrator(&self) -> Result<Principal> {
         let repository = self.clone();
         let find = move |reader: &mut Reader| {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use async_recursion::async_recursion as boxed;
 use database::configuration::principal;
 use database::{Database, Reader};
 use model::{Id, Result, fold};
@@ -17,6 +18,7 @@ const NAMES_AT_ONCE: usize = 500;
 impl Session {
     /// Returns up to `limit` (at most 50) enabled users and groups whose login, name or a word of the name begins with
     /// `prefix`, ignoring case. An empty prefix finds the first ones. All signed-in users may search.
+    #[boxed]
     pub async fn search_principals(&self, prefix: &str, limit: usize) -> Result<Vec<PrincipalName>> {
         let (prefix, limit) = (fold(prefix.trim()), limit.min(MAX_FOUND));
         if prefix.contains(char::is_control) {
@@ -37,6 +39,7 @@ impl Session {
 
     /// Returns the names of users and groups, including disabled and deleted accounts. Identifiers that do not exist
     /// are left out. Names looked up before are cached until an account or group changes.
+    #[boxed]
     pub async fn principal_names(&self, ids: &[Id]) -> Result<HashMap<Id, PrincipalName>> {
         let (cache, version) = (&self.repository.inner.identities.names, self.principal.directory_version);
         let (mut names, missing) = cache.get(version, ids);

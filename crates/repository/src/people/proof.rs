@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::configuration::{event, web_session};
 use model::{Authentication, Code, Error, Id, Result, Timestamp};
@@ -57,6 +58,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` with code `wrong_password`, or with code `leaked_password` when the password is right but forbidden;
     /// `Exhausted` with code `too_many_attempts`; `NotFound` when the session has ended.
+    #[boxed]
     pub async fn prove(&self, session: Id, password: &str, client: &Client) -> Result<()> {
         let login = &self.principal.login;
         let checked = self.repository.authenticate(login, password, client, Purpose::Session).await?;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::configuration::{event, farm, role};
 use database::content::scope;
@@ -14,6 +15,7 @@ const MAX_ROLES: usize = 1_000;
 
 impl Session {
     /// Returns all roles, the built-in ones first. All signed-in users may see them.
+    #[boxed]
     pub async fn roles(&self) -> Result<Vec<Role>> {
         self.repository.inner.configuration.read(role::list).await
     }
@@ -22,6 +24,7 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound`; `Invalid` for text that cannot be a name.
+    #[boxed]
     pub async fn role_by_name(&self, name: &str) -> Result<Role> {
         let name = Name::new(name)?;
         let none = Error::not_found(format!("there is no role \"{name}\""));
@@ -33,6 +36,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators; `Invalid` for a bad name; `Conflict` with code
     /// `name_taken`; `Exhausted` when there are 1,000 roles already.
+    #[boxed]
     pub async fn create_role(&self, name: &str, rights: Rights) -> Result<Role> {
         self.require_farm_administrator("create roles")?;
         let name = Name::new(name)?;
@@ -64,6 +68,7 @@ impl Session {
     /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed` for adding rights;
     /// `NotFound`; `Invalid` for a bad name and, with code `built_in`, for a built-in role; `Conflict` with code
     /// `name_taken`.
+    #[boxed]
     pub async fn update_role(&self, id: Id, name: Option<&str>, rights: Option<Rights>) -> Result<Role> {
         self.require_farm_administrator("change roles")?;
         let name = name.map(Name::new).transpose()?;
@@ -93,6 +98,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators; `Unavailable` when a content database does not answer.
+    #[boxed]
     pub async fn role_uses(&self) -> Result<HashMap<Id, u64>> {
         self.require_farm_administrator("see where roles are used")?;
         let mut uses = HashMap::new();
@@ -111,6 +117,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators; `NotFound`; `Invalid` with code `built_in` for a
     /// built-in role; `Conflict` with code `role_in_use`.
+    #[boxed]
     pub async fn delete_role(&self, id: Id) -> Result<()> {
         self.require_farm_administrator("delete roles")?;
         let present = self.repository.inner.configuration.read(move |reader| role::find(reader, id)).await?;

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::configuration::account::{self, Identity, StoredPassword};
 use database::configuration::{event, password_list, web_session};
 use database::{Reader, Transaction};
@@ -55,6 +56,7 @@ impl Repository {
     /// `Forbidden` with code `sign_in_failed`, whatever was wrong, or with code `leaked_password` when the password is
     /// right but forbidden; `Exhausted` with code `too_many_attempts` after too many failures; `Unavailable` or
     /// `Corrupt` from the configuration database.
+    #[boxed]
     pub async fn sign_in(&self, login: &str, password: &str, client: &Client) -> Result<SignedIn> {
         self.sign_in_at(login, password, client, Timestamp::now()).await
     }
@@ -64,6 +66,7 @@ impl Repository {
     /// # Errors
     /// `Forbidden` with code `sign_in_failed` when login and password do not match or when the old password is not on
     /// the list; errors of [`change_own_password`](crate::Session::change_own_password).
+    #[boxed]
     pub async fn replace_leaked_password(&self, login: &str, old: &str, new: &str, client: &Client) -> Result<()> {
         let identity = self.authenticate(login, old, client, Purpose::Change).await?.ok_or_else(failed)?;
         if !self.is_listed(old).await? {
@@ -74,6 +77,7 @@ impl Repository {
     }
 
     /// Ends the session with this secret. Does nothing when there is none.
+    #[boxed]
     pub async fn sign_out(&self, secret: &str) -> Result<()> {
         let Some(hash) = secret::hash(SecretKind::Session, secret) else { return Ok(()) };
         let end = move |tx: &mut Transaction| {

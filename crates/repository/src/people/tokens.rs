@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::configuration::{account, event, farm, token};
 use database::{Reader, Transaction};
 use model::{Code, Error, Id, Network, NodeKind, Result, Timestamp, TokenScope, TokenScopes};
@@ -71,6 +72,7 @@ impl Session {
     /// name, for an end that is in the past or too late, and for invalid places or scopes, with code
     /// `too_many_networks` for more than 20 networks; `Exhausted` with code `too_many_tokens` when there are 100
     /// already.
+    #[boxed]
     pub async fn create_token(&self, account: Id, wish: NewTokenRequest) -> Result<NewToken> {
         self.require_fresh("make a token")?;
         self.require_self_or_administrator(account, "create tokens")?;
@@ -131,6 +133,7 @@ impl Session {
     }
 
     /// Returns the number of days after which every new token ends.
+    #[boxed]
     pub async fn longest_token_days(&self) -> Result<u64> {
         let read = |reader: &mut Reader| farm::setting(reader, MAX_DAYS_SETTING);
         let days = self.repository.inner.configuration.read(read).await?.and_then(|text| text.parse().ok());
@@ -141,6 +144,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators; `Invalid`.
+    #[boxed]
     pub async fn set_longest_token_days(&self, days: u64) -> Result<()> {
         self.require_farm_administrator("say how long tokens last")?;
         if !(1..=MAX_DAYS).contains(&days) {
@@ -209,6 +213,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are neither the user nor a farm administrator, and with code `token_scope` for a
     /// token that does not cover the whole account.
+    #[boxed]
     pub async fn tokens(&self, account: Id) -> Result<Vec<Token>> {
         self.require_self_or_administrator(account, "list tokens")?;
         self.repository.inner.configuration.read(move |reader| token::list(reader, account, MAX_TOKENS)).await
@@ -219,6 +224,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are neither the user nor a farm administrator, and with code `token_scope` for a
     /// token that does not cover the whole account; `NotFound`.
+    #[boxed]
     pub async fn revoke_token(&self, account: Id, id: Id) -> Result<()> {
         self.require_self_or_administrator(account, "revoke tokens")?;
         let actor = self.principal.id;

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::configuration::{event, web_session};
 use model::{Error, Id, Result, Timestamp};
@@ -25,6 +26,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are neither the user nor a farm administrator, and with code `token_scope` for a
     /// token that does not cover the whole account.
+    #[boxed]
     pub async fn web_sessions(&self, account: Id) -> Result<Vec<WebSession>> {
         self.require_self_or_administrator(account, "list sessions")?;
         let now = Timestamp::now();
@@ -49,6 +51,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are neither the user nor a farm administrator, and with code `token_scope` for a
     /// token that does not cover the whole account; `NotFound`.
+    #[boxed]
     pub async fn end_web_session(&self, account: Id, id: Id) -> Result<()> {
         self.require_self_or_administrator(account, "end sessions")?;
         let actor = self.principal.id;
@@ -66,6 +69,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` for callers who are neither the user nor a farm administrator, and with code `token_scope` for a
     /// token that does not cover the whole account.
+    #[boxed]
     pub async fn end_all_web_sessions(&self, account: Id) -> Result<()> {
         self.require_self_or_administrator(account, "end sessions")?;
         let actor = self.principal.id;

@@ -1,6 +1,7 @@
 //! Reopening of stores that a content database refuses although the farm keeps them. The database was absent when the
 //! store was activated, or could not be written when a removal was abandoned.
 
+use async_recursion::async_recursion as boxed;
 use database::configuration::farm;
 use database::content::deletion_queue;
 use database::{Database, Reader};
@@ -58,6 +59,7 @@ impl Storage {
     ///
     /// # Errors
     /// Those of finding the databases.
+    #[boxed]
     pub async fn reopen_kept_stores(&self) -> Result<()> {
         for StorageDatabase { name, database, .. } in self.databases()? {
             if let Err(error) = self.repository.inner.reopen_kept_stores(&name, &database).await {

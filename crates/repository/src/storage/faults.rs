@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use blobs::{BlobStore, CheckOutcome, Entry};
 use database::content::blob::{self, BlobRow};
 use database::content::fault::{self, FaultRow};
@@ -55,6 +56,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn blob_faults(&self, after: Option<Digest>, limit: usize) -> Result<(Vec<BlobFault>, Option<Digest>)> {
         let storage = self.storage().await?;
         let mut faults = Vec::new();
@@ -107,6 +109,7 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound`; `Forbidden`.
+    #[boxed]
     pub async fn content_faults(&self, target: &Target) -> Result<Vec<(Id, FaultState)>> {
         let (_, faults) = self
             .view(target, |reader, located| {
@@ -132,6 +135,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `NotFound` when the BLOB has no open fault.
+    #[boxed]
     pub async fn accept_loss(&self, digest: Digest) -> Result<()> {
         let storage = self.storage().await?;
         let (actor, mut accepted) = (storage.actor(), 0);
@@ -152,6 +156,7 @@ impl Storage {
     /// Records a fault (`state`) of a BLOB in a store, if the content database needs it there. An existing
     /// record keeps its time and its acceptance. Returns whether an administrator has to act: false when nothing needs
     /// the BLOB, or when its loss is accepted.
+    #[boxed]
     pub async fn note_fault(
         &self,
         database: &StorageDatabase,
@@ -170,6 +175,7 @@ impl Storage {
 ///
 /// # Errors
 /// Those of the store when it cannot verify the BLOB, and those of the database.
+#[boxed]
 pub async fn note_unreadable(
     database: &Database,
     (store, from): (Id, &BlobStore),

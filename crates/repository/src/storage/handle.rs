@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use blobs::BlobStore;
 use database::configuration::event;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
@@ -48,6 +49,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn storage(&self) -> Result<Storage> {
         self.require_farm_administrator("maintain the farm's storage")?;
         let repository = self.repository.clone();
@@ -59,6 +61,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn open_databases(&self) -> Result<Vec<String>> {
         let storage = self.storage().await?;
         Ok(storage.registry.databases.iter().map(|content| content.row.name.clone()).collect())
@@ -67,12 +70,14 @@ impl Session {
 
 impl Storage {
     /// Returns an up-to-date snapshot.
+    #[boxed]
     pub async fn refreshed(&self) -> Result<Self> {
         self.repository.refresh_registry().await?;
         Ok(Self { registry: self.repository.registry().await?, ..self.clone() })
     }
 
     /// Returns a snapshot that includes all content databases added meanwhile. Costs one query when none was added.
+    #[boxed]
     pub async fn with_new_databases(&self) -> Result<Self> {
         let rows = self.configuration().read(farm::databases).await?;
         let is_known = |row: &ContentDatabaseRow| self.registry.database_rows().any(|known| known.id == row.id);
@@ -161,6 +166,7 @@ impl Storage {
     }
 
     /// Returns the identifiers of the farm's BLOB stores at this moment.
+    #[boxed]
     pub async fn stores_now(&self) -> Result<Vec<Id>> {
         let rows = self.configuration().read(farm::stores).await?;
         Ok(rows.iter().map(|row| row.id).collect())

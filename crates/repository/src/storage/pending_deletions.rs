@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::configuration::backup;
 use database::content::blob;
@@ -70,6 +71,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn backup_holds(&self) -> Result<Vec<BackupHold>> {
         self.storage().await?.backup_holds().await
     }
@@ -79,6 +81,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Conflict` with code `backup_not_kept` when
     /// it is running, failed or was already removed.
+    #[boxed]
     pub async fn kept_backup(&self, id: Id) -> Result<NotedBackup> {
         let storage = self.storage().await?;
         let row = storage.configuration().read(move |reader| backup::find(reader, id)).await?;
@@ -104,6 +107,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn pending_reclaim(&self) -> Result<Vec<PendingReclaim>> {
         let storage = self.storage().await?;
         let held = storage.held_since().await?;
@@ -148,6 +152,7 @@ fn window(why: PendingReason) -> Duration {
 impl Storage {
     /// Returns the time from which deletions are delayed. BLOBs still referred to at this time are kept for a backup
     /// that is running or holds no copy of them; `None` when there is no such backup.
+    #[boxed]
     pub async fn held_since(&self) -> Result<Option<Timestamp>> {
         let alive = Timestamp::now().before(BACKUP_ALIVE);
         self.configuration().read(move |reader| backup::holds_since(reader, alive)).await
@@ -157,6 +162,7 @@ impl Storage {
     ///
     /// # Errors
     /// Only those of the databases.
+    #[boxed]
     pub async fn backup_holds(&self) -> Result<Vec<BackupHold>> {
         let alive = Timestamp::now().before(BACKUP_ALIVE);
         let rows = self.configuration().read(move |reader| backup::holding(reader, alive)).await?;

@@ -1,5 +1,6 @@
 //! Storage policies: the target of new BLOBs, for a content database, a site collection or a library.
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::configuration::farm::{self, StoreRow};
 use database::configuration::policy::{self, PolicyRow};
@@ -92,6 +93,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn storage_policies(&self) -> Result<Vec<StoragePolicy>> {
         self.require_farm_administrator("see storage policies")?;
         let registry = self.registry().await?;
@@ -120,6 +122,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `NotFound`.
+    #[boxed]
     pub async fn storage_policy(&self, target: &PolicyTarget) -> Result<StoragePolicy> {
         self.require_farm_administrator("see storage policies")?;
         let found = self.policy_target(target).await?;
@@ -130,6 +133,7 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound`; `Forbidden`; `Conflict` with code `wrong_kind` when the target is not a library.
+    #[boxed]
     pub async fn library_storage(&self, target: &Target) -> Result<StoragePolicy> {
         let found = policy_library(&*self.locate(target).await?.to(Right::ManageLibraries)?)?;
         describe(&*self.registry().await?, &found)
@@ -141,6 +145,7 @@ impl Session {
     /// `Forbidden` unless the caller is a farm administrator; `NotFound` naming the missing database, site, library or
     /// store; `Conflict` for a store that takes no new BLOBs; `Invalid` for meaningless rules; the error of a newly
     /// named store that does not respond.
+    #[boxed]
     pub async fn set_storage_policy(&self, target: &PolicyTarget, change: PolicyChange) -> Result<StoragePolicy> {
         self.require_farm_administrator("change storage policies")?;
         let found = self.policy_target(target).await?;

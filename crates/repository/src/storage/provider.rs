@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use async_recursion::async_recursion as boxed;
 use blobs::{BlobStore, CacheOptions, DirectoryOptions, Owner};
 use database::configuration::farm::StoreRow;
 use model::{Error, Id, Result, StoreKind};
@@ -89,6 +90,7 @@ impl Inner {
 ///
 /// # Errors
 /// `Unavailable` when the credentials cannot be opened; those of [`BlobStore::open_object`].
+#[boxed]
 pub async fn open_object_store(row: &StoreRow, owner: &Owner, key_file: Option<&[u8]>) -> Result<BlobStore> {
     let (settings, secrets) = settings_with(row, key_file)?;
     let options = object::options(row.kind, &row.location, &settings)?;
@@ -100,6 +102,7 @@ pub async fn open_object_store(row: &StoreRow, owner: &Owner, key_file: Option<&
 ///
 /// # Errors
 /// `Unavailable` when its keys cannot be opened; those of [`BlobStore::open_directory`].
+#[boxed]
 pub async fn open_directory_store(
     row: &StoreRow,
     owner: &Owner,

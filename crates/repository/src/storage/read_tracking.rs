@@ -4,6 +4,7 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::content::blob;
 use database::{Database, Transaction};
 use model::{Id, Result, Timestamp};
@@ -16,6 +17,7 @@ const DAY: i64 = Duration::from_secs(24 * 60 * 60).as_micros() as i64;
 
 impl Storage {
     /// Writes the tracked reads with the current day.
+    #[boxed]
     pub async fn write_accesses(&self) -> Result<()> {
         let noted = &self.repository.inner.accesses.0;
         let read = std::mem::take(&mut *noted.lock().unwrap_or_else(PoisonError::into_inner));

@@ -11,8 +11,8 @@ pub(crate) fn without_store_details(error: Error, is_insider: bool) -> Error {
 pub(crate) fn for_users(error: Error) -> Error {
     let text = match (error.kind(), error.code()) {
         (_, Code::StoreNotActive) => {
-            "documents cannot be stored here at the moment: contact an administrator of the farm, who has to change the \
-             storage policy"
+            "documents cannot be stored here at the moment: contact an administrator of the farm, who has to change \
+             the storage policy"
         }
         (ErrorKind::Unavailable, _) => {
             "the BLOB store does not answer at the moment: try again later; an administrator of the farm finds the \

@@ -2,6 +2,7 @@
 //! settling the fault. Bytes are fetched here from other stores of the farm. Bytes from a backup are supplied by the
 //! code that reads the backup.
 
+use async_recursion::async_recursion as boxed;
 use blobs::{BlobHasher, BlobStore, Stored};
 use database::Transaction;
 use database::content::blob::{self, BlobRow};
@@ -41,6 +42,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `NotFound` when the BLOB has no fault, or no other store
     /// has it intact.
+    #[boxed]
     pub async fn repair_blob(&self, digest: Digest) -> Result<String> {
         let storage = self.storage().await?;
         let repairs = storage.repairs(digest).await?;
@@ -63,6 +65,7 @@ impl Session {
 impl Storage {
     /// Returns the digests of all BLOBs with a fault on record, each once, in ascending order, and whether the loss was
     /// accepted.
+    #[boxed]
     pub async fn faulty_blobs(&self) -> Result<Vec<(Digest, bool)>> {
         const PAGE: usize = 2_000;
         let mut found: Vec<(Digest, bool)> = Vec::new();
@@ -86,6 +89,7 @@ impl Storage {
     ///
     /// # Errors
     /// `NotFound` when the BLOB has no fault on record.
+    #[boxed]
     pub async fn repairs(&self, digest: Digest) -> Result<Repairs> {
         let mut repairs = Repairs { needed: Vec::new(), settled: 0 };
         let mut has_fault = false;
@@ -135,6 +139,7 @@ impl Repair {
     /// # Errors
     /// `Corrupt` when other bytes were stored or are read back; `Unavailable` when a collection is deleting the copy at
     /// that moment.
+    #[boxed]
     pub async fn finish(&self, stored: &Stored, from: &str) -> Result<()> {
         let digest = self.fault.digest;
         if stored.digest != digest || !is_whole(&self.target, digest, self.size()).await? {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use async_recursion::async_recursion as boxed;
 use blobs::{BlobStore, Usage};
 use database::configuration::farm::StoreRow;
 use database::content::{blob, tree};
@@ -62,6 +63,7 @@ pub struct StoreStatus {
 impl Session {
     /// Returns the number of documents below an item and the bytes of their latest versions. Needs the right to manage
     /// the site, because documents that the caller may not see are included. Takes long for millions of documents.
+    #[boxed]
     pub async fn contents(&self, target: &Target) -> Result<(u64, u64)> {
         let located = self.locate(target).await?.to(Right::ManageSite)?;
         let id = located.node().id;
@@ -82,6 +84,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn storage_status(&self) -> Result<(Vec<DatabaseStatus>, Vec<StoreStatus>)> {
         let databases = self.database_status().await?;
         let registry = self.registry().await?;
@@ -114,6 +117,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn database_status(&self) -> Result<Vec<DatabaseStatus>> {
         self.require_farm_administrator("see the farm's storage")?;
         let registry = self.registry().await?;
@@ -159,6 +163,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn databases_away(&self) -> Result<Vec<String>> {
         self.require_farm_administrator("see the farm's storage")?;
         self.repository.databases_away().await
@@ -168,6 +173,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
     pub async fn stores(&self) -> Result<Vec<StoreStatus>> {
         self.require_farm_administrator("see the farm's storage")?;
         self.repository.refresh_registry().await?;
@@ -213,6 +219,7 @@ impl Repository {
     ///
     /// # Errors
     /// Those of reading the farm's registry for the first time.
+    #[boxed]
     pub async fn databases_away(&self) -> Result<Vec<String>> {
         let registry = self.registry().await?;
         let damaged = registry.databases.iter().filter(|content| content.database.damage().is_some());

@@ -6,6 +6,7 @@
 
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use blobs::{BlobStore, Page};
 use database::configuration::farm::{self, StoreRow};
 use database::configuration::{event, policy};
@@ -42,6 +43,7 @@ impl Session {
     /// BLOBs to a store that is to be closed, naming the policies; `Conflict` with code `store_busy` while a store is
     /// being removed or its state changed; `Unavailable` with code `database_away` when the store is to be activated
     /// and a content database is absent.
+    #[boxed]
     pub async fn set_store_state(&self, name: &str, state: StoreState) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
         let stores_lock = self.lock_stores(name).await?;
@@ -113,6 +115,7 @@ impl Session {
     /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Conflict` while the store is active, while
     /// documents refer to BLOBs in it, while a policy names it, or, unless `force` is set, while it holds BLOBs that
     /// nothing refers to; `Conflict` with code `store_busy` while a store is being removed or its state changed.
+    #[boxed]
     pub async fn remove_store(&self, name: &str, force: bool) -> Result<()> {
         self.require_farm_administrator("remove BLOB stores")?;
         let stores_lock = self.lock_stores(name).await?;

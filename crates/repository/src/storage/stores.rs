@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use async_recursion::async_recursion as boxed;
 use blobs::{BlobStore, HAND_OVER_GRACE, ProbeReport};
 use database::Transaction;
 use database::configuration::event;
@@ -40,6 +41,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `Invalid` for a bad name or setting; `Conflict` when the
     /// name is taken or the location belongs to another farm or store; `Unavailable` when it does not respond.
+    #[boxed]
     pub async fn add_store(&self, mut new: NewStore) -> Result<Id> {
         self.require_farm_administrator("add BLOB stores")?;
         if !new.secrets.is_empty() {
@@ -97,6 +99,7 @@ impl Session {
     ///
     /// # Errors
     /// Those of [`Self::add_store`]; `NotFound`; `Conflict` with code `built_in` for the content databases.
+    #[boxed]
     pub async fn change_store(
         &self,
         name: &str,
@@ -160,6 +163,7 @@ impl Session {
     ///
     /// # Errors
     /// Those of [`Self::change_store`]; `Conflict` for a store without encryption.
+    #[boxed]
     pub async fn rotate_store_key(&self, name: &str) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
         let row = self.registry().await?.store_named(name)?.clone();
@@ -176,6 +180,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Unavailable` when the store cannot be
     /// opened. Failures of the probe are in the report.
+    #[boxed]
     pub async fn test_store(&self, name: &str) -> Result<ProbeReport> {
         self.require_farm_administrator("test BLOB stores")?;
         self.repository.refresh_registry().await?;
@@ -196,6 +201,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Conflict` when the store is present, or is
     /// the one inside the databases.
+    #[boxed]
     pub async fn recreate_store(&self, name: &str) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
         let row = self.registry().await?.store_named(name)?.clone();
@@ -228,6 +234,7 @@ impl Session {
     /// # Errors
     /// `Forbidden` unless the caller is a farm administrator; `NotFound`; `Conflict` when no other restore holds it;
     /// the error of a store that does not respond.
+    #[boxed]
     pub async fn take_store_over(&self, name: &str) -> Result<()> {
         self.require_farm_administrator("take BLOB stores over")?;
         let row = self.registry().await?.store_named(name)?.clone();

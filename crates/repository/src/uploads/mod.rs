@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use database::content::upload::{self, UploadRow};
 use model::{Code, Error, ErrorKind, Id, Result, Timestamp};
@@ -82,6 +83,7 @@ impl Session {
     /// # Errors
     /// Errors of [`Session::begin_upload`]; `Exhausted` with code `too_many_uploads` when the caller has 100 in
     /// progress, and with code `too_much_unfinished` when these take more space than the caller may use.
+    #[boxed]
     pub async fn begin_resumable(
         &self,
         destination: &Destination,
@@ -135,6 +137,7 @@ impl Session {
     /// # Errors
     /// `NotFound` for an upload that is another user's, expired or cancelled; `Locked` with code `upload_busy` while a
     /// part is arriving.
+    #[boxed]
     pub async fn resumable(&self, id: &str) -> Result<Resumable> {
         let (_, row) = self.own_upload(id).await?;
         let offset = match row.node_id {
@@ -149,6 +152,7 @@ impl Session {
     /// # Errors
     /// `Conflict` with code `offset_mismatch` when `offset` is not the upload's current offset; errors of
     /// [`Session::resumable`].
+    #[boxed]
     pub async fn append_upload(&self, id: &str, offset: u64, all_or_nothing: bool) -> Result<UploadPart> {
         let (content, row) = self.own_upload(id).await?;
         content.database.require_room()?;
@@ -179,6 +183,7 @@ impl Session {
     /// # Errors
     /// Errors of [`Session::begin_upload`] and [`Upload::finish`](crate::Upload::finish). The bytes are kept, so that
     /// the call can be repeated.
+    #[boxed]
     pub async fn complete_upload(
         &self,
         id: &str,
@@ -214,6 +219,7 @@ impl Session {
     ///
     /// # Errors
     /// Errors of [`Session::resumable`], except those of a file that is definitely absent or damaged.
+    #[boxed]
     pub async fn cancel_upload(&self, id: &str) -> Result<()> {
         let (content, row) = self.own_upload(id).await?;
         let _held = match row.node_id {
@@ -246,6 +252,7 @@ impl UploadPart {
     ///
     /// # Errors
     /// `Invalid` with code `length_mismatch` when more bytes arrive than were announced.
+    #[boxed]
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let total = self.received + self.gathered_bytes as u64 + bytes.len() as u64;
         if total > self.length {
@@ -263,6 +270,7 @@ impl UploadPart {
     }
 
     /// Puts all received bytes on stable storage. Returns the new offset of the upload.
+    #[boxed]
     pub async fn commit(&mut self) -> Result<u64> {
         self.flush().await?;
         if self.received > self.partial.durable() {

@@ -4,6 +4,7 @@ use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::content::upload;
 use model::{Result, Timestamp};
 
@@ -22,6 +23,7 @@ impl Repository {
     ///
     /// # Errors
     /// The first error of a database or the disk. Everything that it does not concern is removed all the same.
+    #[boxed]
     pub async fn tidy_uploads(&self) -> Result<u64> {
         self.tidy_uploads_at(self.settled_now().await?, self.old_enough(GRACE).await?).await
     }

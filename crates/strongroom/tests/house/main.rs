@@ -4,6 +4,7 @@
 //! They only read the source tree and start nothing but `cargo metadata`, so they finish within seconds.
 
 mod arrows;
+mod boxed;
 mod circles;
 mod references;
 mod stores;

@@ -75,7 +75,7 @@ impl<'a> Visit<'a> for StoreMentions {
 }
 
 /// Collects the source files in a folder, without tests.
-fn add_sources(folder: &Path, found: &mut Vec<PathBuf>) {
+pub fn add_sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable entry").path();
         if path.file_stem().is_some_and(|name| name == "tests") {

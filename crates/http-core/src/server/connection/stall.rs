@@ -12,6 +12,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use axum::Extension;
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
@@ -51,6 +52,7 @@ impl<S> Accept<TcpStream, S> for StallAcceptor {
 }
 
 /// Watches the responses on HTTP/2.
+#[boxed]
 pub async fn watch(State(limit): State<Duration>, request: Request, next: Next) -> Result<Response, Infallible> {
     let shared = request.version() == Version::HTTP_2;
     let line = request.extensions().get::<Arc<StallMonitor>>().filter(|_| shared).cloned();

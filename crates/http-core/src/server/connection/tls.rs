@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use async_recursion::async_recursion as boxed;
 use axum_server::tls_rustls::RustlsConfig;
 use model::{Error, Result};
 use rustls::ServerConfig;
@@ -116,6 +117,7 @@ impl ServedCertificate {
     /// Reads the files again whenever they change, and on SIGHUP, until the future is dropped. While their contents
     /// cannot be used, for example because only one of the two was replaced so far, connections keep using what was
     /// read before.
+    #[boxed]
     pub async fn keep_fresh(self) {
         let Self { files, config, mut seen } = self;
         let mut told = match signal(SignalKind::hangup()) {

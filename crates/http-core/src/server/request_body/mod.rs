@@ -15,6 +15,7 @@ use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use axum::body::{Body, HttpBody};
 use axum::extract::{MatchedPath, Request};
 use bytes::{Bytes, BytesMut};
@@ -165,6 +166,7 @@ impl From<Vec<u8>> for BufferedBody {
 /// # Errors
 /// Exhausted with code `too_large`; Invalid with `body_timeout` or `incomplete_body`; Unavailable with `busy` when the
 /// memory for bodies is used up; Exhausted with `too_many_requests` when the quota of the user or address is.
+#[boxed]
 pub async fn read_to_end(mut body: Body, most: usize) -> Result<BufferedBody> {
     // An announced length is refused without waiting for the bytes.
     if body.size_hint().lower() > most as u64 {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use async_recursion::async_recursion as boxed;
 use blobs::digest_of;
 use model::{Digest, Result};
 
@@ -30,6 +31,7 @@ impl List {
     }
 
     /// Returns the next entry.
+    #[boxed]
     pub async fn next(&mut self, vault: &BackupObjects) -> Result<Option<Entry>> {
         if let Some(entry) = self.next.take() {
             return Ok(Some(entry));
@@ -45,6 +47,7 @@ impl List {
 
     /// Returns the entry with this digest, in a list sorted by digest. The entries before it are skipped and cannot be
     /// read again.
+    #[boxed]
     pub async fn seek(&mut self, vault: &BackupObjects, digest: &Digest) -> Result<Option<Entry>> {
         while let Some(entry) = self.next(vault).await? {
             if entry.digest >= *digest {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use blobs::{BlobHasher, BlobReader, BlobStore, BlobWriter, digest_of};
 use bytes::{Bytes, BytesMut};
 use model::{Digest, Error, ErrorKind, Result};
@@ -39,6 +40,7 @@ impl BackupObjects {
     }
 
     /// Stores bytes held in memory. Returns their entry and the number of bytes added to the store.
+    #[boxed]
     pub async fn put(&self, digest: Digest, bytes: Bytes) -> Result<(Entry, u64)> {
         debug_assert_eq!(digest, digest_of(&bytes));
         let size = bytes.len() as u64;
@@ -54,6 +56,7 @@ impl BackupObjects {
     ///
     /// # Errors
     /// `Corrupt` when the bytes do not match the digest.
+    #[boxed]
     pub async fn put_reader(&self, digest: Digest, size: u64, mut reader: BlobReader) -> Result<(Entry, u64)> {
         if size <= MAX_IN_MEMORY {
             let bytes = gather(&mut reader, size).await?;
@@ -110,6 +113,7 @@ impl BackupObjects {
     /// # Errors
     /// `Corrupt` when the object is missing or damaged. `Unavailable` instead when the lock on the location lapsed
     /// before, since another process may have removed the object.
+    #[boxed]
     pub async fn open(&self, entry: &Entry) -> Result<Opened> {
         let decoder = Decoder::new(entry.codec, self.key.as_ref(), &context(&entry.digest))?;
         let reader = match self.store.open(entry.stored, entry.stored_size, None).await {
@@ -124,6 +128,7 @@ impl BackupObjects {
     }
 
     /// Reads the whole object of an entry that is at most `limit` bytes long.
+    #[boxed]
     pub async fn get_all(&self, entry: &Entry, limit: u64) -> Result<Bytes> {
         if entry.size > limit {
             return Err(Error::corrupt(format!("{} in the backup exceeds its maximum length", entry.digest)));
@@ -158,6 +163,7 @@ pub(crate) struct Opened {
 
 impl Opened {
     /// Returns the next plain bytes, or none after the last. Reaching the end means that length and digest matched.
+    #[boxed]
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         self.advance().await.map_err(|error| self.validity.explain(error))
     }

@@ -13,6 +13,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use blobs::{Owner, digest_of};
 use bytes::Bytes;
 use model::{Code, Digest, Error, ErrorKind, Id, Result, Timestamp};
@@ -76,6 +77,7 @@ pub(crate) struct SetName {
 impl Destination {
     /// Opens the backup location of a farm. An empty or missing location is initialised, unless the farm has records of
     /// backups in it (`known`): then the cause is usually a disk that is not mounted.
+    #[boxed]
     pub async fn create_or_open(
         place: &BackupLocation,
         farm: Id,
@@ -130,6 +132,7 @@ impl Destination {
     }
 
     /// Opens an existing location, whichever farm owns it.
+    #[boxed]
     pub async fn open(place: &BackupLocation, key_file: Option<&Path>, how: Use) -> Result<Self> {
         let files = place.files()?;
         let marker = read_marker(&files).await?;
@@ -173,6 +176,7 @@ impl Destination {
     }
 
     /// Closes the store and releases the lock.
+    #[boxed]
     pub async fn close(&self) {
         self.vault.store.close().await;
         self.lock.release().await;
@@ -188,6 +192,7 @@ impl Destination {
     }
 
     /// Returns the finished sets, oldest first.
+    #[boxed]
     pub async fn sets(&self) -> Result<Vec<SetName>> {
         sets_in(&self.files).await
     }
@@ -196,6 +201,7 @@ impl Destination {
     ///
     /// # Errors
     /// `Unavailable` when the location as a whole does not respond.
+    #[boxed]
     pub async fn described(&self) -> Result<(Vec<(SetName, Manifest)>, Vec<Unreadable>)> {
         let (mut readable, mut unreadable) = (Vec::new(), Vec::new());
         for set in self.sets().await? {
@@ -219,6 +225,7 @@ impl Destination {
     ///
     /// # Errors
     /// `Corrupt` when the content does not match the digest in the file name, or cannot be decoded.
+    #[boxed]
     pub async fn manifest(&self, set: &SetName) -> Result<Manifest> {
         // Another process may remove the file after the lease lapsed.
         self.read_manifest(set).await.map_err(|error| self.vault.validity.explain(error))
@@ -240,6 +247,7 @@ impl Destination {
     ///
     /// # Errors
     /// `Unavailable` after a lease on a bucket lapsed.
+    #[boxed]
     pub async fn confirm(&self) -> Result<()> {
         self.lock.confirm().await
     }
@@ -249,6 +257,7 @@ impl Destination {
     /// # Errors
     /// `Unavailable` after a lease lapsed: a prune of another process may have removed objects of the set. The manifest
     /// is removed again then. After other errors the set may exist or not.
+    #[boxed]
     pub async fn finish(&self, manifest: &Manifest) -> Result<()> {
         let id: Id = manifest.id.parse()?;
         let bytes = self.seal(manifest.write()?, &set_context(id))?;
@@ -266,12 +275,14 @@ impl Destination {
     }
 
     /// Removes the manifest of a set. The set's objects stay until a prune finds that no set needs them.
+    #[boxed]
     pub async fn remove(&self, set: &SetName) -> Result<()> {
         self.vault.validity.check()?;
         self.files.remove(&format!("sets/{}", set.file)).await
     }
 
     /// Records the objects that an unfinished set has stored, so that the next backup can reuse them.
+    #[boxed]
     pub async fn note(&self, id: Id, parts: &[Entry]) -> Result<()> {
         self.vault.validity.check()?;
         let bytes = Bytes::from(pretty(&parts)?);
@@ -280,6 +291,7 @@ impl Destination {
     }
 
     /// Returns the notes of interrupted sets: file names and parts. An unreadable note counts as empty.
+    #[boxed]
     pub async fn unfinished(&self) -> Result<Vec<(String, Vec<Entry>)>> {
         let mut found = Vec::new();
         for file in self.files.list("unfinished").await? {
@@ -294,6 +306,7 @@ impl Destination {
     }
 
     /// Records the stored objects that are damaged, so that the next backup stores them again.
+    #[boxed]
     pub async fn note_damage(&self, damaged: &[Digest]) -> Result<()> {
         self.vault.validity.check()?;
         let texts: Vec<String> = damaged.iter().map(Digest::to_string).collect();
@@ -301,6 +314,7 @@ impl Destination {
     }
 
     /// Removes the record of damaged objects, after a backup has stored them again.
+    #[boxed]
     pub async fn forget_damage(&self) -> Result<()> {
         self.vault.validity.check()?;
         self.files.remove(DAMAGED).await

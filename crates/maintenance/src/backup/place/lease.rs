@@ -15,6 +15,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use blobs::NamedObjects;
 use bytes::Bytes;
 use model::{Error, Result, Timestamp};
@@ -61,6 +62,7 @@ struct ObjectState {
 
 impl Lease {
     /// Takes a lease. Returns none when another process holds a conflicting one.
+    #[boxed]
     pub async fn take(objects: &NamedObjects, place: &str, exclusive: bool) -> Result<Option<Self>> {
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
@@ -89,6 +91,7 @@ impl Lease {
     ///
     /// # Errors
     /// `Unavailable` after the lease lapsed.
+    #[boxed]
     pub async fn confirm(&self) -> Result<()> {
         while !renew_once(&self.object, &self.validity).await {
             self.validity.check()?;
@@ -98,6 +101,7 @@ impl Lease {
     }
 
     /// Releases the lease, after a renewal that is under way has ended.
+    #[boxed]
     pub async fn release(&self) {
         self.object.remove().await;
         self.renewing.abort();

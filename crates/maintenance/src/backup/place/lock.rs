@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 
+use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Result};
 use rustix::fs::{FlockOperation, flock};
 
@@ -31,6 +32,7 @@ impl Lock {
     ///
     /// # Errors
     /// `Conflict` with code `backup_busy` when another process holds a conflicting lock.
+    #[boxed]
     pub async fn take(files: &SmallFiles, how: Use) -> Result<Self> {
         match files {
             SmallFiles::Directory(root) => file(root, how).map(|file| Self::File { _file: file }),
@@ -53,6 +55,7 @@ impl Lock {
     ///
     /// # Errors
     /// `Unavailable` after a lease lapsed.
+    #[boxed]
     pub async fn confirm(&self) -> Result<()> {
         match self {
             Self::File { .. } => Ok(()),
@@ -61,6 +64,7 @@ impl Lock {
     }
 
     /// Releases the lock.
+    #[boxed]
     pub async fn release(&self) {
         if let Self::Lease(lease) = self {
             lease.release().await;

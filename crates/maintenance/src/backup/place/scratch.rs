@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use async_recursion::async_recursion as boxed;
 use model::Result;
 
 use super::small_files::{blocking, failed};
@@ -18,6 +19,7 @@ pub(crate) struct TemporaryDirectory {
 
 impl TemporaryDirectory {
     /// Creates the directory at a fixed path. The caller must ensure that no other process uses it.
+    #[boxed]
     pub async fn new(path: PathBuf) -> Result<Self> {
         blocking(move || {
             make(&path)?;
@@ -28,6 +30,7 @@ impl TemporaryDirectory {
 
     /// Creates one of several directories that may be in use concurrently below `parent`. Directories left behind by
     /// killed processes are removed.
+    #[boxed]
     pub async fn new_shared(parent: PathBuf, start: &'static str) -> Result<Self> {
         blocking(move || {
             // The lock on the parent keeps other processes from removing a new directory between its creation and its

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use async_recursion::async_recursion as boxed;
 use blobs::{NamedObjects, ObjectOptions, ObjectSecrets};
 use bytes::Bytes;
 use model::{Error, ErrorKind, Result};
@@ -39,6 +40,7 @@ impl SmallFiles {
     }
 
     /// Reads a file. Returns none only when the file certainly does not exist.
+    #[boxed]
     pub async fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
         match self {
             Self::Directory(root) => {
@@ -50,6 +52,7 @@ impl SmallFiles {
     }
 
     /// Writes a file. The content is durable on return.
+    #[boxed]
     pub async fn write(&self, name: &str, content: Vec<u8>) -> Result<()> {
         match self {
             Self::Directory(root) => {
@@ -61,6 +64,7 @@ impl SmallFiles {
     }
 
     /// Removes a file. The removal is durable on return. A missing file is not an error.
+    #[boxed]
     pub async fn remove(&self, name: &str) -> Result<()> {
         match self {
             Self::Directory(root) => {
@@ -72,6 +76,7 @@ impl SmallFiles {
     }
 
     /// Returns the first few object names of a bucket prefix, or nothing for a directory.
+    #[boxed]
     pub async fn first(&self, count: usize) -> Result<Vec<String>> {
         match self {
             Self::Directory(_) => Ok(Vec::new()),
@@ -80,6 +85,7 @@ impl SmallFiles {
     }
 
     /// Returns the file names in a folder, sorted, without temporary files.
+    #[boxed]
     pub async fn list(&self, folder: &str) -> Result<Vec<String>> {
         match self {
             Self::Directory(root) => {

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
+use async_recursion::async_recursion as boxed;
 use database::content::blob::BlobRow;
 use database::content::census;
 use database::{Database, OpenSnapshot};
@@ -38,6 +39,7 @@ impl State {
     }
 
     /// Returns number and total bytes of the BLOBs that the state needs.
+    #[boxed]
     pub async fn total(&self) -> Result<(u64, u64)> {
         let count = |(count, bytes): (i64, i64)| (count.max(0) as u64, bytes.max(0) as u64);
         let total = match self {
@@ -81,6 +83,7 @@ impl Census {
     }
 
     /// Returns the next BLOB, in ascending order of digests.
+    #[boxed]
     pub async fn next(&mut self) -> Result<Option<Needed>> {
         let mut least: Option<Digest> = None;
         for source in &mut self.sources {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::PathBuf;
 
+use async_recursion::async_recursion as boxed;
 use blobs::{BlobHasher, digest_of};
 use bytes::Bytes;
 use database::Dump;
@@ -37,6 +38,7 @@ pub(crate) struct KnownChunks {
 
 impl KnownChunks {
     /// Loads the chunks of `part`. If the earlier set is damaged, the missing chunks are merely stored again.
+    #[boxed]
     pub async fn of(vault: &BackupObjects, part: Option<&DatabasePart>) -> Self {
         let Some(part) = part else { return Self::default() };
         let mut chunks = HashMap::new();

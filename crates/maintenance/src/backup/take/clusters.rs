@@ -1,5 +1,6 @@
 //! Whole-server copies of PostgreSQL. Each server is copied once, as of the end of its copy.
 
+use async_recursion::async_recursion as boxed;
 use database::{Database, Dump, Location};
 use model::{Error, Result};
 use repository::StorageDatabase;
@@ -36,6 +37,7 @@ impl<'a> Clusters<'a> {
     ///
     /// # Errors
     /// `Invalid` when none of the databases is on a server, or when a server cannot be copied as a whole.
+    #[boxed]
     pub async fn take(&mut self, content: &[StorageDatabase], configuration: (&Database, &Location)) -> Result<()> {
         let mut servers: Vec<Server> = Vec::new();
         let last = (configuration.0.clone(), configuration.1.clone());

@@ -75,7 +75,7 @@ impl Copying<'_> {
     ///
     /// # Errors
     /// `Corrupt`, naming BLOBs and their documents, when some BLOBs cannot be read from any store.
-    pub async fn run(mut self, mut census: Census) -> Result<Copied> {
+    pub(crate) async fn run(mut self, mut census: Census) -> Result<Copied> {
         let mut copied = Copied::default();
         let mut pace = Throttle::follow(self.databases.iter().map(|database| database.database.clone()).collect());
         let mut missing = MissingBlobs::default();

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use async_recursion::async_recursion as boxed;
 use blobs::digest_of;
 use bytes::Bytes;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
@@ -50,6 +51,7 @@ impl Snapshots {
     /// and role that the content refers to. A content database that it lists and that has no snapshot yet is taken
     /// afterwards. With `clusters`, PostgreSQL databases are copied with their whole servers. `location` is that of the
     /// configuration database.
+    #[boxed]
     pub async fn take(
         storage: &Storage,
         scratch: &TemporaryDirectory,
@@ -126,6 +128,7 @@ impl Snapshots {
     /// Stores all snapshots. `location` is that of the configuration database. Returns the manifest part of the
     /// configuration database, the parts of the content databases with their states for the census, and the number of
     /// bytes added.
+    #[boxed]
     pub async fn store(
         self,
         storage: &Storage,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use database::{Database, Position};
 use tokio::task::JoinHandle;
 
@@ -60,6 +61,7 @@ impl Throttle {
     }
 
     /// Pauses after a stretch.
+    #[boxed]
     pub async fn pause(&mut self) {
         tokio::time::sleep((self.began.elapsed() * REST).min(MAX_PAUSE)).await;
         self.began = Instant::now();

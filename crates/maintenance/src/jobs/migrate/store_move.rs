@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 
+use async_recursion::async_recursion as boxed;
 use blobs::{BlobStore, Stored};
 use database::content::blob::{self, BlobRow, Selection};
 use database::content::deletion_queue::{self, DeletionState, ReclaimRow};
@@ -47,6 +48,7 @@ pub(super) struct StoreMove<'a> {
 
 impl StoreMove<'_> {
     /// Moves all selected BLOBs after `after`. Returns false when the limit was reached.
+    #[boxed]
     pub async fn run(&self, mut after: Id, work: &MigrateWork, throttle: &mut Throttle) -> JobResult<bool> {
         let page = if work.rate.is_some() { PAGE_AT_RATE } else { PAGE };
         loop {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::node::NodeRow;
 use database::content::{column, library, scope};
@@ -20,6 +21,7 @@ pub(super) struct Columns {
 
 impl Walk<'_> {
     /// Returns the existing item at a path, if it is of this kind.
+    #[boxed]
     pub async fn present(&self, path: &NodePath, kind: NodeKind) -> Result<Option<Item>> {
         match self.session.item(&Target::Path(path.clone())).await {
             Ok(item) if item.kind == kind => Ok(Some(item)),
@@ -34,6 +36,7 @@ impl Walk<'_> {
     }
 
     /// Creates the site at a path if it is missing, as a site collection if it was one.
+    #[boxed]
     pub async fn make_site(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
         if self.present(path, NodeKind::Site).await?.is_some() {
             return if self.is_interrupted_creation(path, row).await? { self.grants(path, row).await } else { Ok(()) };
@@ -50,6 +53,7 @@ impl Walk<'_> {
     }
 
     /// Creates the library at a path if it is missing. Returns the mapping of its columns.
+    #[boxed]
     pub async fn library(&mut self, path: &NodePath, row: &NodeRow) -> Result<Columns> {
         let id = row.id;
         let read = move |reader: &mut Reader<'_>| {
@@ -142,6 +146,7 @@ impl Walk<'_> {
 
     /// Returns the item's own permissions in the set, limited to users, groups and roles that still exist, or none when
     /// it inherited. `place` is its path in the farm.
+    #[boxed]
     pub async fn mapped_grants(&mut self, row: &NodeRow, place: &str) -> Result<Option<Vec<(Id, Id)>>> {
         let id = row.id;
         let read = move |reader: &mut Reader<'_>| match scope::of_node(reader, id)? {

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use ::blobs::{BlobReader, BlobStore};
+use async_recursion::async_recursion as boxed;
 use bytes::{Bytes, BytesMut};
 use database::configuration::site_collection::{self, SiteCollectionRow};
 use database::content::node::{self, NodeRow};
@@ -53,6 +54,7 @@ pub(super) enum Content {
 
 impl<'a> Source<'a> {
     /// Opens the content database that held the path.
+    #[boxed]
     pub async fn open(
         session: &Session,
         storage: Storage,
@@ -85,12 +87,14 @@ impl<'a> Source<'a> {
         Ok(Self { set, started, collection, database_name, database, notes, own, storage, live, vault, index, lost })
     }
 
+    #[boxed]
     pub async fn close(&self) {
         self.database.close().await;
     }
 
     /// Returns the item at a path.
     #[expect(clippy::disallowed_methods, reason = "the restore of a backup reads all of it")]
+    #[boxed]
     pub async fn find(&self, path: &NodePath) -> Result<NodeRow> {
         let address = self.collection.folded.split('/').filter(|name| !name.is_empty()).count();
         let names: Vec<String> = path.names().iter().skip(address).map(model::Name::folded).collect();
@@ -108,6 +112,7 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the entries of these digests in the set. BLOBs stored inside the database have none.
+    #[boxed]
     pub async fn entries(&self, mut digests: Vec<Digest>) -> Result<HashMap<Digest, Entry>> {
         digests.sort_unstable();
         digests.dedup();
@@ -129,6 +134,7 @@ impl<'a> Source<'a> {
 
     /// Opens the bytes of a version: from the set's database, from the backup, or from the farm's store if only that
     /// still has them.
+    #[boxed]
     pub async fn content(&self, version: &VersionRow, entries: &HashMap<Digest, Entry>) -> Result<Content> {
         let size = version.size.max(0) as u64;
         if version.store_id == DATABASE_STORE {
@@ -155,6 +161,7 @@ impl<'a> Source<'a> {
 
 impl Content {
     /// Returns the next bytes, or none at the end.
+    #[boxed]
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         match self {
             Self::Store(reader) => reader.next_chunk().await,
@@ -163,6 +170,7 @@ impl Content {
     }
 
     /// Reads all bytes.
+    #[boxed]
     pub async fn all(mut self) -> Result<Bytes> {
         let mut bytes = BytesMut::new();
         while let Some(piece) = self.next().await? {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::node::NodeRow;
 use database::content::sorted::{self, RowFilter, SortOrder as Along};
@@ -22,6 +23,7 @@ const PAGE: usize = 200;
 
 impl Walk<'_> {
     /// Restores the item at `path`. A `suffix` is added to its name when it is restored beside the existing item.
+    #[boxed]
     pub async fn top(&mut self, path: &NodePath, row: &NodeRow, suffix: Option<&str>) -> Result<()> {
         let to = match suffix {
             Some(suffix) => beside(path, row.kind, suffix)?,

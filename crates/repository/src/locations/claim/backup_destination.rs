@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use async_recursion::async_recursion as boxed;
 use blobs::{ObjectOptions, ObjectSecrets};
 use model::{Code, Error, Result, StoreKind};
 
@@ -55,6 +56,7 @@ impl Storage {
     ///
     /// # Errors
     /// `Conflict` with code `backup_place_taken`; those of the service.
+    #[boxed]
     pub async fn require_backup_prefix(&self, options: &ObjectOptions, secrets: &ObjectSecrets) -> Result<()> {
         let own = options.prefix.trim_matches('/');
         let taken = |why: &str| prefix_taken(options, why);

@@ -10,6 +10,7 @@ mod file;
 use std::path::Path;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use database::Transaction;
 use database::configuration::{event, password_list};
 use metrics::counter;
@@ -76,6 +77,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators.
+    #[boxed]
     pub async fn password_list(&self) -> Result<Option<PasswordList>> {
         self.require_farm_administrator("see the list of forbidden passwords")?;
         self.repository.inner.configuration.read(password_list::in_use).await
@@ -85,6 +87,7 @@ impl Session {
     ///
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators, and with code `fresh_sign_in_needed`.
+    #[boxed]
     pub async fn remove_password_list(&self) -> Result<bool> {
         self.require_farm_administrator("change the list of forbidden passwords")?;
         self.require_fresh("change the list of forbidden passwords")?;

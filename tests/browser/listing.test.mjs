@@ -92,7 +92,7 @@ test('rows are selected, renamed and downloaded by keyboard', async () => {
   const zebra = await (await server.api('GET', '/api/v1/items/by-path?path=Documents/Zebra.pdf')).json();
   await server.json('PATCH', `/api/v1/items/${zebra.id}`, { name: 'Theirs.pdf' });
   await field.press('Enter');
-  await page.getByRole('alert').getByText('renamed it to “Theirs.pdf”').waitFor();
+  await page.getByRole('alert').getByText('it was renamed to “Theirs.pdf”').waitFor();
   assert.equal(await field.inputValue(), 'Mine.pdf');
   await field.press('Enter');
   await page.getByRole('link', { name: 'Mine.pdf' }).waitFor();

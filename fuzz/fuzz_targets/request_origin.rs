@@ -2,6 +2,9 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(
-    |input: &[u8]| fuzz::with_memory_limit(4 << 20, 200, input, http_edge::fuzzing::request_origin)
-);
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::with_memory_limit(
+    4 << 20,
+    200,
+    input,
+    http_edge::fuzzing::request_origin
+));

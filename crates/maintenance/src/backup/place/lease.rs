@@ -274,7 +274,7 @@ mod tests {
         let error = confirmed.confirm().await.unwrap_err();
         assert!(error.message().contains("lapsed"), "{error}");
         confirmed.release().await;
-        assert_eq!(objects.list(LEASES).await.unwrap(), [next.object.name.clone()]);
+        assert_eq!(objects.list(LEASES).await.unwrap(), std::slice::from_ref(&next.object.name));
         next.confirm().await.unwrap();
     }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Builds all tests of the workspace and runs their binaries in lanes, side by side.
 
-lanes.py LANES LOGS [CHECK]... `cargo test` runs one binary after the other, and a binary that mostly waits leaves the
-processors idle. Here the binaries share LANES lanes, the longest first, and with them the checks of ./check that are
-named. The output of each goes to a file in the folder LOGS, and is printed when it has ended, so that lines of two are
-never mixed. The exit status is 1 if a test failed or a binary did not build.
+lanes.py LANES LOGS. `cargo test` runs one binary after the other, and a binary that mostly waits leaves the processors
+idle. Here the binaries share LANES lanes, the longest first. The output of each goes to a file in the folder LOGS, and
+is printed when it has ended, so that lines of two are never mixed. The exit status is 1 if a test failed or a binary did
+not build.
 """
 import json
 import os
@@ -47,7 +47,6 @@ def run(words, folder, log):
 def main():
     waiting = [(name, [binary], folder) for name, folder, binary in built()]
     waiting.append(("doc", ["cargo", "test", "--workspace", "--locked", "--doc"], Path.cwd()))
-    waiting[1:1] = [(name, ["./check", name], Path.cwd()) for name in sys.argv[3:]]
     alone = [test for test in waiting if (test[2].name, test[0]) in ALONE]
     waiting = [test for test in waiting if test not in alone]
     logs, lock, failed = Path(sys.argv[2]), threading.Lock(), []

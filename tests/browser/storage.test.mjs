@@ -134,7 +134,7 @@ test('without scripts, forms are pages and a job is followed by reloading', asyn
     await new Promise((resolve) => setTimeout(resolve, 250));
     await page.reload();
   }
-  await page.getByText('BLOBs that would be deleted').waitFor();
+  await page.getByText('BLOBs that would be deleted', { exact: true }).waitFor();
   await page.finish();
 });
 

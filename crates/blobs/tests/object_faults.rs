@@ -26,7 +26,7 @@ struct Service {
     server: S3Server,
     proxy: FaultProxy,
     store: BlobStore,
-    /// The same store, bypassing the proxy.
+    /// Reaches the same store without the proxy.
     direct: BlobStore,
 }
 

@@ -1,6 +1,6 @@
 //! Statements over personal access tokens.
 //!
-//! Of the secrets, only hashes are known here.
+//! Secrets are stored as hashes only.
 
 use model::{Error, Id, Network, Result, Timestamp, TokenScopes};
 

@@ -1,6 +1,6 @@
 //! Statements over web sessions, which begin with a password sign-in.
 //!
-//! Of the secrets, only hashes are known here.
+//! Secrets are stored as hashes only.
 
 use model::{Id, Result, Timestamp};
 

@@ -1,5 +1,5 @@
-//! Whole answers of commands, compared with the files in `snapshots/`. What differs from run to run is replaced by a
-//! word in brackets. `INSTA_UPDATE=always` writes the files anew.
+//! Compares whole answers of commands with the files in `snapshots/`. A word in brackets replaces each part that differs
+//! from run to run. `INSTA_UPDATE=always` writes the files anew.
 
 use std::process::Command;
 

@@ -34,7 +34,7 @@ pub(crate) struct Manifest {
     pub needs_stores: bool,
     pub configuration: DatabasePart,
     pub databases: Vec<DatabasePart>,
-    /// Whole-server copies of PostgreSQL, by host and port (format 2).
+    /// Copies of whole PostgreSQL servers, by host and port (format 2).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<DatabasePart>,
     pub stores: Vec<StorePart>,
@@ -104,7 +104,7 @@ pub(crate) mod method {
     pub const DUMP: &str = "pg-dump-custom";
     /// The database is contained in a server copy.
     pub const IN_CLUSTER: &str = "pg-cluster";
-    /// Whole-server copy: `pg_basebackup --format=tar --wal-method=fetch`.
+    /// Copy of a whole server: `pg_basebackup --format=tar --wal-method=fetch`.
     pub const CLUSTER: &str = "pg-basebackup-tar";
 }
 

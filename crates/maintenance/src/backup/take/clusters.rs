@@ -1,4 +1,4 @@
-//! Whole-server copies of PostgreSQL. Each server is copied once, as of the end of its copy.
+//! Copies whole PostgreSQL servers. Each server is copied once, as of the end of its copy.
 
 use async_recursion::async_recursion as boxed;
 use database::{Database, Dump, Location};

@@ -1,5 +1,5 @@
-//! Compares whole answers with the files in `snapshots/`. A word in brackets replaces each part that differs from run to
-//! run. `INSTA_UPDATE=always` writes the files anew; their difference is then what clients will notice.
+//! Compares whole answers with the files in `snapshots/`. A word in brackets replaces what differs from run to run.
+//! `INSTA_UPDATE=always` writes the files anew; their difference is then what clients will notice.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! Compares whole answers of commands with the files in `snapshots/`. A word in brackets replaces each part that differs
-//! from run to run. `INSTA_UPDATE=always` writes the files anew.
+//! Compares whole answers of commands with the files in `snapshots/`. A word in brackets replaces what differs from
+//! run to run. `INSTA_UPDATE=always` writes the files anew.
 
 use std::process::Command;
 

@@ -213,6 +213,41 @@ test('Delete without a tick deletes the row that has the focus', async () => {
   await page.finish();
 });
 
+test('Delete deletes the rows that the mouse ticked, wherever the focus is', async () => {
+  const page = await openPage(browser, server);
+  await signIn(page);
+  const names = ['a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt', 'f.txt'];
+  for (const name of names) await server.put(`ticked/${name}`, name);
+  await page.goto('/browse/Documents/ticked?sort=name');
+  const row = (name) => page.locator('tr', { hasText: name });
+  const box = (name) => row(name).getByRole('checkbox');
+  const left = async (...expected) => {
+    await page.getByRole('button', { name: 'Undo' }).waitFor();
+    assert.deepEqual(await page.locator('tr[data-kind=document] .item > a').allInnerTexts(), expected);
+    await page.getByRole('button', { name: 'Close' }).click();
+  };
+  // The focus is in the box that was clicked last.
+  await box('a.txt').click();
+  await box('c.txt').click();
+  await page.keyboard.press('Delete');
+  await left('b.txt', 'd.txt', 'e.txt', 'f.txt');
+  // It is on a row that is not ticked.
+  await box('d.txt').click();
+  await row('f.txt').focus();
+  await page.keyboard.press('Delete');
+  await left('b.txt', 'e.txt', 'f.txt');
+  // It is on no row.
+  await box('e.txt').click();
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('Delete');
+  await left('b.txt', 'f.txt');
+  // It is in the box above the rows.
+  await page.getByRole('checkbox', { name: 'Select all' }).click();
+  await page.keyboard.press('Delete');
+  await page.getByText('Nothing here yet').waitFor();
+  await page.finish();
+});
+
 test('without script a link leads to the next page', async () => {
   const page = await openPage(browser, server, { javaScriptEnabled: false });
   await signIn(page);

@@ -1,5 +1,6 @@
 // Selecting rows: with the boxes, with Shift a range; by a click on the row, with Ctrl one more; by keyboard with the arrows, Space,
-// Shift and Ctrl+A. What was ticked stays so in another order or filter, also where its row is not shown. F2 renames in the row, Delete deletes what is selected. The bar above the rows is shown by the style sheet.
+// Shift and Ctrl+A. What was ticked stays so in another order or filter, also where its row is not shown. F2 renames in the row, Delete
+// deletes what is ticked, and without a tick the row that has the focus. The bar above the rows is shown by the style sheet.
 import { rename } from "./rename.js";
 
 let form;
@@ -89,6 +90,13 @@ function step(row, event) {
   next.focus();
 }
 
+/** Deletes what is ticked, and without a tick this row. */
+function remove(row) {
+  if (!any()) boxOf(row).checked = true;
+  refresh();
+  form.querySelector(".selection [data-delete]")?.click();
+}
+
 function pressed(event) {
   const row = event.target.closest?.("tr[data-id]");
   if (!row || event.target.closest("input:not([type=checkbox]), textarea, select, .menu")) return;
@@ -102,21 +110,23 @@ function pressed(event) {
     refresh();
   } else if (own && plain && event.key === "Enter") row.querySelector(".item a").click();
   else if (plain && event.key === "F2") rename(row);
-  else if (own && plain && event.key === "Delete") {
-    if (!any()) boxOf(row).checked = true;
-    refresh();
-    form.querySelector(".selection [data-delete]")?.click();
-  }
+  else if (plain && event.key === "Delete" && (own || any())) remove(row);
   else if (own && event.key === "Escape" && any()) setAll(false);
   else return;
   event.preventDefault();
 }
 
-// From anywhere on the page the arrows lead into the listing, and Ctrl+A takes all of it.
+// From anywhere on the page the arrows lead into the listing, Ctrl+A takes all of it, and Delete deletes what is ticked.
 document.addEventListener("keydown", (event) => {
-  const first = event.target === document.body && form?.querySelector("[data-listing] tr[tabindex='0']");
+  const first = form?.querySelector("[data-listing] tr[tabindex='0']");
   if (!first || event.defaultPrevented || event.altKey || document.querySelector("dialog[open], [popover]:popover-open")) return;
-  const all = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "a";
+  const control = event.ctrlKey || event.metaKey;
+  if (event.key === "Delete" && !control && any() && !event.target.closest("input:not([type=checkbox]), textarea, select")) {
+    event.preventDefault();
+    remove(first);
+  }
+  if (event.target !== document.body) return;
+  const all = control && event.key.toLowerCase() === "a";
   if (!all && event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
   event.preventDefault();
   first.focus();

@@ -65,7 +65,7 @@ test('a store is added, used by a library, emptied and removed', async () => {
   await page.locator('form#form').getByRole('button', { name: 'Upload' }).click();
   await page.getByRole('link', { name: 'Plan.bin' }).first().waitFor();
   await page.goto('/farm/stores');
-  await row(page, 'archive').getByRole('cell', { name: '293 KB', exact: true }).waitFor();
+  await row(page, 'archive').getByRole('cell', { name: '293 KiB', exact: true }).waitFor();
 
   // A store that a policy still needs is not emptied, and the page says why.
   await act(page, 'archive', 'Empty the store');
@@ -106,7 +106,7 @@ test('a job shows its progress, pauses, goes on and is ended', async () => {
   await page.getByRole('link', { name: 'Move BLOBs', exact: true }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('To', { exact: true }).selectOption('slow');
-  await dialog.getByLabel('Maximum per second').fill('1 MB');
+  await dialog.getByLabel('Maximum per second').fill('1 MiB');
   await picture(page, 'job-new');
   await dialog.getByRole('button', { name: 'Start' }).click();
   await page.waitForURL('**/farm/jobs/*');

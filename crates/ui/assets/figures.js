@@ -35,8 +35,8 @@ function scaled(value, by, units, exact) {
 function text(unit, value, exact = true) {
   if (value === null || value === undefined) return "–";
   if (unit === "per_second") return `${number(value, exact)}\u00a0/s`;
-  if (unit === "bytes_per_second") return scaled(value, 1024, ["B/s", "KB/s", "MB/s", "GB/s"], exact);
-  if (unit === "bytes") return scaled(value, 1024, ["B", "KB", "MB", "GB", "TB"], exact);
+  if (unit === "bytes_per_second") return scaled(value, 1024, ["B/s", "KiB/s", "MiB/s", "GiB/s"], exact);
+  if (unit === "bytes") return scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB"], exact);
   if (unit === "seconds") return scaled(value * 1e6, 1000, ["µs", "ms", "s"], exact);
   return write(Math.round(value), 0, 0);
 }

@@ -17,7 +17,7 @@ const fill = (text, ...values) => text.replace(/\{(\d)\}/g, (_, i) => values[i])
 const base64 = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
 function human(bytes) {
-  const units = ["B", "KB", "MB", "GB", "TB"];
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let at = 0;
   while (bytes >= 1000 && at < units.length - 1) [bytes, at] = [bytes / 1024, at + 1];
   const digits = bytes < 10 && at > 0 ? 1 : 0;

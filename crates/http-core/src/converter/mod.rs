@@ -80,7 +80,7 @@ impl Converter {
     ///
     /// # Errors
     /// Invalid with code `not_readable` when the program cannot convert the document within 20 seconds, or when the
-    /// document is longer than 32 MB. Unavailable when too many conversions are queued.
+    /// document is longer than 32 MiB. Unavailable when too many conversions are queued.
     #[boxed]
     pub async fn pdf(&self, session: &Session, document: Content) -> Result<Bytes> {
         // The extension is part of the key: the same bytes under another name may be another kind of document.
@@ -89,7 +89,7 @@ impl Converter {
             return made.ok_or_else(unreadable);
         }
         if document.size() > MAX_BYTES {
-            return Err(Error::invalid("only documents of up to 32 MB can be converted").with_code(Code::NotReadable));
+            return Err(Error::invalid("only documents of up to 32 MiB can be converted").with_code(Code::NotReadable));
         }
         let sandbox = session.repository().sandbox()?;
         let permit = sandbox.permit_to_run(session.principal().id).await?;

@@ -42,14 +42,14 @@ impl Entry {
 }
 
 fn too_large() -> Error {
-    Error::exhausted("an archive has at most 10,000 documents and folders, 8 MiB of paths and 100 GB: select fewer")
+    Error::exhausted("an archive has at most 10,000 documents and folders, 8 MiB of paths and 100 GiB: select fewer")
         .with_code(Code::ArchiveTooLarge)
 }
 
 /// Returns the response that sends these items, folders with everything in them.
 ///
 /// # Errors
-/// Exhausted with code `archive_too_large` when there are more than 10,000 items, 8 MiB of paths or 100 GB.
+/// Exhausted with code `archive_too_large` when there are more than 10,000 items, 8 MiB of paths or 100 GiB.
 #[boxed]
 pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
     let permit = request::acquire_costly()?;

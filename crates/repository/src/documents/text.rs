@@ -21,7 +21,7 @@ impl Session {
     pub async fn text(&self, target: &Target, format: Format) -> Result<Extract> {
         let mut opened = self.open(target, VersionChoice::Visible).await?;
         if opened.size() > extract::MAX_BYTES {
-            return Err(Error::invalid("text is read only from documents of up to 32 MB").with_code(Code::TooLarge));
+            return Err(Error::invalid("text is read only from documents of up to 32 MiB").with_code(Code::TooLarge));
         }
         let sandbox = self.repository.sandbox()?;
         let permit = sandbox.permit_to_read(self.principal.id).await?;

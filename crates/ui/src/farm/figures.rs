@@ -143,8 +143,8 @@ fn text(language: Language, unit: Unit, value: Option<f64>) -> String {
     };
     match unit {
         Unit::PerSecond => format!("{}\u{a0}/s", number(language, value)),
-        Unit::BytesPerSecond => scaled(value, 1024.0, &["B/s", "KB/s", "MB/s", "GB/s"]),
-        Unit::Bytes => scaled(value, 1024.0, &["B", "KB", "MB", "GB", "TB"]),
+        Unit::BytesPerSecond => scaled(value, 1024.0, &["B/s", "KiB/s", "MiB/s", "GiB/s"]),
+        Unit::Bytes => scaled(value, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"]),
         Unit::Seconds => scaled(value * 1e6, 1000.0, &["µs", "ms", "s"]),
         Unit::Number => language.number(value.round() as u64),
     }
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!((of(Unit::PerSecond, 0.0), of(Unit::PerSecond, 12_345.6)), ("0 /s".into(), "12,346 /s".into()));
         assert_eq!((of(Unit::PerSecond, 0.25), of(Unit::PerSecond, 12.34)), ("0.25 /s".into(), "12.3 /s".into()));
         assert_eq!((of(Unit::Seconds, 0.00042), of(Unit::Seconds, 0.0125)), ("420 µs".into(), "12.5 ms".into()));
-        assert_eq!((of(Unit::Seconds, 75.0), of(Unit::Bytes, 180.0 * 1048576.0)), ("75.0 s".into(), "180 MB".into()));
+        assert_eq!((of(Unit::Seconds, 75.0), of(Unit::Bytes, 180.0 * 1048576.0)), ("75.0 s".into(), "180 MiB".into()));
         assert_eq!((of(Unit::BytesPerSecond, 512.0), of(Unit::Number, 3.0)), ("512 B/s".into(), "3".into()));
         assert_eq!(text(Language::parse("de").unwrap(), Unit::Seconds, Some(0.0125)), "12,5\u{a0}ms");
     }

@@ -177,7 +177,7 @@ pub async fn set_quota(Path(id): Path<String>, sent: SubmittedForm) -> PageResul
     navigation::fill_farm_side_bar(&mut visit.page, "/farm")?;
     let id: Id = id.parse()?;
     let text = fields.trimmed("quota");
-    let set = match megabytes(&text) {
+    let set = match mebibytes(&text) {
         Ok(bytes) => visit.session.set_quota(id, bytes).await,
         Err(error) => Err(error),
     };
@@ -190,10 +190,10 @@ pub async fn set_quota(Path(id): Path<String>, sent: SubmittedForm) -> PageResul
     }
 }
 
-fn megabytes(text: &str) -> Result<Option<u64>> {
+fn mebibytes(text: &str) -> Result<Option<u64>> {
     if text.is_empty() {
         return Ok(None);
     }
     let bytes = text.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << 20)).filter(|n| i64::try_from(*n).is_ok());
-    bytes.map(Some).ok_or_else(|| Error::invalid("a quota must be a whole number of megabytes, or empty for none"))
+    bytes.map(Some).ok_or_else(|| Error::invalid("a quota must be a whole number of MiB, or empty for none"))
 }

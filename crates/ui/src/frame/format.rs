@@ -13,9 +13,9 @@ use super::{assets, value_format};
 use http_core::protocol::content_type;
 
 /// Formats a size with three significant digits, in the unit that leaves at most three digits before the decimal point.
-/// Units are as in file managers: 1 KB is 1,024 bytes.
+/// Units are binary, as on the command line: 1 KiB is 1,024 bytes.
 pub fn size(language: Language, bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["KB", "MB", "GB", "TB", "PB", "EB"];
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
         return language.count("size.bytes", bytes);
     }
@@ -288,17 +288,17 @@ mod tests {
             (0, "0 bytes"),
             (1, "1 byte"),
             (1023, "1,023 bytes"),
-            (1024, "1\u{a0}KB"),
-            (1536, "1.5\u{a0}KB"),
-            (102_400, "100\u{a0}KB"),
-            (1_048_575, "1\u{a0}MB"),
-            (5 << 30, "5\u{a0}GB"),
-            (u64::MAX, "16\u{a0}EB"),
+            (1024, "1\u{a0}KiB"),
+            (1536, "1.5\u{a0}KiB"),
+            (102_400, "100\u{a0}KiB"),
+            (1_048_575, "1\u{a0}MiB"),
+            (5 << 30, "5\u{a0}GiB"),
+            (u64::MAX, "16\u{a0}EiB"),
         ];
         for (bytes, expected) in cases {
             assert_eq!(size(Language::ENGLISH, bytes), expected);
         }
-        assert_eq!(size(Language::parse("de").unwrap(), 1536), "1,5\u{a0}KB");
+        assert_eq!(size(Language::parse("de").unwrap(), 1536), "1,5\u{a0}KiB");
     }
 
     #[test]

@@ -94,7 +94,7 @@ async fn a_policy_form_says_what_is_its_own_and_goes_back_to_what_is_above() {
     assert!(list.text.contains("unread for 90 days: to database"), "{}", list.text);
     assert!(list.text.contains("pdf, tiff"), "{}", list.text);
     let form = browser.get(&page).await.expect(200);
-    for piece in ["value=\"1 MB\"", "value=\"pdf, tiff\"", "value=\"90\"", "value=\"own\" checked"] {
+    for piece in ["value=\"1 MiB\"", "value=\"pdf, tiff\"", "value=\"90\"", "value=\"own\" checked"] {
         assert!(form.text.contains(piece), "{piece}");
     }
     let settings = browser.get(&format!("/items/{library}/settings")).await.expect(200);

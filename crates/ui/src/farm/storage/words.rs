@@ -9,12 +9,12 @@ use crate::frame::texts::Language;
 /// Kinds of stores that the pages can add.
 pub const KINDS: [StoreKind; 4] = [StoreKind::Directory, StoreKind::S3, StoreKind::Azure, StoreKind::Gcs];
 
-/// Size units for input. 1 KB is 1,024 bytes, as on all pages.
+/// Size units for input. With or without an i they are binary: both 1 KB and 1 KiB are 1,024 bytes.
 const UNITS: [(&str, u32); 5] = [("t", 40), ("g", 30), ("m", 20), ("k", 10), ("", 0)];
 
-/// Parses a size such as `64 KB`, `10M` or `512`. Returns `None` for an empty text.
+/// Parses a size such as `64 KiB`, `10M` or `512`. Returns `None` for an empty text.
 pub fn parse_size(text: &str) -> Result<Option<u64>> {
-    let bad = || Error::invalid(format!("\"{text}\" is not a size: write 64 KB, 10 MB or a number of bytes"));
+    let bad = || Error::invalid(format!("\"{text}\" is not a size: write 64 KiB, 10 MiB or a number of bytes"));
     let plain = text.trim().to_lowercase();
     if plain.is_empty() {
         return Ok(None);
@@ -30,7 +30,7 @@ pub fn parse_size(text: &str) -> Result<Option<u64>> {
 pub fn typed_size(bytes: u64) -> String {
     let fitting = UNITS.iter().find(|(_, bits)| bytes > 0 && bytes.trailing_zeros() >= *bits);
     match fitting {
-        Some((name, bits)) if !name.is_empty() => format!("{} {}B", bytes >> bits, name.to_uppercase()),
+        Some((name, bits)) if !name.is_empty() => format!("{} {}iB", bytes >> bits, name.to_uppercase()),
         _ => bytes.to_string(),
     }
 }
@@ -133,7 +133,9 @@ mod tests {
 
     #[test]
     fn sizes_are_read_as_people_type_them_and_shown_so_that_they_come_back() {
-        for (text, bytes) in [("64 KB", 65_536), ("10M", 10 << 20), ("2gib", 2 << 30), ("0", 0), ("1000", 1_000)] {
+        for (text, bytes) in
+            [("64 KiB", 65_536), ("64 KB", 65_536), ("10M", 10 << 20), ("2gib", 2 << 30), ("0", 0), ("1000", 1_000)]
+        {
             assert_eq!(parse_size(text).unwrap(), Some(bytes), "{text}");
         }
         assert_eq!(parse_size(" ").unwrap(), None);
@@ -143,6 +145,6 @@ mod tests {
         for bytes in [0, 1, 1_000, 65_536, 65_537, 3 << 20, 5 << 30] {
             assert_eq!(parse_size(&typed_size(bytes)).unwrap(), Some(bytes));
         }
-        assert_eq!((typed_size(65_536).as_str(), typed_size(1_000).as_str()), ("64 KB", "1000"));
+        assert_eq!((typed_size(65_536).as_str(), typed_size(1_000).as_str()), ("64 KiB", "1000"));
     }
 }

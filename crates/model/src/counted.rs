@@ -5,9 +5,22 @@ pub fn unsigned(stored: i64) -> u64 {
     u64::try_from(stored).unwrap_or(0)
 }
 
-/// Formats a number and its noun, which gets an `s` unless the number is one: `1 BLOB`, `0 BLOBs`.
+/// Formats a number with a comma between thousands: `3,910`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Formats a number and its noun, which gets an `s` unless the number is one: `1 BLOB`, `3,910 BLOBs`.
 pub fn counted(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+    format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// Formats a size for people, in a unit that leaves at most three digits before the decimal point (sizes below 1 KiB in
@@ -26,7 +39,7 @@ pub fn readable_size(bytes: u64) -> String {
     format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), UNITS[unit])
 }
 
-/// Formats a size for people who compare it with another one: `1.5 MiB (1600000 bytes)`. Different sizes never look
+/// Formats a size for people who compare it with another one: `1.5 MiB (1,600,000 bytes)`. Different sizes never look
 /// alike.
 pub fn exact_size(bytes: u64) -> String {
     let text = readable_size(bytes);
@@ -39,8 +52,8 @@ mod tests {
 
     #[test]
     fn sizes_that_differ_do_not_look_alike() {
-        assert_eq!(exact_size(1_023), "1023 bytes");
-        assert_eq!(exact_size(1_600_000), "1.5 MiB (1600000 bytes)");
+        assert_eq!(exact_size(1_023), "1,023 bytes");
+        assert_eq!(exact_size(1_600_000), "1.5 MiB (1,600,000 bytes)");
         assert_eq!(readable_size(10 << 30), readable_size((10 << 30) - 1));
         assert_ne!(exact_size(10 << 30), exact_size((10 << 30) - 1));
     }
@@ -50,7 +63,7 @@ mod tests {
         for (bytes, text) in [
             (0, "0 bytes"),
             (1, "1 byte"),
-            (1_023, "1023 bytes"),
+            (1_023, "1,023 bytes"),
             (1_024, "1 KiB"),
             (1_600_000, "1.5 MiB"),
             (1_023 << 20, "1 GiB"),
@@ -64,5 +77,13 @@ mod tests {
     #[test]
     fn only_one_is_singular() {
         assert_eq!([0, 1, 2].map(|number| counted(number, "BLOB")), ["0 BLOBs", "1 BLOB", "2 BLOBs"]);
+    }
+
+    #[test]
+    fn thousands_are_grouped() {
+        assert_eq!(
+            [999, 3_910, 1_234_567].map(|number| counted(number, "BLOB")),
+            ["999 BLOBs", "3,910 BLOBs", "1,234,567 BLOBs"]
+        );
     }
 }

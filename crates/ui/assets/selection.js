@@ -18,7 +18,7 @@ function refresh() {
   const unseen = away().length;
   const count = form.querySelector("[data-count]");
   const every = ticked > 0 && ticked === all.length && form.querySelector(".pager a[rel=next]");
-  const say = (word, number) => count.dataset[word].replace("{0}", number);
+  const say = (word, number) => count.dataset[word].replace("{0}", number?.toLocaleString(document.documentElement.lang));
   if (count?.dataset.count) {
     count.textContent = [say("count", ticked + unseen), unseen && say("away", unseen), every && say("further")].filter(Boolean).join(", ");
   }

@@ -248,7 +248,7 @@ async fn sizes_in_refusals_are_readable() {
     let refused = client.put("large.bin", bytes(1, 3 << 20)).await.unwrap();
     let text = refused.text();
     assert!(
-        text.contains("quota of 1.5 MiB (1572864 bytes) does not allow 3 MiB (3145728 bytes) more"),
+        text.contains("quota of 1.5 MiB (1,572,864 bytes) does not allow 3 MiB (3,145,728 bytes) more"),
         "{}: {text}",
         refused.status
     );

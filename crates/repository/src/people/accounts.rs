@@ -220,7 +220,9 @@ impl Session {
     pub async fn change_own_password(&self, old: &str, new: &str, client: &Client) -> Result<()> {
         self.require_own_account("change the password")?;
         if old == new {
-            return Err(Error::invalid("this is the old password: choose another one").with_code(Code::SamePassword));
+            return Err(
+                Error::invalid("this is the current password: choose another one").with_code(Code::SamePassword)
+            );
         }
         // One change at a time per user, so that no user occupies all permits of the hasher. The new password is hashed
         // only after the old one was verified.
@@ -231,7 +233,7 @@ impl Session {
         })?;
         let checked = self.repository.authenticate(&self.principal.login, old, client, Purpose::Change).await?;
         if checked.is_none_or(|identity| identity.account != self.principal.id) {
-            return Err(Error::forbidden("the old password is wrong").with_code(Code::WrongPassword));
+            return Err(Error::forbidden("the current password is wrong").with_code(Code::WrongPassword));
         }
         let own = self.account(self.principal.id).await?;
         let hash = self.hash(new, &own).await?;

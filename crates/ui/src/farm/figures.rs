@@ -179,8 +179,8 @@ struct FiguresPage<'a> {
 
 /// Shows all figures.
 pub async fn show(State(state): State<AppState>, mut visit: Visit, Query(wanted): Query<RangeQuery>) -> PageResult {
-    visit.session.may_see_figures()?;
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
+    visit.session.may_see_figures()?;
     let page = &visit.page;
     let range = RANGES.into_iter().find(|range| range.word == wanted.range).unwrap_or(RANGES[0]);
     let link = |other: Range| {

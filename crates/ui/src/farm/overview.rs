@@ -68,9 +68,8 @@ struct SiteRow {
 
 /// Shows the overview.
 pub async fn show(State(state): State<AppState>, mut visit: Visit) -> PageResult {
-    // This call comes first, because it refuses callers who do not administer the farm.
-    let (databases, stores) = visit.session.storage_status().await?;
     navigation::fill_farm_side_bar(&mut visit.page, "/farm")?;
+    let (databases, stores) = visit.session.storage_status().await?;
     let servers = visit.session.servers().await?;
     let sites = visit.session.site_collections().await?.into_iter().map(|site| SiteRow {
         href: address::browse(&site.path),

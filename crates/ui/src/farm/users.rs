@@ -121,8 +121,8 @@ pub async fn make(sent: SubmittedForm) -> PageResult {
 
 /// Shows the form for changing a user.
 pub async fn show(mut visit: Visit, Path(id): Path<String>) -> PageResult {
-    let user = visit.session.account(id.parse()?).await?;
     navigation::fill_farm_side_bar(&mut visit.page, "/farm/users")?;
+    let user = visit.session.account(id.parse()?).await?;
     let typed = Typed {
         login: user.login.clone(),
         name: user.display_name.clone(),
@@ -174,8 +174,8 @@ fn password_form<'a>(page: &'a Page, user: &Account) -> Form<'a> {
 
 /// Shows the form for setting a user's password.
 pub async fn ask_password(mut visit: Visit, Path(id): Path<String>) -> PageResult {
-    let user = visit.session.account(id.parse()?).await?;
     navigation::fill_farm_side_bar(&mut visit.page, "/farm/users")?;
+    let user = visit.session.account(id.parse()?).await?;
     Ok(html(&password_form(&visit.page, &user)))
 }
 

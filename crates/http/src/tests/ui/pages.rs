@@ -201,6 +201,10 @@ async fn people_and_tokens_are_administered() {
     browser.post(&group, &format!("{group}/add"), &[("who", "carla")]).await.expect(303);
     assert!(browser.get(&group).await.text.contains("carla"));
     let carla = farm.signed_in("carla").await;
+    for page in ["/farm", "/farm/figures", "/farm/users", "/farm/stores", "/farm/jobs"] {
+        let refused = carla.get(page).await.expect(403);
+        assert!(refused.text.contains("These pages are for administrators of the farm."), "{page}: {}", refused.text);
+    }
     let shown = carla
         .post("/account/tokens", "/account/tokens", &[("name", "backup"), ("days", "30"), ("scope", "read")])
         .await

@@ -110,7 +110,8 @@ test('a day by keyboard alone', async () => {
   await page.getByRole('link', { name: 'Plan of the year.txt', exact: true }).waitFor();
 
   await press('?');
-  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+  const shortcuts = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  for (const said of ['Open the item in the row', 'Extend the selection']) await shortcuts.getByText(said).waitFor();
   await press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.finish();

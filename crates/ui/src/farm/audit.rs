@@ -138,8 +138,13 @@ impl Names {
         Ok(names)
     }
 
-    fn who(&self, page: &Page, id: Id) -> String {
-        if id.is_none() { page.s("audit.nobody").to_owned() } else { names::name_of(&self.people, id) }
+    /// Returns the name of an event's user. Only failed sign-ins and the first account of a farm have none.
+    fn who(&self, page: &Page, event: &FarmEvent) -> String {
+        match event.actor {
+            id if !id.is_none() => names::name_of(&self.people, id),
+            _ if event.action.starts_with("sign-in.") => page.s("audit.nobody").to_owned(),
+            _ => page.s("audit.set-up").to_owned(),
+        }
     }
 
     /// Returns the subject of an event, with the URL of its page while it has one.
@@ -200,7 +205,7 @@ pub async fn show(mut visit: Visit, Query(view): Query<View>) -> PageResult {
     let suggestions = people::suggestions(&visit.session).await?;
     let row = |event: &FarmEvent| Row {
         at: event.at,
-        who: names.who(page, event.actor),
+        who: names.who(page, event),
         what: events::words(page, &event.action),
         about: names.about(page, event),
         detail: detail(page, event),

@@ -36,7 +36,7 @@ struct AccountPage<'a> {
 /// A token with readable scopes and places.
 struct TokenRow {
     token: Token,
-    scopes: String,
+    scopes: Vec<String>,
     places: String,
     networks: String,
 }
@@ -49,11 +49,9 @@ struct SessionRow {
 
 impl TokenRow {
     fn of(page: &Page, token: Token) -> Self {
-        let words = token.scopes.map(|scopes| {
-            let names: Vec<&str> = scopes.iter().map(|scope| page.s(scope_key(scope))).collect();
-            names.join(", ")
-        });
-        let scopes = words.unwrap_or_else(|| page.s("account.old-token").to_owned());
+        let words: Option<Vec<String>> =
+            token.scopes.map(|scopes| scopes.iter().map(|scope| page.s(scope_key(scope)).to_owned()).collect());
+        let scopes = words.unwrap_or_else(|| vec![page.s("account.old-token").to_owned()]);
         let places = match token.places.len() {
             0 => String::new(),
             count => page.n("account.places-count", count as u64),

@@ -156,7 +156,7 @@ async fn grant_form<'a>(visit: &'a Visit, item: &Item, who: &str, chosen: Id) ->
     who.clone_into(&mut field.value);
     Ok(Form {
         page,
-        title: page.f1("permissions.share", item.name.clone()),
+        title: page.f1("permissions.grant-on", item.name.clone()),
         icon: icon("group"),
         action: format!("/items/{}/permissions/grant", item.id),
         fields: vec![

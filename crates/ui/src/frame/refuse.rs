@@ -62,7 +62,7 @@ pub fn message_for(page: &Page, error: &Error) -> String {
     }
     let own = || sentence(error::public_message(error));
     if page.language == Language::ENGLISH {
-        return own();
+        return typographic(&own());
     }
     let key = format!("fault.{}", error.code());
     let names: Vec<&str> = error.named().iter().map(String::as_str).collect();
@@ -73,6 +73,23 @@ pub fn message_for(page: &Page, error: &Error) -> String {
     page.language.find(&key).map_or_else(own, ToOwned::to_owned)
 }
 
+/// Replaces straight double quotes by the typographic ones of the pages, except within backticks.
+pub fn typographic(message: &str) -> String {
+    let (mut is_code, mut before) = (false, ' ');
+    let put = |c: char| {
+        is_code ^= c == '`';
+        let opens = before.is_whitespace() || before == '(';
+        before = c;
+        match c {
+            '"' if is_code => c,
+            '"' if opens => '“',
+            '"' => '”',
+            _ => c,
+        }
+    };
+    message.chars().map(put).collect()
+}
+
 /// Capitalises a message and adds a full stop.
 fn sentence(message: &str) -> String {
     let mut chars = message.chars();
@@ -81,4 +98,15 @@ fn sentence(message: &str) -> String {
         text.push('.');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::typographic;
+
+    #[test]
+    fn quotes_are_those_of_the_pages() {
+        assert_eq!(typographic("\"a b\" is in (\"c\"), not \"d\""), "“a b” is in (“c”), not “d”");
+        assert_eq!(typographic("set `converter = \"none\"`, or \"x\""), "set `converter = \"none\"`, or “x”");
+    }
 }

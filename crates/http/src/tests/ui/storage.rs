@@ -40,11 +40,7 @@ async fn what_a_form_of_storage_is_refused_for_is_said_in_it() {
     let farm = Farm::new().await;
     let browser = farm.signed_in("admin").await;
     for (page, fields, said) in [
-        (
-            "/farm/new-store/directory",
-            &[("name", "files"), ("location", "x")][..],
-            "already a BLOB store &#34;files&#34;",
-        ),
+        ("/farm/new-store/directory", &[("name", "files"), ("location", "x")][..], "already a BLOB store “files”"),
         ("/farm/new-store/directory", &[("name", "b"), ("location", "blobs")], "is already at that location"),
         ("/farm/new-store/s3", &[("name", "b"), ("location", "b"), ("endpoint", "ftp://x")], "must begin with https"),
         ("/farm/stores/files/drain", &[("to", "")], "by the policy of"),

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use super::words;
 use crate::frame::fault::PageResult;
 use crate::frame::flash::{Flash, done};
-use crate::frame::navigation;
 use crate::frame::page::{Page, html};
 use crate::frame::texts::Language;
 use crate::frame::visit::{SubmittedForm, Visit};
+use crate::frame::{navigation, refuse};
 use crate::wording::{events, names};
 
 /// URL of the list.
@@ -79,7 +79,7 @@ impl JobRow {
                 // A job's final message is English only. Its results are translated, so the message is omitted in other
                 // languages.
                 false if has_results && page.language != Language::ENGLISH => String::new(),
-                false => sentence(&job.message),
+                false => refuse::typographic(&sentence(&job.message)),
             },
             percent: percent.filter(|_| !has_results && job.status != JobStatus::Waiting),
             done,

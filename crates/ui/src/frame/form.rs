@@ -104,12 +104,23 @@ pub struct Field {
     pub required: bool,
     /// Value of the `autocomplete` attribute.
     pub complete: &'static str,
+    /// True if the last attempt was refused because of this field. The field then gets the focus.
+    pub is_at_fault: bool,
 }
 
 impl Field {
     fn new(name: &'static str, label: impl Into<String>, value: impl Into<String>, input: Input) -> Self {
         let (label, value) = (label.into(), value.into());
-        Self { name: Cow::Borrowed(name), label, value, input, hint: String::new(), required: false, complete: "off" }
+        Self {
+            name: Cow::Borrowed(name),
+            label,
+            value,
+            input,
+            hint: String::new(),
+            required: false,
+            complete: "off",
+            is_at_fault: false,
+        }
     }
 
     /// Creates a single-line text field.
@@ -183,6 +194,10 @@ pub struct Form<'a> {
 }
 
 impl Form<'_> {
+    fn has_field_at_fault(&self) -> bool {
+        self.fields.iter().any(|field| field.is_at_fault)
+    }
+
     fn has_file(&self) -> bool {
         self.fields.iter().any(|field| matches!(field.input, Input::File | Input::Files))
     }

@@ -23,9 +23,30 @@ pub fn show_form_again(mut form: Form<'_>, error: Error) -> PageResult {
     let status = error::status(&error);
     error::log(&error, status);
     form.fault = message_for(form.page, &error);
+    let at_fault = fields_at_fault(error.code());
+    if let Some(field) = form.fields.iter_mut().find(|field| at_fault.contains(&&*field.name)) {
+        field.is_at_fault = true;
+    }
     let mut response: Response = html(&form);
     *response.status_mut() = status;
     Ok(response)
+}
+
+/// Returns the names of fields that a refusal with this code is about. A form has at most one of them.
+const fn fields_at_fault(code: Code) -> &'static [&'static str] {
+    match code {
+        Code::WrongPassword => &["old", "password"],
+        Code::SamePassword
+        | Code::InvalidPassword
+        | Code::EasyPassword
+        | Code::ListedPassword
+        | Code::PasswordsDiffer => &["new", "password"],
+        Code::NameTaken | Code::InvalidName => &["name"],
+        Code::InvalidLogin | Code::LoginTaken => &["login"],
+        Code::InvalidEmail => &["email"],
+        Code::UnknownPerson | Code::AmbiguousPerson => &["who"],
+        _ => &[],
+    }
 }
 
 /// Returns the page in whose language the client reads problems, unless that is English.

@@ -213,7 +213,18 @@ async fn people_and_tokens_are_administered() {
     assert!(farm.repository.caller_from_token(secret, std::net::Ipv4Addr::LOCALHOST.into()).await.unwrap().is_some());
     assert!(!carla.get("/account").await.text.contains(secret), "a token is shown once");
     let change = [("old", PASSWORD), ("new", "another good one"), ("again", "another good one")];
-    carla.post("/account/password", "/account/password", &[("old", "wrong"), change[1], change[2]]).await.expect(403);
+    let wrong = [("old", "wrong"), change[1], change[2]];
+    let refused = carla.post("/account/password", "/account/password", &wrong).await.expect(403);
+    assert!(refused.text.contains("The current password is wrong."), "{}", refused.text);
+    let focused = |name: &str| format!("id=\"f-{name}\" name=\"{name}\" value=\"\"");
+    let field = |text: &str, name: &str| {
+        text.split("<input").find(|field| field.contains(&focused(name))).unwrap_or_default().to_owned()
+    };
+    assert!(field(&refused.text, "old").contains("aria-invalid=\"true\" aria-describedby=\"form-fault\" autofocus"));
+    let differ = [change[0], change[1], ("again", "yet another one")];
+    let refused = carla.post("/account/password", "/account/password", &differ).await.expect(400);
+    assert!(field(&refused.text, "new").contains("aria-invalid=\"true\" aria-describedby=\"form-fault\" autofocus"));
+    assert!(!field(&refused.text, "old").contains("autofocus"));
     carla.post("/account/password", "/account/password", &change).await.expect(303);
 }
 

@@ -168,7 +168,7 @@ test('refusals say what happened and what to do, with the number of the request'
       await page.locator('main h1').waitFor();
       const said = await page.locator('main').innerText();
       assert.match(said, words);
-      assert.match(said, new RegExp(`Status ${status} · Reference [0-9a-f]{16,}`));
+      assert.match(said, new RegExp(`Status ${status}\\s· Reference [0-9a-f]{16,}`));
       await page.getByRole('button', { name: /^Account of/ }).waitFor();
       await picture(page, `refused-${status}-${scheme}`);
       await assertFits(page);

@@ -56,7 +56,7 @@ function progress(job, sent) {
   job.view.bar.value = job.file.size ? sent / job.file.size : 1;
   const words = [`${Math.floor(job.view.bar.value * 100)} %`];
   if (job.rate.value > 0) words.push(`${human(job.rate.value)}/s`, left((job.file.size - sent) / job.rate.value));
-  tell(job, words.join(" · "));
+  tell(job, words.join("\u00a0· "));
 }
 
 function settle(job, ok, text) {

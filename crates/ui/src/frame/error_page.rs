@@ -162,7 +162,7 @@ mod tests {
             let body = axum::body::to_bytes(response.into_body(), 100_000).await.unwrap();
             let text = String::from_utf8(body.to_vec()).unwrap();
             assert!(text.contains(said), "{text}");
-            assert!(text.contains(&format!("Status {status} · Reference abc-12345")), "{text}");
+            assert!(text.contains(&format!("Status {status}\u{a0}· Reference abc-12345")), "{text}");
             assert!(!text.contains("prime"), "{text}");
             assert!(!text.contains("secrets"), "{text}");
         }

@@ -61,9 +61,9 @@ impl JobRow {
         let left = progress.seconds_left().map(|seconds| words::length(page, seconds));
         let done = match (progress.items, progress.total_bytes) {
             (0, 0) => String::new(),
-            (items, 0) => format!("{} · {}", page.n("job.blobs", items), page.size(&progress.bytes)),
+            (items, 0) => format!("{}\u{a0}· {}", page.n("job.blobs", items), page.size(&progress.bytes)),
             (items, total) => format!(
-                "{} · {}",
+                "{}\u{a0}· {}",
                 page.n("job.blobs", items),
                 page.f2("job.of-total", page.size(&progress.bytes.min(total)), page.size(&total))
             ),

@@ -67,9 +67,9 @@ test('a store is added, used by a library, emptied and removed', async () => {
   await page.goto('/farm/stores');
   await row(page, 'archive').getByRole('cell', { name: '293 KiB', exact: true }).waitFor();
 
-  // A store that a policy still needs is not emptied, and the page says why.
-  await act(page, 'archive', 'Empty the store');
-  await dialog.getByRole('button', { name: 'Empty the store' }).click();
+  // A store that a policy still needs is not drained, and the page says why.
+  await act(page, 'archive', 'Drain the store');
+  await dialog.getByRole('button', { name: 'Drain the store' }).click();
   await page.getByRole('alert').getByText('policy').waitFor();
   await page.goto(`/farm/policies/library/${library.id}`);
   await page.getByLabel('BLOB store').selectOption('');
@@ -77,14 +77,14 @@ test('a store is added, used by a library, emptied and removed', async () => {
   await page.waitForURL('**/farm/policies');
 
   await page.goto('/farm/stores');
-  await act(page, 'archive', 'Empty the store');
-  await dialog.getByRole('button', { name: 'Empty the store' }).click();
+  await act(page, 'archive', 'Drain the store');
+  await dialog.getByRole('button', { name: 'Drain the store' }).click();
   await page.waitForURL('**/farm/jobs/*');
   await page.locator('#job').getByText('Finished', { exact: true }).waitFor({ timeout: 30_000 });
   assert.equal(await page.getByRole('button', { name: 'Pause' }).count(), 0);
 
   await page.goto('/farm/stores');
-  await row(page, 'archive').getByText('Being emptied').waitFor();
+  await row(page, 'archive').getByText('Draining', { exact: true }).waitFor();
   await act(page, 'archive', 'Remove');
   await dialog.getByRole('button', { name: 'Remove' }).click();
   await page.getByRole('status').getByText('archive').waitFor();

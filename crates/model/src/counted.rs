@@ -5,12 +5,12 @@ pub fn unsigned(stored: i64) -> u64 {
     u64::try_from(stored).unwrap_or(0)
 }
 
-/// Formats a number with a comma between thousands: `3,910`.
-fn grouped(number: u64) -> String {
+/// Formats a number with commas between groups of three digits: `512`, `1,600,000`.
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -18,7 +18,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Formats a number and its noun, which gets an `s` unless the number is one: `1 BLOB`, `3,910 BLOBs`.
+/// Formats a number and its noun, which gets an `s` unless the number is one: `1 BLOB`, `0 BLOBs`, `3,910 BLOBs`.
 pub fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
@@ -48,7 +48,7 @@ pub fn exact_size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{counted, exact_size, readable_size};
+    use super::{counted, exact_size, grouped, readable_size};
 
     #[test]
     fn sizes_that_differ_do_not_look_alike() {
@@ -72,6 +72,14 @@ mod tests {
         ] {
             assert_eq!(readable_size(bytes), text);
         }
+    }
+
+    #[test]
+    fn digits_are_in_groups_of_three() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (36_500, "36,500"), (1_600_000, "1,600,000")] {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(counted(3_910, "BLOB"), "3,910 BLOBs");
     }
 
     #[test]

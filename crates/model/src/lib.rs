@@ -35,7 +35,7 @@ pub use accent::Accent;
 pub use backup::BackupState;
 pub use code::Code;
 pub use column::{ColumnKind, ColumnValue};
-pub use counted::{counted, exact_size, readable_size, unsigned};
+pub use counted::{counted, exact_size, grouped, readable_size, unsigned};
 pub use digest::Digest;
 pub use error::{Error, ErrorKind, Lack, Result};
 pub use fault::FaultState;

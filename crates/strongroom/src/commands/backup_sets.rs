@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use maintenance::{BackupLocation, Forgotten, Pruned, Retain, SetSummary, Unreadable};
-use model::{ErrorKind, Id, Result, counted};
+use model::{ErrorKind, Id, Result, counted, grouped};
 use repository::{NotedBackup, Repository, Storage};
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn sets_text(sets: &[SetSummary]) -> String {
                 time(set.started_at),
                 holds,
                 set.databases.join(", "),
-                set.blobs.to_string(),
+                if set.needs_stores { "in the stores".to_owned() } else { grouped(set.blobs) },
                 size(set.bytes),
                 size(set.new_bytes),
             ]

@@ -49,11 +49,11 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
 /// tolerate less than a day.
 fn judge(ahead: u64) -> (String, Verdict) {
     match ahead / (24 * 60 * 60) {
-        0 => ("the clock goes as time does\n".to_owned(), Verdict::Good),
+        0 => ("The clock is right: it has not jumped ahead by a day or more.\n".to_owned(), Verdict::Good),
         days => {
             let text = format!(
-                "the clock went {} ahead of time: what is deleted for good after a time waits so much longer\n\
-                 set the clock right; if it is right, run `strongroom clock accept`\n",
+                "The clock has jumped ahead by {} without an explanation. Permanent deletions wait that much longer.\n\
+                 Set the clock right; if it is right, run `strongroom clock accept`.\n",
                 counted(days, "day")
             );
             (text, Verdict::Bad)
@@ -70,7 +70,7 @@ mod tests {
         for (ahead, is_good) in [(0, true), (1, true), (86_399, true), (86_400, false)] {
             let (text, verdict) = judge(ahead);
             assert_eq!(matches!(verdict, Verdict::Good), is_good, "{ahead} s");
-            assert_eq!(text.contains("as time does"), is_good, "{ahead} s: {text}");
+            assert_eq!(text.contains("The clock is right"), is_good, "{ahead} s: {text}");
         }
     }
 }

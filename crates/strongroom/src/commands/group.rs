@@ -86,7 +86,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
     match action {
         Action::Add { name, description } => {
             let group = session.create_group(&name, &description).await?;
-            Ok((group_json(&group), format!("group {} created\n", group.name)))
+            Ok((group_json(&group), format!("The group \"{}\" was created.\n", group.name)))
         }
         Action::List => {
             let groups = groups(session).await?;
@@ -96,7 +96,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
         Action::Remove { name } => {
             let group = session.group_by_name(&name).await?;
             session.delete_group(group.id).await?;
-            Ok((group_json(&group), format!("group {} deleted\n", group.name)))
+            Ok((group_json(&group), format!("The group \"{}\" was deleted.\n", group.name)))
         }
         Action::Member { action: MemberAction::Add { group, logins } } => change(session, &group, &logins, true).await,
         Action::Member { action: MemberAction::Remove { group, logins } } => {
@@ -124,8 +124,8 @@ async fn change(session: &Session, group: &str, logins: &[String], add: bool) ->
         } else {
             session.remove_member(group.id, account.id).await?;
         }
-        let word = if add { "is in" } else { "is not in" };
-        text.push_str(&format!("{} {word} {}\n", account.login, group.name));
+        let word = if add { "a" } else { "no longer a" };
+        text.push_str(&format!("\"{}\" is {word} member of the group \"{}\".\n", account.login, group.name));
     }
     let members = members(session, &group).await?;
     let mut value = group_json(&group);

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use clap::Args;
 use maintenance::{ImportOptions, ImportSummary, Mapping, Progress};
-use model::{Error, Result, counted};
+use model::{Error, Result, counted, grouped};
 use repository::Target;
 use serde_json::json;
 
@@ -98,8 +98,8 @@ fn text(summary: &ImportSummary, dry_run: bool, seconds: f64) -> String {
         "{} {would}imported ({} new, {} with a new version), {} in {seconds:.1} s; {} {would}created; {} already \
          there.\n",
         counted(summary.created + summary.replaced, "document"),
-        summary.created,
-        summary.replaced,
+        grouped(summary.created),
+        grouped(summary.replaced),
         size(summary.bytes),
         counted(summary.folders, "folder"),
         counted(summary.unchanged, "document"),

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use maintenance::jobs;
-use model::{Id, JobStatus, RequestedState, Result};
+use model::{Id, JobStatus, RequestedState, Result, grouped};
 use repository::{Job, JobRequest, Session};
 use serde_json::Value;
 
@@ -105,7 +105,7 @@ fn listed(jobs: &[Job]) -> String {
                 0 => size(progress.bytes),
                 total => format!("{} of {}", size(progress.bytes), size(total)),
             };
-            let failed = if progress.failed > 0 { progress.failed.to_string() } else { String::new() };
+            let failed = if progress.failed > 0 { grouped(progress.failed) } else { String::new() };
             let state = match (job.status, job.wish) {
                 (JobStatus::Running, RequestedState::Pause | RequestedState::Abort) => {
                     format!("running, {} requested", job.wish)
@@ -116,7 +116,7 @@ fn listed(jobs: &[Job]) -> String {
                 job.id.to_string(),
                 job.work.kind().to_string(),
                 state,
-                progress.items.to_string(),
+                grouped(progress.items),
                 done,
                 failed,
                 time(job.created_at),

@@ -63,8 +63,8 @@ async fn act(session: &Session, action: Action, shown: bool) -> Result<(Value, S
                 bar.finish_and_clear();
             }
             let text = format!(
-                "{} on the list: they can no longer be chosen, and users who have one must choose another at the next \
-                 sign-in\n",
+                "The list was imported: {}. They can no longer be chosen, and users who have one must choose another at \
+                 the next sign-in.\n",
                 counted(list.entries, "password")
             );
             Ok((list_json(Some(&list)), text))
@@ -73,15 +73,15 @@ async fn act(session: &Session, action: Action, shown: bool) -> Result<(Value, S
             let list = session.password_list().await?;
             let text = match &list {
                 Some(list) => {
-                    format!("{} on the list, imported {}\n", counted(list.entries, "password"), time(list.made_at))
+                    format!("The list has {}, imported {}.\n", counted(list.entries, "password"), time(list.made_at))
                 }
-                None => "there is no list; import one with: strongroom passwords import FILE\n".to_owned(),
+                None => "There is no list. `strongroom passwords import FILE` imports one.\n".to_owned(),
             };
             Ok((list_json(list.as_ref()), text))
         }
         Action::Remove => {
             let removed = session.remove_password_list().await?;
-            let text = if removed { "the list was removed\n" } else { "there is no list\n" };
+            let text = if removed { "The list was removed.\n" } else { "There is no list.\n" };
             Ok((json!({ "removed": removed }), text.to_owned()))
         }
     }

@@ -4,8 +4,9 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use maintenance::Progress;
+use model::grouped;
 use tokio::task::JoinHandle;
 
 use super::size::size;
@@ -35,7 +36,7 @@ impl Bar {
             loop {
                 tick.tick().await;
                 let ((files, bytes), (all_files, all_bytes)) = (progress.done(), progress.total());
-                let mut text = format!("{} of {} files", HumanCount(files), HumanCount(all_files.max(files)));
+                let mut text = format!("{} of {} files", grouped(files), grouped(all_files.max(files)));
                 text.push_str(&pace(bytes, all_bytes, started.elapsed(), progress.is_total_known()));
                 follower.set_length(all_bytes.max(1));
                 follower.set_position(bytes.min(all_bytes));

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 use maintenance::{ItemsOptions, Progress, RestoreOptions, RestoreSummary};
-use model::{NodeKind, NodePath, Result, counted};
+use model::{NodeKind, NodePath, Result, counted, grouped};
 use serde_json::json;
 
 use super::backup_destination::{ChosenBackup, database_urls};
@@ -161,8 +161,8 @@ async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<Exit
         "\"/{}\" was restored: {} created, {} with a new version, {} unchanged; {}, {}.\n",
         summary.path,
         counted(summary.created, "document"),
-        summary.replaced,
-        summary.unchanged,
+        grouped(summary.replaced),
+        grouped(summary.unchanged),
         counted(summary.versions, "version"),
         size(summary.bytes),
     );
@@ -181,7 +181,7 @@ fn text(summary: &RestoreSummary, seconds: f64) -> String {
         counted(summary.databases, "database"),
         counted(summary.copied.0, "BLOB"),
         size(summary.copied.1),
-        summary.present.0,
+        grouped(summary.present.0),
         size(summary.present.1),
     );
     for note in &summary.notes {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, Subcommand};
-use model::{Error, LibrarySettings, Result, SitePath, Versioning};
+use model::{Error, LibrarySettings, Result, SitePath, Versioning, grouped};
 use repository::{DatabaseStatus, Session, SiteCollection, SiteUsage, Target};
 use serde_json::{Value, json};
 
@@ -132,7 +132,11 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
             let site = session.site_collection(id).await?;
             Ok((
                 site_json(&site),
-                format!("site collection /{} created in the database {}\n", site.path, usage(&site).database),
+                format!(
+                    "The site collection \"/{}\" was created in the content database \"{}\".\n",
+                    site.path,
+                    usage(&site).database
+                ),
             ))
         }
         Action::Show { address } => {
@@ -146,7 +150,11 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
             let quota = bytes.map_or_else(|| "no quota".to_owned(), |bytes| format!("a quota of {}", size(bytes)));
             Ok((
                 site_json(&site),
-                format!("/{} has {quota}; {} are in use\n", site.path, size(usage(&site).used_bytes)),
+                format!(
+                    "The site collection \"/{}\" has {quota} and uses {}.\n",
+                    site.path,
+                    size(usage(&site).used_bytes)
+                ),
             ))
         }
         Action::AddLibrary { path, versioning } => add_library(session, &path, &versioning).await,
@@ -154,8 +162,8 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
         Action::Database { action: DatabaseAction::Add { name, location } } => {
             session.create_content_database(&name, location.as_deref()).await?;
             let text = format!(
-                "content database {name} added; create sites in it with: strongroom site create ADDRESS --database \
-                 {name}\n"
+                "The content database \"{name}\" was added. `strongroom site create ADDRESS --database {name}` creates \
+                 sites in it.\n"
             );
             Ok((json!({ "name": name }), text))
         }
@@ -163,7 +171,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
             let started = Instant::now();
             session.storage().await?.rebuild_indexes(&name).await?;
             let seconds = started.elapsed().as_secs_f64();
-            let text = format!("the indexes of the content database {name} were rebuilt in {seconds:.1} s\n");
+            let text = format!("The indexes of the content database \"{name}\" were rebuilt in {seconds:.1} s.\n");
             Ok((json!({ "name": name, "seconds": seconds }), text))
         }
         Action::Database { action: DatabaseAction::Compact { name } } => {
@@ -171,7 +179,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
             let freed = session.storage().await?.compact(&name).await?;
             let seconds = started.elapsed().as_secs_f64();
             let text = format!(
-                "the content database {name} was rewritten in {seconds:.1} s, which returned {} to the disk\n",
+                "The content database \"{name}\" was rewritten in {seconds:.1} s, which returned {} to the disk.\n",
                 size(freed)
             );
             Ok((json!({ "name": name, "seconds": seconds, "freed_bytes": freed }), text))
@@ -184,7 +192,7 @@ async fn find(session: &Session, address: &str) -> Result<SiteCollection> {
     let sites = session.site_collections().await?;
     let is_it = |site: &SiteCollection| SitePath::parse(&site.path).is_ok_and(|path| path.folded() == folded);
     sites.into_iter().find(is_it).ok_or_else(|| {
-        Error::not_found(format!("there is no site collection at \"{address}\": see strongroom site list"))
+        Error::not_found(format!("there is no site collection at \"{address}\": see `strongroom site list`"))
     })
 }
 
@@ -194,7 +202,7 @@ async fn add_library(session: &Session, path: &str, versioning: &str) -> Result<
     let settings = LibrarySettings { versioning: Versioning::parse(versioning)?, ..LibrarySettings::default() };
     let library = session.create_library(&Target::Path(site), name, settings).await?;
     let value = json!({ "id": library.id.to_string(), "path": library.path, "versioning": versioning });
-    Ok((value, format!("library {} created\n", library.path)))
+    Ok((value, format!("The library \"{}\" was created.\n", library.path)))
 }
 
 async fn databases(session: &Session) -> Result<(Value, String)> {
@@ -243,7 +251,7 @@ fn site_table(sites: &[SiteCollection]) -> String {
             format!("/{}", site.path),
             site.title.clone(),
             usage.database.clone(),
-            usage.documents.to_string(),
+            grouped(usage.documents),
             size(usage.used_bytes),
             usage.quota_bytes.map_or_else(|| "none".to_owned(), size),
         ]

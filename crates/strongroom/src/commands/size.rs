@@ -1,11 +1,7 @@
 //! Formatting and parsing of sizes in bytes.
 
-use indicatif::BinaryBytes;
-
-/// Formats a number of bytes for people.
-pub fn size(bytes: u64) -> String {
-    BinaryBytes(bytes).to_string()
-}
+/// Formats a number of bytes for people, like the messages of the other crates.
+pub use model::readable_size as size;
 
 /// Parses a size such as `64k`, `1.5 GiB` or `1048576`. Units are powers of 1,024.
 pub fn parse_size(text: &str) -> std::result::Result<u64, String> {

@@ -169,7 +169,7 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
                 farm_administrator: administrator,
             };
             let account = session.create_account(new).await?;
-            Ok(with_password(&account, password.as_ref(), "created"))
+            Ok(with_password(&account, password.as_ref(), "was created"))
         }
         Action::List => list(session).await,
         Action::Show { login } => Ok(details(&session.account_by_login(&login).await?)),
@@ -219,7 +219,7 @@ impl PasswordSource {
 
 fn with_password(account: &Account, password: Option<&Password>, done: &str) -> (Value, String) {
     let mut value = account_json(account);
-    let mut text = format!("{}: {done}\n", account.login);
+    let mut text = format!("The account \"{}\" {done}.\n", account.login);
     if let Some(password) = password.filter(|password| password.generated) {
         value["password"] = json!(password.text);
         text.push_str(&format!("Password: {}\n(shown only now)\n", password.text));
@@ -281,7 +281,7 @@ async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)
             let days = session.longest_token_days().await?;
             Ok((
                 json!({ "days": days }),
-                format!("every new token expires after {} at the latest\n", model::counted(days, "day")),
+                format!("Every new token expires after {} at the latest.\n", model::counted(days, "day")),
             ))
         }
         TokenAction::List { login } => {
@@ -311,7 +311,8 @@ async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)
             let id: Id =
                 id.parse().map_err(|e: Error| Error::invalid("this is not the ID of a token").with_source(e))?;
             session.revoke_token(account.id, id).await?;
-            Ok((json!({ "id": id.to_string(), "revoked": true }), format!("token {id} of {} revoked\n", account.login)))
+            let text = format!("The token {id} of \"{}\" was revoked.\n", account.login);
+            Ok((json!({ "id": id.to_string(), "revoked": true }), text))
         }
     }
 }

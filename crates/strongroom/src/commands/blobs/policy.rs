@@ -6,7 +6,7 @@ use repository::{NamedTier, PolicyChange, PolicyTarget, Session, StoragePolicy, 
 use serde_json::{Value, json};
 
 use crate::commands::output::table;
-use crate::commands::size::parse_size;
+use crate::commands::size::{parse_size, size};
 use crate::commands::verdict::{CommandResult, Verdict};
 
 #[derive(Subcommand)]
@@ -126,8 +126,7 @@ fn shown(policies: &[StoragePolicy]) -> CommandResult {
             .map(|tier| format!("{} {} to {}", counted(tier.days.into(), "day"), tier.basis.as_str(), tier.store))
             .collect();
         let tiers = if tiers.is_empty() { "none".to_owned() } else { tiers.join(", ") };
-        let size = counted(policy.minimum_size, "byte");
-        [kind.to_owned(), name, policy.active_store.clone(), size, types, tiers]
+        [kind.to_owned(), name, policy.active_store.clone(), size(policy.minimum_size), types, tiers]
     };
     let rows: Vec<_> = policies.iter().map(row).collect();
     let text = table(["FOR", "NAME", "ACTIVE STORE", "MINIMUM SIZE", "TYPES", "TIERS"], &rows);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use maintenance::jobs;
-use model::{Digest, JobStatus, Result};
+use model::{Digest, JobStatus, Result, grouped};
 use repository::{Job, JobProgress, LACKING_CHANGES, Session, Work, database_from_backup, farm_from_backup};
 use serde_json::{Value, json};
 
@@ -216,10 +216,12 @@ pub fn watcher(as_json: bool) -> (impl Fn(&JobProgress) + Send + Sync, Finish) {
         bar.set_length(progress.total_bytes.max(1));
         bar.set_position(progress.bytes.min(progress.total_bytes));
         let pace = pace(progress.bytes, progress.total_bytes, started.elapsed(), true);
-        let failed = if progress.failed > 0 { format!(", {} failed", progress.failed) } else { String::new() };
+        let failed = if progress.failed > 0 { format!(", {} failed", grouped(progress.failed)) } else { String::new() };
         bar.set_message(format!(
             "{}: {} of {} BLOBs{pace}{failed}",
-            progress.phase, progress.items, progress.total_items
+            progress.phase,
+            grouped(progress.items),
+            grouped(progress.total_items)
         ));
     };
     (watch, finish)

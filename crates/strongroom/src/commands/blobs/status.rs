@@ -1,6 +1,6 @@
 //! `strongroom blobs status`: content databases, stores, and BLOBs waiting for deletion.
 
-use model::Result;
+use model::{Result, grouped};
 use repository::{BackupHold, Session};
 use serde_json::{Value, json};
 
@@ -13,8 +13,11 @@ pub async fn status(session: &Session) -> Result<CommandResult> {
     let mut rows = Vec::new();
     for database in &databases {
         let policy = format!("{} from {}", database.active_store, size(database.minimum_size));
-        let references: Vec<_> =
-            database.references.iter().map(|(store, n, bytes)| format!("{n} in {store} ({})", size(*bytes))).collect();
+        let references: Vec<_> = database
+            .references
+            .iter()
+            .map(|(store, n, bytes)| format!("{} in {store} ({})", grouped(*n), size(*bytes)))
+            .collect();
         let references = if references.is_empty() { "none".to_owned() } else { references.join(", ") };
         let bytes = database.bytes.map_or_else(|| "unknown".to_owned(), size);
         let references = database.trouble.clone().unwrap_or(references);
@@ -30,7 +33,7 @@ pub async fn status(session: &Session) -> Result<CommandResult> {
                 store.name.clone(),
                 store.kind.to_string(),
                 store.state.to_string(),
-                or_unknown(usage.map(|usage| usage.blobs.to_string())),
+                or_unknown(usage.map(|usage| grouped(usage.blobs))),
                 usage.map_or_else(String::new, |usage| size(usage.content_bytes)),
                 usage.map_or_else(String::new, |usage| size(usage.disk_bytes)),
                 store.location.clone(),
@@ -51,7 +54,7 @@ pub async fn status(session: &Session) -> Result<CommandResult> {
                     waiting.reason.to_string(),
                     waiting.database.clone(),
                     waiting.store.clone(),
-                    waiting.blobs.to_string(),
+                    grouped(waiting.blobs),
                     size(waiting.bytes),
                     time(waiting.since),
                     if waiting.held { "held by a backup".to_owned() } else { time(waiting.due) },
@@ -116,7 +119,7 @@ fn holds_text(holds: &[BackupHold]) -> String {
                 hold.id.to_string(),
                 time(hold.as_of),
                 if hold.is_running { "running" } else { "databases only" }.to_owned(),
-                hold.blobs.to_string(),
+                grouped(hold.blobs),
                 size(hold.bytes),
                 hold.destination.clone(),
             ]

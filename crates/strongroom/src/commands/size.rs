@@ -1,7 +1,19 @@
-//! Formatting and parsing of sizes in bytes.
+//! Formatting and parsing of sizes in bytes, and parsing of numbers.
+
+use std::str::FromStr;
 
 /// Formats a number of bytes for people, like the messages of the other crates.
 pub use model::readable_size as size;
+
+/// Parses a whole number that is not negative. The error says what is expected.
+pub fn whole<T: FromStr>(text: &str) -> std::result::Result<T, String> {
+    let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match (is_digits, text.parse::<T>()) {
+        (true, Ok(number)) => Ok(number),
+        (true, Err(_)) => Err("the number is too large".to_owned()),
+        (false, _) => Err("write a whole number, such as 30".to_owned()),
+    }
+}
 
 /// Parses a size such as `64k`, `1.5 GiB` or `1048576`. Units are powers of 1,024.
 pub fn parse_size(text: &str) -> std::result::Result<u64, String> {
@@ -24,6 +36,16 @@ pub fn parse_size(text: &str) -> std::result::Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_digits_only() {
+        assert_eq!(whole::<u32>("30").unwrap(), 30);
+        assert_eq!(whole::<u8>("0").unwrap(), 0);
+        for bad in ["", "abc", "30d", "-1", "+1", "1.5"] {
+            assert_eq!(whole::<u32>(bad).unwrap_err(), "write a whole number, such as 30", "{bad}");
+        }
+        assert_eq!(whole::<u8>("300").unwrap_err(), "the number is too large");
+    }
 
     #[test]
     fn sizes_are_read_as_people_write_them() {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::farm;
 use super::output::{line_from_stdin, show, table, time};
+use super::size::whole;
 use crate::configuration::CommonArguments;
 
 /// Accounts read per page.
@@ -116,7 +117,7 @@ enum TokenAction {
         /// Name of the token
         name: String,
         /// Lifetime in days, 1 to 365 [default: the farm's limit, initially 365]
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=365))]
+        #[arg(long, value_parser = token_days)]
         days: Option<u32>,
         /// Scope: read, write, manage or farm; may be repeated [default: all]
         #[arg(long = "scope", value_name = "SCOPE")]
@@ -131,6 +132,7 @@ enum TokenAction {
     /// Show or set the maximum lifetime of new tokens
     Longest {
         /// Days, 1 to 365
+        #[arg(value_parser = whole::<u64>)]
         days: Option<u64>,
     },
     /// List the tokens of an account
@@ -145,6 +147,11 @@ enum TokenAction {
         /// ID of the token, as shown by `list`
         id: String,
     },
+}
+
+fn token_days(text: &str) -> std::result::Result<u32, String> {
+    let days = whole(text)?;
+    if (1..=365).contains(&days) { Ok(days) } else { Err("a token is valid for 1 to 365 days".to_owned()) }
 }
 
 /// Runs `strongroom user`.

@@ -5,7 +5,7 @@ use model::{Id, NodePath, Result};
 use repository::{MigrateWork, Session, Target, Work};
 
 use super::run_job;
-use crate::commands::size::parse_size;
+use crate::commands::size::{parse_size, whole};
 use crate::commands::verdict::CommandResult;
 
 #[derive(Args)]
@@ -30,16 +30,16 @@ pub struct Migrate {
     #[arg(long, visible_alias = "maximum-size", value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
     /// Only BLOBs stored at least this many days ago
-    #[arg(long, value_name = "DAYS")]
+    #[arg(long, value_name = "DAYS", value_parser = whole::<u32>)]
     older_than: Option<u32>,
     /// Only BLOBs not read for this many days
-    #[arg(long, value_name = "DAYS")]
+    #[arg(long, value_name = "DAYS", value_parser = whole::<u32>)]
     not_read_for: Option<u32>,
     /// Limit in bytes per second, such as 20M [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     rate: Option<u64>,
     /// Stop after this many BLOBs
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = whole::<u64>)]
     limit: Option<u64>,
     /// Let a server of the farm run the job in the background
     #[arg(long)]

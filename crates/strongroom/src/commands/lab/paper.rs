@@ -15,6 +15,7 @@ use super::failure::into_command_error;
 use super::live::Live;
 use super::run::file_name;
 use crate::commands::output::show;
+use crate::commands::size::whole;
 
 /// Documents smaller than this stay in the database, as in the papers.
 const MINIMUM: &str = "1k";
@@ -33,10 +34,10 @@ pub struct Paper {
     #[arg(long, default_value_t = 0.001)]
     scale: f64,
     /// Number of virtual users [default: the paper's]
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u32>)]
     users: Option<u32>,
     /// Measured seconds in each phase [default: those of the plans]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = whole::<u64>)]
     seconds: Option<u64>,
     /// Directory for the scratch farms, each of which needs space for the whole corpus; they are removed at the end
     /// [default: the system's directory for temporary files]

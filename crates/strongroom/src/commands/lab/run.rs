@@ -12,6 +12,7 @@ use super::failure::into_command_error;
 use super::live::Live;
 use super::target::TargetFlags;
 use crate::commands::output::show;
+use crate::commands::size::whole;
 
 /// Arguments of `strongroom lab run`.
 #[derive(Args)]
@@ -32,10 +33,10 @@ pub struct Run {
     scale: Option<f64>,
     /// Number of virtual users [default: the plan's]; for a plan with steps the highest step gets this number and the
     /// others scale in proportion
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u32>)]
     users: Option<u32>,
     /// Measured seconds [default: the plan's]; steps are scaled in proportion
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = whole::<u64>)]
     seconds: Option<u64>,
     /// Generate the load from these agents instead of this process
     #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',')]

@@ -34,7 +34,7 @@ pub use documents::{
 };
 pub use farm::absent::AbsentDatabase;
 pub use farm::activity::ActivityMonitor;
-pub use farm::advice::{database_from_backup, farm_from_backup};
+pub use farm::advice::{database_from_backup, farm_from_backup, serve_command, shell_word};
 pub use farm::clean_up::{CleanedUp, RECYCLE_DAYS};
 pub use farm::databases::{DELETION_LOCK, Readiness};
 pub use farm::farm_audit::{FARM_ACTIONS, FarmFilter};

@@ -202,7 +202,7 @@ fn what_cannot_be_done_says_what_to_do() {
     // The error must not suggest to start the server: that would create another farm, although the cause may be an
     // unmounted disk.
     let no_farm = fault(empty.path(), &["import", ".", "Documents"]);
-    assert!(no_farm.contains("disk is mounted"), "{no_farm}");
+    assert!(no_farm.contains("`--data DIRECTORY`") && no_farm.contains("disk is mounted"), "{no_farm}");
     assert!(!no_farm.contains("strongroom serve"), "{no_farm}");
     assert!(
         fault(data.path(), &["blobs", "policy", "set", "--database", "other", "--active", "files"]).contains("main")

@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
-use model::{Error, Result};
-use repository::{ImportFolder, Session, Target};
+use model::{Error, ErrorKind, MAX_PAGE, NodeKind, Result};
+use repository::{ImportFolder, Session, Sort, Target, shell_word};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
 pub use mapping::Mapping;
@@ -36,6 +36,9 @@ use context::{Context, Workers};
 const WAITING: usize = 64;
 /// Number of large files that are read concurrently.
 const STREAMS: usize = 2;
+/// Maximum number of libraries that the error about an unknown one names.
+const MAX_NAMED: usize = 10;
+
 /// Options of an import.
 pub struct ImportOptions {
     /// Directory whose content is imported.
@@ -99,7 +102,12 @@ fn begin(
         let root = Directory::open(&source).map_err(|error| {
             Error::invalid(format!("the directory {} cannot be opened: {error}", source.display())).with_source(error)
         })?;
-        let folder = session.import_folder(&options.target).await?;
+        let folder = match session.import_folder(&options.target).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(unknown_library(&session, &options.target).await.unwrap_or(error));
+            }
+            found => found?,
+        };
         let owners = owners::resolve(&session, options.mapping.as_ref(), &options.target).await?;
         let exclude = options.exclude.as_deref().and_then(|path| Directory::open(path).ok());
         let context = Arc::new(Context {
@@ -158,4 +166,33 @@ impl Context {
             unmapped_groups: unmapped.1.iter().map(|number| accounts.group_name(*number)).collect(),
         }
     }
+}
+
+/// Returns the error for a target whose library does not exist: the command that creates it, and the libraries that
+/// exist in its site. `None` if the library exists, but not the folder.
+async fn unknown_library(session: &Session, target: &Target) -> Option<Error> {
+    let Target::Path(path) = target else { return None };
+    let mut site = path.clone();
+    let (found, missing) = loop {
+        let above = site.split_last().map(|(above, _)| above)?;
+        let missing = std::mem::replace(&mut site, above);
+        if let Ok(item) = session.item(&Target::Path(site.clone())).await {
+            break (item, missing);
+        }
+    };
+    if found.kind != NodeKind::Site {
+        return None;
+    }
+    let (_, page) = session.list(&Target::Path(site), Sort::Name, false, None, MAX_PAGE).await.ok()?;
+    let libraries = page.items.iter().filter(|item| item.kind == NodeKind::Library);
+    let mut names: Vec<String> = libraries.take(MAX_NAMED + 1).map(|item| format!("\"{}\"", item.path)).collect();
+    if names.len() > MAX_NAMED {
+        names.truncate(MAX_NAMED);
+        names.push("...".to_owned());
+    }
+    let present = if names.is_empty() { String::new() } else { format!("; there are: {}", names.join(", ")) };
+    Some(Error::not_found(format!(
+        "there is no library \"{missing}\": `strongroom site add-library {}` creates it{present}",
+        shell_word(&missing.to_string())
+    )))
 }

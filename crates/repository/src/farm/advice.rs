@@ -23,11 +23,21 @@ pub fn database_from_backup(directory: &Path, name: &str) -> String {
     )
 }
 
+/// Returns the command that starts the farm in a data directory.
+pub fn serve_command(directory: &Path) -> String {
+    format!("strongroom serve --data {}", for_shell(directory))
+}
+
 /// Returns an absolute path, quoted as a single word for the shell.
 fn for_shell(path: &Path) -> String {
-    let text = absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
+    shell_word(&absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string())
+}
+
+/// Returns a text, quoted as a single word for the shell where necessary.
+pub fn shell_word(text: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+,:@%=".contains(letter);
-    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    let is_word = !text.is_empty() && text.chars().all(is_plain);
+    if is_word { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]
@@ -46,6 +56,7 @@ mod tests {
             let command = format!("`strongroom restore BACKUP --data {word} --content-database main`");
             assert!(database_from_backup(Path::new(path), "main").starts_with(&command), "{path}");
             assert!(farm_from_backup(Path::new(path)).contains(&format!("--data {word} --force`")), "{path}");
+            assert_eq!(serve_command(Path::new(path)), format!("strongroom serve --data {word}"));
         }
     }
 }

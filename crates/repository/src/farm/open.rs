@@ -87,8 +87,8 @@ pub const DEFAULT_MINIMUM_SIZE: i64 = 16 * 1024;
 
 fn no_farm(directory: &Path) -> Error {
     Error::not_found(format!(
-        "there is no farm in {}, and none was created there: check whether its disk is mounted and whether this is the \
-         data directory of the farm",
+        "there is no farm in {}, and none was created there: name the data directory of the farm with `--data \
+         DIRECTORY`, or check whether its disk is mounted",
         directory.display()
     ))
 }

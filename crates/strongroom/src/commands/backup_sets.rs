@@ -195,13 +195,22 @@ pub fn pruned_json(pruned: &Pruned) -> Value {
 
 /// The result of a removal as text.
 pub fn pruned_text(pruned: &Pruned, dry_run: bool) -> String {
-    let (kept, removed) = (counted(pruned.kept.len() as u64, "backup"), pruned.removed.len());
-    let mut text = if dry_run {
-        let ids: Vec<String> = pruned.removed.iter().map(Id::to_string).collect();
-        format!("{kept} would be kept, {removed} removed: {}\n", ids.join(", "))
-    } else {
-        format!("{kept} kept, {removed} removed; {} freed.\n", size(pruned.bytes))
+    let (kept, removed) = (counted(pruned.kept.len() as u64, "backup"), grouped(pruned.removed.len() as u64));
+    let mut text = match (dry_run, pruned.removed.is_empty()) {
+        (true, true) => format!("{kept} would be kept, none would be removed.\n"),
+        (true, false) => {
+            let ids: Vec<String> = pruned.removed.iter().map(Id::to_string).collect();
+            format!("{kept} would be kept, {removed} would be removed: {}.\n", ids.join(", "))
+        }
+        (false, _) => format!("{kept} kept, {removed} removed; {} freed.\n", size(pruned.bytes)),
     };
+    if pruned.kept_for_blobs > 0 {
+        text.push_str(&format!(
+            "The rules are also applied to the backups with BLOBs alone, so that backups of databases only displace none \
+             of them. This keeps {} more.\n",
+            counted(pruned.kept_for_blobs, "backup")
+        ));
+    }
     if !pruned.unreadable.is_empty() {
         text.push_str(&format!(
             "{} cannot be read, so it is not known which bytes are still needed, and none are freed:\n\

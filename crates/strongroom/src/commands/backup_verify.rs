@@ -123,9 +123,9 @@ async fn drill(
     let needs_farm = found.sets.last().is_some_and(|set| found.without_blobs.contains(set));
     let farm = if needs_farm { open_local_farm(common).await } else { Err(String::new()) };
     let storage = match &farm {
-        Ok((farm, directory)) => {
-            farm.storage().ok_or_else(|| format!("there is no farm in {directory}: name its directory with --data"))
-        }
+        Ok((farm, directory)) => farm
+            .storage()
+            .ok_or_else(|| format!("there is no farm in {directory}: name its directory with `--data DIRECTORY`")),
         Err(why) => Err(why.clone()),
     };
     let scratch = scratch.unwrap_or_else(std::env::temp_dir);

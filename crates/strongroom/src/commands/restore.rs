@@ -123,7 +123,8 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         "notes": summary.notes,
         "seconds": seconds,
     });
-    show(arguments.common.json, &value, &text(&summary, seconds));
+    let next = format!("Next: `{}` starts the farm.\n", repository::serve_command(&options.directory));
+    show(arguments.common.json, &value, &(text(&summary, seconds) + &next));
     Ok(if summary.missing == 0 && summary.lacks.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 

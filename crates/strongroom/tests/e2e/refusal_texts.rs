@@ -59,6 +59,12 @@ async fn a_refusal_names_the_place_that_was_asked_for() {
     let source = tempfile::tempdir().unwrap();
     let refused = farm.run(&["import", source.path().to_str().unwrap(), "Documents/new/y"]).unwrap_err();
     assert!(refused.output.contains("\"Documents/new/y\": create the folder first"), "{}", refused.output);
+    for (target, library) in [("Nowhere", "Nowhere"), ("Nowhere/y", "Nowhere"), ("No where", "No where")] {
+        let refused = farm.run(&["import", source.path().to_str().unwrap(), target]).unwrap_err();
+        let word = if library.contains(' ') { format!("'{library}'") } else { library.to_owned() };
+        let said = format!("no library \"{library}\": `strongroom site add-library {word}` creates it; there are: ");
+        assert!(refused.output.contains(&(said + "\"Documents\", \"Papers\"")), "{}", refused.output);
+    }
     assert!(farm.run(&["import", "--help"]).unwrap().contains("SITE/LIBRARY[/FOLDER]"));
     assert!(farm.run(&["user", "add", "--help"]).unwrap().contains("unless --password-stdin reads it"));
 }

@@ -115,6 +115,8 @@ fn period_label(at: Timestamp, period: Period) -> String {
 pub struct Pruned {
     /// Sets that were kept.
     pub kept: Vec<Id>,
+    /// Number of kept sets that the rules would remove if they counted sets with BLOBs and sets without BLOBs together.
+    pub kept_for_blobs: u64,
     /// Sets that were removed.
     pub removed: Vec<Id>,
     /// Unreadable sets. Rules neither count nor remove them. While there is one, no stored object is removed, because
@@ -139,12 +141,18 @@ pub(crate) async fn run(
     // The rules are applied twice. In the first pass only sets with BLOBs count, so that a set without BLOBs never
     // displaces one with BLOBs. In the second pass all sets count.
     let mut kept: HashSet<Id> = just_taken.into_iter().collect();
+    let mut kept_together = kept.clone();
     for with_alone in [false, true] {
         let counted = sets.iter().filter(|(_, manifest)| with_alone || !manifest.needs_stores);
         let times: Vec<_> = counted.map(|(set, m)| (set.id, Timestamp::from_micros(m.started))).collect();
-        kept.extend(rules.kept(&times));
+        let found = rules.kept(&times);
+        if with_alone {
+            kept_together.extend(&found);
+        }
+        kept.extend(found);
     }
-    let mut pruned = Pruned { unreadable, ..Pruned::default() };
+    let kept_for_blobs = kept.difference(&kept_together).count() as u64;
+    let mut pruned = Pruned { unreadable, kept_for_blobs, ..Pruned::default() };
     let mut manifests = Vec::new();
     for (set, manifest) in sets {
         if kept.contains(&set.id) {

@@ -138,10 +138,9 @@ impl Settings {
         let data = common.data.clone().or(from_environment).unwrap_or_else(default_data);
         let mut builder = Config::builder();
         let beside = DataDirectory::new(&data).settings();
-        if let Some(file) = &common.config {
+        let file = common.config.clone().or_else(|| Some(beside).filter(|file| file.exists()));
+        if let Some(file) = &file {
             builder = builder.add_source(File::from(file.as_path()).format(FileFormat::Toml));
-        } else if beside.exists() {
-            builder = builder.add_source(File::from(beside.as_path()).format(FileFormat::Toml));
         }
         let variables = variables();
         variables.keys().try_for_each(|name| reject_unknown_variable(name))?;
@@ -150,7 +149,7 @@ impl Settings {
         let table: config::Map<String, config::Value> =
             merged.clone().try_deserialize().map_err(|error| unreadable(&error))?;
         for key in table.keys() {
-            reject_unknown_key(key)?;
+            reject_unknown_key(key, file.as_deref())?;
         }
         let mut settings: Settings = merged.try_deserialize().map_err(|error| unreadable(&error))?;
         if let Some(data) = &common.data {
@@ -210,14 +209,30 @@ fn unreadable(error: &config::ConfigError) -> Error {
     Error::invalid(format!("the settings cannot be read: {error}"))
 }
 
-fn reject_unknown_key(key: &str) -> Result<()> {
+/// Refuses a key that is not a setting. Unknown variables were refused before, so the key is in the file.
+fn reject_unknown_key(key: &str, file: Option<&Path>) -> Result<()> {
     if KEYS.contains(&key) {
         return Ok(());
     }
+    let place = file.map_or_else(String::new, |file| {
+        let line = std::fs::read_to_string(file).ok().and_then(|text| line_of(key, &text));
+        let line = line.map_or_else(String::new, |line| format!(", line {line}"));
+        format!("{}{line}: ", file.display())
+    });
     Err(Error::invalid(match nearest(key) {
-        Some(nearest) => format!("there is no setting \"{key}\": did you mean \"{nearest}\"?"),
-        None => format!("there is no setting \"{key}\""),
+        Some(nearest) => format!("{place}there is no setting \"{key}\": did you mean \"{nearest}\"?"),
+        None => format!("{place}there is no setting \"{key}\": remove it"),
     }))
+}
+
+/// The number of the line that sets a key, or begins the table with its name.
+fn line_of(key: &str, text: &str) -> Option<usize> {
+    let name = |line: &str| -> String {
+        let line = line.trim_start().trim_start_matches('[');
+        let end = line.find(['=', '.', ']']).unwrap_or(line.len());
+        line[..end].trim().trim_matches(['"', '\'']).to_lowercase()
+    };
+    text.lines().position(|line| name(line) == key.to_lowercase()).map(|index| index + 1)
 }
 
 fn reject_unknown_variable(name: &str) -> Result<()> {
@@ -264,8 +279,13 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_an_error_that_names_the_nearest() {
-        let error = read("listn = '127.0.0.1:80'").unwrap_err();
+        let error = read("# the address\nlistn = '127.0.0.1:80'").unwrap_err();
+        assert!(error.message().contains("settings.toml, line 2: "), "{error}");
         assert!(error.message().contains("\"listen\""), "{error}");
+        for far in ["[xyz]\nx = 1", "xyz.x = 1", "\"xyz\" = 1"] {
+            let error = read(far).unwrap_err();
+            assert!(error.message().ends_with("line 1: there is no setting \"xyz\": remove it"), "{error}");
+        }
     }
 
     #[test]

@@ -215,9 +215,17 @@ pub fn file_icon(extension: &str) -> Icon {
     }
 }
 
+/// Extensions of source code. Their media types differ: `text/plain`, `application/octet-stream`, even `video/...`.
+const SOURCE_CODE: [&str; 32] = [
+    "bash", "c", "cc", "cpp", "cs", "css", "cxx", "go", "h", "hpp", "hs", "java", "js", "jsx", "kt", "lua", "mjs",
+    "php", "pl", "ps1", "py", "rb", "rs", "scala", "scss", "sh", "sql", "swift", "ts", "tsx", "vue", "zig",
+];
+
 /// Returns a readable name for the kind of a document, as in "PDF document", or the media type itself if there is none.
 pub fn media(language: Language, media_type: &str, name: &str) -> Cow<'static, str> {
+    let is_code = name.rsplit_once('.').is_some_and(|(_, end)| SOURCE_CODE.contains(&end.to_lowercase().as_str()));
     let key = match content_type::essence(media_type).as_str() {
+        _ if is_code => "media.code",
         "application/pdf" => "media.pdf",
         "application/msword"
         | "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -330,6 +338,9 @@ mod tests {
         assert_eq!(media(Language::parse("de").unwrap(), word, "a.docx"), "Word-Dokument");
         assert_eq!(media(Language::ENGLISH, "IMAGE/PNG; x=y", "a.png"), "Image (PNG)");
         assert_eq!(media(Language::ENGLISH, "text/x-rust", "add.rs"), "Source code (RS)");
+        assert_eq!(media(Language::ENGLISH, "text/plain", "app.PY"), "Source code (PY)");
+        assert_eq!(media(Language::ENGLISH, "video/vnd.dlna.mpeg-tts", "a.ts"), "Source code (TS)");
+        assert_eq!(media(Language::ENGLISH, "text/plain", "py"), "Text");
         assert_eq!(media(Language::ENGLISH, "", "a.<b>"), "File");
         assert_eq!(media(Language::ENGLISH, "chemical/x-pdb", "a.pdb"), "chemical/x-pdb");
     }

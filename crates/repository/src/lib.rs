@@ -19,7 +19,7 @@ mod session;
 mod storage;
 mod uploads;
 
-pub use content::columns::{Column, ColumnChange, ContentType, ValuesChange};
+pub use content::columns::{Column, ColumnChange, ContentType, ValuesChange, is_built_in_column};
 pub use content::event_detail::AUDIT_ACTIONS;
 pub use content::events::{AuditFilter, Event};
 pub use content::permissions::{Explanation, Grant, PermissionTable};

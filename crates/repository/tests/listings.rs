@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use database::content::fault::{self, FaultRow};
 use database::{Database, Schema, Transaction};
-use model::{ColumnKind, ColumnValue, Digest, FaultState, Id, Name, Right, Role, Timestamp};
+use model::{Code, ColumnKind, ColumnValue, Digest, ErrorKind, FaultState, Id, Name, Right, Role, Timestamp};
 use repository::{AUDIT_ACTIONS, AuditFilter, ColumnChange, Sort, ValuesChange};
 use support::{at, each_farm, get, put};
 
@@ -40,6 +40,29 @@ async fn documents_of_equal_size_are_paged_through_once_in_both_directions() {
                 assert!(sizes.is_sorted(), "{sizes:?}");
             }
         }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_column_is_named_like_one_that_every_library_has() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let named = |name: &str| ColumnChange {
+            name: Name::new(name).unwrap(),
+            kind: ColumnKind::Text,
+            required: false,
+            content_type_id: None,
+        };
+        for name in ["Name", "nAME", "Type", "Modified", "Created", "By", "Size", "Version"] {
+            let refused = admin.create_column(&at("Documents"), named(name)).await.unwrap_err();
+            assert_eq!((refused.kind(), refused.code()), (ErrorKind::Invalid, Code::InvalidName), "{name}: {refused}");
+            assert!(refused.message().contains(&format!("\"{name}\"")), "{refused}");
+        }
+        let column = admin.create_column(&at("Documents"), named("Names")).await.unwrap();
+        let refused = admin.change_column(&at("Documents"), column, named("name")).await.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidName, "{refused}");
+        admin.change_column(&at("Documents"), column, named("Full name")).await.unwrap();
     })
     .await;
 }

@@ -15,6 +15,14 @@ const MAX_COLUMNS: usize = 200;
 /// Limit on the choices of one choice column.
 const MAX_CHOICES: usize = 500;
 
+/// Names of the columns that every library has, in lower case.
+const BUILT_IN: [&str; 7] = ["name", "type", "modified", "created", "by", "size", "version"];
+
+/// Returns whether a name is that of a column that every library has. No column can be created with it.
+pub fn is_built_in_column(name: &Name) -> bool {
+    BUILT_IN.contains(&name.folded().as_str())
+}
+
 /// A column of a library.
 #[derive(Clone, Debug)]
 pub struct Column {
@@ -93,6 +101,7 @@ impl Session {
     #[boxed]
     pub async fn create_column(&self, library: &Target, change: ColumnChange) -> Result<Id> {
         check_choices(&change.kind)?;
+        refuse_built_in(&change.name)?;
         let change = &change;
         self.change_columns(library, "column.create", change.name.as_str(), {
             let change = change.clone();
@@ -129,6 +138,10 @@ impl Session {
                 return Err(Error::invalid("the kind of a column cannot be changed: create another column"));
             }
             require_type(transaction, library, change.content_type_id)?;
+            // Columns of earlier versions may have such a name. They keep it.
+            if row.folded != change.name.folded() {
+                refuse_built_in(&change.name)?;
+            }
             row.name = change.name.as_str().to_owned();
             row.folded = change.name.folded();
             row.kind = change.kind.clone();
@@ -285,6 +298,16 @@ impl Session {
             Ok(id)
         };
         guard.write(write).await.map_err(name_conflict)
+    }
+}
+
+fn refuse_built_in(name: &Name) -> Result<()> {
+    match is_built_in_column(name) {
+        false => Ok(()),
+        true => Err(Error::invalid(format!(
+            "every library has a column \"{name}\" already: choose another name for this one"
+        ))
+        .with_code(Code::InvalidName)),
     }
 }
 

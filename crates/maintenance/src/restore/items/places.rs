@@ -8,7 +8,7 @@ use database::Reader;
 use database::content::node::NodeRow;
 use database::content::{column, library, scope};
 use model::{Code, ColumnKind, Error, Id, Name, NodeKind, NodePath, Result, SitePath};
-use repository::{ColumnChange, Item, Sort, Target};
+use repository::{ColumnChange, Item, Sort, Target, is_built_in_column};
 
 use super::context::Walk;
 
@@ -17,6 +17,12 @@ use super::context::Walk;
 pub(super) struct Columns {
     pub columns: HashMap<Id, (Id, ColumnKind)>,
     pub types: HashMap<Id, Id>,
+}
+
+/// The name under which a column is restored. Earlier versions allowed the names of the columns that every library has.
+fn restored_name(name: &str) -> Result<Name> {
+    let name = Name::new(name)?;
+    if is_built_in_column(&name) { Name::new(format!("{name} (column)").as_str()) } else { Ok(name) }
 }
 
 impl Walk<'_> {
@@ -82,7 +88,9 @@ impl Walk<'_> {
             found.types.insert(old, new);
         }
         for old in columns {
-            let same = present.iter().find(|known| model::fold(&known.name) == old.folded);
+            let name = restored_name(&old.name)?;
+            let mut names = [old.folded.clone(), name.folded()].into_iter();
+            let same = names.find_map(|folded| present.iter().find(|known| model::fold(&known.name) == folded));
             if let Some(same) = same {
                 if same.kind.as_str() == old.kind.as_str() {
                     found.columns.insert(old.id, (same.id, same.kind.clone()));
@@ -95,7 +103,7 @@ impl Walk<'_> {
                 continue;
             }
             let change = ColumnChange {
-                name: Name::new(old.name.as_str())?,
+                name,
                 kind: old.kind.clone(),
                 // A required column would prevent the check-in of existing documents that have no value for it.
                 required: old.required && is_new,

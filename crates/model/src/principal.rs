@@ -69,7 +69,7 @@ impl LoginName {
         let bad = |c: char| c.is_control() || c.is_whitespace() || "/\\:".contains(c);
         if length == 0 || length > 64 || text.contains(bad) {
             return Err(Error::invalid(
-                "a login name has 1 to 64 characters; spaces, control characters, /, \\ and : are not allowed",
+                "a login name has 1 to 64 characters and no spaces, control characters, slashes, backslashes or colons",
             )
             .with_code(Code::InvalidLogin));
         }

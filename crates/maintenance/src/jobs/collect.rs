@@ -13,7 +13,7 @@ use database::content::blob;
 use database::content::deletion_queue::{self, ReclaimRow};
 use database::{Reader, Transaction};
 use model::{
-    Code, Digest, Error, ErrorKind, Id, JobPhase, ReclaimReason, ReclaimState, Result, Timestamp, counted,
+    Code, Digest, Error, ErrorKind, Id, JobPhase, ReclaimReason, ReclaimState, Result, Timestamp, counted, grouped,
     readable_size,
 };
 use repository::{CollectWork, DATABASE_STORE, Storage, StorageDatabase};
@@ -90,18 +90,18 @@ pub(super) async fn run(job: &RunningJob, work: &CollectWork) -> JobResult<Strin
             "{} ({}) would be marked, {} ({}) deleted, {} ({}) put into quarantine",
             counted(of("would_mark_blobs"), "BLOB"),
             readable_size(of("would_mark_bytes")),
-            of("would_delete_blobs"),
+            grouped(of("would_delete_blobs")),
             readable_size(of("would_delete_bytes")),
-            of("would_quarantine_blobs"),
+            grouped(of("would_quarantine_blobs")),
             readable_size(of("would_quarantine_bytes")),
         ));
     }
     Ok(format!(
         "{} marked as unreferenced, {} ({}) deleted, {} put into quarantine",
         counted(of("marked_blobs"), "BLOB"),
-        of("deleted_blobs"),
+        grouped(of("deleted_blobs")),
         readable_size(of("deleted_bytes")),
-        of("quarantined_blobs"),
+        grouped(of("quarantined_blobs")),
     ))
 }
 

@@ -259,7 +259,9 @@ impl MigrateWork {
     fn check_sizes(&self) -> Result<()> {
         match (self.minimum_size, self.maximum_size) {
             (Some(least), Some(most)) if least > most => Err(Error::invalid(format!(
-                "no BLOB has at least {least} and at most {most} bytes: give a smaller minimum or a larger maximum size"
+                "no BLOB has at least {} and at most {} bytes: give a smaller minimum or a larger maximum size",
+                model::grouped(least),
+                model::grouped(most)
             ))),
             _ => Ok(()),
         }

@@ -396,7 +396,9 @@ async fn the_settings_of_a_store_are_in_its_help_and_refused_in_words() {
     assert!(nothing.contains("nothing to change was given"), "{nothing}");
     assert!(nothing.contains("--set NAME=VALUE"), "{nothing}");
     let sizes = ["blobs", "migrate", "--from", "files", "--to", "database", "--min-size", "2M", "--max-size", "1M"];
-    assert!(farm.run(&sizes).unwrap_err().output.contains("no BLOB has at least 2097152 and at most 1048576 bytes"));
+    assert!(
+        farm.run(&sizes).unwrap_err().output.contains("no BLOB has at least 2,097,152 and at most 1,048,576 bytes")
+    );
     assert!(add("compression=zstd").contains("compression is a level of zstd from 1 to 19, not \"zstd\""));
     assert!(add("retention_days=99999999").contains("retention_days is between 1 and 36500, not 99999999"));
 }

@@ -119,7 +119,7 @@ fn holds_text(holds: &[BackupHold]) -> String {
                 hold.id.to_string(),
                 time(hold.as_of),
                 if hold.is_running { "running" } else { "databases only" }.to_owned(),
-                grouped(hold.blobs),
+                if hold.blobs == 0 { "none".to_owned() } else { grouped(hold.blobs) },
                 size(hold.bytes),
                 hold.destination.clone(),
             ]
@@ -127,7 +127,8 @@ fn holds_text(holds: &[BackupHold]) -> String {
         .collect();
     let heading = ["BACKUP", "AS OF", "WHAT", "HELD BLOBS", "CONTENT", "DESTINATION"];
     let mut text = format!(
-        "\nBackups that need BLOBs which wait to be deleted, so no collection deletes these:\n{}",
+        "\nRunning backups, and backups whose BLOBs are in the stores. No collection deletes the BLOBs that they \
+         need:\n{}",
         table(heading, &rows)
     );
     if holds.len() > 1 {

@@ -43,8 +43,8 @@ impl Corpus {
         live.end();
         let folder = self.folder.display();
         let text = format!(
-            "{} documents of {} are in {folder}, {} of them new ({}, {} s)\n\
-             to import them: strongroom import {folder} Documents; then run the plan with --root Documents\n",
+            "{} documents of {} are in {folder}, {} of them new ({}, {} s).\n\
+             Import them with `strongroom import {folder} Documents`, then run the plan with `--root Documents`.\n",
             corpus.count(),
             lab::report::bytes(corpus.bytes() as f64),
             written.documents,

@@ -206,8 +206,8 @@ pub fn pruned_text(pruned: &Pruned, dry_run: bool) -> String {
     };
     if pruned.kept_for_blobs > 0 {
         text.push_str(&format!(
-            "The rules are also applied to the backups with BLOBs alone, so that backups of databases only displace none \
-             of them. This keeps {} more.\n",
+            "Backups of databases only never displace backups with BLOBs, to which the rules are applied separately: \
+             this keeps {} more.\n",
             counted(pruned.kept_for_blobs, "backup")
         ));
     }

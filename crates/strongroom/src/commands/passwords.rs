@@ -63,8 +63,8 @@ async fn act(session: &Session, action: Action, shown: bool) -> Result<(Value, S
                 bar.finish_and_clear();
             }
             let text = format!(
-                "The list was imported: {}. They can no longer be chosen, and users who have one must choose another at \
-                 the next sign-in.\n",
+                "The list was imported: {}. They can no longer be chosen, and users who have one must choose another \
+                 at the next sign-in.\n",
                 counted(list.entries, "password")
             );
             Ok((list_json(Some(&list)), text))

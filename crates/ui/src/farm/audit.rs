@@ -138,12 +138,12 @@ impl Names {
         Ok(names)
     }
 
+    /// Returns the name of an event's user. Only failed sign-ins and the first account of a farm have none.
     fn who(&self, page: &Page, event: &FarmEvent) -> String {
-        match event.actor.is_none() {
-            false => names::name_of(&self.people, event.actor),
-            // The first start of the farm creates the first account without a user.
-            true if event.action == "account.create" => page.s("audit.first-start").to_owned(),
-            true => page.s("audit.nobody").to_owned(),
+        match event.actor {
+            id if !id.is_none() => names::name_of(&self.people, id),
+            _ if event.action == "account.create" => page.s("audit.first-start").to_owned(),
+            _ => page.s("audit.nobody").to_owned(),
         }
     }
 

@@ -223,7 +223,7 @@ async fn children_end_with_whoever_waits_for_them() {
     let begun = Instant::now();
     assert!(server.stop().success());
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
-    assert!(!processes::exists(child));
+    processes::wait_for("its end", || (!processes::exists(child)).then_some(())).await;
     let _ = asking.await;
     let server = farm.start();
     let browser = SignedIn::sign_in(&server, "admin").await;

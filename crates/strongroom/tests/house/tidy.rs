@@ -158,6 +158,26 @@ fn tests_wait_for_conditions_and_are_never_skipped_silently() {
     fail_with(&faults);
 }
 
+/// Tests in documentation are switched off (`doctest = false`), because cargo builds all crates once more for them.
+#[test]
+fn documentation_holds_no_tests() {
+    let mut faults = Vec::new();
+    for (path, text) in sources().iter().filter(|(path, _)| is_rust(path)) {
+        let mut inside = false;
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim_start();
+            let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).unwrap_or_default();
+            let Some(language) = comment.trim_start().strip_prefix("```") else { continue };
+            inside = !inside;
+            if inside && !["ignore", "text", "toml"].contains(&language) {
+                let hint = "it would not run; write a test in a module, or name the block's language";
+                faults.push(format!("{}:{}: a test in documentation: {hint}", path.display(), number + 1));
+            }
+        }
+    }
+    fail_with(&faults);
+}
+
 #[test]
 fn documentation_names_only_files_that_exist() {
     let tops = ["crates/", "docs/", "bench/", "tests/", "changelog/", "./check", ".ci/"];

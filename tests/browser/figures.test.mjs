@@ -117,7 +117,7 @@ test('without scripts the table has it all', async () => {
   const page = await openPage(browser, server, { javaScriptEnabled: false });
   await signIn(page);
   await page.goto('/farm/figures?range=1h');
-  assert.match(await cell(page, 'memory', 'highest').innerText(), /^[\d.]+\sMB$/);
+  assert.match(await cell(page, 'memory', 'highest').innerText(), /^[\d.]+\sMiB$/);
   assert.match(await cell(page, 'answer_p99', 'mean').innerText(), /^[\d.]+\s(µs|ms|s)$/);
   assert.equal(await page.locator('.plot').first().isVisible(), false);
   await picture(page, 'figures-without-scripts');

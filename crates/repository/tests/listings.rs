@@ -56,12 +56,12 @@ async fn no_column_is_named_like_one_that_every_library_has() {
         };
         for name in ["Name", "nAME", "Type", "Modified", "Created", "By", "Size", "Version"] {
             let refused = admin.create_column(&at("Documents"), named(name)).await.unwrap_err();
-            assert_eq!((refused.kind(), refused.code()), (ErrorKind::Invalid, Code::InvalidName), "{name}: {refused}");
+            assert_eq!((refused.kind(), refused.code()), (ErrorKind::Conflict, Code::NameTaken), "{name}: {refused}");
             assert!(refused.message().contains(&format!("\"{name}\"")), "{refused}");
         }
         let column = admin.create_column(&at("Documents"), named("Names")).await.unwrap();
         let refused = admin.change_column(&at("Documents"), column, named("name")).await.unwrap_err();
-        assert_eq!(refused.code(), Code::InvalidName, "{refused}");
+        assert_eq!(refused.code(), Code::NameTaken, "{refused}");
         admin.change_column(&at("Documents"), column, named("Full name")).await.unwrap();
     })
     .await;

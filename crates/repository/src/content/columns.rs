@@ -304,10 +304,11 @@ impl Session {
 fn refuse_built_in(name: &Name) -> Result<()> {
     match is_built_in_column(name) {
         false => Ok(()),
-        true => Err(Error::invalid(format!(
+        true => Err(Error::conflict(format!(
             "every library has a column \"{name}\" already: choose another name for this one"
         ))
-        .with_code(Code::InvalidName)),
+        .with_code(Code::NameTaken)
+        .naming(&[name.as_str()])),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sites and libraries that receive restored items. Existing ones are used; missing ones are created with their former
 //! settings.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
@@ -20,9 +20,19 @@ pub(super) struct Columns {
 }
 
 /// The name under which a column is restored. Earlier versions allowed the names of the columns that every library has.
-fn restored_name(name: &str) -> Result<Name> {
-    let name = Name::new(name)?;
-    if is_built_in_column(&name) { Name::new(format!("{name} (column)").as_str()) } else { Ok(name) }
+/// `others` are the folded names of the columns in the set.
+fn restored_name(name: &str, others: &HashSet<String>) -> Result<Name> {
+    let own = Name::new(name)?;
+    if !is_built_in_column(&own) {
+        return Ok(own);
+    }
+    let mut found = Name::new(format!("{own} (column)"))?;
+    let mut number = 2;
+    while others.contains(&found.folded()) {
+        found = Name::new(format!("{own} (column {number})"))?;
+        number += 1;
+    }
+    Ok(found)
 }
 
 impl Walk<'_> {
@@ -87,8 +97,9 @@ impl Walk<'_> {
             };
             found.types.insert(old, new);
         }
+        let names_in_set: HashSet<String> = columns.iter().map(|column| column.folded.clone()).collect();
         for old in columns {
-            let name = restored_name(&old.name)?;
+            let name = restored_name(&old.name, &names_in_set)?;
             let mut names = [old.folded.clone(), name.folded()].into_iter();
             let same = names.find_map(|folded| present.iter().find(|known| model::fold(&known.name) == folded));
             if let Some(same) = same {
@@ -183,4 +194,17 @@ impl Walk<'_> {
 pub(super) fn split_parent(path: &NodePath) -> Result<(NodePath, Name)> {
     let split = path.split_last().map(|(parent, name)| (parent, name.clone()));
     split.ok_or_else(|| Error::invalid("the farm's root site always exists: name the part of it to restore"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn restored_columns_have_names_that_are_allowed_and_their_own() {
+        let set = ["title", "size", "type", "type (column)"].map(ToOwned::to_owned).into();
+        for (name, restored) in [("Title", "Title"), ("SIZE", "SIZE (column)"), ("Type", "Type (column 2)")] {
+            assert_eq!(restored_name(name, &set).unwrap().as_str(), restored);
+        }
+    }
 }

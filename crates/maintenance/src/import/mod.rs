@@ -169,15 +169,17 @@ impl Context {
 }
 
 /// Returns the error for a target whose library does not exist: the command that creates it, and the libraries that
-/// exist in its site. `None` if the library exists, but not the folder.
+/// exist in its site. `None` if the library exists, but not the folder, or if a place above it cannot be read.
 async fn unknown_library(session: &Session, target: &Target) -> Option<Error> {
     let Target::Path(path) = target else { return None };
     let mut site = path.clone();
     let (found, missing) = loop {
         let above = site.split_last().map(|(above, _)| above)?;
         let missing = std::mem::replace(&mut site, above);
-        if let Ok(item) = session.item(&Target::Path(site.clone())).await {
-            break (item, missing);
+        match session.item(&Target::Path(site.clone())).await {
+            Ok(item) => break (item, missing),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(_) => return None,
         }
     };
     if found.kind != NodeKind::Site {

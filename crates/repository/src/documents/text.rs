@@ -15,7 +15,7 @@ impl Session {
     ///
     /// # Errors
     /// `Invalid` with code `not_readable` when the document does not have this format; `too_large` when it is longer
-    /// than 32 MB or has no text in its beginning; `took_too_long` or `reader_failed` when the child process does not
+    /// than 32 MiB or has no text in its beginning; `took_too_long` or `reader_failed` when the child process does not
     /// finish. `Unavailable` with code `busy` when others are waiting.
     #[boxed]
     pub async fn text(&self, target: &Target, format: Format) -> Result<Extract> {

@@ -41,7 +41,7 @@ impl Read for Meter<'_> {
 impl BufRead for Meter<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.piece > MAX_PIECE_BYTES {
-            return Err(io::Error::other("a tag or text in it is longer than 8 MB"));
+            return Err(io::Error::other("a tag or text in it is longer than 8 MiB"));
         }
         let ready = self.unpacked.fill_buf()?;
         let allowed = usize::try_from(*self.left).unwrap_or(usize::MAX).min(ready.len());

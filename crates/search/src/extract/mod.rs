@@ -37,7 +37,7 @@ pub fn extract(format: Format, bytes: &[u8]) -> Result<Extract> {
     }?;
     found.more |= package.is_cut();
     if package.is_cut() && found.is_empty() {
-        return Err(Error::invalid("there is no text in the first 64 MB of it").with_code(Code::TooLarge));
+        return Err(Error::invalid("there is no text in the first 64 MiB of it").with_code(Code::TooLarge));
     }
     Ok(found)
 }

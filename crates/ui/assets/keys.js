@@ -2,7 +2,7 @@
 import { close, open } from "./palette.js";
 
 // A field of a dialog that was just closed keeps the focus for a moment: nobody types into it.
-function typing(element) {
+export function typing(element) {
   return element?.checkVisibility() && element.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 }
 

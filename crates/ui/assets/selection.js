@@ -1,6 +1,8 @@
-// Selecting rows: with the boxes, with Shift a range; by a click on the row, with Ctrl one more; by keyboard with the arrows, Space,
-// Shift and Ctrl+A. What was ticked stays so in another order or filter, also where its row is not shown. F2 renames in the row, Delete
-// deletes what is ticked, and without a tick the row that has the focus. The bar above the rows is shown by the style sheet.
+// Selecting rows: with the boxes, with Shift a range; by a click on the row, with Ctrl one more; by keyboard with the
+// arrows, Space, Shift and Ctrl+A. What was ticked stays so in another order or filter, also where its row is not
+// shown. F2 renames in the row, Delete deletes what is ticked, and without a tick the row that has the focus. The bar
+// above the rows is shown by the style sheet.
+import { typing } from "./keys.js";
 import { rename } from "./rename.js";
 
 let form;
@@ -18,7 +20,8 @@ function refresh() {
   const unseen = away().length;
   const count = form.querySelector("[data-count]");
   const every = ticked > 0 && ticked === all.length && form.querySelector(".pager a[rel=next]");
-  const say = (word, number) => count.dataset[word].replace("{0}", number?.toLocaleString(document.documentElement.lang));
+  const write = (number) => number?.toLocaleString(document.documentElement.lang);
+  const say = (word, number) => count.dataset[word].replace("{0}", write(number));
   if (count?.dataset.count) {
     count.textContent = [say("count", ticked + unseen), unseen && say("away", unseen), every && say("further")].filter(Boolean).join(", ");
   }
@@ -116,12 +119,13 @@ function pressed(event) {
   event.preventDefault();
 }
 
-// From anywhere on the page the arrows lead into the listing, Ctrl+A takes all of it, and Delete deletes what is ticked.
+// From anywhere on the page the arrows lead into the listing, Ctrl+A takes all of it, and Delete deletes what is
+// ticked.
 document.addEventListener("keydown", (event) => {
   const first = form?.querySelector("[data-listing] tr[tabindex='0']");
   if (!first || event.defaultPrevented || event.altKey || document.querySelector("dialog[open], [popover]:popover-open")) return;
   const control = event.ctrlKey || event.metaKey;
-  if (event.key === "Delete" && !control && any() && !event.target.closest("input:not([type=checkbox]), textarea, select")) {
+  if (event.key === "Delete" && !control && any() && !typing(event.target)) {
     event.preventDefault();
     remove(first);
   }

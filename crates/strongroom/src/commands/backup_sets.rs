@@ -206,9 +206,9 @@ pub fn pruned_text(pruned: &Pruned, dry_run: bool) -> String {
     };
     if pruned.kept_for_blobs > 0 {
         text.push_str(&format!(
-            "Backups of databases only never displace backups with BLOBs, to which the rules are applied separately: \
-             this keeps {} more.\n",
-            counted(pruned.kept_for_blobs, "backup")
+            "The rules are also applied to the backups with BLOBs alone, so that backups of databases only never \
+             displace them. This keeps {}.\n",
+            counted(pruned.kept_for_blobs, "more backup")
         ));
     }
     if !pruned.unreadable.is_empty() {

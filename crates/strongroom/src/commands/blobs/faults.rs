@@ -89,7 +89,7 @@ pub fn fault_table(faults: &[BlobFault]) -> String {
             .iter()
             .map(|document| match &document.path {
                 Some(path) => path.clone(),
-                None => format!("{} (in a recycle bin)", document.name),
+                None => format!("{} (in a recycle bin, or not readable)", document.name),
             })
             .collect();
         let documents = if documents.is_empty() { "none".to_owned() } else { documents.join(", ") };

@@ -205,9 +205,8 @@ pub fn file_icon(extension: &str) -> Icon {
             toned("file-image", "tone-violet")
         }
         "zip" | "tar" | "gz" | "xz" | "zst" | "7z" | "rar" | "bz2" => toned("file-archive", "tone-yellow"),
-        "html" | "htm" | "xml" | "json" | "js" | "ts" | "rs" | "py" | "c" | "h" | "java" | "sql" | "sh" | "css" => {
-            toned("file-code", "tone-soft")
-        }
+        "html" | "htm" | "xml" | "json" => toned("file-code", "tone-soft"),
+        code if SOURCE_CODE.contains(&code) => toned("file-code", "tone-soft"),
         "mp3" | "mp4" | "mov" | "avi" | "mkv" | "wav" | "ogg" | "webm" => toned("file-media", "tone-violet"),
         "eml" | "msg" => toned("mail", "tone-blue"),
         "txt" | "md" | "log" => toned("file-text", "tone-soft"),

@@ -231,7 +231,8 @@ async fn a_walk_past_what_is_hidden_keeps_nobody_waiting() {
     let asked = ListRequest { filter: nothing, limit: 100, ..ListRequest::default() };
     assert!(admin.list_filtered(&at("Drafts"), asked).await.unwrap().page.items.is_empty());
     let ticked = ticks.load(Ordering::Relaxed) - before;
-    assert!(ticked > 5, "{ticked} ticks while the database looked for nothing");
+    // On this thread the statement would let at most one tick through.
+    assert!(ticked > 1, "{ticked} ticks while the database looked for nothing");
     ticking.abort();
 
     // A user has few such walks in progress and some that wait, and takes none from another user.

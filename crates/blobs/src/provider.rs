@@ -31,6 +31,15 @@ pub struct BlobInMemory {
     pub pieces: Vec<Bytes>,
 }
 
+impl BlobInMemory {
+    /// Returns whether digest and size are those of the bytes.
+    pub(crate) fn has_digest(&self) -> bool {
+        let mut hasher = crate::BlobHasher::new();
+        self.pieces.iter().for_each(|piece| hasher.update(piece));
+        hasher.finish() == self.digest && self.pieces.iter().map(|piece| piece.len() as u64).sum::<u64>() == self.size
+    }
+}
+
 /// The result of storing a BLOB durably.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored {
@@ -49,7 +58,7 @@ pub struct Stored {
 pub struct Entry {
     /// The BLOB's identity.
     pub digest: Digest,
-    /// Length in bytes.
+    /// Length in bytes. Only a guess while the store cannot read where it is noted.
     pub size: u64,
     /// Time at which the store received it, by the clock of the receiving server.
     pub stored_at: Timestamp,

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use blobs::testing::random_bytes;
-use blobs::{BlobStore, CheckOutcome, digest_of};
+use blobs::{BlobStore, CheckOutcome, Entry, digest_of};
 use bytes::Bytes;
-use model::ErrorKind;
+use model::{ErrorKind, Timestamp};
 use support::*;
 
 /// Calls that read a store's files.
@@ -114,6 +114,26 @@ async fn check_whole(path: &Path, when: &str) {
     }
     let damage = damage(&store).await;
     assert!(damage.is_empty(), "{when}: {damage:?}");
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_large_file_listed_without_its_footer_is_intact_when_it_can_be_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    let (bytes, small) = (content(5), content(0));
+    for bytes in [&bytes, &small] {
+        put(&store, bytes).await;
+    }
+    let entry = |bytes: &Bytes, size| Entry { digest: digest_of(bytes), size, stored_at: Timestamp::now() };
+    // A listing gives the length of the whole file when the footer cannot be read, and 0 when that is unknown, too.
+    let length = bytes.len() as u64;
+    for size in [length, length + 196, 0] {
+        let outcome = store.reread(entry(&bytes, size)).await.unwrap();
+        assert!(matches!(outcome, CheckOutcome::Intact), "{size}: {outcome:?}");
+    }
+    let outcome = store.reread(entry(&small, small.len() as u64 + 1)).await.unwrap();
+    assert!(matches!(outcome, CheckOutcome::Damaged { .. }), "{outcome:?}");
     store.close().await;
 }
 

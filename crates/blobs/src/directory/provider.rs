@@ -30,9 +30,10 @@ use super::{compaction, listing, recovery, verify};
 use crate::blocking::blocking;
 use crate::locator::Locator;
 use crate::marker::{HasMarker, Owner};
-use crate::outcome::Reporter;
+use crate::outcome::{CheckOutcome, Reporter};
 use crate::provider::{
-    BlobInMemory, BoxFuture, CompactLimits, CompactReport, Consent, Page, Provider, Source, Stored, Upload, Usage,
+    BlobInMemory, BoxFuture, CompactLimits, CompactReport, Consent, Entry, Page, Provider, Source, Stored, Upload,
+    Usage,
 };
 
 /// Upper bound of the `segment_limit` option, in bytes.
@@ -105,7 +106,7 @@ impl DirectoryProvider {
 
 impl Inner {
     async fn put(self: Arc<Self>, blob: BlobInMemory) -> Result<Stored> {
-        debug_assert!(has_digest(&blob), "the caller's digest is not that of the bytes");
+        debug_assert!(blob.has_digest(), "the caller's digest is not that of the bytes");
         let BlobInMemory { digest, size, pieces } = blob;
         if size > self.segment_limit {
             return self.begin(Some(size)).await?.store(digest, size, pieces).await;
@@ -458,6 +459,10 @@ impl Provider for DirectoryProvider {
         }))
     }
 
+    fn reread(&self, entry: Entry) -> BoxFuture<'_, CheckOutcome> {
+        Box::pin(verify::reread(self, &self.0.catalog, entry))
+    }
+
     fn verify(&self, reporter: Reporter) -> BoxFuture<'_, ()> {
         let catalog = self.0.catalog.clone();
         Box::pin(blocking(move || verify::verify(&catalog, &reporter)))
@@ -491,10 +496,4 @@ impl Provider for DirectoryProvider {
             Ok(())
         }))
     }
-}
-
-fn has_digest(blob: &BlobInMemory) -> bool {
-    let mut hasher = crate::BlobHasher::new();
-    blob.pieces.iter().for_each(|piece| hasher.update(piece));
-    hasher.finish() == blob.digest && blob.pieces.iter().map(|piece| piece.len() as u64).sum::<u64>() == blob.size
 }

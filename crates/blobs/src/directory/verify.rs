@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use model::{Digest, ErrorKind, Result};
@@ -18,7 +19,9 @@ use super::record::{BLOCK, HEADER, RecordHeader, span};
 use super::scan::{self, Finding, State};
 use super::segment::Segment;
 use crate::BlobHasher;
+use crate::blocking::blocking;
 use crate::outcome::{CheckOutcome, Checked, Reporter};
+use crate::provider::{self, Entry, Provider};
 
 /// Verifies every record of every segment and every large file, and reports each of them. Blocks.
 pub fn verify(catalog: &Catalog, reporter: &Reporter) -> Result<()> {
@@ -150,6 +153,24 @@ fn report_hidden(
         reporter.report_blocking(Checked { digest: None, size: 0, outcome: CheckOutcome::Damaged { place, what } })?;
     }
     Ok(())
+}
+
+/// Reads a BLOB again and compares its digest. A large file whose footer could not be read for a moment was listed with
+/// the length of the whole file. That size is no sign of damage: the one in the footer counts.
+pub async fn reread(provider: &impl Provider, catalog: &Arc<Catalog>, entry: Entry) -> Result<CheckOutcome> {
+    let outcome = provider::reread(provider.open(entry.digest, entry.size, None).await, entry).await?;
+    if !matches!(outcome, CheckOutcome::Damaged { .. }) {
+        return Ok(outcome);
+    }
+    let (catalog, digest) = (catalog.clone(), entry.digest);
+    let file = blocking(move || LargeFile::open(&catalog.layout.large_file(&digest), &digest, &catalog.coding)).await;
+    let size = match file {
+        Ok(file) => file.map(|file| file.footer.length),
+        Err(error) if error.kind() == ErrorKind::Corrupt => None,
+        Err(error) => return Err(error),
+    };
+    let Some(size) = size.filter(|size| *size != entry.size) else { return Ok(outcome) };
+    provider::reread(provider.open(digest, size, None).await, Entry { size, ..entry }).await
 }
 
 fn verify_large(path: &Path, name: &str, coding: &Coding, reporter: &Reporter) -> Result<()> {

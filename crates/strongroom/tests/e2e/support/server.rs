@@ -124,6 +124,15 @@ impl Farm {
 
     /// Starts a server and waits until it is ready. Returns a [`Refusal`] if it ends instead.
     pub fn try_start(&self) -> Result<Server, Refusal> {
+        self.start_until(Server::is_ready)
+    }
+
+    /// Starts a server and waits until it listens, whether or not it is ready. Returns a [`Refusal`] if it ends instead.
+    pub fn start_listening(&self) -> Result<Server, Refusal> {
+        self.start_until(Server::listens)
+    }
+
+    fn start_until(&self, is_reached: fn(&mut Server) -> bool) -> Result<Server, Refusal> {
         let mut server = self.spawn();
         let deadline = Instant::now() + TIMEOUT;
         loop {
@@ -132,7 +141,7 @@ impl Farm {
                 let said = server.last_words();
                 return Err(Refusal { status, output: said });
             }
-            if server.is_ready() {
+            if is_reached(&mut server) {
                 return Ok(server);
             }
             assert!(Instant::now() < deadline, "the server does not become ready:\n{}", server.output());

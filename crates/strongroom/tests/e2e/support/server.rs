@@ -127,7 +127,7 @@ impl Farm {
         self.start_until(Server::is_ready)
     }
 
-    /// Starts a server and waits until it listens, whether or not it is ready. Returns a [`Refusal`] if it ends instead.
+    /// Starts a server and waits until it listens, ready or not. Returns a [`Refusal`] if it ends instead.
     pub fn start_listening(&self) -> Result<Server, Refusal> {
         self.start_until(Server::listens)
     }

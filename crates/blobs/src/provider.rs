@@ -58,7 +58,7 @@ pub struct Stored {
 pub struct Entry {
     /// The BLOB's identity.
     pub digest: Digest,
-    /// Length in bytes. Only a guess while the store cannot read where it is noted.
+    /// Length in bytes. A guess while the store cannot read its own record of it.
     pub size: u64,
     /// Time at which the store received it, by the clock of the receiving server.
     pub stored_at: Timestamp,

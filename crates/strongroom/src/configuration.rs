@@ -225,7 +225,7 @@ fn reject_unknown_key(key: &str, file: Option<&Path>) -> Result<()> {
     }))
 }
 
-/// The number of the line that sets a key, or begins the table with its name.
+/// Returns the number of the line that sets a key or begins the table with its name.
 fn line_of(key: &str, text: &str) -> Option<usize> {
     let name = |line: &str| -> String {
         let line = line.trim_start().trim_start_matches('[');

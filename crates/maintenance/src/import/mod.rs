@@ -169,7 +169,7 @@ impl Context {
 }
 
 /// Returns the error for a target whose library does not exist: the command that creates it, and the libraries that
-/// exist in its site. `None` if the library exists, but not the folder, or if a place above it cannot be read.
+/// exist in its site. `None` if the library exists, but not the folder, or if an item above it cannot be read.
 async fn unknown_library(session: &Session, target: &Target) -> Option<Error> {
     let Target::Path(path) = target else { return None };
     let mut site = path.clone();

@@ -19,7 +19,7 @@ pub(super) struct Columns {
     pub types: HashMap<Id, Id>,
 }
 
-/// The name under which a column is restored. Earlier versions allowed the names of the columns that every library has.
+/// Returns the name under which a column is restored. Earlier versions allowed the names of built-in columns.
 /// `others` are the folded names of the columns in the set.
 fn restored_name(name: &str, others: &HashSet<String>) -> Result<Name> {
     let own = Name::new(name)?;

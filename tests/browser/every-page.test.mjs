@@ -26,6 +26,16 @@ const chosen = () => Object.values(pages(farm))
   .flatMap((examples) => Object.entries(examples))
   .filter(([name]) => new RegExp(process.env.RIG_PAGES ?? '.').test(name));
 
+/**
+ * Opens a browser page that visits all pages. Colours change at once, not by and by. Budget.xlsx is no spreadsheet: no
+ * preview of it can be made, and the answer that says so is no fault.
+ */
+async function openForAll(options) {
+  const page = await openPage(browser, server, { reducedMotion: 'reduce', ...options });
+  page.expectFault(/422/);
+  return page;
+}
+
 /** Looks at a page as it is, in both themes and on both screens; returns what is wrong with it. */
 async function look(page, name) {
   const faults = [];
@@ -64,10 +74,7 @@ test('every route that answers GET is looked at', () => {
 test('every page fits, is accessible and complains of nothing', async () => {
   const all = chosen();
   const half = async (odd) => {
-    // Colours change at once, not by and by.
-    const page = await openPage(browser, server, { reducedMotion: 'reduce' });
-    // Budget.xlsx is no spreadsheet: pages cannot be made of it, which its own page says.
-    page.expectFault(/422/);
+    const page = await openForAll();
     await signIn(page);
     const faults = await visit(page, all.filter((_, at) => at % 2 === odd));
     await page.finish();
@@ -105,7 +112,7 @@ test('so does what somebody sees who is not signed in, or may not, or errs', asy
 });
 
 test('German words fit on a phone, and none is broken', async () => {
-  const page = await openPage(browser, server, { locale: 'de-DE', viewport: NARROW, reducedMotion: 'reduce' });
+  const page = await openForAll({ locale: 'de-DE', viewport: NARROW });
   await signIn(page);
   const faults = [];
   for (const [name, address] of chosen()) {

@@ -8,6 +8,7 @@
 mod content;
 mod meter;
 mod package;
+pub mod plain;
 mod sheet;
 mod text;
 mod workbook;

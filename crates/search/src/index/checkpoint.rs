@@ -1,0 +1,41 @@
+//! How far an index has followed its content database.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of what an index holds. An index of another version is made anew.
+pub const FORMAT: u32 = 1;
+
+/// How far an index has followed its content database. Stored in the same commit as the entries.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// Version of the index, [`FORMAT`].
+    pub format: u32,
+    /// Sequence of the newest event that the index contains, except `gaps`.
+    pub sequence: i64,
+    /// The newest event that was followed, which shows whether an index and a content database belong together.
+    pub newest: Option<FollowedEvent>,
+    /// Sequences below it that were missing: events of transactions that had not ended, or never will.
+    pub gaps: Vec<Gap>,
+    /// The last document that the first walk through the database has read; `None` once it is through.
+    pub walk: Option<i64>,
+}
+
+/// An event that was followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FollowedEvent {
+    /// Its sequence.
+    pub sequence: i64,
+    /// Time at which it happened, in microseconds since 1970.
+    pub at: i64,
+    /// The item.
+    pub node: i64,
+}
+
+/// A sequence that was missing, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// The sequence.
+    pub sequence: i64,
+    /// Time at which it was first missed, in microseconds since 1970.
+    pub since: i64,
+}

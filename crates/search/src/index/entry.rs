@@ -1,0 +1,56 @@
+//! What is indexed of a document.
+
+use model::{Id, Timestamp};
+
+/// Who sees an entry of a document, among those who may view it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Face {
+    /// Everybody, or everybody but the holder of a working copy.
+    All,
+    /// Only callers who see no drafts of it.
+    Published,
+    /// Only callers who see its drafts, or who created it.
+    Draft,
+    /// Only the holder of its check-out.
+    WorkingCopy,
+}
+
+/// What is indexed of one version of a document.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The document.
+    pub node: Id,
+    /// The version.
+    pub version: Id,
+    /// The site collection of the document.
+    pub collection: Id,
+    /// The item whose scope decides who may view it: the document itself if it has permissions of its own, else its
+    /// parent.
+    pub place: Id,
+    /// Who sees it.
+    pub face: Face,
+    /// Creator of the document.
+    pub author: Id,
+    /// Holder of a working copy, who sees no other entry of the document; [`Id::NONE`] if there is no working copy.
+    pub holder: Id,
+    /// Time of the last change.
+    pub modified: Timestamp,
+    /// Name of the document.
+    pub name: String,
+    /// Its text; empty if it has none, or none that can be read.
+    pub text: String,
+}
+
+impl Face {
+    const ALL: [Self; 4] = [Self::All, Self::Published, Self::Draft, Self::WorkingCopy];
+
+    /// Returns the number by which the index knows it.
+    pub(super) fn number(self) -> u64 {
+        self as u64
+    }
+
+    /// Returns the face with this number; `None` if there is none.
+    pub(super) fn of(number: u64) -> Option<Self> {
+        Self::ALL.into_iter().find(|face| face.number() == number)
+    }
+}

@@ -1,0 +1,65 @@
+//! The index of one content database in a directory, and its newest view.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::Result;
+use tantivy::directory::MmapDirectory;
+use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy};
+
+use super::analyzer;
+use super::checkpoint::FORMAT;
+use super::error::{index_error, index_failed, other_version};
+use super::schema::{self, Fields};
+use super::view::View;
+
+/// The index of one content database.
+pub struct SearchIndex {
+    pub(super) index: Index,
+    pub(super) fields: Fields,
+    reader: IndexReader,
+    view: Mutex<Arc<View>>,
+}
+
+impl SearchIndex {
+    /// Opens the index in a directory; makes an empty one if the directory holds none. Blocks.
+    ///
+    /// # Errors
+    /// `Corrupt` if the directory holds an index that cannot be read or is of another version; `Unavailable` if the
+    /// directory cannot be read or written.
+    pub fn open(directory: &Path) -> Result<Self> {
+        let (schema, fields) = schema::schema();
+        let place = MmapDirectory::open(directory).map_err(|error| index_error(directory, error.into()))?;
+        let failed = |error| index_error(directory, error);
+        let is_new = !Index::exists(&place).map_err(|error| failed(error.into()))?;
+        let index = if is_new {
+            let settings = IndexSettings { docstore_compression: schema::compression(), ..IndexSettings::default() };
+            Index::create(place, schema, settings).map_err(failed)?
+        } else {
+            Index::open(place).map_err(failed)?
+        };
+        if index.schema() != schema::schema().0 {
+            return Err(other_version());
+        }
+        index.tokenizers().register(analyzer::NAME, analyzer::FoldedWords::default());
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(failed)?;
+        let view = Arc::new(View::of(&index, &reader, fields)?);
+        if !is_new && view.checkpoint().format != FORMAT {
+            return Err(other_version());
+        }
+        Ok(Self { index, fields, reader, view: Mutex::new(view) })
+    }
+
+    /// The newest commit.
+    pub fn view(&self) -> Arc<View> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes the newest commit into use.
+    pub(super) fn reload(&self) -> Result<()> {
+        self.reader.reload().map_err(index_failed)?;
+        let view = Arc::new(View::of(&self.index, &self.reader, self.fields)?);
+        *self.view.lock().unwrap_or_else(PoisonError::into_inner) = view;
+        Ok(())
+    }
+}

@@ -1,0 +1,41 @@
+//! One commit of an index, which stays as it is.
+
+use model::Result;
+use tantivy::{Index, IndexReader, Searcher};
+
+use super::checkpoint::{Checkpoint, FORMAT};
+use super::error::{index_failed, other_version};
+use super::schema::Fields;
+
+/// One commit of an index.
+pub struct View {
+    pub(super) searcher: Searcher,
+    pub(super) fields: Fields,
+    checkpoint: Checkpoint,
+}
+
+impl View {
+    pub(super) fn of(index: &Index, reader: &IndexReader, fields: Fields) -> Result<Self> {
+        let payload = index.load_metas().map_err(index_failed)?.payload;
+        let checkpoint = match payload {
+            Some(payload) => serde_json::from_str(&payload).map_err(|_| other_version())?,
+            None => Checkpoint { format: FORMAT, walk: Some(0), ..Checkpoint::default() },
+        };
+        Ok(Self { searcher: reader.searcher(), fields, checkpoint })
+    }
+
+    /// How far this commit has followed the content database.
+    pub fn checkpoint(&self) -> &Checkpoint {
+        &self.checkpoint
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> u64 {
+        self.searcher.num_docs()
+    }
+
+    /// Returns whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

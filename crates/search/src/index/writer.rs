@@ -1,0 +1,78 @@
+//! The only writer of an index.
+
+use std::sync::Arc;
+
+use model::{Id, Result};
+use tantivy::{TantivyDocument, Term};
+
+use super::checkpoint::Checkpoint;
+use super::entry::Entry;
+use super::error::index_failed;
+use super::search_index::SearchIndex;
+
+/// Memory for entries that are not written yet, in bytes; the least that the library accepts.
+const MEMORY: usize = 15_000_000;
+
+/// Replaces the entries of documents. What it was told is seen once it is committed, together with the checkpoint.
+pub struct IndexWriter {
+    index: Arc<SearchIndex>,
+    writer: tantivy::IndexWriter,
+}
+
+impl IndexWriter {
+    /// Opens the only writer of an index. Blocks.
+    ///
+    /// # Errors
+    /// `Unavailable` if there is one already, in this process or another.
+    pub fn open(index: Arc<SearchIndex>) -> Result<Self> {
+        let writer = index.index.writer_with_num_threads(1, MEMORY).map_err(index_failed)?;
+        Ok(Self { index, writer })
+    }
+
+    /// Replaces all entries of a document; without new ones, it is not found any more.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Corrupt` if the index cannot be written. The writer is then of no use any more.
+    pub fn replace(&mut self, node: Id, entries: &[Entry]) -> Result<()> {
+        let fields = self.index.fields;
+        self.writer.delete_term(Term::from_field_i64(fields.node, node.get()));
+        for entry in entries {
+            let mut document = TantivyDocument::new();
+            document.add_i64(fields.node, entry.node.get());
+            document.add_i64(fields.version, entry.version.get());
+            document.add_i64(fields.collection, entry.collection.get());
+            document.add_i64(fields.place, entry.place.get());
+            document.add_u64(fields.face, entry.face.number());
+            document.add_i64(fields.author, entry.author.get());
+            document.add_i64(fields.holder, entry.holder.get());
+            document.add_i64(fields.modified, entry.modified.micros());
+            document.add_text(fields.text, &entry.name);
+            document.add_text(fields.text, &entry.text);
+            document.add_text(fields.body, &entry.text);
+            self.writer.add_document(document).map_err(index_failed)?;
+        }
+        Ok(())
+    }
+
+    /// Commits what was replaced, with the checkpoint; on disk when it returns. Views taken from now on show it.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Corrupt` if the index cannot be written. The last commit stays as it is.
+    pub fn commit(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let payload = serde_json::to_string(checkpoint)
+            .map_err(|error| model::Error::corrupt("a checkpoint cannot be written").with_source(error))?;
+        let mut prepared = self.writer.prepare_commit().map_err(index_failed)?;
+        prepared.set_payload(&payload);
+        prepared.commit().map_err(index_failed)?;
+        self.index.reload()
+    }
+
+    /// Ends the writer after the merges that it has begun. Blocks.
+    ///
+    /// # Errors
+    /// Those of a merge. The last commit stays as it is.
+    pub fn close(self) -> Result<()> {
+        self.writer.wait_merging_threads().map_err(index_failed)
+    }
+}

@@ -1,0 +1,167 @@
+//! The contract of the index: a view is one commit, what it finds depends on what the caller may find alone, and what
+//! was committed is there after the index is opened again.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use model::{ErrorKind, Id, Timestamp};
+use search::index::{
+    Admission, Candidate, Checkpoint, Entry, FORMAT, Face, FollowedEvent, IndexWriter, SearchIndex, View,
+};
+use search::query::SearchQuery;
+
+fn opened(place: &Path) -> Arc<SearchIndex> {
+    Arc::new(SearchIndex::open(place).unwrap())
+}
+
+fn writer_of(index: &Arc<SearchIndex>) -> IndexWriter {
+    IndexWriter::open(index.clone()).unwrap()
+}
+
+fn entry(node: i64, name: &str, text: &str) -> Entry {
+    Entry {
+        node: Id::new(node),
+        version: Id::new(node * 10),
+        collection: Id::new(1),
+        place: Id::new(2),
+        face: Face::All,
+        author: Id::new(7),
+        holder: Id::NONE,
+        modified: Timestamp::from_micros(node),
+        name: name.to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+fn checkpoint(sequence: i64) -> Checkpoint {
+    let newest = Some(FollowedEvent { sequence, at: 1, node: 2 });
+    Checkpoint { format: FORMAT, sequence, newest, ..Checkpoint::default() }
+}
+
+/// Admits what a function says.
+struct Only<F>(F);
+
+impl<F: Fn(&Candidate<'_>) -> bool> Admission for Only<F> {
+    fn admits(&self, entry: &Candidate<'_>) -> bool {
+        (self.0)(entry)
+    }
+}
+
+fn found(view: &View, query: &str, limit: usize) -> Vec<i64> {
+    found_of(view, query, limit, |_| true)
+}
+
+fn found_of(view: &View, query: &str, limit: usize, admits: impl Fn(&Candidate<'_>) -> bool) -> Vec<i64> {
+    let hits = view.top(&SearchQuery::parse(query), limit, &Only(admits)).unwrap();
+    hits.iter().map(|hit| hit.node.get()).collect()
+}
+
+#[test]
+fn documents_are_found_by_words_of_name_and_text() {
+    let place = tempfile::tempdir().unwrap();
+    let index = opened(place.path());
+    let mut writer = writer_of(&index);
+    writer.replace(Id::new(1), &[entry(1, "Übersicht.txt", "Die Größe der Rohre")]).unwrap();
+    writer.replace(Id::new(2), &[entry(2, "Plan Rohre.pdf", "Rohre")]).unwrap();
+    assert!(found(&index.view(), "rohre", 9).is_empty(), "nothing is found before the commit");
+    writer.commit(&checkpoint(5)).unwrap();
+    let view = index.view();
+    assert_eq!(view.len(), 2);
+    assert_eq!(found(&view, "UBERSICHT groesse", 9), [] as [i64; 0]);
+    assert_eq!(found(&view, "ubersicht grosse", 9), [1]);
+    assert_eq!(found(&view, "rohre", 9), [2, 1], "more and earlier words are better");
+    assert_eq!(found(&view, "rohre", 1), [2]);
+    assert_eq!(found(&view, "\"der rohre\"", 9), [1]);
+    assert_eq!(found(&view, "\"txt die\"", 9), [] as [i64; 0], "no phrase goes from the name into the text");
+    assert_eq!(found(&view, "rohre nothing", 9), [] as [i64; 0]);
+    assert_eq!(found(&view, "...", 9), [] as [i64; 0]);
+
+    writer.replace(Id::new(1), &[entry(1, "Übersicht.txt", "anderes")]).unwrap();
+    writer.replace(Id::new(2), &[]).unwrap();
+    writer.commit(&checkpoint(6)).unwrap();
+    assert_eq!(found(&view, "rohre", 9), [2, 1], "a view stays as it was");
+    assert_eq!(found(&index.view(), "rohre", 9), [] as [i64; 0]);
+    assert_eq!(found(&index.view(), "anderes", 9), [1]);
+}
+
+#[test]
+fn what_may_not_be_found_changes_nothing() {
+    let (alone, together) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (alone, together) = (opened(alone.path()), opened(together.path()));
+    let (mut one, mut both) = (writer_of(&alone), writer_of(&together));
+    for node in 0..300 {
+        let text = format!("report {} {}", "word ".repeat(node as usize % 7), "long ".repeat(node as usize % 31));
+        one.replace(Id::new(node), &[entry(node, "a.txt", &text)]).unwrap();
+        both.replace(Id::new(node), &[entry(node, "a.txt", &text)]).unwrap();
+        for hidden in 1..3 {
+            let secret =
+                Entry { place: Id::new(66), ..entry(node + hidden * 1_000, "report", "report report word word") };
+            both.replace(secret.node, &[secret]).unwrap();
+        }
+        if node % 100 == 99 {
+            one.commit(&checkpoint(node)).unwrap();
+            both.commit(&checkpoint(node)).unwrap();
+        }
+    }
+    let visible = |entry: &Candidate<'_>| entry.place() == Id::new(2);
+    for query in ["report", "report word", "\"word word\"", "long report", "missing"] {
+        for limit in [1, 10, 1_000] {
+            let (expected, got) =
+                (found(&alone.view(), query, limit), found_of(&together.view(), query, limit, visible));
+            assert_eq!(got, expected, "{query}, {limit}");
+        }
+    }
+}
+
+#[test]
+fn an_index_is_as_it_was_committed_when_it_is_opened_again() {
+    let place = tempfile::tempdir().unwrap();
+    let index = opened(place.path());
+    assert_eq!(index.view().checkpoint().walk, Some(0), "a new index has everything before it");
+    let mut writer = writer_of(&index);
+    writer.replace(Id::new(1), &[entry(1, "a", "one")]).unwrap();
+    writer.commit(&checkpoint(3)).unwrap();
+    writer.replace(Id::new(2), &[entry(2, "b", "one")]).unwrap();
+    assert_eq!(
+        IndexWriter::open(index.clone()).err().map(|error| error.kind()),
+        Some(ErrorKind::Unavailable),
+        "there is one writer"
+    );
+    drop(writer);
+    drop(index);
+    let index = opened(place.path());
+    assert_eq!(*index.view().checkpoint(), checkpoint(3));
+    assert_eq!(found(&index.view(), "one", 9), [1]);
+    writer_of(&index).close().unwrap();
+}
+
+#[test]
+fn a_directory_that_holds_no_usable_index_is_called_damaged() {
+    let place = tempfile::tempdir().unwrap();
+    for text in ["", "{}", "not an index"] {
+        std::fs::write(place.path().join("meta.json"), text).unwrap();
+        let error = SearchIndex::open(place.path()).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{text:?}: {}", error.report());
+    }
+    let missing = SearchIndex::open(&place.path().join("missing")).err().unwrap();
+    assert_eq!(missing.kind(), ErrorKind::Unavailable, "{}", missing.report());
+}
+
+#[test]
+fn passages_are_those_of_the_hit() {
+    let place = tempfile::tempdir().unwrap();
+    let index = opened(place.path());
+    let mut writer = writer_of(&index);
+    let entries = [entry(1, "heron.txt", "a heron in the reeds"), entry(2, "heron.bin", "")];
+    entries.iter().for_each(|entry| writer.replace(entry.node, std::slice::from_ref(entry)).unwrap());
+    writer.commit(&checkpoint(1)).unwrap();
+    let (view, query) = (index.view(), SearchQuery::parse("heron"));
+    let hits = view.top(&query, 9, &Only(|_: &Candidate<'_>| true)).unwrap();
+    let shown = hits.iter().map(|hit| view.passage(hit, &query).unwrap());
+    let shown: Vec<Option<String>> =
+        shown.map(|passage| Some(passage?.pieces.iter().map(|piece| piece.text.as_str()).collect())).collect();
+    assert_eq!(hits.iter().map(|hit| hit.node.get()).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(shown, [Some("a heron in the reeds".to_owned()), None]);
+}

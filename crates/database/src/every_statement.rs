@@ -27,6 +27,7 @@ async fn content_statements_fit_the_schema() {
         displaced::ALL,
         event::ALL,
         fault::ALL,
+        feed::ALL,
         followed::ALL,
         name_lookup::ALL,
         idempotency::ALL,

@@ -9,6 +9,7 @@ pub mod deletion_queue;
 pub mod displaced;
 pub mod event;
 pub mod fault;
+pub mod feed;
 pub mod followed;
 pub mod idempotency;
 pub mod identity;

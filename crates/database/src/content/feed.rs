@@ -1,0 +1,86 @@
+//! Changes for the search index: events in their order, documents in the order of their identifiers, and the places
+//! that decide who may find a document.
+
+use model::{Id, Result, Timestamp};
+
+use super::node::{NodeRow, node_columns, read};
+use crate::{Reader, Row, params, statements};
+
+statements! {
+    AFTER = "SELECT sequence, at, node_id, action FROM event WHERE sequence > $1 ORDER BY sequence LIMIT $2";
+    AT = "SELECT sequence, at, node_id, action FROM event WHERE sequence {in $1} ORDER BY sequence";
+    DOCUMENTS = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id > $1 AND kind = 'document'
+        ORDER BY id LIMIT $2");
+    DOCUMENTS_BELOW = concat!("WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        SELECT ", node_columns!("n"), " FROM below b JOIN node n ON n.id = b.id
+        WHERE n.kind = 'document' AND n.id > $2 ORDER BY n.id LIMIT $3");
+    TREES = "SELECT id, tree_version FROM collection ORDER BY id";
+    CONTAINERS = "SELECT id, parent_id, scope_id FROM node WHERE collection_id = $1 AND kind <> 'document'";
+    DOCUMENTS_WITH_SCOPE = "SELECT n.id, n.parent_id, n.scope_id FROM scope s JOIN node n ON n.id = s.node_id
+        WHERE s.collection_id = $1 AND n.kind = 'document'";
+}
+
+/// An event, as far as the search index needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Position among the events of this content database.
+    pub sequence: i64,
+    /// Time at which it happened.
+    pub at: Timestamp,
+    /// The item.
+    pub node_id: Id,
+    /// The action.
+    pub action: String,
+}
+
+fn change(row: &Row<'_>) -> Result<Change> {
+    Ok(Change { sequence: row.get(0)?, at: row.get(1)?, node_id: row.get(2)?, action: row.get(3)? })
+}
+
+/// Events after a sequence, oldest first; at most `limit`.
+pub fn after(reader: &mut Reader<'_>, sequence: i64, limit: usize) -> Result<Vec<Change>> {
+    reader.query(AFTER, &params![sequence, limit as i64], change)
+}
+
+/// The events with these sequences, as far as they exist.
+pub fn at(reader: &mut Reader<'_>, sequences: &[i64]) -> Result<Vec<Change>> {
+    let sequences: Vec<Id> = sequences.iter().copied().map(Id::new).collect();
+    reader.query(AT, &params![sequences.as_slice()], change)
+}
+
+/// Documents with identifiers after `after`, in this order, those in recycle bins included; at most `limit`.
+pub fn documents(reader: &mut Reader<'_>, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
+    reader.query(DOCUMENTS, &params![after, limit as i64], read)
+}
+
+/// Documents below an item, or the item itself if it is one, with identifiers after `after`, in this order; at most
+/// `limit`.
+pub fn documents_below(reader: &mut Reader<'_>, item: Id, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
+    reader.query(DOCUMENTS_BELOW, &params![item, after, limit as i64], read)
+}
+
+/// The site collections of the content database, each with the version of its tree.
+pub fn trees(reader: &mut Reader<'_>) -> Result<Vec<(Id, i64)>> {
+    reader.query(TREES, &params![], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// An item whose scope decides about documents: a container, or a document with permissions of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaceRow {
+    /// The item.
+    pub id: Id,
+    /// Its parent; the entry of the recycle bin for a deleted item.
+    pub parent_id: Id,
+    /// The scope in force.
+    pub scope_id: Id,
+}
+
+/// All places of a site collection.
+pub fn places(reader: &mut Reader<'_>, collection: Id) -> Result<Vec<PlaceRow>> {
+    let place = |row: &Row<'_>| Ok(PlaceRow { id: row.get(0)?, parent_id: row.get(1)?, scope_id: row.get(2)? });
+    let mut places = reader.query(CONTAINERS, &params![collection], place)?;
+    places.append(&mut reader.query(DOCUMENTS_WITH_SCOPE, &params![collection], place)?);
+    Ok(places)
+}

@@ -270,6 +270,7 @@ impl Repository {
             listing_limits: UserLimits::with_turns(MAX_RUNNING_WALKS, MAX_QUEUED_WALKS),
             cursor_key: OnceCell::new(),
             sandbox: OnceLock::new(),
+            search: crate::search::indexes::SearchIndexes::default(),
         };
         let repository = Repository { inner: Arc::new(inner) };
         repository.skip_used_identifiers().await?;

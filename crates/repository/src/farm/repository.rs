@@ -18,6 +18,7 @@ use crate::farm::registry::RegistryCell;
 use crate::farm::seal::KEY;
 use crate::locations::data_directory::DataDirectory;
 use crate::people::identities::Identities;
+use crate::search::indexes::SearchIndexes;
 use crate::session::access::AccessCache;
 use crate::session::path_cache::ChainCache;
 use crate::storage::usage_cache::UsageCaches;
@@ -60,6 +61,8 @@ pub(crate) struct Inner {
     pub(crate) cursor_key: OnceCell<[u8; KEY]>,
     /// Child processes in which documents are opened, in a process that does so.
     pub(crate) sandbox: OnceLock<Sandbox>,
+    /// Full-text indexes, in a process that keeps them.
+    pub(crate) search: SearchIndexes,
 }
 
 /// Limit on the long traversals of listings that one user may have running; each keeps a processor busy.

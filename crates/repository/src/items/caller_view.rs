@@ -7,7 +7,7 @@ use database::Reader;
 use database::configuration::site_collection::SiteCollectionRow;
 use database::content::node::NodeRow;
 use database::content::search;
-use model::{ErrorKind, Id, NodeKind, Result, Right};
+use model::{ErrorKind, Id, NodeKind, Result, Right, Rights};
 
 use crate::Session;
 use crate::farm::registry::{ContentDatabase, Registry};
@@ -15,14 +15,14 @@ use crate::items::item::Item;
 use crate::session::locate::{Finder, Located, locate_id};
 
 /// A caller's view of one content database. Looked-up parents are remembered for later rows.
-pub(super) struct CallerView {
-    pub(super) finder: Finder,
+pub(crate) struct CallerView {
+    pub(crate) finder: Finder,
     /// Parent items with their paths; `None` for a parent that is in a recycle bin or unknown to the caller.
     parents: HashMap<Id, Option<(Located, String)>>,
 }
 
 impl CallerView {
-    pub(super) fn of(session: &Session, registry: &Arc<Registry>, content: &Arc<ContentDatabase>) -> Self {
+    pub(crate) fn of(session: &Session, registry: &Arc<Registry>, content: &Arc<ContentDatabase>) -> Self {
         let finder = Finder {
             repository: session.repository.clone(),
             principal: session.principal.clone(),
@@ -35,7 +35,7 @@ impl CallerView {
 
     /// Returns the scopes that the caller may open; `None` means all. They only save reading rows that cannot be shown:
     /// the rights are decided again for each item found.
-    pub(super) fn scopes(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<Id>>> {
+    pub(crate) fn scopes(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<Id>>> {
         let Some(open) = self.open(reader)? else { return Ok(None) };
         let mut scopes: Vec<Id> = open.iter().map(|granted| granted.scope_id).collect();
         scopes.sort_unstable();
@@ -43,8 +43,22 @@ impl CallerView {
         Ok(Some(scopes))
     }
 
+    /// Returns the rights that each grant to the caller allows on its scope; `None` if the caller has all rights
+    /// everywhere.
+    pub(crate) fn granted_rights(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<(Id, Rights)>>> {
+        let principal = &self.finder.principal;
+        if principal.everywhere {
+            return Ok(None);
+        }
+        let ids: Vec<Id> = principal.ids().collect();
+        let (roles, mask) = (&self.finder.registry.roles, principal.limits.scopes.rights());
+        let rights =
+            |granted: search::Granted| (granted.scope_id, Registry::rights(roles, granted.role_id).intersection(mask));
+        Ok(Some(search::granted(reader, &ids)?.into_iter().map(rights).collect()))
+    }
+
     /// Returns the site collections in which the caller may open something; `None` means all.
-    pub(super) fn known_collections(&self, reader: &mut Reader<'_>) -> Result<Option<HashSet<Id>>> {
+    pub(crate) fn known_collections(&self, reader: &mut Reader<'_>) -> Result<Option<HashSet<Id>>> {
         Ok(self.open(reader)?.map(|open| open.iter().map(|granted| granted.collection_id).collect()))
     }
 
@@ -60,7 +74,7 @@ impl CallerView {
     }
 
     /// Returns the site collections of this content database.
-    pub(super) fn collections<'a>(
+    pub(crate) fn collections<'a>(
         &self,
         registry: &'a Registry,
     ) -> impl Iterator<Item = &'a SiteCollectionRow> + use<'a> {
@@ -69,7 +83,7 @@ impl CallerView {
     }
 
     /// Returns an item that the caller may know of; `None` for all others.
-    pub(super) fn locate(&self, reader: &mut Reader<'_>, id: Id) -> Result<Option<Located>> {
+    pub(crate) fn locate(&self, reader: &mut Reader<'_>, id: Id) -> Result<Option<Located>> {
         match locate_id(reader, &self.finder, id) {
             Ok(located) => Ok(Some(located)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -78,7 +92,24 @@ impl CallerView {
     }
 
     /// Returns an item as the caller sees it; `None` when the caller may not open it or when it is in a recycle bin.
-    pub(super) fn show(&mut self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<Option<Item>> {
+    pub(crate) fn show(&mut self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<Option<Item>> {
+        let Some((parent, path)) = self.parent(reader, row)? else { return Ok(None) };
+        let open = parent.access.may_view(row.scope_id)
+            && (row.kind != NodeKind::Document || parent.visible_version(row).is_some());
+        if open { parent.child(reader, row, path).map(Some) } else { Ok(None) }
+    }
+
+    /// Returns a document as [`CallerView::show`] does; `None` too when the caller sees another version than `version`.
+    pub(crate) fn show_version(&mut self, reader: &mut Reader<'_>, row: &NodeRow, version: Id) -> Result<Option<Item>> {
+        let Some((parent, _)) = self.parent(reader, row)? else { return Ok(None) };
+        if parent.visible_version(row) != Some(version) {
+            return Ok(None);
+        }
+        self.show(reader, row)
+    }
+
+    /// Returns the parent of an item with its path; `None` when it is in a recycle bin or unknown to the caller.
+    fn parent(&mut self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<Option<&(Located, String)>> {
         if !self.parents.contains_key(&row.parent_id) {
             let parent = self.locate(reader, row.parent_id)?.map(|located| {
                 let path = located.path();
@@ -86,9 +117,6 @@ impl CallerView {
             });
             self.parents.insert(row.parent_id, parent);
         }
-        let Some(Some((parent, path))) = self.parents.get(&row.parent_id) else { return Ok(None) };
-        let open = parent.access.may_view(row.scope_id)
-            && (row.kind != NodeKind::Document || parent.visible_version(row).is_some());
-        if open { parent.child(reader, row, path).map(Some) } else { Ok(None) }
+        Ok(self.parents.get(&row.parent_id).and_then(Option::as_ref))
     }
 }

@@ -1,7 +1,7 @@
 //! Items of any kind: viewing, listing, creating folders, renaming, moving, copying, deleting.
 
 mod address_prefixes;
-mod caller_view;
+pub(crate) mod caller_view;
 mod copy;
 mod create;
 mod details;
@@ -32,6 +32,7 @@ pub use home::{Home, KnownSite};
 pub use list::Listed;
 pub use order::{ListRequest, Sort, SortKey};
 pub use page::Page;
+pub(crate) use search::begins_with;
 pub use search::{MAX_FOUND, SearchResults};
 pub use transfer_plan::{Transfer, Transferred};
 

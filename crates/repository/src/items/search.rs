@@ -93,6 +93,11 @@ impl Query {
     }
 }
 
+/// Returns whether a name begins with a search text, ignoring case.
+pub(crate) fn begins_with(name: &str, text: &str) -> bool {
+    Query::parse(text).is_ok_and(|query| query.distance(name) < 2)
+}
+
 impl Session {
     /// Returns items whose name contains all words of `text`, with case folded as in names; at most `limit`, which is
     /// capped at [`MAX_FOUND`]. Up to half of them may be sites, libraries and folders. A text without words finds

@@ -8,14 +8,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use blobs::STORE_MARKER;
-use model::{Error, Result};
+use model::{Error, Id, Result};
 
 /// Location of the store `files` of a new farm.
 pub(crate) const FILES_LOCATION: &str = "blobs";
 /// Directory of the embedded content databases.
 const DATABASES: &str = "databases";
+/// Directory of the search indexes.
+const SEARCH: &str = "search";
 /// Directories to which the farm itself writes.
-pub(super) const RESERVED: [&str; 3] = [DATABASES, "cache", "uploads"];
+pub(super) const RESERVED: [&str; 4] = [DATABASES, "cache", SEARCH, "uploads"];
 
 /// A data directory, or a directory that could be one.
 ///
@@ -95,6 +97,11 @@ impl DataDirectory {
     /// The note of a running or unfinished restoration.
     pub fn unfinished_restore(&self) -> PathBuf {
         self.path.join(Self::UNFINISHED_RESTORE_FILE)
+    }
+
+    /// The search index of a content database.
+    pub fn search_index(&self, database: Id) -> PathBuf {
+        self.path.join(SEARCH).join(database.to_string())
     }
 
     /// The lock file. It stays after the lock is released. A server sets its modification time while users are active.

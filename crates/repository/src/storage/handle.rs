@@ -16,6 +16,7 @@ use crate::Session;
 use crate::farm::activity::ActivityMonitor;
 use crate::farm::registry::Registry;
 use crate::storage::built_in::DATABASE_STORE;
+use crate::storage::settings::KEYS;
 
 /// An open content database.
 #[derive(Clone)]
@@ -97,6 +98,11 @@ impl Storage {
     /// The farm's data directory.
     pub fn directory(&self) -> PathBuf {
         self.repository.inner.directory.path().to_owned()
+    }
+
+    /// The directory of a content database's search index in this data directory.
+    pub fn search_index(&self, database: Id) -> PathBuf {
+        self.repository.inner.directory.search_index(database)
     }
 
     /// Returns a new identifier.
@@ -199,6 +205,21 @@ impl Storage {
                 "the BLOB store \"{}\" does not answer: `strongroom blobs stores test` says why",
                 row.name
             ))),
+            None => Err(Error::unavailable(format!("the BLOB store {id} is not attached to the farm any more"))),
+        }
+    }
+
+    /// Returns whether new BLOBs of a store are encrypted before they are stored.
+    ///
+    /// # Errors
+    /// `Unavailable` when the farm does not know the store; those of opening its secrets.
+    #[boxed]
+    pub async fn encrypts(&self, id: Id) -> Result<bool> {
+        let known = self.registry.stores.iter().map(|(row, _)| row).find(|row| row.id == id);
+        match known {
+            Some(row) if row.secret.is_none() => Ok(false),
+            Some(row) => Ok(self.repository.inner.store_settings(row).await?.1.contains_key(KEYS)),
+            None if id == DATABASE_STORE => Ok(false),
             None => Err(Error::unavailable(format!("the BLOB store {id} is not attached to the farm any more"))),
         }
     }

@@ -1,0 +1,192 @@
+//! Finding items by their names and documents by their words, limited to what the caller may open.
+//!
+//! Names are compared with the rows of the databases, so that a new name is found at once. Words are looked up in the
+//! indexes, which follow the databases; what an index finds is read again and decided anew before it is shown.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use async_recursion::async_recursion as boxed;
+use database::Reader;
+use database::content::node;
+use model::{Id, NodeKind, Result, is_application_file};
+use search::index::{Hit, Passage, View};
+use search::query::SearchQuery;
+
+use super::trim::{Trim, VisibleScopes};
+use crate::farm::registry::ContentDatabase;
+use crate::items::caller_view::CallerView;
+use crate::items::item::Item;
+use crate::{MAX_FOUND, Session, UnavailableDatabases};
+
+/// An item that was found.
+#[derive(Clone, Debug)]
+pub struct FoundItem {
+    /// The item.
+    pub item: Item,
+    /// The part of its text with the words; `None` if only its name has them.
+    pub passage: Option<Passage>,
+}
+
+/// Result of a search for names and words.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Sites, libraries and folders; then documents whose names begin with the text; then documents with the words, the
+    /// best first; then documents with the text anywhere in their names, newest first.
+    pub items: Vec<FoundItem>,
+    /// True if there are more results than requested.
+    pub more: bool,
+    /// True if all names were compared. Otherwise time was up, and older documents were left out.
+    pub whole: bool,
+    /// Whether the texts of all documents were searched.
+    pub texts: TextSearch,
+    /// Content databases that were not searched.
+    pub missing: UnavailableDatabases,
+}
+
+/// Whether the texts of documents were searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TextSearch {
+    /// All that are known.
+    #[default]
+    Complete,
+    /// Only some, because the server is still reading documents for the first time.
+    Incomplete,
+    /// None of at least one content database, because its index cannot be read.
+    Unavailable,
+}
+
+/// A document with the words.
+struct TextHit {
+    hit: Hit,
+    found: FoundItem,
+}
+
+impl Session {
+    /// Returns items whose name contains the text, and documents with its words in name or text; at most `limit`, which
+    /// is capped at [`MAX_FOUND`]. Words in quotation marks stand one after the other. A text without words finds
+    /// nothing.
+    ///
+    /// # Errors
+    /// `Invalid` when the text is longer than a name can be.
+    #[boxed]
+    pub async fn find(&self, text: &str, limit: usize) -> Result<Found> {
+        let limit = limit.clamp(1, MAX_FOUND);
+        let names = self.search(text, limit).await?;
+        let mut found = Found { more: names.more, whole: names.whole, missing: names.missing, ..Found::default() };
+        let query = Arc::new(SearchQuery::parse(text));
+        let mut hits =
+            if query.all.is_empty() { Vec::new() } else { self.text_hits(&query, limit, &mut found).await? };
+        hits.sort_by_key(|found| found.hit);
+        let mut passages: HashMap<Id, Option<Passage>> =
+            hits.iter().map(|hit| (hit.hit.node, hit.found.passage.clone())).collect();
+        let mut named: Vec<FoundItem> = Vec::with_capacity(names.items.len());
+        for item in names.items {
+            let passage = passages.remove(&item.id).flatten();
+            named.push(FoundItem { item, passage });
+        }
+        let is_first = |found: &FoundItem| {
+            found.item.kind != NodeKind::Document || crate::items::begins_with(&found.item.name, text)
+        };
+        let (first, last): (Vec<_>, Vec<_>) = named.into_iter().partition(is_first);
+        let shown: HashSet<Id> = first.iter().map(|found| found.item.id).collect();
+        let hits: Vec<FoundItem> =
+            hits.into_iter().map(|hit| hit.found).filter(|found| !shown.contains(&found.item.id)).collect();
+        let shown: HashSet<Id> = hits.iter().map(|found| found.item.id).collect();
+        let last = last.into_iter().filter(|found| !shown.contains(&found.item.id));
+        found.items = first.into_iter().chain(hits).chain(last).collect();
+        found.more |= found.items.len() > limit;
+        found.items.truncate(limit);
+        Ok(found)
+    }
+
+    async fn text_hits(&self, query: &Arc<SearchQuery>, limit: usize, found: &mut Found) -> Result<Vec<TextHit>> {
+        let registry = self.registry().await?;
+        let mut hits = Vec::new();
+        for content in &registry.databases {
+            let Some(index) = self.repository.inner.search.of(content.row.id) else {
+                found.texts = found.texts.max(TextSearch::Unavailable);
+                continue;
+            };
+            let view = index.view();
+            if view.checkpoint().walk.is_some() {
+                found.texts = found.texts.max(TextSearch::Incomplete);
+            }
+            let pass = TextPass {
+                session: self.clone(),
+                eyes: CallerView::of(self, &registry, content),
+                content: content.clone(),
+                view,
+                query: query.clone(),
+                limit,
+            };
+            match content.database.read_long(move |reader| pass.run(reader)).await {
+                Ok(Ok(mut some)) => hits.append(&mut some),
+                Ok(Err(error)) => {
+                    tracing::warn!(
+                        database = content.row.name,
+                        error = error.report(),
+                        "texts of documents were not searched, because the search index cannot be read"
+                    );
+                    found.texts = found.texts.max(TextSearch::Unavailable);
+                }
+                Err(error) => found.missing.add(content.name_if_database_error(error)?),
+            }
+        }
+        Ok(hits)
+    }
+}
+
+/// A search for words in one content database.
+struct TextPass {
+    session: Session,
+    eyes: CallerView,
+    content: Arc<ContentDatabase>,
+    view: Arc<View>,
+    query: Arc<SearchQuery>,
+    limit: usize,
+}
+
+/// What an index answered, or why it could not.
+type IndexAnswer<T> = std::result::Result<T, model::Error>;
+
+impl TextPass {
+    /// # Errors
+    /// Those of the database. Errors of the index are in the answer.
+    fn run(mut self, reader: &mut Reader<'_>) -> Result<IndexAnswer<Vec<TextHit>>> {
+        let trim = self.trim(reader)?;
+        let hits = match self.view.top(&self.query, self.limit + 1, &trim) {
+            Ok(hits) => hits,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut found = Vec::with_capacity(hits.len());
+        for hit in hits {
+            let Some(row) = node::find(reader, hit.node)? else { continue };
+            if is_application_file(&row.name) {
+                continue;
+            }
+            let Some(item) = self.eyes.show_version(reader, &row, hit.version)? else { continue };
+            let passage = match self.view.passage(&hit, &self.query) {
+                Ok(passage) => passage,
+                Err(error) => return Ok(Err(error)),
+            };
+            found.push(TextHit { hit, found: FoundItem { item, passage } });
+        }
+        Ok(Ok(found))
+    }
+
+    fn trim(&self, reader: &mut Reader<'_>) -> Result<Trim> {
+        let indexes = &self.session.repository.inner.search;
+        let (database, known) = (self.content.row.id, indexes.places(self.content.row.id));
+        let places = known.current(reader)?;
+        if !Arc::ptr_eq(&places, &known) {
+            indexes.keep_places(database, places.clone());
+        }
+        let scopes = self.eyes.granted_rights(reader)?.map(|granted| {
+            let mut scopes = VisibleScopes::default();
+            granted.into_iter().for_each(|(scope, rights)| scopes.add(scope, rights));
+            scopes
+        });
+        Ok(Trim { places, principal: self.session.principal.clone(), scopes })
+    }
+}

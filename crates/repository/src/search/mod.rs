@@ -1,0 +1,12 @@
+//! Full-text search: the indexes of the farm's content databases, what of a document is indexed, and finding documents
+//! by their words, limited to what the caller may open.
+
+mod attach;
+mod faces;
+mod find;
+pub(crate) mod indexes;
+mod places;
+mod trim;
+
+pub use faces::{IndexedFace, indexed_faces};
+pub use find::{Found, FoundItem, TextSearch};

@@ -6,6 +6,7 @@
 
 mod backup;
 mod clean_up;
+mod crawl;
 mod documents;
 mod export;
 #[cfg(fuzzing)]
@@ -25,6 +26,7 @@ pub use backup::{
     Unreadable, Verified, backup, forget_backup, list_backups, prune_backups, remove_backup, verify_backups,
 };
 pub use clean_up::clean_up_hourly;
+pub use crawl::keep_search_indexes;
 pub use export::{ExportOptions, ExportSummary, export};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};
 pub use progress::{Fault, Progress, Reason, lower_priority};

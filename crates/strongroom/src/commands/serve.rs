@@ -122,6 +122,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let working = tokio::spawn(maintenance::jobs::run_jobs(repository.clone()));
     let scheduling = tokio::spawn(maintenance::run_schedule(repository.clone()));
     let looking = tokio::spawn(maintenance::verify_databases_daily(repository.clone()));
+    let crawling = tokio::spawn(maintenance::keep_search_indexes(repository.clone()));
     let telling = tokio::spawn(repository.clone().report_activity());
     let known = repository.clone();
     let announcing = tokio::spawn(async move {
@@ -130,7 +131,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         }
     });
     let served = http_edge::serve(repository.clone(), listener, options, ready, stop).await;
-    for task in [cleaning, working, scheduling, looking, telling, announcing] {
+    for task in [cleaning, working, scheduling, looking, crawling, telling, announcing] {
         task.abort();
     }
     repository.sign_off().await;

@@ -1,0 +1,86 @@
+//! Keeps the search indexes of a server up to date: one follower for each content database reads what changed and
+//! writes it to the index in the server's data directory.
+//!
+//! An index holds nothing that the databases and stores do not hold. One that is missing, damaged or of another history
+//! is therefore made anew.
+
+mod entries;
+mod follow;
+mod text;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use model::{Id, Result};
+use repository::{Repository, Storage};
+use tokio::task::JoinHandle;
+
+use follow::Follower;
+
+/// Polling interval for content databases that were added or opened.
+const DATABASES: Duration = Duration::from_secs(5);
+/// Delay before a follower that failed begins again.
+const RETRY: Duration = Duration::from_secs(15);
+
+/// Keeps the search indexes up to date until dropped.
+pub fn keep_search_indexes(repository: Repository) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let mut followers = Followers::default();
+        loop {
+            if let Err(error) = followers.start_missing(&repository).await {
+                tracing::warn!(error = error.report(), "the search indexes cannot be kept up to date");
+            }
+            tokio::time::sleep(DATABASES).await;
+        }
+    })
+}
+
+/// The running followers by content database; dropped, they end.
+#[derive(Default)]
+struct Followers(HashMap<Id, JoinHandle<()>>);
+
+impl Followers {
+    async fn start_missing(&mut self, repository: &Repository) -> Result<()> {
+        let storage = repository.as_caller(repository.farm_administrator().await?).storage().await?;
+        let databases = storage.databases()?;
+        self.0.retain(|id, follower| {
+            let is_open = databases.iter().any(|database| database.id == *id);
+            if !is_open {
+                follower.abort();
+                repository.use_search_index(*id, None);
+            }
+            is_open
+        });
+        for database in databases {
+            let begin = || tokio::spawn(follow_always(repository.clone(), storage.clone(), database.id));
+            self.0.entry(database.id).or_insert_with(begin);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Followers {
+    fn drop(&mut self) {
+        self.0.values().for_each(JoinHandle::abort);
+    }
+}
+
+/// Follows a content database, and begins again after each failure.
+async fn follow_always(repository: Repository, storage: Storage, database: Id) {
+    loop {
+        let ended = async {
+            let storage = storage.refreshed().await?;
+            Follower::open(repository.clone(), storage, database).await?.run().await
+        };
+        if let Err(error) = ended.await {
+            metrics::counter!("strongroom_search_failures_total").increment(1);
+            tracing::warn!(
+                database = database.get(),
+                error = error.report(),
+                "a search index cannot be kept up to date; this is tried again"
+            );
+        }
+        tokio::time::sleep(RETRY).await;
+    }
+}

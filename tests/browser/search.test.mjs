@@ -52,6 +52,19 @@ for (const scheme of ['light', 'dark']) {
   }
 }
 
+test('documents are found by their words, and the passage shows them', async () => {
+  await server.put('Contracts/letter.txt', 'The héron stands\nin the reeds by the river.');
+  const page = await openPage(browser, server);
+  await signIn(page);
+  const found = page.getByRole('row', { name: 'letter.txt' });
+  // The index follows the upload a moment later.
+  const end = Date.now() + 20_000;
+  do await page.goto('/search?q=HERON%20reeds'); while (await found.count() === 0 && Date.now() < end);
+  assert.equal(await found.locator('.passage').textContent(), 'The héron stands in the reeds by the river.');
+  assert.deepEqual(await found.locator('.passage mark').allTextContents(), ['héron', 'reeds']);
+  await page.finish();
+});
+
 test('the palette says what its results lack, below what was found', async () => {
   const page = await openPage(browser, server);
   await signIn(page);
@@ -121,8 +134,8 @@ test('the palette opens what is found, places and actions, by keyboard alone', a
 test('the search box works without script', async () => {
   const page = await openPage(browser, server, { javaScriptEnabled: false });
   await signIn(page);
-  await page.getByRole('searchbox', { name: 'Search by name' }).first().fill('rental');
-  await page.getByRole('searchbox', { name: 'Search by name' }).first().press('Enter');
+  await page.getByRole('searchbox', { name: 'Search names and texts' }).first().fill('rental');
+  await page.getByRole('searchbox', { name: 'Search names and texts' }).first().press('Enter');
   await page.getByRole('link', { name: /Rental contract/ }).first().click();
   await page.getByRole('heading', { name: /Rental contract/ }).waitFor();
   await page.finish();

@@ -1,8 +1,8 @@
-//! Search for items by parts of their names.
+//! Search for items by their names, and for documents by their words.
 
 use axum::Json as Reply;
 use model::{Code, Error};
-use repository::MAX_FOUND;
+use repository::{FoundItem, MAX_FOUND, Piece, TextSearch};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -20,7 +20,8 @@ use super::wire::item::{self, ItemJson};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// Words that a name must all contain, in any position, ignoring case. At most 255 characters.
+    /// Words that a document must all contain in its name or text, ignoring case and accents; or parts of a name, in
+    /// any position. Words in quotation marks stand one after the other. At most 255 characters.
     #[param(value_type = super::wire::rules::Sought)]
     q: String,
     /// Maximum number of items in the response, 1 to 50.
@@ -31,24 +32,66 @@ pub struct SearchQuery {
 /// Result of a search.
 #[derive(Serialize, ToSchema)]
 pub struct FoundJson {
-    /// Sites, libraries and folders, then documents. Names that begin with the search text come first; documents are
-    /// ordered newest first.
+    /// Sites, libraries and folders; then documents whose names begin with the search text; then documents with the
+    /// words in name or text, the best first; then documents with the search text anywhere in their names, newest
+    /// first.
     items: Vec<ItemJson>,
+    /// The parts of documents' texts in which the words stand. Items whose names alone fit have none.
+    passages: Vec<PassageJson>,
     /// True if there are more results than requested.
     more: bool,
-    /// True if everything was searched. False when the time limit was reached before the oldest documents, or when a
+    /// True if all names were compared. False when the time limit was reached before the oldest documents, or when a
     /// content database is unavailable or unreadable.
     complete: bool,
+    /// Whether the texts of documents were searched: `complete`; `incomplete` while the server is still reading
+    /// documents for the first time; `unavailable` when an index cannot be read.
+    #[schema(value_type = String, example = "complete")]
+    texts: &'static str,
     /// Names of the content databases that are unavailable or unreadable and were not searched. Only for farm
     /// administrators.
     incomplete: Vec<String>,
+}
+
+/// A part of the text of a document.
+#[derive(Serialize, ToSchema)]
+pub struct PassageJson {
+    /// Identifier of the document.
+    id: String,
+    /// Its pieces, in order.
+    pieces: Vec<PieceJson>,
+    /// True if the text has more before this part.
+    more_before: bool,
+    /// True if the text has more after this part.
+    more_after: bool,
+}
+
+/// A piece of a passage.
+#[derive(Serialize, ToSchema)]
+pub struct PieceJson {
+    /// Text without line breaks and control characters.
+    text: String,
+    /// True for a word that was searched for.
+    hit: bool,
+}
+
+impl PassageJson {
+    fn of(found: &FoundItem) -> Option<Self> {
+        let passage = found.passage.as_ref()?;
+        let piece = |piece: &Piece| PieceJson { text: piece.text.clone(), hit: piece.hit };
+        Some(Self {
+            id: found.item.id.to_string(),
+            pieces: passage.pieces.iter().map(piece).collect(),
+            more_before: passage.more.0,
+            more_after: passage.more.1,
+        })
+    }
 }
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(search))
 }
 
-/// Find items by a part of their names
+/// Find items by their names, and documents by their words
 ///
 /// Searches all sites for items that the caller may open. Up to half of the results may be sites, libraries and
 /// folders.
@@ -65,8 +108,14 @@ async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answ
     if !(1..=MAX_FOUND).contains(&limit) {
         return Err(Error::invalid("limit is 1 to 50").with_code(Code::InvalidQuery).into());
     }
-    let found = caller.session.search(&query.q, limit).await?;
-    let items = item::items(&caller.session, found.items).await?;
+    let found = caller.session.find(&query.q, limit).await?;
+    let passages = found.items.iter().filter_map(PassageJson::of).collect();
+    let items = item::items(&caller.session, found.items.into_iter().map(|found| found.item).collect()).await?;
+    let texts = match found.texts {
+        TextSearch::Complete => "complete",
+        TextSearch::Incomplete => "incomplete",
+        TextSearch::Unavailable => "unavailable",
+    };
     let complete = found.whole && found.missing.is_empty();
-    Ok(Reply(FoundJson { items, more: found.more, complete, incomplete: found.missing.names() }))
+    Ok(Reply(FoundJson { items, passages, more: found.more, complete, texts, incomplete: found.missing.names() }))
 }

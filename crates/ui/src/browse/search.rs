@@ -1,10 +1,10 @@
-//! The results page of the search by name. The command palette requests only its list.
+//! The results page of the search by names and words. The command palette requests only its list, by names.
 
 use askama::Template;
 use axum::extract::Query;
 use axum::response::Response;
 use model::{MAX_NAME_CHARS, NodeKind, Timestamp, fold};
-use repository::{Item, MAX_FOUND, SearchResults};
+use repository::{Found, FoundItem, Item, MAX_FOUND, Passage, TextSearch};
 use serde::Deserialize;
 
 use crate::frame::address;
@@ -43,6 +43,8 @@ struct Row {
     modified_at: Timestamp,
     modified_by: String,
     size: Option<u64>,
+    /// The part of the text with the words.
+    passage: Vec<Piece>,
 }
 
 #[derive(Template)]
@@ -54,6 +56,8 @@ struct SearchPage<'a> {
     rows: Vec<Row>,
     more: bool,
     whole: bool,
+    /// Message that not all texts were searched, or empty.
+    texts: String,
     /// Message that some content could not be searched, or empty.
     away: String,
 }
@@ -70,29 +74,45 @@ struct ResultsPart {
 pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
     // A pasted text longer than any name is truncated, because its beginning is the most useful query.
     let asked: String = wish.q.trim().chars().take(MAX_NAME_CHARS).collect();
-    let part = !wish.part.is_empty();
-    let found = visit.session.search(&asked, if part { MAX_PALETTE_ENTRIES } else { MAX_FOUND }).await?;
-    if part {
+    if !wish.part.is_empty() {
+        let found = visit.session.search(&asked, MAX_PALETTE_ENTRIES).await?;
         let rows = found.items.iter().map(|item| row(item, &asked, String::new())).collect();
         return Ok(html(&ResultsPart { rows, away: unavailable::in_palette(&visit.page, &found.missing) }));
     }
+    let found = visit.session.find(&asked, MAX_FOUND).await?;
     visit.page.query = asked;
     draw(&visit, &found).await
 }
 
-async fn draw(visit: &Visit, found: &SearchResults) -> PageResult<Response> {
+async fn draw(visit: &Visit, found: &Found) -> PageResult<Response> {
     let (page, asked) = (&visit.page, visit.page.query.as_str());
-    let names = names::names(&visit.session, &found.items).await?;
-    let rows = found.items.iter().map(|item| row(item, asked, names::name_of(&names, item.modified_by)));
+    let items: Vec<Item> = found.items.iter().map(|found| found.item.clone()).collect();
+    let names = names::names(&visit.session, &items).await?;
+    let row = |FoundItem { item, passage }: &FoundItem| {
+        let passage = passage.as_ref().map(pieces_of).unwrap_or_default();
+        Row { passage, ..row(item, asked, names::name_of(&names, item.modified_by)) }
+    };
     Ok(html(&SearchPage {
         page,
         title: if asked.is_empty() { page.s("search.title").to_owned() } else { page.f1("search.of", asked) },
         asked: !asked.is_empty(),
-        rows: rows.collect(),
+        rows: found.items.iter().map(row).collect(),
         more: found.more,
         whole: found.whole,
+        texts: match found.texts {
+            TextSearch::Complete => String::new(),
+            TextSearch::Incomplete => page.s("search.texts-incomplete").to_owned(),
+            TextSearch::Unavailable => page.s("search.texts-unavailable").to_owned(),
+        },
         away: unavailable::on_page(page, &found.missing),
     }))
+}
+
+/// The pieces of a passage, with marks where the text goes on.
+fn pieces_of(passage: &Passage) -> Vec<Piece> {
+    let more = |is_more: bool| is_more.then(|| Piece { text: "…".to_owned(), hit: false });
+    let pieces = passage.pieces.iter().map(|piece| Piece { text: piece.text.clone(), hit: piece.hit });
+    more(passage.more.0).into_iter().chain(pieces).chain(more(passage.more.1)).collect()
 }
 
 fn row(item: &Item, asked: &str, modified_by: String) -> Row {
@@ -106,6 +126,7 @@ fn row(item: &Item, asked: &str, modified_by: String) -> Row {
         modified_at: item.modified_at,
         modified_by,
         size: (item.kind == NodeKind::Document).then_some(item.size),
+        passage: Vec::new(),
     }
 }
 

@@ -70,3 +70,4 @@ mod support;
 mod unreadable;
 mod unresponsive_stores;
 mod webdav;
+mod words;

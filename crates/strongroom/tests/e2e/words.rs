@@ -1,0 +1,246 @@
+//! Documents are found by the words in them, soon after they are stored, and by nobody who may not open them. Rights,
+//! moves, deletions and replaced content act on the next search.
+
+use std::time::{Duration, Instant};
+
+use database::Engine;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Client, Farm, Server, files_below};
+
+/// Time after which a word that is not found is missing.
+const SOON: Duration = Duration::from_secs(30);
+
+/// A farm with a server, its administrator, and a reader without any right.
+struct Rig {
+    _farm: Farm,
+    _server: Server,
+    admin: Client,
+    reader: Client,
+    reader_id: String,
+    roles: Value,
+}
+
+impl Rig {
+    async fn new(engine: Engine) -> Self {
+        let farm = Farm::on(engine).await;
+        let server = farm.start();
+        farm.json(&["user", "add", "rita", "--without-password"]);
+        let reader_id = farm.json(&["user", "show", "rita"])["id"].as_str().unwrap().to_owned();
+        let (admin, reader) = (server.client(&farm.token()), server.client(&reader_token(&farm)));
+        let roles = admin.send(Method::GET, "/api/v1/roles", Vec::new()).await.unwrap().json()["items"].clone();
+        let rig = Self { _farm: farm, _server: server, admin, reader, reader_id, roles };
+        let documents = rig.id("Documents").await;
+        rig.call(Method::POST, &format!("/api/v1/items/{documents}/permissions/break"), json!({ "copy": false })).await;
+        rig
+    }
+
+    async fn call(&self, method: Method, path: &str, body: Value) -> Value {
+        let answer = self.admin.prove_json(method, path, &body).await.unwrap();
+        assert!(answer.status.is_success(), "{path}: {} {}", answer.status, answer.text());
+        serde_json::from_slice(&answer.body).unwrap_or(Value::Null)
+    }
+
+    async fn id(&self, path: &str) -> String {
+        let item = self.call(Method::GET, &format!("/api/v1/items/by-path?path={path}"), Value::Null).await;
+        item["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn put(&self, path: &str, text: &str) {
+        let answer = self.admin.put(path, text.as_bytes().to_vec()).await.unwrap();
+        assert!(answer.status.is_success(), "{path}: {}", answer.text());
+    }
+
+    /// Gives the reader a role on an item, or takes it away.
+    async fn grant(&self, item: &str, role: &str, is_granted: bool) {
+        let role = self.roles.as_array().unwrap().iter().find(|known| known["name"] == role).unwrap();
+        let (role, reader) = (role["id"].as_str().unwrap(), &self.reader_id);
+        let path = format!("/api/v1/items/{item}/permissions/grants");
+        if is_granted {
+            self.call(Method::POST, &path, json!({ "principal": reader, "role": role })).await;
+        } else {
+            self.call(Method::DELETE, &format!("{path}/{reader}/{role}"), Value::Null).await;
+        }
+    }
+}
+
+fn reader_token(farm: &Farm) -> String {
+    farm.json(&["user", "token", "create", "rita", "reading"])["secret"].as_str().unwrap().to_owned()
+}
+
+/// The answer to a search.
+async fn search(client: &Client, text: &str) -> Value {
+    let path = format!("/api/v1/search?q={}", text.replace(' ', "%20").replace('"', "%22"));
+    let answer = client.send(Method::GET, &path, Vec::new()).await.unwrap();
+    assert!(answer.status.is_success(), "{text}: {}", answer.text());
+    answer.json()
+}
+
+/// The names of what is found.
+async fn names(client: &Client, text: &str) -> Vec<String> {
+    let found = search(client, text).await;
+    found["items"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Searches until exactly these items are found.
+async fn becomes(client: &Client, text: &str, expected: &[&str]) {
+    let deadline = Instant::now() + SOON;
+    loop {
+        let found = names(client, text).await;
+        if found == expected {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{text}: {found:?} are found, not {expected:?}");
+        // sleep: polled, since the index follows the database by itself
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn words_are_found(engine: Engine) {
+    let rig = Rig::new(engine).await;
+    rig.put("pipes.txt", "Die Größe der Rohre\nsteht im Plan.").await;
+    rig.put("other.md", "Ein Rohr allein.").await;
+    let document = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../search/tests/documents/text.docx")).unwrap();
+    assert!(rig.admin.put("text.docx", document).await.unwrap().status.is_success());
+    rig.put("broken.docx", "PK\u{3}\u{4} and nothing more").await;
+    becomes(&rig.admin, "GROSSE rohre", &["pipes.txt"]).await;
+    becomes(&rig.admin, "\"der Rohre\"", &["pipes.txt"]).await;
+    assert_eq!(names(&rig.admin, "\"Rohre der\"").await, Vec::<String>::new());
+    let found = search(&rig.admin, "grosse rohre").await;
+    let pieces = found["passages"][0]["pieces"].clone();
+    let expected = [("Die ", false), ("Größe", true), (" der ", false), ("Rohre", true), (" steht im Plan.", false)];
+    let expected: Vec<Value> = expected.iter().map(|(text, hit)| json!({ "text": text, "hit": hit })).collect();
+    assert_eq!(pieces, Value::Array(expected));
+    assert_eq!(found["texts"], "complete");
+    // A document that cannot be read is found by its name.
+    becomes(&rig.admin, "broken", &["broken.docx"]).await;
+
+    rig.put("pipes.txt", "Nothing about that.").await;
+    assert_eq!(names(&rig.admin, "grosse rohre").await, Vec::<String>::new(), "replaced content is not found");
+    becomes(&rig.admin, "nothing about", &["pipes.txt"]).await;
+    let id = rig.id("Documents/other.md").await;
+    rig.call(Method::PATCH, &format!("/api/v1/items/{id}"), json!({ "name": "renamed.md" })).await;
+    becomes(&rig.admin, "rohr", &["renamed.md"]).await;
+    rig.admin.delete("renamed.md").await.unwrap();
+    assert_eq!(names(&rig.admin, "rohr").await, Vec::<String>::new(), "a deleted document is not found");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn words_are_found_on_sqlite() {
+    words_are_found(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn words_are_found_on_postgres() {
+    words_are_found(Engine::Postgres).await;
+}
+
+async fn rights_act_on_the_next_search(engine: Engine) {
+    let rig = Rig::new(engine).await;
+    for (path, text) in [("open/a.txt", "canary in the open"), ("shut/b.txt", "canary in the dark")] {
+        rig.put(path, text).await;
+    }
+    becomes(&rig.admin, "canary", &["b.txt", "a.txt"]).await;
+    let none = Vec::<String>::new();
+    assert_eq!(names(&rig.reader, "canary").await, none, "without a right nothing is found");
+    let (open, shut) = (rig.id("Documents/open").await, rig.id("Documents/shut").await);
+    rig.call(Method::POST, &format!("/api/v1/items/{open}/permissions/break"), json!({ "copy": false })).await;
+    assert_eq!(names(&rig.reader, "canary").await, none);
+    rig.grant(&open, "Read", true).await;
+    assert_eq!(names(&rig.reader, "canary").await, ["a.txt"], "a grant acts at once");
+    rig.grant(&open, "Read", false).await;
+    assert_eq!(names(&rig.reader, "canary").await, none, "a revocation acts at once");
+    rig.grant(&open, "Read", true).await;
+
+    // A folder that moves takes the rights of its new place.
+    rig.call(Method::POST, &format!("/api/v1/items/{shut}/move"), json!({ "to": open })).await;
+    becomes(&rig.reader, "canary", &["b.txt", "a.txt"]).await;
+    let moved = rig.id("Documents/open/shut").await;
+    rig.call(Method::POST, &format!("/api/v1/items/{moved}/permissions/break"), json!({ "copy": false })).await;
+    assert_eq!(names(&rig.reader, "canary").await, ["a.txt"], "own permissions act at once");
+    rig.call(Method::POST, &format!("/api/v1/items/{moved}/permissions/restore"), Value::Null).await;
+    assert_eq!(names(&rig.reader, "canary").await, ["b.txt", "a.txt"], "inherited permissions act at once");
+    let document = rig.id("Documents/open/a.txt").await;
+    rig.call(Method::POST, &format!("/api/v1/items/{document}/permissions/break"), json!({ "copy": false })).await;
+    assert_eq!(names(&rig.reader, "canary").await, ["b.txt"], "permissions of a document act at once");
+    rig.call(Method::DELETE, &format!("/api/v1/items/{moved}"), Value::Null).await;
+    assert_eq!(names(&rig.reader, "canary").await, none, "what is in a deleted folder is not found");
+    assert_eq!(names(&rig.admin, "canary").await, ["a.txt"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rights_act_on_the_next_search_on_sqlite() {
+    rights_act_on_the_next_search(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rights_act_on_the_next_search_on_postgres() {
+    rights_act_on_the_next_search(Engine::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn drafts_and_working_copies_are_found_by_those_who_see_them() {
+    let rig = Rig::new(Engine::Sqlite).await;
+    let documents = rig.id("Documents").await;
+    rig.grant(&documents, "Read", true).await;
+    let settings = json!({ "versioning": "major-minor" });
+    rig.call(Method::PATCH, &format!("/api/v1/items/{documents}/settings"), settings).await;
+    rig.put("plan.txt", "published heron").await;
+    let plan = rig.id("Documents/plan.txt").await;
+    rig.call(Method::POST, &format!("/api/v1/items/{plan}/publish"), json!({})).await;
+    becomes(&rig.reader, "heron", &["plan.txt"]).await;
+    rig.put("plan.txt", "drafted egret").await;
+    becomes(&rig.admin, "egret", &["plan.txt"]).await;
+    assert_eq!(names(&rig.reader, "egret").await, Vec::<String>::new(), "a reader sees no draft");
+    becomes(&rig.reader, "heron", &["plan.txt"]).await;
+    assert_eq!(names(&rig.admin, "heron").await, Vec::<String>::new(), "an editor sees the draft");
+    rig.call(Method::PUT, &format!("/api/v1/items/{plan}/check-out"), Value::Null).await;
+    rig.put("plan.txt", "working stork").await;
+    becomes(&rig.admin, "stork", &["plan.txt"]).await;
+    assert_eq!(names(&rig.admin, "egret").await, Vec::<String>::new(), "the holder sees the working copy");
+    rig.grant(&documents, "Contribute", true).await;
+    assert_eq!(names(&rig.reader, "stork").await, Vec::<String>::new(), "only the holder sees the working copy");
+    becomes(&rig.reader, "egret", &["plan.txt"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_that_is_lost_or_damaged_is_made_anew() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let mut server = farm.start();
+    let token = farm.token();
+    let mut admin = server.client(&token);
+    for number in 0..20 {
+        let stored =
+            admin.put(&format!("{number}.txt"), format!("word{number} kingfisher").into_bytes()).await.unwrap();
+        assert!(stored.status.is_success(), "{}", stored.text());
+    }
+    becomes(&admin, "word19 kingfisher", &["19.txt"]).await;
+    server.kill();
+    server = farm.start();
+    becomes(&server.client(&token), "word19 kingfisher", &["19.txt"]).await;
+    let place = farm.data.join("search");
+    for damage in ["cut", "garbled", "gone", "foreign"] {
+        assert!(server.stop().success());
+        let files = files_below(&place);
+        assert!(files.len() > 3, "{files:?}");
+        match damage {
+            "gone" => std::fs::remove_dir_all(&place).unwrap(),
+            "foreign" => files.iter().for_each(|file| std::fs::write(file, "not an index").unwrap()),
+            "cut" => files.iter().for_each(|file| {
+                let file = std::fs::OpenOptions::new().write(true).open(file).unwrap();
+                file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+            }),
+            _ => files.iter().filter(|file| file.ends_with("meta.json")).for_each(|file| {
+                std::fs::write(file, "{}").unwrap();
+            }),
+        }
+        server = farm.start();
+        admin = server.client(&token);
+        becomes(&admin, "word19 kingfisher", &["19.txt"]).await;
+        let text = format!("late {damage}");
+        let stored = admin.put("late.txt", text.clone().into_bytes()).await.unwrap();
+        assert!(stored.status.is_success(), "{}", stored.text());
+        becomes(&admin, &text, &["late.txt"]).await;
+    }
+}

@@ -20,8 +20,8 @@ use super::wire::item::{self, ItemJson};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// Words that a document must all contain in its name or text, ignoring case and accents; or parts of a name, in
-    /// any position. Words in quotation marks stand one after the other. At most 255 characters.
+    /// Words to search for, ignoring case. Names match parts of words; texts match whole words, ignoring accents.
+    /// Quotation marks enclose a phrase. At most 255 characters.
     #[param(value_type = super::wire::rules::Sought)]
     q: String,
     /// Maximum number of items in the response, 1 to 50.
@@ -36,15 +36,15 @@ pub struct FoundJson {
     /// words in name or text, the best first; then documents with the search text anywhere in their names, newest
     /// first.
     items: Vec<ItemJson>,
-    /// The parts of documents' texts in which the words stand. Items whose names alone fit have none.
+    /// Matching passages of the documents in `items`. Items that match only by name have none.
     passages: Vec<PassageJson>,
     /// True if there are more results than requested.
     more: bool,
     /// True if all names were compared. False when the time limit was reached before the oldest documents, or when a
     /// content database is unavailable or unreadable.
     complete: bool,
-    /// Whether the texts of documents were searched: `complete`; `incomplete` while the server is still reading
-    /// documents for the first time; `unavailable` when an index cannot be read.
+    /// State of the text search: `complete`; `incomplete` while an index is being built, or if time was up;
+    /// `unavailable` if at least one index cannot be used.
     #[schema(value_type = String, example = "complete")]
     texts: &'static str,
     /// Names of the content databases that are unavailable or unreadable and were not searched. Only for farm

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use model::{ErrorKind, Id, Timestamp};
 use search::index::{
@@ -18,6 +19,10 @@ fn opened(place: &Path) -> Arc<SearchIndex> {
 
 fn writer_of(index: &Arc<SearchIndex>) -> IndexWriter {
     IndexWriter::open(index.clone()).unwrap()
+}
+
+fn later() -> Instant {
+    Instant::now() + Duration::from_secs(60)
 }
 
 fn entry(node: i64, name: &str, text: &str) -> Entry {
@@ -54,8 +59,9 @@ fn found(view: &View, query: &str, limit: usize) -> Vec<i64> {
 }
 
 fn found_of(view: &View, query: &str, limit: usize, admits: impl Fn(&Candidate<'_>) -> bool) -> Vec<i64> {
-    let hits = view.top(&SearchQuery::parse(query), limit, &Only(admits)).unwrap();
-    hits.iter().map(|hit| hit.node.get()).collect()
+    let top = view.top(&SearchQuery::parse(query), limit, &Only(admits), later()).unwrap();
+    assert!(top.whole);
+    top.hits.iter().map(|hit| hit.node.get()).collect()
 }
 
 #[test]
@@ -87,7 +93,7 @@ fn documents_are_found_by_words_of_name_and_text() {
 }
 
 #[test]
-fn what_may_not_be_found_changes_nothing() {
+fn hidden_entries_do_not_affect_results() {
     let (alone, together) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (alone, together) = (opened(alone.path()), opened(together.path()));
     let (mut one, mut both) = (writer_of(&alone), writer_of(&together));
@@ -116,7 +122,7 @@ fn what_may_not_be_found_changes_nothing() {
 }
 
 #[test]
-fn an_index_is_as_it_was_committed_when_it_is_opened_again() {
+fn reopening_restores_the_last_commit() {
     let place = tempfile::tempdir().unwrap();
     let index = opened(place.path());
     assert_eq!(index.view().checkpoint().walk, Some(0), "a new index has everything before it");
@@ -138,7 +144,7 @@ fn an_index_is_as_it_was_committed_when_it_is_opened_again() {
 }
 
 #[test]
-fn a_directory_that_holds_no_usable_index_is_called_damaged() {
+fn an_unreadable_index_is_reported_as_corrupt() {
     let place = tempfile::tempdir().unwrap();
     for text in ["", "{}", "not an index"] {
         std::fs::write(place.path().join("meta.json"), text).unwrap();
@@ -158,10 +164,27 @@ fn passages_are_those_of_the_hit() {
     entries.iter().for_each(|entry| writer.replace(entry.node, std::slice::from_ref(entry)).unwrap());
     writer.commit(&checkpoint(1)).unwrap();
     let (view, query) = (index.view(), SearchQuery::parse("heron"));
-    let hits = view.top(&query, 9, &Only(|_: &Candidate<'_>| true)).unwrap();
+    let hits = view.top(&query, 9, &Only(|_: &Candidate<'_>| true), later()).unwrap().hits;
     let shown = hits.iter().map(|hit| view.passage(hit, &query).unwrap());
     let shown: Vec<Option<String>> =
         shown.map(|passage| Some(passage?.pieces.iter().map(|piece| piece.text.as_str()).collect())).collect();
     assert_eq!(hits.iter().map(|hit| hit.node.get()).collect::<Vec<_>>(), [1, 2]);
     assert_eq!(shown, [Some("a heron in the reeds".to_owned()), None]);
+}
+
+#[test]
+fn a_search_ends_when_its_time_is_up_and_says_so() {
+    let place = tempfile::tempdir().unwrap();
+    let index = opened(place.path());
+    let mut writer = writer_of(&index);
+    for node in 1..1_000 {
+        writer.replace(Id::new(node), &[entry(node, "a.txt", "one two")]).unwrap();
+    }
+    writer.commit(&checkpoint(1)).unwrap();
+    for query in ["one", "one two", "\"one two\"", "one \"one two\""] {
+        let admits = Only(|_: &Candidate<'_>| true);
+        let top = index.view().top(&SearchQuery::parse(query), 9, &admits, Instant::now()).unwrap();
+        assert_eq!((top.hits.len(), top.whole), (0, false), "{query}");
+        assert_eq!(found(&index.view(), query, 2_000).len(), 999, "{query}");
+    }
 }

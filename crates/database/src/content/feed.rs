@@ -18,6 +18,7 @@ statements! {
         WHERE n.kind = 'document' AND n.id > $2 ORDER BY n.id LIMIT $3");
     TREES = "SELECT id, tree_version FROM collection ORDER BY id";
     CONTAINERS = "SELECT id, parent_id, scope_id FROM node WHERE collection_id = $1 AND kind <> 'document'";
+    PLACE = "SELECT id, parent_id, scope_id FROM node WHERE id = $1";
     DOCUMENTS_WITH_SCOPE = "SELECT n.id, n.parent_id, n.scope_id FROM scope s JOIN node n ON n.id = s.node_id
         WHERE s.collection_id = $1 AND n.kind = 'document'";
 }
@@ -77,10 +78,18 @@ pub struct PlaceRow {
     pub scope_id: Id,
 }
 
+fn place_row(row: &Row<'_>) -> Result<PlaceRow> {
+    Ok(PlaceRow { id: row.get(0)?, parent_id: row.get(1)?, scope_id: row.get(2)? })
+}
+
+/// An item as a place.
+pub fn place(reader: &mut Reader<'_>, id: Id) -> Result<Option<PlaceRow>> {
+    reader.find(PLACE, &params![id], place_row)
+}
+
 /// All places of a site collection.
 pub fn places(reader: &mut Reader<'_>, collection: Id) -> Result<Vec<PlaceRow>> {
-    let place = |row: &Row<'_>| Ok(PlaceRow { id: row.get(0)?, parent_id: row.get(1)?, scope_id: row.get(2)? });
-    let mut places = reader.query(CONTAINERS, &params![collection], place)?;
-    places.append(&mut reader.query(DOCUMENTS_WITH_SCOPE, &params![collection], place)?);
+    let mut places = reader.query(CONTAINERS, &params![collection], place_row)?;
+    places.append(&mut reader.query(DOCUMENTS_WITH_SCOPE, &params![collection], place_row)?);
     Ok(places)
 }

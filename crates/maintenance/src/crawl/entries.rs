@@ -1,9 +1,9 @@
 //! The entries of the search index for a document.
 
-use database::content::node::NodeRow;
+use database::content::node::{self, NodeRow};
 use database::content::{scope, version};
 use database::{Database, Reader};
-use model::{Id, Result, is_application_file};
+use model::{Id, MAX_DEPTH, Result, is_application_file};
 use repository::{Storage, StorageDatabase, indexed_faces};
 use search::index::Entry;
 
@@ -15,24 +15,35 @@ struct Outline {
     versions: Vec<(repository::IndexedFace, version::VersionRow)>,
 }
 
-/// Returns the entries of a document; none if it is gone, or if nobody is to find it.
+/// Returns the index entries of a document; none for application files and for documents in recycle bins. The second
+/// part is false if a text could not be read because a store or a child process did not answer.
 ///
 /// # Errors
-/// `Unavailable` when the database or a store does not answer. A text that is missing, damaged or cannot be read is
-/// left out.
+/// Those of the database. Texts that are missing, damaged or cannot be read are left out.
 pub(super) async fn entries(
     storage: &Storage,
     database: &StorageDatabase,
     reader: &TextReader,
     document: NodeRow,
-) -> Result<Vec<Entry>> {
+) -> Result<(Vec<Entry>, bool)> {
     if is_application_file(&document.name) {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), true));
     }
     let outline = outline(&database.database, &document).await?;
-    let mut entries = Vec::with_capacity(outline.versions.len());
+    let (mut entries, mut is_whole) = (Vec::with_capacity(outline.versions.len()), true);
     for (face, version) in outline.versions {
-        let text = reader.text(storage, database, &document.name, &version).await?;
+        let text = match reader.text(storage, database, &document.name, &version).await {
+            Ok(text) => text,
+            Err(error) => {
+                is_whole = false;
+                tracing::debug!(
+                    document = document.id.get(),
+                    error = error.report(),
+                    "the text of a document cannot be read at the moment"
+                );
+                String::new()
+            }
+        };
         entries.push(Entry {
             node: document.id,
             version: version.id,
@@ -46,12 +57,15 @@ pub(super) async fn entries(
             text,
         });
     }
-    Ok(entries)
+    Ok((entries, is_whole))
 }
 
 async fn outline(database: &Database, document: &NodeRow) -> Result<Outline> {
     let (id, parent, faces) = (document.id, document.parent_id, indexed_faces(document));
     let read = move |reader: &mut Reader<'_>| {
+        if !is_reachable(reader, parent)? {
+            return Ok(Outline { place: parent, versions: Vec::new() });
+        }
         let place = if scope::of_node(reader, id)?.is_some() { id } else { parent };
         let mut versions = Vec::with_capacity(faces.len());
         for face in faces {
@@ -63,4 +77,18 @@ async fn outline(database: &Database, document: &NodeRow) -> Result<Outline> {
         Ok(Outline { place, versions })
     };
     database.read(read).await
+}
+
+/// Returns whether a container and everything above it is in no recycle bin. What is in one may be deleted for good
+/// without a further event.
+fn is_reachable(reader: &mut Reader<'_>, container: Id) -> Result<bool> {
+    let mut next = container;
+    for _ in 0..=MAX_DEPTH {
+        match node::find(reader, next)? {
+            Some(row) if row.parent_id.is_none() => return Ok(true),
+            Some(row) => next = row.parent_id,
+            None => return Ok(false),
+        }
+    }
+    Ok(false)
 }

@@ -2,17 +2,19 @@
 //! writes it to the index in the server's data directory.
 //!
 //! An index holds nothing that the databases and stores do not hold. One that is missing, damaged or of another history
-//! is therefore made anew.
+//! is therefore rebuilt.
 
+mod effect;
 mod entries;
 mod follow;
+mod place;
 mod text;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use model::{Id, Result};
+use model::{ErrorKind, Id, Result};
 use repository::{Repository, Storage};
 use tokio::task::JoinHandle;
 
@@ -20,7 +22,7 @@ use follow::Follower;
 
 /// Polling interval for content databases that were added or opened.
 const DATABASES: Duration = Duration::from_secs(5);
-/// Delay before a follower that failed begins again.
+/// Delay before a failed follower restarts.
 const RETRY: Duration = Duration::from_secs(15);
 
 /// Keeps the search indexes up to date until dropped.
@@ -46,11 +48,11 @@ impl Followers {
         let databases = storage.databases()?;
         self.0.retain(|id, follower| {
             let is_open = databases.iter().any(|database| database.id == *id);
-            if !is_open {
+            if !is_open || follower.is_finished() {
                 follower.abort();
                 repository.use_search_index(*id, None);
             }
-            is_open
+            is_open && !follower.is_finished()
         });
         for database in databases {
             let begin = || tokio::spawn(follow_always(repository.clone(), storage.clone(), database.id));
@@ -66,19 +68,22 @@ impl Drop for Followers {
     }
 }
 
-/// Follows a content database, and begins again after each failure.
+/// Follows a content database, and restarts after each failure.
 async fn follow_always(repository: Repository, storage: Storage, database: Id) {
+    let mut suspect = false;
     loop {
         let ended = async {
             let storage = storage.refreshed().await?;
-            Follower::open(repository.clone(), storage, database).await?.run().await
+            Follower::open(&repository, storage, database, suspect).await?.run().await
         };
         if let Err(error) = ended.await {
+            // The index or the database is damaged; the next look at the files of the index decides.
+            suspect = error.kind() == ErrorKind::Corrupt;
             metrics::counter!("strongroom_search_failures_total").increment(1);
             tracing::warn!(
                 database = database.get(),
                 error = error.report(),
-                "a search index cannot be kept up to date; this is tried again"
+                "a search index cannot be updated; retrying in 15 seconds"
             );
         }
         tokio::time::sleep(RETRY).await;

@@ -7,18 +7,20 @@ use repository::{Sandbox, Storage, StorageDatabase};
 use search::extract::{Content, Extract, Format, MAX_BYTES, plain};
 use search::sandbox::Document;
 
-/// Limit on the bytes of a text that are indexed. What follows is left out.
-const MAX_TEXT: usize = 4 << 20;
+/// Limit on the indexed bytes of a text.
+const MAX_TEXT_BYTES: usize = 4 << 20;
 
 /// Reads the texts of versions.
 pub(super) struct TextReader {
     sandbox: Sandbox,
+    /// Owner of the permits for child processes: each content database has one at a time.
+    owner: Id,
 }
 
 impl TextReader {
     /// Reads office documents in children of `sandbox`.
-    pub(super) fn new(sandbox: Sandbox) -> Self {
-        Self { sandbox }
+    pub(super) fn new(sandbox: Sandbox, owner: Id) -> Self {
+        Self { sandbox, owner }
     }
 
     /// Returns the text of a version; empty if it has none, or none that can be read.
@@ -33,7 +35,7 @@ impl TextReader {
         version: &VersionRow,
     ) -> Result<String> {
         let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase()).unwrap_or_default();
-        // What a store encrypts is not kept in clear beside it.
+        // Text from encrypted stores is not kept in the clear.
         if storage.encrypts(version.store_id).await? {
             return Ok(String::new());
         }
@@ -68,24 +70,27 @@ impl TextReader {
             return Err(Error::invalid("text is read only from documents of up to 32 MiB").with_code(Code::TooLarge));
         }
         let bytes = read(storage, database, version, MAX_BYTES).await?;
-        let permit = self.sandbox.permit_to_read(Id::NONE).await?;
+        let permit = self.sandbox.permit_to_read(self.owner).await?;
         let mut document = Document::new()?;
         document.write(&bytes)?;
         let Extract { content, .. } = self.sandbox.read(permit, format, document).await?;
-        let mut text = match content {
+        Ok(cut(match content {
             Content::Lines(lines) => lines.join("\n"),
             Content::Rows(rows) => rows.into_iter().map(|row| row.join("\t")).collect::<Vec<_>>().join("\n"),
-        };
-        text.truncate(text.floor_char_boundary(MAX_TEXT));
-        Ok(text)
+        }))
     }
 }
 
 async fn plain_text(storage: &Storage, database: &StorageDatabase, version: &VersionRow) -> Result<String> {
-    Ok(plain::decode(&read(storage, database, version, MAX_TEXT as u64).await?))
+    Ok(cut(plain::decode(&read(storage, database, version, MAX_TEXT_BYTES as u64).await?)))
 }
 
-/// Returns the first bytes of a version, at most `limit`. What has moved to another store meanwhile is read there.
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
+    text
+}
+
+/// Returns the first bytes of a version, at most `limit`. Reads them again if they have moved to another store.
 async fn read(storage: &Storage, database: &StorageDatabase, version: &VersionRow, limit: u64) -> Result<Vec<u8>> {
     let error = match read_at(storage, database, version, limit).await {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => error,

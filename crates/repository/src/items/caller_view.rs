@@ -108,6 +108,12 @@ impl CallerView {
         self.show(reader, row)
     }
 
+    /// Returns whether the reading of a document that was shown is recorded in the audit log.
+    pub(crate) fn records_reads(&self, row: &NodeRow) -> bool {
+        let parent = self.parents.get(&row.parent_id).and_then(Option::as_ref);
+        parent.is_none_or(|(parent, _)| parent.collection.audit_reads)
+    }
+
     /// Returns the parent of an item with its path; `None` when it is in a recycle bin or unknown to the caller.
     fn parent(&mut self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<Option<&(Located, String)>> {
         if !self.parents.contains_key(&row.parent_id) {

@@ -8,7 +8,7 @@ use search::index::SearchIndex;
 use crate::Repository;
 
 impl Repository {
-    /// Has searches use an index of a content database; `None` takes it out of use.
+    /// Sets the index that searches use for a content database; `None` removes it.
     pub fn use_search_index(&self, database: Id, index: Option<Arc<SearchIndex>>) {
         self.inner.search.set(database, index);
     }

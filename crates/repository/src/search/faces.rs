@@ -8,7 +8,7 @@ use search::index::Face;
 /// A version of a document that some callers see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexedFace {
-    /// Who sees it.
+    /// Its audience.
     pub face: Face,
     /// The version.
     pub version: Id,

@@ -3,14 +3,16 @@
 //! Names are compared with the rows of the databases, so that a new name is found at once. Words are looked up in the
 //! indexes, which follow the databases; what an index finds is read again and decided anew before it is shown.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::node;
 use model::{Id, NodeKind, Result, is_application_file};
-use search::index::{Hit, Passage, View};
+use search::index::{Hit, Passage, TopHits, View};
 use search::query::SearchQuery;
 
 use super::trim::{Trim, VisibleScopes};
@@ -18,6 +20,9 @@ use crate::farm::registry::ContentDatabase;
 use crate::items::caller_view::CallerView;
 use crate::items::item::Item;
 use crate::{MAX_FOUND, Session, UnavailableDatabases};
+
+/// Time after which no further entries of an index are looked at.
+const LONGEST: Duration = Duration::from_millis(150);
 
 /// An item that was found.
 #[derive(Clone, Debug)]
@@ -47,12 +52,12 @@ pub struct Found {
 /// Whether the texts of documents were searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TextSearch {
-    /// All that are known.
+    /// All indexed texts.
     #[default]
     Complete,
-    /// Only some, because the server is still reading documents for the first time.
+    /// Only some, because an index is still being built, or because time was up.
     Incomplete,
-    /// None of at least one content database, because its index cannot be read.
+    /// None of at least one content database, because it or its index cannot be used.
     Unavailable,
 }
 
@@ -74,6 +79,9 @@ impl Session {
         let limit = limit.clamp(1, MAX_FOUND);
         let names = self.search(text, limit).await?;
         let mut found = Found { more: names.more, whole: names.whole, missing: names.missing, ..Found::default() };
+        if !found.missing.is_empty() {
+            found.texts = TextSearch::Unavailable;
+        }
         let query = Arc::new(SearchQuery::parse(text));
         let mut hits =
             if query.all.is_empty() { Vec::new() } else { self.text_hits(&query, limit, &mut found).await? };
@@ -109,10 +117,11 @@ impl Session {
                 continue;
             };
             let view = index.view();
-            if view.checkpoint().walk.is_some() {
+            if view.checkpoint().walk.is_some() || !view.checkpoint().pending.is_empty() {
                 found.texts = found.texts.max(TextSearch::Incomplete);
             }
             let pass = TextPass {
+                deadline: Instant::now() + LONGEST,
                 session: self.clone(),
                 eyes: CallerView::of(self, &registry, content),
                 content: content.clone(),
@@ -121,7 +130,12 @@ impl Session {
                 limit,
             };
             match content.database.read_long(move |reader| pass.run(reader)).await {
-                Ok(Ok(mut some)) => hits.append(&mut some),
+                Ok(Ok((mut some, whole))) => {
+                    hits.append(&mut some);
+                    if !whole {
+                        found.texts = found.texts.max(TextSearch::Incomplete);
+                    }
+                }
                 Ok(Err(error)) => {
                     tracing::warn!(
                         database = content.row.name,
@@ -130,7 +144,10 @@ impl Session {
                     );
                     found.texts = found.texts.max(TextSearch::Unavailable);
                 }
-                Err(error) => found.missing.add(content.name_if_database_error(error)?),
+                Err(error) => {
+                    found.missing.add(content.name_if_database_error(error)?);
+                    found.texts = TextSearch::Unavailable;
+                }
             }
         }
         Ok(hits)
@@ -145,18 +162,28 @@ struct TextPass {
     view: Arc<View>,
     query: Arc<SearchQuery>,
     limit: usize,
+    deadline: Instant,
 }
 
-/// What an index answered, or why it could not.
+/// Result of a query to an index.
 type IndexAnswer<T> = std::result::Result<T, model::Error>;
 
 impl TextPass {
+    /// Returns the documents found, and whether all texts were searched.
+    ///
     /// # Errors
     /// Those of the database. Errors of the index are in the answer.
-    fn run(mut self, reader: &mut Reader<'_>) -> Result<IndexAnswer<Vec<TextHit>>> {
-        let trim = self.trim(reader)?;
-        let hits = match self.view.top(&self.query, self.limit + 1, &trim) {
-            Ok(hits) => hits,
+    fn run(mut self, reader: &mut Reader<'_>) -> Result<IndexAnswer<(Vec<TextHit>, bool)>> {
+        let mut trim = self.trim(reader)?;
+        let mut top = self.view.top(&self.query, self.limit + 1, &trim, self.deadline);
+        let unknown = trim.unknown.take();
+        if !unknown.is_empty() {
+            trim.places = trim.places.with(reader, &unknown)?;
+            self.session.repository.inner.search.keep_places(self.content.row.id, trim.places.clone());
+            top = self.view.top(&self.query, self.limit + 1, &trim, self.deadline);
+        }
+        let TopHits { hits, whole } = match top {
+            Ok(top) => top,
             Err(error) => return Ok(Err(error)),
         };
         let mut found = Vec::with_capacity(hits.len());
@@ -166,13 +193,15 @@ impl TextPass {
                 continue;
             }
             let Some(item) = self.eyes.show_version(reader, &row, hit.version)? else { continue };
-            let passage = match self.view.passage(&hit, &self.query) {
-                Ok(passage) => passage,
+            // A passage is a part of the content, whose reading such site collections record.
+            let has_passage = !self.eyes.records_reads(&row) && Instant::now() < self.deadline;
+            let passage = match has_passage.then(|| self.view.passage(&hit, &self.query)).transpose() {
+                Ok(passage) => passage.flatten(),
                 Err(error) => return Ok(Err(error)),
             };
             found.push(TextHit { hit, found: FoundItem { item, passage } });
         }
-        Ok(Ok(found))
+        Ok(Ok((found, whole)))
     }
 
     fn trim(&self, reader: &mut Reader<'_>) -> Result<Trim> {
@@ -187,6 +216,6 @@ impl TextPass {
             granted.into_iter().for_each(|(scope, rights)| scopes.add(scope, rights));
             scopes
         });
-        Ok(Trim { places, principal: self.session.principal.clone(), scopes })
+        Ok(Trim { places, principal: self.session.principal.clone(), scopes, unknown: RefCell::default() })
     }
 }

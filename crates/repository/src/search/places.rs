@@ -2,18 +2,27 @@
 //! to them. An entry of the index names its place, so that a change of permissions, a move or a deletion of a folder
 //! acts on the next search without any entry being written anew.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use database::Reader;
 use database::content::feed::{self, PlaceRow};
-use model::{Id, MAX_DEPTH, Result};
+use model::{Id, MAX_DEPTH};
+
+/// A place that was created since the places were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct UnknownPlace {
+    collection: Id,
+    place: Id,
+}
 
 /// The places of all site collections of a content database.
 #[derive(Default)]
 pub(super) struct Places(HashMap<Id, Arc<CollectionPlaces>>);
 
-/// The places of a site collection, as of one version of its tree.
+/// The places of a site collection, as of one version of its tree. New containers do not change that version; they are
+/// added when an entry names them.
+#[derive(Clone)]
 struct CollectionPlaces {
     tree_version: i64,
     places: HashMap<Id, Place>,
@@ -29,7 +38,7 @@ struct Place {
 
 impl Places {
     /// Returns the places as of the reader's snapshot. Only site collections whose tree has changed are read again.
-    pub(super) fn current(self: &Arc<Self>, reader: &mut Reader<'_>) -> Result<Arc<Self>> {
+    pub(super) fn current(self: &Arc<Self>, reader: &mut Reader<'_>) -> model::Result<Arc<Self>> {
         let trees = feed::trees(reader)?;
         let is_current = |(id, version): &(Id, i64)| self.0.get(id).is_some_and(|kept| kept.tree_version == *version);
         if trees.len() == self.0.len() && trees.iter().all(is_current) {
@@ -48,10 +57,41 @@ impl Places {
         Ok(Arc::new(Self(places)))
     }
 
-    /// Returns the scope in force for documents in a place; `None` if no path leads to it.
-    pub(super) fn scope(&self, collection: Id, place: Id) -> Option<Id> {
-        let place = self.0.get(&collection)?.places.get(&place)?;
-        place.reachable.then_some(place.scope)
+    /// Returns the scope in force for documents in a place; `Ok(None)` if no path leads to it.
+    ///
+    /// # Errors
+    /// `UnknownPlace` for a place that was created since the places were read.
+    pub(super) fn scope(&self, collection: Id, place: Id) -> Result<Option<Id>, UnknownPlace> {
+        let Some(collection_places) = self.0.get(&collection) else { return Ok(None) };
+        let known = collection_places.places.get(&place).ok_or(UnknownPlace { collection, place })?;
+        Ok(known.reachable.then_some(known.scope))
+    }
+
+    /// Returns the places with some that were unknown.
+    pub(super) fn with(
+        self: &Arc<Self>,
+        reader: &mut Reader<'_>,
+        unknown: &HashSet<UnknownPlace>,
+    ) -> model::Result<Arc<Self>> {
+        let mut all = self.0.clone();
+        for UnknownPlace { collection, place } in unknown {
+            let Some(known) = all.get_mut(collection) else { continue };
+            let places = &mut Arc::make_mut(known).places;
+            // The place itself and what is above it, up to the first known one.
+            let (mut way, mut next) = (Vec::new(), *place);
+            while !places.contains_key(&next) && way.len() <= MAX_DEPTH {
+                let Some(row) = feed::place(reader, next)? else { break };
+                next = row.parent_id;
+                way.push(row);
+            }
+            let mut reachable = places.get(&next).is_some_and(|above| above.reachable);
+            for row in way.into_iter().rev() {
+                reachable |= row.parent_id.is_none();
+                places.insert(row.id, Place { parent: row.parent_id, scope: row.scope_id, reachable });
+            }
+            places.entry(*place).or_insert(Place { parent: Id::NONE, scope: Id::NONE, reachable: false });
+        }
+        Ok(Arc::new(Self(all)))
     }
 
     /// Iterates over a place and everything above it, up to the root site.
@@ -62,7 +102,7 @@ impl Places {
     }
 }
 
-fn read(reader: &mut Reader<'_>, collection: Id) -> Result<HashMap<Id, Place>> {
+fn read(reader: &mut Reader<'_>, collection: Id) -> model::Result<HashMap<Id, Place>> {
     let rows = feed::places(reader, collection)?;
     let place = |row: &PlaceRow| Place { parent: row.parent_id, scope: row.scope_id, reachable: false };
     let mut places: HashMap<Id, Place> = rows.iter().map(|row| (row.id, place(row))).collect();

@@ -1,12 +1,13 @@
-//! What a caller may find in the index of one content database.
+//! Filter of index entries by the caller's rights.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use model::{Id, Principal, Right, Rights};
 use search::index::{Admission, Candidate, Face};
 
-use super::places::Places;
+use super::places::{Places, UnknownPlace};
 
 /// Admits the entries of documents that the caller may open, in the version that the caller sees.
 pub(super) struct Trim {
@@ -14,7 +15,12 @@ pub(super) struct Trim {
     pub(super) principal: Arc<Principal>,
     /// Scopes in which the caller may view documents, and those in which the caller also sees drafts; `None` for all.
     pub(super) scopes: Option<VisibleScopes>,
+    /// Places that entries name and that were created since the places were read.
+    pub(super) unknown: RefCell<HashSet<UnknownPlace>>,
 }
+
+/// Limit on the places that are read for one search.
+const MAX_UNKNOWN: usize = 1_000;
 
 /// The scopes that a caller may view.
 #[derive(Default)]
@@ -42,7 +48,16 @@ fn sees_drafts(rights: Rights) -> bool {
 impl Admission for Trim {
     fn admits(&self, entry: &Candidate<'_>) -> bool {
         let (collection, place) = (entry.collection(), entry.place());
-        let Some(scope) = self.places.scope(collection, place) else { return false };
+        let scope = match self.places.scope(collection, place) {
+            Ok(Some(scope)) => scope,
+            Ok(None) => return false,
+            Err(unknown) => {
+                if self.unknown.borrow().len() < MAX_UNKNOWN {
+                    self.unknown.borrow_mut().insert(unknown);
+                }
+                return false;
+            }
+        };
         let may = |scopes: fn(&VisibleScopes) -> &HashSet<Id>| {
             self.scopes.as_ref().is_none_or(|visible| scopes(visible).contains(&scope))
         };

@@ -1,13 +1,13 @@
-//! Plain text: which documents are text as they are, and their characters.
+//! Plain text: detection and decoding.
 
-/// Extensions of text whose media type does not say so.
+/// File extensions that are treated as text whatever the media type.
 const EXTENSIONS: [&str; 46] = [
     "adoc", "bash", "bat", "c", "cfg", "conf", "cpp", "cs", "css", "csv", "diff", "eml", "go", "h", "hpp", "ini",
     "java", "js", "json", "kt", "log", "lua", "markdown", "md", "patch", "php", "pl", "ps1", "py", "r", "rb", "rs",
     "rst", "sh", "sql", "srt", "tex", "toml", "ts", "tsv", "txt", "vbs", "xml", "yaml", "yml", "zig",
 ];
 
-/// Returns whether a document is text as it is. The extension must be in lower case and without a dot.
+/// Returns whether a document is plain text. The extension must be in lower case and without a dot.
 pub fn is_text(media_type: &str, extension: &str) -> bool {
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
     let is_markup = media_type == "text/html" || matches!(extension, "html" | "htm" | "xhtml");
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_told_by_media_type_or_extension() {
+    fn text_is_detected_by_media_type_or_extension() {
         assert!(EXTENSIONS.is_sorted());
         for (media_type, extension) in [("text/plain", ""), ("text/markdown; charset=utf-8", "x"), ("", "md")] {
             assert!(is_text(media_type, extension), "{media_type} {extension}");

@@ -1,10 +1,10 @@
-//! The words of [`crate::language`] as the index library takes them.
+//! Adapter from [`crate::language`] to tantivy's tokenizer.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use crate::language::words::{Word, Words};
 
-/// Name under which the index knows this way of cutting texts.
+/// Name of the tokenizer in the index.
 pub(super) const NAME: &str = "folded_words";
 
 /// Cuts texts into folded words.

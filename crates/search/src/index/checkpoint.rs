@@ -1,11 +1,11 @@
-//! How far an index has followed its content database.
+//! Position of an index in the events of its content database.
 
 use serde::{Deserialize, Serialize};
 
 /// Version of what an index holds. An index of another version is made anew.
 pub const FORMAT: u32 = 1;
 
-/// How far an index has followed its content database. Stored in the same commit as the entries.
+/// Position of an index in the events of its content database. Stored in the same commit as the entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// Version of the index, [`FORMAT`].
@@ -14,8 +14,11 @@ pub struct Checkpoint {
     pub sequence: i64,
     /// The newest event that was followed, which shows whether an index and a content database belong together.
     pub newest: Option<FollowedEvent>,
-    /// Sequences below it that were missing: events of transactions that had not ended, or never will.
+    /// Missing sequences below it, from transactions that are still open or were rolled back.
     pub gaps: Vec<Gap>,
+    /// Documents whose texts could not be read because a store or a child process did not answer.
+    #[serde(default)]
+    pub pending: Vec<i64>,
     /// The last document that the first walk through the database has read; `None` once it is through.
     pub walk: Option<i64>,
 }

@@ -1,11 +1,11 @@
-//! What is indexed of a document.
+//! Entries of the index.
 
 use model::{Id, Timestamp};
 
-/// Who sees an entry of a document, among those who may view it.
+/// Audience of an entry, among callers who may view the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Face {
-    /// Everybody, or everybody but the holder of a working copy.
+    /// Everyone except the holder of a working copy.
     All,
     /// Only callers who see no drafts of it.
     Published,
@@ -15,7 +15,7 @@ pub enum Face {
     WorkingCopy,
 }
 
-/// What is indexed of one version of a document.
+/// Entry for one version of a document.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The document.
@@ -27,7 +27,7 @@ pub struct Entry {
     /// The item whose scope decides who may view it: the document itself if it has permissions of its own, else its
     /// parent.
     pub place: Id,
-    /// Who sees it.
+    /// Its audience.
     pub face: Face,
     /// Creator of the document.
     pub author: Id,

@@ -8,12 +8,15 @@ use tantivy::directory::error::OpenReadError;
 
 /// Turns an error of opening the index in `directory` into one for its administrator.
 pub(super) fn index_error(directory: &Path, error: TantivyError) -> Error {
+    let place = directory.display();
     match kind(&error) {
-        Kind::Damaged => Error::corrupt(format!("the search index in {} is damaged", directory.display())),
-        Kind::Held => {
-            Error::unavailable(format!("the search index in {} is in use by another process", directory.display()))
-        }
-        Kind::Away => Error::unavailable(format!("the search index in {} cannot be read", directory.display())),
+        Kind::Damaged => Error::corrupt(format!("the search index in {place} is damaged; the server rebuilds it")),
+        Kind::Held => Error::unavailable(format!(
+            "the search index in {place} is in use by another process: stop the other server on this data directory"
+        )),
+        Kind::Away => Error::unavailable(format!(
+            "the search index in {place} cannot be read or written: check the disk and its permissions"
+        )),
     }
     .with_source(error)
 }
@@ -29,7 +32,7 @@ pub(super) fn index_failed(error: TantivyError) -> Error {
 }
 
 pub(super) fn other_version() -> Error {
-    Error::corrupt("the search index is of another version")
+    Error::corrupt("the search index has another format; the server rebuilds it")
 }
 
 enum Kind {

@@ -1,7 +1,7 @@
 //! The full-text index of one content database: what is indexed, one writer, and views that stay as they are.
 //!
-//! The index is made from the content database alone and can be thrown away at any time. It knows numbers of places and
-//! of people, no names of either, and no rights: whoever asks brings the rule of what may be found ([`Admission`]).
+//! The index is derived data and can be deleted at any time. It stores identifiers of places and people, but no rights;
+//! the caller passes an [`Admission`].
 
 mod analyzer;
 mod checkpoint;
@@ -18,6 +18,6 @@ pub use checkpoint::{Checkpoint, FORMAT, FollowedEvent, Gap};
 pub use entry::{Entry, Face};
 pub use passage::{Passage, Piece};
 pub use search_index::SearchIndex;
-pub use top::{Admission, Candidate, Hit};
+pub use top::{Admission, Candidate, Hit, TopHits};
 pub use view::View;
 pub use writer::IndexWriter;

@@ -1,6 +1,6 @@
 //! The passage of a hit that is shown: the part of the text with most of the words that were looked for.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use model::Result;
 use tantivy::schema::{TantivyDocument, Value};
@@ -11,10 +11,12 @@ use super::view::View;
 use crate::language::words::{Word, Words};
 use crate::query::SearchQuery;
 
-/// Characters of a passage, roughly.
+/// Approximate length of a passage in bytes.
 const PASSAGE_BYTES: usize = 240;
-/// Bytes of a text that are looked through for a passage.
-const LOOKED_THROUGH: usize = 1 << 20;
+/// Limit on the bytes of a text that are searched for a passage.
+const SEARCHED: usize = 256 << 10;
+/// Number of words in a passage after which no better one is looked for.
+const ENOUGH: usize = 4;
 
 /// A part of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,35 +49,50 @@ impl View {
 }
 
 fn passage(text: &str, query: &SearchQuery) -> Option<Passage> {
-    let text = &text[..text.floor_char_boundary(LOOKED_THROUGH)];
+    let text = &text[..text.floor_char_boundary(SEARCHED)];
     let sought: HashSet<&str> = query.words().collect();
-    // The words that were found within the length of one passage, and the best of these so far.
-    let mut near: VecDeque<Word> = VecDeque::new();
+    // The words that were found within the length of one passage, how often each, and the best of these so far.
+    let (mut near, mut counts) = (VecDeque::<Word>::new(), HashMap::<&str, usize>::new());
     let mut best: Option<(usize, Vec<Word>)> = None;
-    for word in Words::of(text).filter(|word| sought.contains(word.folded.as_str())) {
-        while near.front().is_some_and(|first| word.end - first.start > PASSAGE_BYTES) {
-            near.pop_front();
+    for word in Words::of(text) {
+        let Some(found) = sought.get(word.folded.as_str()) else { continue };
+        while let Some(first) = near.pop_front_if(|first| word.end - first.start > PASSAGE_BYTES) {
+            if let Some(folded) = sought.get(first.folded.as_str())
+                && let Some(count) = counts.get_mut(folded)
+            {
+                *count -= 1;
+                if *count == 0 {
+                    counts.remove(folded);
+                }
+            }
         }
+        *counts.entry(found).or_default() += 1;
         near.push_back(word);
-        let different = near.iter().map(|word| word.folded.as_str()).collect::<HashSet<_>>().len();
-        if best.as_ref().is_none_or(|(most, words)| (different, near.len()) > (*most, words.len())) {
-            best = Some((different, near.iter().cloned().collect()));
+        if best.as_ref().is_none_or(|(most, _)| counts.len() > *most) {
+            best = Some((counts.len(), near.iter().cloned().collect()));
+        } else if let Some((most, words)) = &mut best
+            && counts.len() == *most
+            && near.len() > words.len()
+        {
+            *words = near.iter().cloned().collect();
         }
-        if best.as_ref().is_some_and(|(most, words)| *most == sought.len() && words.len() > 2 * sought.len()) {
+        if counts.len() == sought.len() && near.len() >= ENOUGH {
             break;
         }
     }
     let (_, words) = best?;
     let (first, last) = (words.first()?.start, words.last()?.end);
-    // What is left of the length stands around the words, a third of it before them.
+    // The remaining length surrounds the words, one third before them.
     let left = PASSAGE_BYTES.saturating_sub(last - first);
     let start = word_start(text, first.saturating_sub(left / 3));
     let end = word_end(text, (last + left - left / 3).min(text.len()));
     let mut pieces = Vec::new();
     let mut at = start;
     let mut add = |range: std::ops::Range<usize>, hit| {
-        if !range.is_empty() {
-            pieces.push(Piece { text: plain(&text[range]), hit });
+        let piece = &text[range];
+        let shown = &piece[..piece.floor_char_boundary(PASSAGE_BYTES)];
+        if !shown.is_empty() {
+            pieces.push(Piece { text: plain(shown), hit });
         }
     };
     for word in &words {
@@ -136,6 +153,17 @@ mod tests {
         assert_eq!(hits, ["one", "two"]);
         let length: usize = found.pieces.iter().map(|piece| piece.text.len()).sum();
         assert!(length <= PASSAGE_BYTES + 60, "{length}");
+    }
+
+    #[test]
+    fn cost_and_length_are_bounded() {
+        let text = "a ".repeat(1 << 20) + "b";
+        let found = passage(&text, &SearchQuery::parse("a b")).unwrap();
+        assert!(found.pieces.len() < 300, "{}", found.pieces.len());
+        let long = "x".repeat(1 << 20);
+        let found = passage(&long, &SearchQuery::parse(&long)).unwrap();
+        let length: usize = found.pieces.iter().map(|piece| piece.text.len()).sum();
+        assert!(length <= 3 * PASSAGE_BYTES, "{length}");
     }
 
     #[test]

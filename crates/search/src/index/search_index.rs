@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::Result;
+use model::{Error, Result};
 use tantivy::directory::MmapDirectory;
 use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy};
 
@@ -12,6 +12,9 @@ use super::checkpoint::FORMAT;
 use super::error::{index_error, index_failed, other_version};
 use super::schema::{self, Fields};
 use super::view::View;
+
+/// Blocks of stored texts that are kept uncompressed for each segment. Each holds a whole text or several.
+const CACHED_BLOCKS: usize = 1;
 
 /// The index of one content database.
 pub struct SearchIndex {
@@ -42,12 +45,29 @@ impl SearchIndex {
             return Err(other_version());
         }
         index.tokenizers().register(analyzer::NAME, analyzer::FoldedWords::default());
-        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(failed)?;
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .doc_store_cache_num_blocks(CACHED_BLOCKS)
+            .try_into()
+            .map_err(failed)?;
         let view = Arc::new(View::of(&index, &reader, fields)?);
         if !is_new && view.checkpoint().format != FORMAT {
             return Err(other_version());
         }
         Ok(Self { index, fields, reader, view: Mutex::new(view) })
+    }
+
+    /// Compares all files with their checksums. Blocks.
+    ///
+    /// # Errors
+    /// `Corrupt` if a file differs; `Unavailable` if one cannot be read.
+    pub fn verify(&self) -> Result<()> {
+        let damaged = self.index.validate_checksum().map_err(index_failed)?;
+        if damaged.is_empty() {
+            return Ok(());
+        }
+        Err(Error::corrupt(format!("{} files of the search index are damaged", damaged.len())))
     }
 
     /// The newest commit.

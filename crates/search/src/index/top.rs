@@ -1,17 +1,17 @@
 //! The best hits of a query among what the caller may find.
 //!
-//! The order depends on the query and on the entries that the caller may find, on nothing else: statistics of words
-//! over the whole index would tell of entries that are hidden. Lengths are compared with a constant, and all words
-//! count alike.
+//! The order depends only on the query and the admitted entries. Statistics of the whole index would reveal hidden
+//! entries, so document frequencies and the average length are constant.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::time::Instant;
 
 use model::{Id, Result, Timestamp};
 use tantivy::columnar::Column;
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, PhraseQuery, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocAddress, DocId, Score, SegmentReader, Term};
+use tantivy::{DocAddress, DocId, DocSet, Score, SegmentReader, TERMINATED, Term};
 
 use super::entry::Face;
 use super::error::index_failed;
@@ -117,7 +117,7 @@ pub struct Hit {
 impl Eq for Hit {}
 
 impl Ord for Hit {
-    /// The best hit is the least, then the newest, then the one with the greatest identifier.
+    /// Orders hits best first; ties by newest, then greatest identifier.
     fn cmp(&self, other: &Self) -> Ordering {
         let rest = |hit: &Self| (Reverse(hit.modified), Reverse(hit.node), Reverse(hit.version));
         other.score.total_cmp(&self.score).then_with(|| rest(self).cmp(&rest(other)))
@@ -130,17 +130,44 @@ impl PartialOrd for Hit {
     }
 }
 
+/// Best hits of a query.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TopHits {
+    /// The hits, the best first.
+    pub hits: Vec<Hit>,
+    /// True if everything was searched. Otherwise time was up, and better hits may be missing.
+    pub whole: bool,
+}
+
+/// Number of entries between two checks of the time.
+const STRETCH: usize = 256;
+
 impl View {
-    /// Returns the best hits of a query, the best first; at most `limit`. Blocks while it reads the index.
+    /// Returns the best hits of a query; at most `limit`. Stops at `deadline`. Blocks while it reads the index.
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
-    pub fn top(&self, query: &SearchQuery, limit: usize, admission: &dyn Admission) -> Result<Vec<Hit>> {
-        self.best(query, limit, admission).map_err(index_failed)
+    pub fn top(
+        &self,
+        query: &SearchQuery,
+        limit: usize,
+        admission: &dyn Admission,
+        deadline: Instant,
+    ) -> Result<TopHits> {
+        self.best(query, limit, admission, deadline).map_err(index_failed)
     }
 
-    fn best(&self, query: &SearchQuery, limit: usize, admission: &dyn Admission) -> tantivy::Result<Vec<Hit>> {
-        let Some(query) = matching(query, self.fields.text) else { return Ok(Vec::new()) };
+    fn best(
+        &self,
+        sought: &SearchQuery,
+        limit: usize,
+        admission: &dyn Admission,
+        deadline: Instant,
+    ) -> tantivy::Result<TopHits> {
+        let Some(query) = matching(sought, self.fields.text) else {
+            return Ok(TopHits { hits: Vec::new(), whole: true });
+        };
+        let mut clock = Clock { deadline, looks: 0 };
         let scoring = EnableScoring::enabled_from_statistics_provider(&ConstantStatistics, &self.searcher);
         let weight = query.weight(scoring)?;
         // The worst of the best hits is on top.
@@ -148,23 +175,53 @@ impl View {
         for (ordinal, segment) in (0..).zip(self.searcher.segment_readers()) {
             let columns = Columns::of(segment)?;
             let alive = segment.alive_bitset();
-            let worst = |best: &BinaryHeap<Hit>| match best.peek() {
-                // An equal score may belong to a newer entry, which precedes.
-                Some(hit) if best.len() >= limit => hit.score.next_down(),
-                _ => Score::MIN,
-            };
-            weight.for_each_pruning(worst(&best), segment, &mut |doc, score| {
+            // Entries are not skipped by the bounds of blocks, which the library computes with the mean length of all
+            // entries, hidden ones included.
+            let mut scorer = weight.scorer(segment, 1.0)?;
+            while scorer.doc() != TERMINATED && !clock.is_over() {
+                let doc = scorer.doc();
                 let is_deleted = alive.is_some_and(|alive| alive.is_deleted(doc));
                 if !is_deleted && admission.admits(&Candidate { columns: &columns, doc }) {
-                    best.push(columns.hit(doc, score, ordinal));
+                    best.push(columns.hit(doc, rounded(scorer.score()), ordinal));
                     if best.len() > limit {
                         best.pop();
                     }
                 }
-                worst(&best)
-            })?;
+                scorer.advance();
+            }
         }
-        Ok(best.into_sorted_vec())
+        Ok(TopHits { hits: best.into_sorted_vec(), whole: !clock.was_over() })
+    }
+}
+
+/// Rounds a score, so that the order in which its parts were added does not matter.
+fn rounded(score: Score) -> Score {
+    (score * 1_024.0).round() / 1_024.0
+}
+
+/// Tells when time is up, at the cost of a look at the clock for some entries only.
+struct Clock {
+    deadline: Instant,
+    looks: usize,
+}
+
+impl Clock {
+    const OVER: usize = usize::MAX;
+
+    fn is_over(&mut self) -> bool {
+        if self.looks == Self::OVER {
+            return true;
+        }
+        if self.looks.is_multiple_of(STRETCH) && Instant::now() >= self.deadline {
+            self.looks = Self::OVER;
+            return true;
+        }
+        self.looks += 1;
+        false
+    }
+
+    fn was_over(&self) -> bool {
+        self.looks == Self::OVER
     }
 }
 

@@ -1,4 +1,4 @@
-//! One commit of an index, which stays as it is.
+//! Immutable snapshot of an index.
 
 use model::Result;
 use tantivy::{Index, IndexReader, Searcher};
@@ -7,7 +7,7 @@ use super::checkpoint::{Checkpoint, FORMAT};
 use super::error::{index_failed, other_version};
 use super::schema::Fields;
 
-/// One commit of an index.
+/// Immutable snapshot of an index: one commit.
 pub struct View {
     pub(super) searcher: Searcher,
     pub(super) fields: Fields,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use model::{Id, Result};
+use tantivy::merge_policy::LogMergePolicy;
 use tantivy::{TantivyDocument, Term};
 
 use super::checkpoint::Checkpoint;
@@ -13,7 +14,10 @@ use super::search_index::SearchIndex;
 /// Memory for entries that are not written yet, in bytes; the least that the library accepts.
 const MEMORY: usize = 15_000_000;
 
-/// Replaces the entries of documents. What it was told is seen once it is committed, together with the checkpoint.
+/// Share of replaced entries from which a segment is written anew, so that their texts leave the disk.
+const MAX_DELETED: f32 = 0.2;
+
+/// Replaces entries of documents. Changes become visible on commit, together with the checkpoint.
 pub struct IndexWriter {
     index: Arc<SearchIndex>,
     writer: tantivy::IndexWriter,
@@ -26,13 +30,16 @@ impl IndexWriter {
     /// `Unavailable` if there is one already, in this process or another.
     pub fn open(index: Arc<SearchIndex>) -> Result<Self> {
         let writer = index.index.writer_with_num_threads(1, MEMORY).map_err(index_failed)?;
+        let mut merges = LogMergePolicy::default();
+        merges.set_del_docs_ratio_before_merge(MAX_DELETED);
+        writer.set_merge_policy(Box::new(merges));
         Ok(Self { index, writer })
     }
 
     /// Replaces all entries of a document; without new ones, it is not found any more.
     ///
     /// # Errors
-    /// `Unavailable` or `Corrupt` if the index cannot be written. The writer is then of no use any more.
+    /// `Unavailable` or `Corrupt` if the index cannot be written. Discard the writer after an error.
     pub fn replace(&mut self, node: Id, entries: &[Entry]) -> Result<()> {
         let fields = self.index.fields;
         self.writer.delete_term(Term::from_field_i64(fields.node, node.get()));

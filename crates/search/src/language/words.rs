@@ -7,7 +7,7 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Limit on the characters of a word. What is longer is no word of a language; its beginning counts.
+/// Limit on the characters of a word. Longer words are truncated.
 pub const MAX_WORD_CHARS: usize = 64;
 
 /// A word of a text.

@@ -14,7 +14,7 @@ const SOON: Duration = Duration::from_secs(30);
 
 /// A farm with a server, its administrator, and a reader without any right.
 struct Rig {
-    _farm: Farm,
+    farm: Farm,
     _server: Server,
     admin: Client,
     reader: Client,
@@ -30,7 +30,7 @@ impl Rig {
         let reader_id = farm.json(&["user", "show", "rita"])["id"].as_str().unwrap().to_owned();
         let (admin, reader) = (server.client(&farm.token()), server.client(&reader_token(&farm)));
         let roles = admin.send(Method::GET, "/api/v1/roles", Vec::new()).await.unwrap().json()["items"].clone();
-        let rig = Self { _farm: farm, _server: server, admin, reader, reader_id, roles };
+        let rig = Self { farm, _server: server, admin, reader, reader_id, roles };
         let documents = rig.id("Documents").await;
         rig.call(Method::POST, &format!("/api/v1/items/{documents}/permissions/break"), json!({ "copy": false })).await;
         rig
@@ -84,7 +84,7 @@ async fn names(client: &Client, text: &str) -> Vec<String> {
 }
 
 /// Searches until exactly these items are found.
-async fn becomes(client: &Client, text: &str, expected: &[&str]) {
+async fn wait_for_results(client: &Client, text: &str, expected: &[&str]) {
     let deadline = Instant::now() + SOON;
     loop {
         let found = names(client, text).await;
@@ -104,8 +104,8 @@ async fn words_are_found(engine: Engine) {
     let document = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../search/tests/documents/text.docx")).unwrap();
     assert!(rig.admin.put("text.docx", document).await.unwrap().status.is_success());
     rig.put("broken.docx", "PK\u{3}\u{4} and nothing more").await;
-    becomes(&rig.admin, "GROSSE rohre", &["pipes.txt"]).await;
-    becomes(&rig.admin, "\"der Rohre\"", &["pipes.txt"]).await;
+    wait_for_results(&rig.admin, "GROSSE rohre", &["pipes.txt"]).await;
+    wait_for_results(&rig.admin, "\"der Rohre\"", &["pipes.txt"]).await;
     assert_eq!(names(&rig.admin, "\"Rohre der\"").await, Vec::<String>::new());
     let found = search(&rig.admin, "grosse rohre").await;
     let pieces = found["passages"][0]["pieces"].clone();
@@ -114,14 +114,14 @@ async fn words_are_found(engine: Engine) {
     assert_eq!(pieces, Value::Array(expected));
     assert_eq!(found["texts"], "complete");
     // A document that cannot be read is found by its name.
-    becomes(&rig.admin, "broken", &["broken.docx"]).await;
+    wait_for_results(&rig.admin, "broken", &["broken.docx"]).await;
 
     rig.put("pipes.txt", "Nothing about that.").await;
     assert_eq!(names(&rig.admin, "grosse rohre").await, Vec::<String>::new(), "replaced content is not found");
-    becomes(&rig.admin, "nothing about", &["pipes.txt"]).await;
+    wait_for_results(&rig.admin, "nothing about", &["pipes.txt"]).await;
     let id = rig.id("Documents/other.md").await;
     rig.call(Method::PATCH, &format!("/api/v1/items/{id}"), json!({ "name": "renamed.md" })).await;
-    becomes(&rig.admin, "rohr", &["renamed.md"]).await;
+    wait_for_results(&rig.admin, "rohr", &["renamed.md"]).await;
     rig.admin.delete("renamed.md").await.unwrap();
     assert_eq!(names(&rig.admin, "rohr").await, Vec::<String>::new(), "a deleted document is not found");
 }
@@ -141,7 +141,7 @@ async fn rights_act_on_the_next_search(engine: Engine) {
     for (path, text) in [("open/a.txt", "canary in the open"), ("shut/b.txt", "canary in the dark")] {
         rig.put(path, text).await;
     }
-    becomes(&rig.admin, "canary", &["b.txt", "a.txt"]).await;
+    wait_for_results(&rig.admin, "canary", &["b.txt", "a.txt"]).await;
     let none = Vec::<String>::new();
     assert_eq!(names(&rig.reader, "canary").await, none, "without a right nothing is found");
     let (open, shut) = (rig.id("Documents/open").await, rig.id("Documents/shut").await);
@@ -153,9 +153,14 @@ async fn rights_act_on_the_next_search(engine: Engine) {
     assert_eq!(names(&rig.reader, "canary").await, none, "a revocation acts at once");
     rig.grant(&open, "Read", true).await;
 
+    // A new folder is found in although nothing else has changed.
+    rig.put("open/later/c.txt", "a later canary").await;
+    wait_for_results(&rig.reader, "later canary", &["c.txt"]).await;
+    assert!(rig.admin.delete("open/later/c.txt").await.unwrap().status.is_success());
+
     // A folder that moves takes the rights of its new place.
     rig.call(Method::POST, &format!("/api/v1/items/{shut}/move"), json!({ "to": open })).await;
-    becomes(&rig.reader, "canary", &["b.txt", "a.txt"]).await;
+    wait_for_results(&rig.reader, "canary", &["b.txt", "a.txt"]).await;
     let moved = rig.id("Documents/open/shut").await;
     rig.call(Method::POST, &format!("/api/v1/items/{moved}/permissions/break"), json!({ "copy": false })).await;
     assert_eq!(names(&rig.reader, "canary").await, ["a.txt"], "own permissions act at once");
@@ -189,23 +194,58 @@ async fn drafts_and_working_copies_are_found_by_those_who_see_them() {
     rig.put("plan.txt", "published heron").await;
     let plan = rig.id("Documents/plan.txt").await;
     rig.call(Method::POST, &format!("/api/v1/items/{plan}/publish"), json!({})).await;
-    becomes(&rig.reader, "heron", &["plan.txt"]).await;
+    wait_for_results(&rig.reader, "heron", &["plan.txt"]).await;
     rig.put("plan.txt", "drafted egret").await;
-    becomes(&rig.admin, "egret", &["plan.txt"]).await;
+    wait_for_results(&rig.admin, "egret", &["plan.txt"]).await;
     assert_eq!(names(&rig.reader, "egret").await, Vec::<String>::new(), "a reader sees no draft");
-    becomes(&rig.reader, "heron", &["plan.txt"]).await;
+    wait_for_results(&rig.reader, "heron", &["plan.txt"]).await;
     assert_eq!(names(&rig.admin, "heron").await, Vec::<String>::new(), "an editor sees the draft");
     rig.call(Method::PUT, &format!("/api/v1/items/{plan}/check-out"), Value::Null).await;
     rig.put("plan.txt", "working stork").await;
-    becomes(&rig.admin, "stork", &["plan.txt"]).await;
+    wait_for_results(&rig.admin, "stork", &["plan.txt"]).await;
     assert_eq!(names(&rig.admin, "egret").await, Vec::<String>::new(), "the holder sees the working copy");
     rig.grant(&documents, "Contribute", true).await;
     assert_eq!(names(&rig.reader, "stork").await, Vec::<String>::new(), "only the holder sees the working copy");
-    becomes(&rig.reader, "egret", &["plan.txt"]).await;
+    wait_for_results(&rig.reader, "egret", &["plan.txt"]).await;
+}
+
+/// A text of more than the size from which documents are kept in BLOB stores.
+fn long(words: &str) -> String {
+    format!("{words}\n{}", "filler ".repeat(100_000))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_index_that_is_lost_or_damaged_is_made_anew() {
+async fn texts_of_encrypted_stores_are_not_indexed() {
+    let rig = Rig::new(Engine::Sqlite).await;
+    rig.put("before.txt", &long("an avocet")).await;
+    wait_for_results(&rig.admin, "avocet", &["before.txt"]).await;
+    rig.farm.json(&["blobs", "stores", "add", "vault", "--kind", "directory", "--path", "vault", "--encrypt"]);
+    rig.farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "vault"]);
+    rig.put("sealed.txt", &long("a sealed curlew")).await;
+    rig.put("after.txt", "a short plover").await;
+    wait_for_results(&rig.admin, "plover", &["after.txt"]).await;
+    assert_eq!(names(&rig.admin, "curlew").await, Vec::<String>::new());
+    assert_eq!(names(&rig.admin, "sealed").await, ["sealed.txt"]);
+    for file in files_below(&rig.farm.data.join("search")) {
+        let bytes = std::fs::read(&file).unwrap();
+        assert!(!bytes.windows(6).any(|window| window == b"curlew"), "{}", file.display());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sites_that_record_reads_show_no_passages() {
+    let rig = Rig::new(Engine::Sqlite).await;
+    rig.put("early.txt", "an early dunlin").await;
+    wait_for_results(&rig.admin, "dunlin", &["early.txt"]).await;
+    let passages = async || search(&rig.admin, "dunlin").await["passages"].as_array().unwrap().len();
+    assert_eq!(passages().await, 1);
+    let site = rig.id("").await;
+    rig.call(Method::PATCH, &format!("/api/v1/site-collections/{site}"), json!({ "audit_reads": true })).await;
+    assert_eq!(passages().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_or_damaged_index_is_rebuilt() {
     let farm = Farm::on(Engine::Sqlite).await;
     let mut server = farm.start();
     let token = farm.token();
@@ -215,10 +255,10 @@ async fn an_index_that_is_lost_or_damaged_is_made_anew() {
             admin.put(&format!("{number}.txt"), format!("word{number} kingfisher").into_bytes()).await.unwrap();
         assert!(stored.status.is_success(), "{}", stored.text());
     }
-    becomes(&admin, "word19 kingfisher", &["19.txt"]).await;
+    wait_for_results(&admin, "word19 kingfisher", &["19.txt"]).await;
     server.kill();
     server = farm.start();
-    becomes(&server.client(&token), "word19 kingfisher", &["19.txt"]).await;
+    wait_for_results(&server.client(&token), "word19 kingfisher", &["19.txt"]).await;
     let place = farm.data.join("search");
     for damage in ["cut", "garbled", "gone", "foreign"] {
         assert!(server.stop().success());
@@ -237,10 +277,10 @@ async fn an_index_that_is_lost_or_damaged_is_made_anew() {
         }
         server = farm.start();
         admin = server.client(&token);
-        becomes(&admin, "word19 kingfisher", &["19.txt"]).await;
+        wait_for_results(&admin, "word19 kingfisher", &["19.txt"]).await;
         let text = format!("late {damage}");
         let stored = admin.put("late.txt", text.clone().into_bytes()).await.unwrap();
         assert!(stored.status.is_success(), "{}", stored.text());
-        becomes(&admin, &text, &["late.txt"]).await;
+        wait_for_results(&admin, &text, &["late.txt"]).await;
     }
 }

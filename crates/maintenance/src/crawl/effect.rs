@@ -1,0 +1,79 @@
+//! The meaning of events for the search index.
+
+/// The documents whose entries an event changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Effect {
+    /// None. Permissions and positions of containers are not in the index.
+    Nothing,
+    /// The item itself, if it is a document.
+    Document,
+    /// The item and all documents below it.
+    Below,
+}
+
+/// Returns the effect of an action of the audit log.
+pub(super) fn effect(action: &str) -> Effect {
+    match action {
+        "document.check-in"
+        | "document.check-out"
+        | "document.create"
+        | "document.discard"
+        | "document.replace"
+        | "item.move"
+        | "item.rename"
+        | "permissions.break"
+        | "permissions.inherit"
+        | "recycle.empty"
+        | "recycle.expire"
+        | "recycle.purge"
+        | "version.delete"
+        | "version.publish"
+        | "version.restore" => Effect::Document,
+        // Documents in recycle bins have no entries, because they may be deleted for good without further events.
+        "item.copy" | "item.delete" | "item.restore" => Effect::Below,
+        "column.change"
+        | "column.create"
+        | "column.delete"
+        | "content-type.create"
+        | "content-type.delete"
+        | "document.read"
+        | "folder.create"
+        | "item.break-lock"
+        | "item.columns"
+        | "item.lock"
+        | "item.properties"
+        | "item.unlock"
+        | "library.create"
+        | "library.settings"
+        | "link.create"
+        | "link.revoke"
+        | "link.use"
+        | "permissions.grant"
+        | "permissions.revoke"
+        | "site-collection.create"
+        | "site.audit-reads"
+        | "site.create"
+        | "site.links"
+        | "site.look"
+        | "site.quota"
+        | "view.delete"
+        | "view.save" => Effect::Nothing,
+        // An action of a newer version.
+        _ => Effect::Below,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use repository::AUDIT_ACTIONS;
+
+    use super::*;
+
+    #[test]
+    fn every_action_has_an_effect() {
+        let below = ["item.copy", "item.delete", "item.restore"];
+        for action in AUDIT_ACTIONS {
+            assert_eq!(effect(action) == Effect::Below, below.contains(&action), "{action}");
+        }
+    }
+}

@@ -57,9 +57,22 @@ fn with_lying_sizes(mut archive: Vec<u8>) -> Vec<u8> {
     archive
 }
 
+/// Stores a document, and waits until it is in the search index, which reads it in a child of its own.
 async fn store(client: &Client, name: &str, content: Vec<u8>) {
     let answer = client.put(name, content).await.unwrap();
     assert!(answer.status.is_success(), "{name}: {}", answer.text());
+    // With an accent on its first letter. Only the index ignores accents; names are compared with them.
+    let path = format!("/api/v1/search?q={}%CC%81{}", &name[..1], &name[1..]);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let found = client.send(reqwest::Method::GET, &path, Vec::new()).await.unwrap().json();
+        if found["items"].as_array().is_some_and(|items| !items.is_empty()) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{name} is not indexed: {found}");
+        // sleep: polled, since the index follows the database by itself
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// Texts on pages of documents that have a preview, and of those that do not.

@@ -165,7 +165,7 @@ fn passages_are_those_of_the_hit() {
     writer.commit(&checkpoint(1)).unwrap();
     let (view, query) = (index.view(), SearchQuery::parse("heron"));
     let hits = view.top(&query, 9, &Only(|_: &Candidate<'_>| true), later()).unwrap().hits;
-    let shown = hits.iter().map(|hit| view.passage(hit, &query).unwrap());
+    let shown = hits.iter().map(|hit| view.read(hit).unwrap().passage(&query));
     let shown: Vec<Option<String>> =
         shown.map(|passage| Some(passage?.pieces.iter().map(|piece| piece.text.as_str()).collect())).collect();
     assert_eq!(hits.iter().map(|hit| hit.node.get()).collect::<Vec<_>>(), [1, 2]);

@@ -193,12 +193,16 @@ impl TextPass {
                 continue;
             }
             let Some(item) = self.eyes.show_version(reader, &row, hit.version)? else { continue };
-            // A passage is a part of the content, whose reading such site collections record.
-            let has_passage = !self.eyes.records_reads(&row) && Instant::now() < self.deadline;
-            let passage = match has_passage.then(|| self.view.passage(&hit, &self.query)).transpose() {
-                Ok(passage) => passage.flatten(),
+            let stored = match self.view.read(&hit) {
+                Ok(stored) => stored,
                 Err(error) => return Ok(Err(error)),
             };
+            // Renamed since. The new name is compared by the search for names.
+            if stored.name != row.name {
+                continue;
+            }
+            // A passage is a part of the content, whose reading such site collections record.
+            let passage = if self.eyes.records_reads(&row) { None } else { stored.passage(&self.query) };
             found.push(TextHit { hit, found: FoundItem { item, passage } });
         }
         Ok(Ok((found, whole)))

@@ -16,7 +16,7 @@ mod writer;
 
 pub use checkpoint::{Checkpoint, FORMAT, FollowedEvent, Gap};
 pub use entry::{Entry, Face};
-pub use passage::{Passage, Piece};
+pub use passage::{Passage, Piece, StoredEntry};
 pub use search_index::SearchIndex;
 pub use top::{Admission, Candidate, Hit, TopHits};
 pub use view::View;

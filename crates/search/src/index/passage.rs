@@ -1,4 +1,5 @@
-//! The passage of a hit that is shown: the part of the text with most of the words that were looked for.
+//! What is stored of a hit, and the passage of it that is shown: the part of the text with most of the words that were
+//! looked for.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -36,15 +37,31 @@ pub struct Piece {
     pub hit: bool,
 }
 
+/// Name and text of an entry, as they were indexed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoredEntry {
+    /// Name of the document.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
 impl View {
-    /// Returns the passage of a hit; `None` if the words are only in the name. Blocks while it reads the index.
+    /// Reads name and text of a hit. Blocks while it reads the index.
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
-    pub fn passage(&self, hit: &Hit, query: &SearchQuery) -> Result<Option<Passage>> {
+    pub fn read(&self, hit: &Hit) -> Result<StoredEntry> {
         let document: TantivyDocument = self.searcher.doc(hit.address).map_err(index_failed)?;
-        let body = document.get_first(self.fields.body).and_then(|body| body.as_str());
-        Ok(body.and_then(|text| passage(text, query)))
+        let stored = |field| document.get_first(field).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+        Ok(StoredEntry { name: stored(self.fields.name), text: stored(self.fields.body) })
+    }
+}
+
+impl StoredEntry {
+    /// Returns the passage with the words of a query; `None` if they are only in the name.
+    pub fn passage(&self, query: &SearchQuery) -> Option<Passage> {
+        passage(&self.text, query)
     }
 }
 

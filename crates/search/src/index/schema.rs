@@ -28,6 +28,8 @@ pub(super) struct Fields {
     pub modified: Field,
     /// The words of name and text.
     pub text: Field,
+    /// The name as it is, by which a renamed document is noticed.
+    pub name: Field,
     /// The text as it is, for passages.
     pub body: Field,
 }
@@ -47,6 +49,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         holder: builder.add_i64_field(HOLDER, FAST),
         modified: builder.add_i64_field(MODIFIED, FAST),
         text: builder.add_text_field("text", TextOptions::default().set_indexing_options(words)),
+        name: builder.add_text_field("name", STORED),
         body: builder.add_text_field("body", STORED),
     };
     (builder.build(), fields)

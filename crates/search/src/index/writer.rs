@@ -55,6 +55,7 @@ impl IndexWriter {
             document.add_i64(fields.modified, entry.modified.micros());
             document.add_text(fields.text, &entry.name);
             document.add_text(fields.text, &entry.text);
+            document.add_text(fields.name, &entry.name);
             document.add_text(fields.body, &entry.text);
             self.writer.add_document(document).map_err(index_failed)?;
         }

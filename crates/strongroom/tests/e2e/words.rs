@@ -121,6 +121,7 @@ async fn words_are_found(engine: Engine) {
     wait_for_results(&rig.admin, "nothing about", &["pipes.txt"]).await;
     let id = rig.id("Documents/other.md").await;
     rig.call(Method::PATCH, &format!("/api/v1/items/{id}"), json!({ "name": "renamed.md" })).await;
+    assert_eq!(names(&rig.admin, "öther").await, Vec::<String>::new(), "the old name is not found");
     wait_for_results(&rig.admin, "rohr", &["renamed.md"]).await;
     rig.admin.delete("renamed.md").await.unwrap();
     assert_eq!(names(&rig.admin, "rohr").await, Vec::<String>::new(), "a deleted document is not found");

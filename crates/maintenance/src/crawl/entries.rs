@@ -9,7 +9,7 @@ use search::index::Entry;
 
 use super::text::TextReader;
 
-/// What is to be indexed of a document, without its texts.
+/// Place and versions of a document to index, without its texts.
 struct Outline {
     place: Id,
     versions: Vec<(repository::IndexedFace, version::VersionRow)>,
@@ -79,8 +79,8 @@ async fn outline(database: &Database, document: &NodeRow) -> Result<Outline> {
     database.read(read).await
 }
 
-/// Returns whether a container and everything above it is in no recycle bin. What is in one may be deleted for good
-/// without a further event.
+/// Returns whether a container and everything above it is in no recycle bin. Items in a bin may be deleted for
+/// good without a further event.
 fn is_reachable(reader: &mut Reader<'_>, container: Id) -> Result<bool> {
     let mut next = container;
     for _ in 0..=MAX_DEPTH {

@@ -110,7 +110,7 @@ impl Follower {
         }
     }
 
-    /// Writes what the next events changed. Returns false if there are none.
+    /// Writes the documents that the next events changed. Returns false if there are no events.
     async fn follow_events(&mut self) -> Result<bool> {
         // Taken before the events are read, so that a later commit shows.
         let state = self.database.database.mark();
@@ -265,7 +265,7 @@ impl Follower {
         self.with_writer(move |writer| writer.replace(id, &entries)).await
     }
 
-    /// Commits what was written, with the checkpoint so far. What the checkpoint does not contain yet is written again
+    /// Commits all written entries with the checkpoint so far. Entries of events after the checkpoint are written again
     /// after a crash.
     async fn commit(&mut self) -> Result<()> {
         let checkpoint = self.checkpoint.clone();

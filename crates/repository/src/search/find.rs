@@ -1,7 +1,7 @@
 //! Finding items by their names and documents by their words, limited to what the caller may open.
 //!
 //! Names are compared with the rows of the databases, so that a new name is found at once. Words are looked up in the
-//! indexes, which follow the databases; what an index finds is read again and decided anew before it is shown.
+//! indexes, which follow the databases. Each hit is read from its database again, with the caller's rights.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -21,7 +21,7 @@ use crate::items::caller_view::CallerView;
 use crate::items::item::Item;
 use crate::{MAX_FOUND, Session, UnavailableDatabases};
 
-/// Time after which no further entries of an index are looked at.
+/// Time limit for ranking the entries of one index.
 const LONGEST: Duration = Duration::from_millis(150);
 
 /// An item that was found.
@@ -29,7 +29,7 @@ const LONGEST: Duration = Duration::from_millis(150);
 pub struct FoundItem {
     /// The item.
     pub item: Item,
-    /// The part of its text with the words; `None` if only its name has them.
+    /// The matching part of its text; `None` if it matches only by name.
     pub passage: Option<Passage>,
 }
 
@@ -43,13 +43,13 @@ pub struct Found {
     pub more: bool,
     /// True if all names were compared. Otherwise time was up, and older documents were left out.
     pub whole: bool,
-    /// Whether the texts of all documents were searched.
+    /// State of the search in texts.
     pub texts: TextSearch,
     /// Content databases that were not searched.
     pub missing: UnavailableDatabases,
 }
 
-/// Whether the texts of documents were searched.
+/// State of the search in texts of documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TextSearch {
     /// All indexed texts.
@@ -69,8 +69,7 @@ struct TextHit {
 
 impl Session {
     /// Returns items whose name contains the text, and documents with its words in name or text; at most `limit`, which
-    /// is capped at [`MAX_FOUND`]. Words in quotation marks stand one after the other. A text without words finds
-    /// nothing.
+    /// is capped at [`MAX_FOUND`]. Quotation marks enclose a phrase. A text without words finds nothing.
     ///
     /// # Errors
     /// `Invalid` when the text is longer than a name can be.

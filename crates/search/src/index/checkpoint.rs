@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Version of what an index holds. An index of another version is made anew.
+/// Version of the index format. An index of another version is rebuilt.
 pub const FORMAT: u32 = 1;
 
 /// Position of an index in the events of its content database. Stored in the same commit as the entries.

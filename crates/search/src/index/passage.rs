@@ -1,5 +1,4 @@
-//! What is stored of a hit, and the passage of it that is shown: the part of the text with most of the words that were
-//! looked for.
+//! Stored name and text of a hit, and its passage: the part of the text with most of the query's words.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -16,7 +15,7 @@ use crate::query::SearchQuery;
 const PASSAGE_BYTES: usize = 240;
 /// Limit on the bytes of a text that are searched for a passage.
 const SEARCHED: usize = 256 << 10;
-/// Number of words in a passage after which no better one is looked for.
+/// Number of words in a passage that ends the search for a better one.
 const ENOUGH: usize = 4;
 
 /// A part of a text.
@@ -33,7 +32,7 @@ pub struct Passage {
 pub struct Piece {
     /// The text as it is in the document, with line breaks and control characters as spaces.
     pub text: String,
-    /// True for a word that was looked for.
+    /// True for a word of the query.
     pub hit: bool,
 }
 

@@ -109,7 +109,7 @@ pub struct Hit {
     pub version: Id,
     /// Time of its last change.
     pub modified: Timestamp,
-    /// How well it fits; comparable within one query only.
+    /// Relevance, comparable within one query only.
     pub(super) score: Score,
     pub(super) address: DocAddress,
 }

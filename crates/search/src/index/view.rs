@@ -24,7 +24,7 @@ impl View {
         Ok(Self { searcher: reader.searcher(), fields, checkpoint })
     }
 
-    /// How far this commit has followed the content database.
+    /// Position of this commit in the events of its content database.
     pub fn checkpoint(&self) -> &Checkpoint {
         &self.checkpoint
     }

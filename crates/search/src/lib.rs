@@ -5,4 +5,5 @@ pub mod extract;
 pub mod index;
 pub mod language;
 pub mod query;
+pub mod readers;
 pub mod sandbox;

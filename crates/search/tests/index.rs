@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use model::{ErrorKind, Id, Timestamp};
 use search::index::{
-    Admission, Candidate, Checkpoint, Entry, FORMAT, Face, FollowedEvent, IndexWriter, SearchIndex, View,
+    Admission, Candidate, Checkpoint, Entry, FORMAT, Face, Fault, FollowedEvent, IndexWriter, SearchIndex, View,
 };
 use search::query::SearchQuery;
 
@@ -37,6 +37,7 @@ fn entry(node: i64, name: &str, text: &str) -> Entry {
         modified: Timestamp::from_micros(node),
         name: name.to_owned(),
         text: text.to_owned(),
+        fault: None,
     }
 }
 
@@ -187,4 +188,33 @@ fn a_search_ends_when_its_time_is_up_and_says_so() {
         assert_eq!((top.hits.len(), top.whole), (0, false), "{query}");
         assert_eq!(found(&index.view(), query, 2_000).len(), 999, "{query}");
     }
+}
+
+#[test]
+fn documents_that_cannot_be_read_are_listed_until_they_can() {
+    let place = tempfile::tempdir().unwrap();
+    let index = opened(place.path());
+    let mut writer = writer_of(&index);
+    let fault = |code: &str| Some(Fault { code: code.to_owned(), reason: format!("it is {code}") });
+    for node in 1..=6 {
+        let code = if node % 2 == 0 { "not_readable" } else { "too_large" };
+        writer.replace(Id::new(node), &[Entry { fault: fault(code), ..entry(node, "a.pdf", "") }]).unwrap();
+        writer.replace(Id::new(node + 10), &[entry(node + 10, "b.txt", "well")]).unwrap();
+        writer.commit(&checkpoint(node)).unwrap();
+    }
+    writer.replace(Id::new(5), &[entry(5, "a.pdf", "now readable")]).unwrap();
+    writer.replace(Id::new(6), &[]).unwrap();
+    writer.commit(&checkpoint(7)).unwrap();
+    let view = index.view();
+    let counts = view.fault_counts().unwrap();
+    assert_eq!(counts.into_iter().collect::<Vec<_>>(), [("not_readable".to_owned(), 2), ("too_large".to_owned(), 2)]);
+    let listed = |before, limit| {
+        let faults = view.faults(before, limit).unwrap();
+        faults.iter().map(|faulty| faulty.node.get()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(None, 10), [4, 3, 2, 1]);
+    assert_eq!(listed(None, 2), [4, 3]);
+    assert_eq!(listed(Some(Id::new(3)), 2), [2, 1]);
+    let first = view.faults(None, 1).unwrap().remove(0);
+    assert_eq!((first.version, first.fault), (Id::new(40), fault("not_readable").unwrap()));
 }

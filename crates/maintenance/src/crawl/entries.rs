@@ -3,11 +3,12 @@
 use database::content::node::{self, NodeRow};
 use database::content::{scope, version};
 use database::{Database, Reader};
-use model::{Id, MAX_DEPTH, Result, is_application_file};
-use repository::{Storage, StorageDatabase, indexed_faces};
-use search::index::Entry;
+use model::{Error, Id, MAX_DEPTH, Result, is_application_file};
+use repository::indexed_faces;
+use search::index::{Entry, Fault};
+use search::readers::DocumentText;
 
-use super::text::TextReader;
+use super::text::{FoundText, TextReader};
 
 /// Place and versions of a document to index, without its texts.
 struct Outline {
@@ -19,21 +20,18 @@ struct Outline {
 /// part is false if a text could not be read because a store or a child process did not answer.
 ///
 /// # Errors
-/// Those of the database. Texts that are missing, damaged or cannot be read are left out.
-pub(super) async fn entries(
-    storage: &Storage,
-    database: &StorageDatabase,
-    reader: &TextReader,
-    document: NodeRow,
-) -> Result<(Vec<Entry>, bool)> {
+/// Those of the database.
+pub(super) async fn entries(reader: &TextReader, document: NodeRow) -> Result<(Vec<Entry>, bool)> {
     if is_application_file(&document.name) {
         return Ok((Vec::new(), true));
     }
-    let outline = outline(&database.database, &document).await?;
+    let outline = outline(&reader.database().database, &document).await?;
     let (mut entries, mut is_whole) = (Vec::with_capacity(outline.versions.len()), true);
     for (face, version) in outline.versions {
-        let text = match reader.text(storage, database, &document.name, &version).await {
-            Ok(text) => text,
+        let (text, fault) = match reader.text(&document.name, &version).await {
+            Ok(FoundText::Text(text)) => (joined(&text), None),
+            Ok(FoundText::None) => (String::new(), None),
+            Ok(FoundText::Fault(error)) => (String::new(), Some(fault(&error))),
             Err(error) => {
                 is_whole = false;
                 tracing::debug!(
@@ -41,7 +39,7 @@ pub(super) async fn entries(
                     error = error.report(),
                     "the text of a document cannot be read at the moment"
                 );
-                String::new()
+                (String::new(), None)
             }
         };
         entries.push(Entry {
@@ -55,9 +53,20 @@ pub(super) async fn entries(
             modified: document.modified_at,
             name: document.name.clone(),
             text,
+            fault,
         });
     }
     Ok((entries, is_whole))
+}
+
+/// Returns the text with the title and the author before it, by which documents are found too.
+fn joined(text: &DocumentText) -> String {
+    let parts = [text.title.as_str(), &text.author, &text.text];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn fault(error: &Error) -> Fault {
+    Fault { code: error.code().as_str().to_owned(), reason: error.message().to_owned() }
 }
 
 async fn outline(database: &Database, document: &NodeRow) -> Result<Outline> {

@@ -1,11 +1,13 @@
 //! Follower of one content database: indexes all documents once, and events as they arrive.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use database::content::feed::{self, Change};
 use database::content::node::{self, NodeRow};
 use database::{Engine, Mark, Reader};
+use futures_util::{StreamExt, stream};
 use model::{Error, Id, NodeKind, Result, Timestamp};
 use repository::{Repository, Storage, StorageDatabase};
 use search::index::{Checkpoint, FollowedEvent, Gap, IndexWriter};
@@ -22,6 +24,10 @@ const BATCH: usize = 500;
 const BATCH_BELOW: usize = 5_000;
 /// Commit interval during the initial walk, and for events that changed no entry.
 const COMMIT: Duration = Duration::from_secs(5);
+/// Commit interval while documents that changed are read.
+const COMMIT_TEXTS: Duration = Duration::from_secs(1);
+/// Number of documents that are read at the same time.
+const AT_ONCE: usize = 6;
 /// Bytes of text after which entries are committed, because they wait in memory until then.
 const MAX_WAITING: usize = 32 << 20;
 /// Retry interval for missing sequences.
@@ -40,7 +46,6 @@ const STORES: Duration = Duration::from_secs(5);
 
 /// The follower of a content database.
 pub(super) struct Follower {
-    storage: Storage,
     database: StorageDatabase,
     texts: TextReader,
     /// `None` only while it works.
@@ -62,7 +67,7 @@ impl Follower {
     pub(super) async fn open(repository: &Repository, storage: Storage, database: Id, suspect: bool) -> Result<Self> {
         let database = storage.databases()?.into_iter().find(|known| known.id == database);
         let database = database.ok_or_else(|| Error::unavailable("the content database is not open"))?;
-        let texts = TextReader::new(repository.sandbox()?.clone(), database.id);
+        let texts = TextReader::new(repository.sandbox()?.clone(), storage.clone(), database.clone());
         repository.use_search_index(database.id, None);
         let (index, checkpoint) = open_index(storage.search_index(database.id), &database, suspect).await?;
         let opened = index.clone();
@@ -70,7 +75,6 @@ impl Follower {
         repository.use_search_index(database.id, Some(index));
         let now = Instant::now();
         Ok(Self {
-            storage,
             database,
             texts,
             writer,
@@ -132,12 +136,10 @@ impl Follower {
         }
         let effects: BTreeSet<(Id, Effect)> =
             changes.iter().map(|change| (change.node_id, effect(&change.action))).collect();
-        for (id, effect) in effects {
-            match effect {
-                Effect::Nothing => {}
-                Effect::Document => self.write_item(id).await?,
-                Effect::Below => self.write_below(id).await?,
-            }
+        let of = |wanted| effects.iter().filter(move |(_, effect)| *effect == wanted).map(|(id, _)| *id);
+        self.write_items(of(Effect::Document).collect(), COMMIT_TEXTS).await?;
+        for id in of(Effect::Below) {
+            self.write_below(id).await?;
         }
         self.note_followed(&changes, &asked);
         Ok(true)
@@ -189,11 +191,9 @@ impl Follower {
             tracing::info!(database = self.database.name, "the search index contains all documents");
             return Ok(false);
         }
-        for document in documents {
-            let id = document.id;
-            self.write(document).await?;
-            self.checkpoint.walk = Some(id.get());
-        }
+        let last = documents.last().map(|document| document.id.get());
+        self.write(documents, COMMIT).await?;
+        self.checkpoint.walk = last.or(self.checkpoint.walk);
         Ok(true)
     }
 
@@ -205,22 +205,32 @@ impl Follower {
         self.tried_pending = Instant::now();
         let count = self.checkpoint.pending.len().min(PENDING_BATCH);
         let ids: Vec<i64> = self.checkpoint.pending.drain(..count).collect();
-        for (at, id) in ids.iter().enumerate() {
-            if let Err(error) = self.write_item(Id::new(*id)).await {
-                self.checkpoint.pending.extend(&ids[at..]);
-                return Err(error);
-            }
+        let written = self.write_items(ids.iter().copied().map(Id::new).collect(), COMMIT_TEXTS).await;
+        if written.is_err() {
+            let pending = &mut self.checkpoint.pending;
+            ids.iter().for_each(|id| {
+                if !pending.contains(id) {
+                    pending.push(*id);
+                }
+            });
         }
-        Ok(())
+        written
     }
 
-    /// Writes a document, or removes it if it is gone.
-    async fn write_item(&mut self, id: Id) -> Result<()> {
-        match self.database.database.read(move |reader: &mut Reader<'_>| node::find(reader, id)).await? {
-            Some(row) if row.kind == NodeKind::Document => self.write(row).await,
-            Some(_) => Ok(()),
-            None => self.replace(id, Vec::new()).await,
+    /// Writes documents, or removes those that are gone.
+    async fn write_items(&mut self, ids: Vec<Id>, commit: Duration) -> Result<()> {
+        let read = move |reader: &mut Reader<'_>| {
+            ids.into_iter().map(|id| Ok((id, node::find(reader, id)?))).collect::<Result<Vec<_>>>()
+        };
+        let mut documents = Vec::new();
+        for (id, row) in self.database.database.read(read).await? {
+            match row {
+                Some(row) if row.kind == NodeKind::Document => documents.push(row),
+                Some(_) => {}
+                None => self.replace(id, Vec::new()).await?,
+            }
         }
+        self.write(documents, commit).await
     }
 
     /// Writes a document, or all documents below a container.
@@ -231,22 +241,44 @@ impl Follower {
             let documents = self.database.database.read_long(read).await?;
             let Some(last) = documents.last().map(|document| document.id) else { break };
             after = last;
-            for document in documents {
-                self.write(document).await?;
-            }
+            self.write(documents, COMMIT_TEXTS).await?;
         }
         // Gone, or a container.
-        if after.is_none() { self.write_item(id).await } else { Ok(()) }
+        if after.is_none() { self.write_items(vec![id], COMMIT_TEXTS).await } else { Ok(()) }
     }
 
-    async fn write(&mut self, document: NodeRow) -> Result<()> {
+    /// Writes documents, several at the same time, since most of the time is spent on waiting for a child process.
+    /// What was written for this long is committed, even while a long document is being read.
+    async fn write(&mut self, documents: Vec<NodeRow>, commit: Duration) -> Result<()> {
         if self.saw_stores.elapsed() >= STORES {
             // Stores may have been added or changed since.
-            self.storage = self.storage.refreshed().await?;
+            self.texts.refresh().await?;
             self.saw_stores = Instant::now();
         }
-        let id = document.id;
-        let (entries, is_whole) = entries(&self.storage, &self.database, &self.texts, document).await?;
+        let texts = self.texts.clone();
+        let read = |document: NodeRow| async {
+            let id = document.id;
+            (id, entries(&texts, document).await)
+        };
+        let mut read = pin!(stream::iter(documents).map(read).buffer_unordered(AT_ONCE));
+        loop {
+            match tokio::time::timeout(commit, read.next()).await {
+                Ok(None) => return Ok(()),
+                Ok(Some((id, entries))) => {
+                    let (entries, is_whole) = entries?;
+                    self.put(id, entries, is_whole).await?;
+                }
+                // A document takes long to read.
+                Err(_) => {}
+            }
+            if self.waiting.1 > 0 && (self.waiting.0 >= MAX_WAITING || self.committed.elapsed() >= commit) {
+                self.commit().await?;
+            }
+        }
+    }
+
+    /// Replaces the entries of a document. One whose text is not complete is tried again later.
+    async fn put(&mut self, id: Id, entries: Vec<search::index::Entry>, is_whole: bool) -> Result<()> {
         if !is_whole && !self.checkpoint.pending.contains(&id.get()) {
             if self.checkpoint.pending.len() >= MAX_PENDING {
                 return Err(Error::unavailable("too many texts cannot be read at the moment"));
@@ -254,8 +286,7 @@ impl Follower {
             self.checkpoint.pending.push(id.get());
         }
         self.waiting.0 += entries.iter().map(|entry| entry.text.len()).sum::<usize>();
-        self.replace(id, entries).await?;
-        if self.waiting.0 >= MAX_WAITING { self.commit().await } else { Ok(()) }
+        self.replace(id, entries).await
     }
 
     async fn replace(&mut self, id: Id, entries: Vec<search::index::Entry>) -> Result<()> {

@@ -1,125 +1,106 @@
-//! The text of a version: read from its store and, for office documents, extracted in a child process.
+//! The text of a version: read from its store, and told by a reader in a child process.
 
 use blobs::Locator;
 use database::content::version::{self, VersionRow};
-use model::{Code, Error, ErrorKind, Id, Result};
+use model::{Code, Error, ErrorKind, Result};
 use repository::{Sandbox, Storage, StorageDatabase};
-use search::extract::{Content, Extract, Format, MAX_BYTES, plain};
-use search::sandbox::Document;
+use search::readers::{DocumentText, ReadableFormat};
 
-/// Limit on the indexed bytes of a text.
-const MAX_TEXT_BYTES: usize = 4 << 20;
+/// What was found out about the text of a version.
+pub(super) enum FoundText {
+    /// It has none, or none that may be kept.
+    None,
+    Text(DocumentText),
+    /// It cannot be read, for a reason that lies in the document.
+    Fault(Error),
+}
 
 /// Reads the texts of versions.
+#[derive(Clone)]
 pub(super) struct TextReader {
     sandbox: Sandbox,
-    /// Owner of the permits for child processes: each content database has one at a time.
-    owner: Id,
+    storage: Storage,
+    database: StorageDatabase,
 }
 
 impl TextReader {
-    /// Reads office documents in children of `sandbox`.
-    pub(super) fn new(sandbox: Sandbox, owner: Id) -> Self {
-        Self { sandbox, owner }
+    /// Reads documents of a content database in children of `sandbox`.
+    pub(super) fn new(sandbox: Sandbox, storage: Storage, database: StorageDatabase) -> Self {
+        Self { sandbox, storage, database }
     }
 
-    /// Returns the text of a version; empty if it has none, or none that can be read.
+    /// Takes stores into account that were added or changed.
+    pub(super) async fn refresh(&mut self) -> Result<()> {
+        self.storage = self.storage.refreshed().await?;
+        Ok(())
+    }
+
+    /// The content database.
+    pub(super) fn database(&self) -> &StorageDatabase {
+        &self.database
+    }
+
+    /// Returns the text of a version.
     ///
     /// # Errors
     /// `Unavailable` when the store or the program that reads documents does not answer.
-    pub(super) async fn text(
-        &self,
-        storage: &Storage,
-        database: &StorageDatabase,
-        name: &str,
-        version: &VersionRow,
-    ) -> Result<String> {
-        let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase()).unwrap_or_default();
+    pub(super) async fn text(&self, name: &str, version: &VersionRow) -> Result<FoundText> {
+        let format = ReadableFormat::of(&version.media_type, name).filter(|_| version.size > 0);
+        let Some(format) = format else { return Ok(FoundText::None) };
         // Text from encrypted stores is not kept in the clear.
-        if storage.encrypts(version.store_id).await? {
-            return Ok(String::new());
+        if self.storage.encrypts(version.store_id).await? {
+            return Ok(FoundText::None);
         }
-        let read = match Format::of(&extension) {
-            Some(format) if version.size > 0 => self.office_text(storage, database, version, format).await,
-            _ if plain::is_text(&version.media_type, &extension) => plain_text(storage, database, version).await,
-            _ => return Ok(String::new()),
-        };
-        match read {
+        match self.read(format, version).await {
+            Ok(text) => Ok(FoundText::Text(text)),
             // A document that cannot be read is found by its name.
-            Err(error) if is_of_the_document(&error) => {
+            Err(error) if error.kind() != ErrorKind::Unavailable => {
                 metrics::counter!("strongroom_search_unread_total", "code" => error.code().as_str()).increment(1);
-                tracing::debug!(
-                    document = version.node_id.get(),
-                    error = error.report(),
-                    "the text of a document cannot be read for the search index"
-                );
-                Ok(String::new())
+                Ok(FoundText::Fault(error))
             }
-            read => read,
+            Err(error) => Err(error),
         }
     }
 
-    async fn office_text(
-        &self,
-        storage: &Storage,
-        database: &StorageDatabase,
-        version: &VersionRow,
-        format: Format,
-    ) -> Result<String> {
-        if model::unsigned(version.size) > MAX_BYTES {
-            return Err(Error::invalid("text is read only from documents of up to 32 MiB").with_code(Code::TooLarge));
+    async fn read(&self, format: ReadableFormat, version: &VersionRow) -> Result<DocumentText> {
+        let (limit, may_be_cut) = format.limit();
+        let is_long = model::unsigned(version.size) > limit;
+        if is_long && !may_be_cut {
+            let message = format!("text is read only from documents of this kind of up to {} MiB", limit >> 20);
+            return Err(Error::invalid(message).with_code(Code::TooLarge));
         }
-        let bytes = read(storage, database, version, MAX_BYTES).await?;
-        let permit = self.sandbox.permit_to_read(self.owner).await?;
-        let mut document = Document::new()?;
-        document.write(&bytes)?;
-        let Extract { content, .. } = self.sandbox.read(permit, format, document).await?;
-        Ok(cut(match content {
-            Content::Lines(lines) => lines.join("\n"),
-            Content::Rows(rows) => rows.into_iter().map(|row| row.join("\t")).collect::<Vec<_>>().join("\n"),
-        }))
+        let bytes = self.bytes(version, limit).await?;
+        let mut text = self.sandbox.read_text(format, &bytes).await?;
+        text.is_cut |= is_long;
+        Ok(text)
     }
-}
 
-async fn plain_text(storage: &Storage, database: &StorageDatabase, version: &VersionRow) -> Result<String> {
-    Ok(cut(plain::decode(&read(storage, database, version, MAX_TEXT_BYTES as u64).await?)))
-}
-
-fn cut(mut text: String) -> String {
-    text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
-    text
-}
-
-/// Returns the first bytes of a version, at most `limit`. Reads them again if they have moved to another store.
-async fn read(storage: &Storage, database: &StorageDatabase, version: &VersionRow, limit: u64) -> Result<Vec<u8>> {
-    let error = match read_at(storage, database, version, limit).await {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => error,
-        read => return read,
-    };
-    let id = version.id;
-    let now = database.database.read(move |reader| version::find(reader, id)).await?;
-    match now {
-        Some(now) if (now.store_id, &now.locator) != (version.store_id, &version.locator) => {
-            read_at(storage, database, &now, limit).await
+    /// Returns the first bytes of a version, at most `limit`. Reads them again if they have moved to another store.
+    async fn bytes(&self, version: &VersionRow, limit: u64) -> Result<Vec<u8>> {
+        let error = match self.bytes_at(version, limit).await {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => error,
+            read => return read,
+        };
+        let id = version.id;
+        let now = self.database.database.read(move |reader| version::find(reader, id)).await?;
+        match now {
+            Some(now) if (now.store_id, &now.locator) != (version.store_id, &version.locator) => {
+                self.bytes_at(&now, limit).await
+            }
+            _ => Err(error),
         }
-        _ => Err(error),
     }
-}
 
-async fn read_at(storage: &Storage, database: &StorageDatabase, version: &VersionRow, limit: u64) -> Result<Vec<u8>> {
-    let locator = version.locator.as_deref().map(Locator::from_bytes).transpose()?;
-    let store = storage.store(version.store_id, database)?;
-    let size = model::unsigned(version.size);
-    let mut content = store.open(version.digest, size, locator.as_ref()).await?;
-    content.set_range(0..size.min(limit));
-    let mut bytes = Vec::new();
-    while let Some(chunk) = content.next_chunk().await? {
-        bytes.extend_from_slice(&chunk);
+    async fn bytes_at(&self, version: &VersionRow, limit: u64) -> Result<Vec<u8>> {
+        let locator = version.locator.as_deref().map(Locator::from_bytes).transpose()?;
+        let store = self.storage.store(version.store_id, &self.database)?;
+        let size = model::unsigned(version.size);
+        let mut content = store.open(version.digest, size, locator.as_ref()).await?;
+        content.set_range(0..size.min(limit));
+        let mut bytes = Vec::new();
+        while let Some(chunk) = content.next_chunk().await? {
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(bytes)
     }
-    Ok(bytes)
-}
-
-/// Returns whether an error says something about the document, and not about the server or a store.
-fn is_of_the_document(error: &Error) -> bool {
-    !matches!(error.kind(), ErrorKind::Unavailable)
 }

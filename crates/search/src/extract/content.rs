@@ -72,6 +72,6 @@ impl Extract {
 }
 
 /// The error for a document that cannot be read.
-pub(super) fn unreadable(why: impl std::fmt::Display) -> Error {
+pub fn unreadable(why: impl std::fmt::Display) -> Error {
     Error::invalid(format!("the document cannot be read: {why}")).with_code(Code::NotReadable)
 }

@@ -7,15 +7,16 @@
 
 mod content;
 mod meter;
-mod package;
-pub mod plain;
+pub(crate) mod package;
+pub(crate) mod paragraphs;
 mod sheet;
 mod text;
-mod workbook;
-mod xml;
+pub(crate) mod workbook;
+pub(crate) mod xml;
 
-use model::{Code, Error, Result};
+use model::Result;
 
+pub(crate) use content::unreadable;
 pub use content::{Content, Extract, Format};
 use package::Package;
 
@@ -37,8 +38,6 @@ pub fn extract(format: Format, bytes: &[u8]) -> Result<Extract> {
         Format::Ods => sheet::ods(&mut package),
     }?;
     found.more |= package.is_cut();
-    if package.is_cut() && found.is_empty() {
-        return Err(Error::invalid("there is no text in the first 64 MiB of it").with_code(Code::TooLarge));
-    }
+    package.refuse_if_cut_and(found.is_empty())?;
     Ok(found)
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::io::{BufReader, Cursor, Read};
 
-use model::Result;
+use model::{Code, Error, Result};
 use zip::ZipArchive;
 
 use super::content::unreadable;
@@ -45,12 +45,25 @@ impl<'a> Package<'a> {
         self.cut
     }
 
+    /// Refuses a document in which nothing was found, in as much of it as may be unpacked.
+    pub fn refuse_if_cut_and(&self, is_empty: bool) -> Result<()> {
+        if self.cut && is_empty {
+            return Err(Error::invalid("there is no text in the first 64 MiB of it").with_code(Code::TooLarge));
+        }
+        Ok(())
+    }
+
     /// Opens a part; `None` if the document has no such part.
     pub fn part(&mut self, name: &str) -> Result<Option<Part<'_>>> {
+        Ok(self.bytes(name)?.map(Part::new))
+    }
+
+    /// Opens the bytes of a part; `None` if the document has no such part.
+    pub fn bytes(&mut self, name: &str) -> Result<Option<Meter<'_>>> {
         match self.archive.by_name(name) {
             Ok(file) => {
                 let unpacked = BufReader::new(Box::new(file) as Box<dyn Read + '_>);
-                Ok(Some(Part::new(Meter::new(unpacked, &mut self.left, &mut self.cut))))
+                Ok(Some(Meter::new(unpacked, &mut self.left, &mut self.cut)))
             }
             Err(zip::result::ZipError::FileNotFound) => Ok(None),
             Err(error) => Err(unreadable(error)),

@@ -4,13 +4,11 @@ use model::Result;
 
 use super::content::{Content, Extract};
 use super::package::Package;
-use super::xml::{Element, Part, Piece};
+use super::paragraphs::{LineSink, Meaning, read_part};
 
 /// Limits on the lines of a text, and on the bytes of all lines.
 const MAX_LINES: usize = 2_000;
 const MAX_TEXT: usize = 256 << 10;
-/// Limit on the spaces that one element can represent.
-const MAX_SPACES: usize = 100;
 
 /// Lines that are being collected.
 #[derive(Default)]
@@ -20,7 +18,7 @@ struct Lines {
     bytes: usize,
 }
 
-impl Lines {
+impl LineSink for Lines {
     fn add(&mut self, text: &str) {
         let room = MAX_TEXT.saturating_sub(self.bytes);
         self.line.push_str(&text[..text.floor_char_boundary(room)]);
@@ -34,7 +32,9 @@ impl Lines {
     fn is_full(&self) -> bool {
         self.done.len() >= MAX_LINES || self.bytes >= MAX_TEXT
     }
+}
 
+impl Lines {
     fn extract(mut self, more: bool) -> Extract {
         if !self.line.is_empty() {
             self.end_line();
@@ -46,77 +46,11 @@ impl Lines {
     }
 }
 
-/// The meaning of an element for the text.
-enum Meaning {
-    /// A paragraph, which ends a line.
-    Paragraph,
-    /// A run: in formats that have runs, only text inside them counts.
-    Run,
-    /// Represents these characters, repeated.
-    Stands(&'static str, usize),
-    /// Content that is not text of the document.
-    Aside,
-    /// No meaning.
-    None,
-}
-
-/// Reads one part. Returns whether it was read to its end.
-fn read(part: &mut Part<'_>, lines: &mut Lines, runs: bool, meaning: impl Fn(&Element<'_>) -> Meaning) -> Result<bool> {
-    // Counts of the open elements by meaning, and the stack of the meanings.
-    let (mut paragraphs, mut running, mut aside) = (0_usize, 0_usize, 0_usize);
-    let mut open: Vec<u8> = Vec::new();
-    while let Some(piece) = part.next()? {
-        match piece {
-            Piece::Start(element) => {
-                let mark = match meaning(&element) {
-                    Meaning::Paragraph => b'p',
-                    Meaning::Run => b'r',
-                    Meaning::Aside => b'a',
-                    Meaning::Stands(text, times) => {
-                        if aside == 0 && paragraphs > 0 {
-                            lines.add(&text.repeat(times.min(MAX_SPACES)));
-                        }
-                        b'-'
-                    }
-                    Meaning::None => b'-',
-                };
-                if element.empty {
-                    if mark == b'p' && aside == 0 {
-                        lines.end_line();
-                    }
-                    continue;
-                }
-                paragraphs += usize::from(mark == b'p');
-                running += usize::from(mark == b'r');
-                aside += usize::from(mark == b'a');
-                open.push(mark);
-            }
-            Piece::End(_) => match open.pop() {
-                Some(b'p') => {
-                    paragraphs -= 1;
-                    if aside == 0 {
-                        lines.end_line();
-                    }
-                }
-                Some(b'r') => running -= 1,
-                Some(b'a') => aside -= 1,
-                _ => {}
-            },
-            Piece::Text(text) if aside == 0 && paragraphs > 0 && (!runs || running > 0) => lines.add(&text),
-            Piece::Text(_) | Piece::Other => {}
-        }
-        if lines.is_full() {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
 /// Extracts the main part of a Word document.
 pub fn docx(package: &mut Package<'_>) -> Result<Extract> {
     let mut part = package.required("word/document.xml")?;
     let mut lines = Lines::default();
-    let whole = read(&mut part, &mut lines, true, |element| match element.name() {
+    let whole = read_part(&mut part, &mut lines, true, |element| match element.name() {
         b"p" => Meaning::Paragraph,
         b"t" => Meaning::Run,
         b"tab" => Meaning::Stands("\t", 1),
@@ -143,7 +77,7 @@ pub fn pptx(package: &mut Package<'_>) -> Result<Extract> {
             lines.end_line();
         }
         let mut part = package.required(name)?;
-        let whole = read(&mut part, &mut lines, true, |element| match element.name() {
+        let whole = read_part(&mut part, &mut lines, true, |element| match element.name() {
             b"p" => Meaning::Paragraph,
             b"t" => Meaning::Run,
             b"br" => Meaning::Stands("\n", 1),
@@ -161,7 +95,7 @@ pub fn pptx(package: &mut Package<'_>) -> Result<Extract> {
 pub fn odf(package: &mut Package<'_>) -> Result<Extract> {
     let mut part = package.required("content.xml")?;
     let mut lines = Lines::default();
-    let whole = read(&mut part, &mut lines, false, |element| match element.name() {
+    let whole = read_part(&mut part, &mut lines, false, |element| match element.name() {
         b"p" | b"h" => Meaning::Paragraph,
         b"tab" => Meaning::Stands("\t", 1),
         b"line-break" => Meaning::Stands("\n", 1),

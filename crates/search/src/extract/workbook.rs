@@ -16,7 +16,7 @@ const MAX_STYLES: usize = 65_536;
 
 /// The display format of a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
+pub enum CellFormat {
     Number,
     Day,
     Time,
@@ -28,7 +28,7 @@ struct Cell {
     value: String,
     /// Set if the value is the index of a shared string.
     shared: bool,
-    shown: Shown,
+    shown: CellFormat,
 }
 
 /// Extracts the first sheet of a workbook.
@@ -42,7 +42,7 @@ pub fn xlsx(package: &mut Package<'_>) -> Result<Extract> {
     for ((row, column), cell) in &cells {
         match number(cell) {
             Some(number) => rows.put(*row, *column, texts.get(&number).map_or("", String::as_str)),
-            None => rows.put(*row, *column, &shown(&cell.value, cell.shown)),
+            None => rows.put(*row, *column, &displayed(&cell.value, cell.shown)),
         }
     }
     if more {
@@ -78,7 +78,7 @@ fn first_sheet(package: &mut Package<'_>) -> Result<String> {
 }
 
 /// Reads the number format of each cell style.
-fn styles(package: &mut Package<'_>) -> Result<Vec<Shown>> {
+pub fn styles(package: &mut Package<'_>) -> Result<Vec<CellFormat>> {
     let (mut styles, mut own) = (Vec::new(), HashMap::new());
     let Some(mut part) = package.part("xl/styles.xml")? else { return Ok(styles) };
     let mut in_cells = false;
@@ -105,17 +105,17 @@ fn styles(package: &mut Package<'_>) -> Result<Vec<Shown>> {
 }
 
 /// Display format of a built-in number format, which has only an identifier (18.8.30).
-fn of_builtin(id: usize) -> Shown {
+fn of_builtin(id: usize) -> CellFormat {
     match id {
-        14..=17 => Shown::Day,
-        18..=21 | 45..=47 => Shown::Time,
-        22 => Shown::DayAndTime,
-        _ => Shown::Number,
+        14..=17 => CellFormat::Day,
+        18..=21 | 45..=47 => CellFormat::Time,
+        22 => CellFormat::DayAndTime,
+        _ => CellFormat::Number,
     }
 }
 
 /// Display format of a format code such as `dd/mm/yyyy`. Quoted text, colours and conditions in the code are ignored.
-fn of_code(code: &str) -> Shown {
+fn of_code(code: &str) -> CellFormat {
     let (mut quoted, mut bracket, mut escaped) = (false, false, false);
     let (mut day, mut time) = (false, false);
     for c in code.chars() {
@@ -135,10 +135,10 @@ fn of_code(code: &str) -> Shown {
         }
     }
     match (day, time) {
-        (true, true) => Shown::DayAndTime,
-        (true, false) => Shown::Day,
-        (false, true) => Shown::Time,
-        (false, false) => Shown::Number,
+        (true, true) => CellFormat::DayAndTime,
+        (true, false) => CellFormat::Day,
+        (false, true) => CellFormat::Time,
+        (false, false) => CellFormat::Number,
     }
 }
 
@@ -146,7 +146,7 @@ fn of_code(code: &str) -> Shown {
 type Cells = BTreeMap<(usize, usize), Cell>;
 
 /// Reads the cells of a sheet that are shown, and returns whether there are more.
-fn cells(package: &mut Package<'_>, path: &str, styles: &[Shown]) -> Result<(Cells, bool)> {
+fn cells(package: &mut Package<'_>, path: &str, styles: &[CellFormat]) -> Result<(Cells, bool)> {
     let mut part = package.required(path)?;
     let (mut cells, mut more) = (Cells::new(), false);
     let (mut row, mut column, mut seen) = (0_usize, 0_usize, 0_usize);
@@ -171,7 +171,7 @@ fn cells(package: &mut Package<'_>, path: &str, styles: &[Shown]) -> Result<(Cel
                     more |= column >= MAX_COLUMNS;
                     let kind = element.attribute("t").unwrap_or(Cow::Borrowed("n"));
                     let style = element.number("s").and_then(|s| styles.get(s)).copied();
-                    let shown = if kind == "n" { style.unwrap_or(Shown::Number) } else { Shown::Number };
+                    let shown = if kind == "n" { style.unwrap_or(CellFormat::Number) } else { CellFormat::Number };
                     let new = Cell { value: String::new(), shared: kind == "s", shown };
                     cell = (column < MAX_COLUMNS).then_some(new);
                 }
@@ -210,7 +210,37 @@ fn column_of(place: &str) -> Option<usize> {
 fn shared_texts(package: &mut Package<'_>, wanted: &HashSet<usize>) -> Result<HashMap<usize, String>> {
     let mut texts = HashMap::new();
     let Some(last) = wanted.iter().max() else { return Ok(texts) };
-    let Some(mut part) = package.part("xl/sharedStrings.xml")? else { return Ok(texts) };
+    each_shared_string(package, add, |at, text| {
+        if wanted.contains(&at) {
+            texts.insert(at, text);
+        }
+        at < *last
+    })?;
+    Ok(texts)
+}
+
+/// Reads the table of shared strings, at most this many bytes of it.
+pub fn shared_strings(package: &mut Package<'_>, max_bytes: usize) -> Result<Vec<String>> {
+    let (mut texts, mut bytes) = (Vec::new(), 0);
+    let within = |text: &mut String, more: &str| {
+        let room = max_bytes.saturating_sub(text.len());
+        text.push_str(&more[..more.floor_char_boundary(room)]);
+    };
+    each_shared_string(package, within, |_, text| {
+        bytes += text.len() + size_of::<String>();
+        texts.push(text);
+        bytes < max_bytes
+    })?;
+    Ok(texts)
+}
+
+/// Calls `take` with each shared string and its number until that returns false. `add` appends to a string.
+fn each_shared_string(
+    package: &mut Package<'_>,
+    add: impl Fn(&mut String, &str),
+    mut take: impl FnMut(usize, String) -> bool,
+) -> Result<()> {
+    let Some(mut part) = package.part("xl/sharedStrings.xml")? else { return Ok(()) };
     let (mut at, mut text) = (0_usize, String::new());
     // Phonetic readings of Chinese and Japanese words are not part of the text.
     let (mut running, mut reading) = (false, false);
@@ -226,10 +256,7 @@ fn shared_texts(package: &mut Package<'_>, wanted: &HashSet<usize>) -> Result<Ha
                 b"t" => running = false,
                 b"rPh" => reading = false,
                 b"si" => {
-                    if wanted.contains(&at) {
-                        texts.insert(at, std::mem::take(&mut text));
-                    }
-                    if at == *last {
+                    if !take(at, std::mem::take(&mut text)) {
                         break;
                     }
                     at += 1;
@@ -240,22 +267,22 @@ fn shared_texts(package: &mut Package<'_>, wanted: &HashSet<usize>) -> Result<Ha
             Piece::Text(_) | Piece::Other => {}
         }
     }
-    Ok(texts)
+    Ok(())
 }
 
 /// Formats a stored number as the sheet displays it. Days are counted from 30 December 1899 (18.17.4.1).
-fn shown(value: &str, shown: Shown) -> String {
+pub fn displayed(value: &str, shown: CellFormat) -> String {
     const UNIX: f64 = 25_569.0;
     const LAST: f64 = 2_958_466.0;
-    let number = value.parse::<f64>().ok().filter(|number| shown != Shown::Number && (0.0..LAST).contains(number));
+    let number = value.parse::<f64>().ok().filter(|number| shown != CellFormat::Number && (0.0..LAST).contains(number));
     let moment =
         number.and_then(|number| OffsetDateTime::from_unix_timestamp(((number - UNIX) * 86_400.0).round() as i64).ok());
     let Some(moment) = moment else { return value.to_owned() };
     let (day, time) = (moment.date(), format!("{:02}:{:02}", moment.hour(), moment.minute()));
     match shown {
-        Shown::Number => value.to_owned(),
-        Shown::Day => day.to_string(),
-        Shown::Time => time,
-        Shown::DayAndTime => format!("{day} {time}"),
+        CellFormat::Number => value.to_owned(),
+        CellFormat::Day => day.to_string(),
+        CellFormat::Time => time,
+        CellFormat::DayAndTime => format!("{day} {time}"),
     }
 }

@@ -39,6 +39,28 @@ pub struct Entry {
     pub name: String,
     /// Its text; empty if it has none, or none that can be read.
     pub text: String,
+    /// The reason why its text cannot be read.
+    pub fault: Option<Fault>,
+}
+
+/// The reason why the text of a document cannot be read. It lies in the document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Error code.
+    pub code: String,
+    /// The reason in words.
+    pub reason: String,
+}
+
+/// A document whose text cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultyDocument {
+    /// The document.
+    pub node: Id,
+    /// The version.
+    pub version: Id,
+    /// The reason.
+    pub fault: Fault,
 }
 
 impl Face {

@@ -7,6 +7,7 @@ mod analyzer;
 mod checkpoint;
 mod entry;
 mod error;
+mod faults;
 mod passage;
 mod schema;
 mod search_index;
@@ -15,7 +16,7 @@ mod view;
 mod writer;
 
 pub use checkpoint::{Checkpoint, FORMAT, FollowedEvent, Gap};
-pub use entry::{Entry, Face};
+pub use entry::{Entry, Face, Fault, FaultyDocument};
 pub use passage::{Passage, Piece, StoredEntry};
 pub use search_index::SearchIndex;
 pub use top::{Admission, Candidate, Hit, TopHits};

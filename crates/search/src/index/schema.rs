@@ -14,6 +14,8 @@ pub(super) const FACE: &str = "face";
 pub(super) const AUTHOR: &str = "author";
 pub(super) const HOLDER: &str = "holder";
 pub(super) const MODIFIED: &str = "modified";
+/// Name of the field with the code of a fault.
+pub(super) const FAULT: &str = "fault";
 
 /// The fields of an entry.
 #[derive(Clone, Copy)]
@@ -32,6 +34,9 @@ pub(super) struct Fields {
     pub name: Field,
     /// The text as it is, for passages.
     pub body: Field,
+    /// Code and words of the reason why there is no text.
+    pub fault: Field,
+    pub reason: Field,
 }
 
 pub(super) fn schema() -> (Schema, Fields) {
@@ -51,6 +56,8 @@ pub(super) fn schema() -> (Schema, Fields) {
         text: builder.add_text_field("text", TextOptions::default().set_indexing_options(words)),
         name: builder.add_text_field("name", STORED),
         body: builder.add_text_field("body", STORED),
+        fault: builder.add_text_field(FAULT, FAST | STORED),
+        reason: builder.add_text_field("reason", STORED),
     };
     (builder.build(), fields)
 }

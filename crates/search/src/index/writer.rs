@@ -57,6 +57,10 @@ impl IndexWriter {
             document.add_text(fields.text, &entry.text);
             document.add_text(fields.name, &entry.name);
             document.add_text(fields.body, &entry.text);
+            if let Some(fault) = &entry.fault {
+                document.add_text(fields.fault, &fault.code);
+                document.add_text(fields.reason, &fault.reason);
+            }
             self.writer.add_document(document).map_err(index_failed)?;
         }
         Ok(())

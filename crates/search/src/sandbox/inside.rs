@@ -2,7 +2,8 @@
 //! its input.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -14,13 +15,16 @@ use rustix::process::{
 use serde::{Deserialize, Serialize};
 
 use crate::extract::{Extract, Format, MAX_BYTES, extract};
+use crate::readers;
 
+use super::frame::{self, READY};
 use super::lack::MissingRestriction;
 use super::rules;
 
-/// Subcommands: read a document from standard input; run another program; report the restrictions that the system
-/// lacks.
+/// Subcommands: read a document from standard input; read the texts of documents one after the other; run another
+/// program; report the restrictions that the system lacks.
 pub const READ: &str = "read";
+pub const READ_TEXTS: &str = "read-texts";
 pub const RUN: &str = "run";
 pub const PROBE: &str = "probe";
 
@@ -29,6 +33,14 @@ const MEMORY: u64 = 256 << 20;
 const ADDRESSES: u64 = 4 << 30;
 /// Limit in seconds on the processor time for reading a document. The signal to end arrives a second before.
 const SECONDS: u64 = 6;
+/// Limits on memory and processor time of a child that reads texts. The server ends one that takes too long for a
+/// document; the limit on time ends one whose server is gone.
+const TEXTS_MEMORY: u64 = 512 << 20;
+const TEXTS_SECONDS: u64 = 600;
+/// Memory, processor time and number of documents after which a child makes room for a new one.
+const TEXTS_LARGE: u64 = 128 << 20;
+const TEXTS_OLD: i64 = 300;
+const TEXTS_MANY: usize = 1_000;
 /// Limit on the open files of another program, and on the processes of its user while it starts further ones.
 const FILES: u64 = 512;
 const PROCESSES: u64 = 4_096;
@@ -50,6 +62,7 @@ pub fn main(words: &[OsString]) -> ExitCode {
     let words: Vec<&OsString> = words.iter().collect();
     let done = match words.as_slice() {
         [task, format] if *task == READ => read(&format.to_string_lossy()),
+        [task] if *task == READ_TEXTS => read_texts(),
         [task] if *task == PROBE => probe(),
         [task, place, seconds, file, program, arguments @ ..] if *task == RUN => {
             let number = |word: &OsString| word.to_string_lossy().parse().ok();
@@ -106,6 +119,60 @@ fn read(format: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(&serde_json::to_vec(&answer)?)?;
     out.flush()
+}
+
+/// Reads documents until standard input ends.
+fn read_texts() -> io::Result<()> {
+    stand_alone()?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    limit(Resource::Data, TEXTS_MEMORY)?;
+    limit(Resource::Cpu, TEXTS_SECONDS)?;
+    limit(Resource::Fsize, 0)?;
+    limit(Resource::Nproc, 0)?;
+    let mut memory = Memory::open()?;
+    // One more than are open already, because setting up the rules needs a descriptor.
+    limit(Resource::Nofile, 5)?;
+    rules::for_reading();
+    // A document on which a library panics is reported to the server. The panic itself says nothing to anybody.
+    std::panic::set_hook(Box::new(|_| {}));
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    output.write_all(&[READY])?;
+    output.flush()?;
+    let mut count = 0;
+    while let Some((format, document)) = frame::receive_document(&mut input)? {
+        let read = readers::read(format, &document);
+        drop(document);
+        count += 1;
+        let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime).tv_sec;
+        let is_last = count >= TEXTS_MANY || used >= TEXTS_OLD || memory.resident()? >= TEXTS_LARGE;
+        frame::send_answer(&mut output, &read, is_last)?;
+        if is_last {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The kernel's account of this process's memory. It is opened before the process gives up the file system.
+struct Memory {
+    pages: File,
+    page_size: u64,
+}
+
+impl Memory {
+    fn open() -> io::Result<Self> {
+        Ok(Self { pages: File::open("/proc/self/statm")?, page_size: rustix::param::page_size() as u64 })
+    }
+
+    /// Resident memory in bytes. The peak that `getrusage` tells is of no use, because it counts the memory of the
+    /// server from which this process was forked.
+    fn resident(&mut self) -> io::Result<u64> {
+        let mut text = String::new();
+        self.pages.seek(SeekFrom::Start(0))?;
+        self.pages.read_to_string(&mut text)?;
+        let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+        Ok(pages.ok_or(io::ErrorKind::InvalidData)? * self.page_size)
+    }
 }
 
 fn probe() -> io::Result<()> {

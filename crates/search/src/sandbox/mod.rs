@@ -5,12 +5,15 @@
 //! network, the file system and most system calls, and sets limits on memory, time and files (`inside`, `rules`). On
 //! the server's side a thread supervises it (`keeper`). The thread kills the child with everything that it started at a
 //! deadline, when the caller stops waiting, and when the server stops. It releases the child's permit (`permits`) only
-//! once the child is gone. Permissions are not known here, and formats only to the code that reads them.
+//! once the child is gone. Children that read texts for the search index are kept warm instead (`pool`, `frame`).
+//! Permissions are not known here, and formats only to the code that reads them.
 
+mod frame;
 pub mod inside;
 mod keeper;
 mod lack;
 mod permits;
+mod pool;
 mod rules;
 
 use std::ffi::OsString;
@@ -25,10 +28,12 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::{oneshot, watch};
 
 use crate::extract::{Extract, Format};
+use crate::readers::{DocumentText, ReadableFormat};
 use keeper::{ChildCommand, ChildEnd, ChildOutcome, Input};
 pub use lack::MissingRestriction;
 pub use permits::ChildPermit;
 use permits::ChildPermits;
+use pool::ReaderPool;
 
 /// The hidden command of this program that children run.
 pub const COMMAND: &str = "sandbox";
@@ -58,6 +63,7 @@ struct Inner {
     stopping: watch::Sender<bool>,
     reading: ChildPermits,
     running: ChildPermits,
+    texts: Arc<ReaderPool>,
 }
 
 /// A document for a child to read. It lies in an anonymous memory file that is passed to the child.
@@ -99,8 +105,10 @@ impl Sandbox {
 
     /// A sandbox whose children are `program`, which must support [`COMMAND`].
     pub fn new(program: impl Into<PathBuf>) -> Self {
+        let program = program.into();
         Self(Arc::new(Inner {
-            program: program.into(),
+            texts: ReaderPool::new(program.clone()),
+            program,
             stopping: watch::Sender::new(false),
             reading: ChildPermits::new(READING.0, READING.1),
             running: ChildPermits::new(RUNNING.0, RUNNING.1),
@@ -152,9 +160,21 @@ impl Sandbox {
         let (outcome, _) = self.keep("read", order, permit).await?;
         match outcome.ended {
             ChildEnd::Well => inside::answer(&outcome.answer)?,
-            ChildEnd::TooLong => Err(too_long()),
-            ChildEnd::Badly => Err(Error::invalid("the program that reads documents failed on this document")
-                .with_code(Code::ReaderFailed)),
+            ChildEnd::TooLong => Err(too_long(READING_TIME)),
+            ChildEnd::Badly => Err(reader_failed()),
+        }
+    }
+
+    /// Reads the text of a document for the search index, in a child that has read others before. Waits for one.
+    ///
+    /// # Errors
+    /// Those of [`crate::readers::read`], and those of [`Self::read`].
+    pub async fn read_text(&self, format: ReadableFormat, bytes: &[u8]) -> Result<DocumentText> {
+        let mut stopping = self.0.stopping.subscribe();
+        tokio::select! {
+            biased;
+            _ = stopping.wait_for(|stops| *stops) => Err(stops()),
+            read = self.0.texts.read(format, bytes) => read,
         }
     }
 
@@ -195,6 +215,7 @@ impl Sandbox {
     /// Kills all children, and waits a moment until they are gone. No child is started afterwards.
     pub async fn end_all(&self) {
         self.0.stopping.send_replace(true);
+        self.0.texts.end_all();
         let gone = async {
             self.0.reading.wait_for_all().await;
             self.0.running.wait_for_all().await;
@@ -246,9 +267,12 @@ impl Sandbox {
     }
 }
 
-fn too_long() -> Error {
-    Error::invalid(format!("reading it took longer than {} seconds", READING_TIME.as_secs()))
-        .with_code(Code::TookTooLong)
+fn too_long(limit: Duration) -> Error {
+    Error::invalid(format!("reading it took longer than {} seconds", limit.as_secs())).with_code(Code::TookTooLong)
+}
+
+fn reader_failed() -> Error {
+    Error::invalid("the program that reads documents failed on this document").with_code(Code::ReaderFailed)
 }
 
 fn cannot_start(error: &io::Error) -> Error {

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use model::Id;
+use rustix::process::Signal;
 use search::extract::{Content, Format};
+use search::readers::ReadableFormat;
 use search::sandbox::{Document, MissingRestriction, Program, Sandbox};
 
 use crate::support::processes;
@@ -47,6 +49,55 @@ async fn a_child_reads_a_document_and_this_system_confines_it() {
     let permit = sandbox.permit_to_read(Id::new(1)).await.unwrap();
     sandbox.end_all().await;
     sandbox.read(permit, Format::Docx, Document::new().unwrap()).await.unwrap_err();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_warm_child_reads_one_document_after_the_other() {
+    let sandbox = sandbox();
+    let read = async |text: &str| sandbox.read_text(ReadableFormat::Html, text.as_bytes()).await.unwrap().text;
+    let children = || processes::text_readers(std::process::id());
+    assert_eq!(read("<p>one").await, "one");
+    let child = *children().first().unwrap();
+    assert_eq!(read(&"<p>two".repeat(100_000)).await.len(), 399_999);
+    let refused = sandbox.read_text(ReadableFormat::Pdf, b"no PDF").await.unwrap_err();
+    assert_eq!(refused.code(), "not_readable");
+    assert_eq!(children(), [child], "the child is used again");
+    let status = |figure: &str| processes::status(child, figure).unwrap_or_default();
+    assert_eq!(
+        (status("Seccomp").as_str(), status("NoNewPrivs").as_str(), status("Threads").as_str()),
+        ("2", "1", "1")
+    );
+    let limits = std::fs::read_to_string(format!("/proc/{child}/limits")).unwrap();
+    for (name, most) in
+        [("Max data size", 512 << 20), ("Max cpu time", 600), ("Max file size", 0), ("Max processes", 0)]
+    {
+        let line = limits.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        assert!(line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() <= most, "{name}: {limits}");
+    }
+    // A child that ended meanwhile is no fault of the next document.
+    processes::send(child, Signal::KILL);
+    assert_eq!(read("<p>three").await, "three");
+    let (one, other) = tokio::join!(read("<p>one"), read("<p>other"));
+    assert_eq!((one.as_str(), other.as_str()), ("one", "other"));
+    sandbox.end_all().await;
+    let gone = || children().is_empty().then_some(());
+    processes::wait_for("the end of all children", gone).await;
+    sandbox.read_text(ReadableFormat::Html, b"<p>four").await.unwrap_err();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_that_fails_on_a_document_or_does_not_start_is_told_apart() {
+    let place = tempfile::tempdir().unwrap();
+    for (text, expected) in [
+        ("exit 0", "unavailable"),
+        ("printf no", "unavailable"),
+        ("printf '\\245'; head -c 8 >/dev/null; exit 1", "reader_failed"),
+        ("printf '\\245'; head -c 8 >/dev/null; printf '\\1\\0\\377\\377\\377\\377%08d' 0", "reader_failed"),
+    ] {
+        let child = script(place.path(), text, 0).path;
+        let error = Sandbox::new(child).read_text(ReadableFormat::Html, b"<p>").await.unwrap_err();
+        assert_eq!(error.code(), expected, "{text}: {}", error.report());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

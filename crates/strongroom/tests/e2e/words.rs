@@ -113,6 +113,14 @@ async fn words_are_found(engine: Engine) {
     let expected: Vec<Value> = expected.iter().map(|(text, hit)| json!({ "text": text, "hit": hit })).collect();
     assert_eq!(pieces, Value::Array(expected));
     assert_eq!(found["texts"], "complete");
+    let pdf = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../search/tests/documents/text.pdf")).unwrap();
+    assert!(rig.admin.put("text.pdf", pdf).await.unwrap().status.is_success());
+    rig.put("page.html", "<title>Dachplan</title><script>verborgen</script><p>Schiefer f&uuml;r das Dach").await;
+    rig.put("note.eml", "Subject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=\r\n\r\nSchiefer, nachricht").await;
+    wait_for_results(&rig.admin, "board agreed november apples müller", &["text.docx", "text.pdf"]).await;
+    wait_for_results(&rig.admin, "dachplan schiefer fur", &["page.html"]).await;
+    wait_for_results(&rig.admin, "grusse nachricht", &["note.eml"]).await;
+    assert_eq!(names(&rig.admin, "verborgen").await, Vec::<String>::new(), "code of a page is no text");
     // A document that cannot be read is found by its name.
     wait_for_results(&rig.admin, "broken", &["broken.docx"]).await;
 

@@ -16,13 +16,23 @@ fn stat(id: u32) -> Option<(String, u32)> {
     Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
 }
 
-/// Child processes of a server that read documents.
+/// Child processes of a server that read a document for a person.
 pub fn readers(server: u32) -> Vec<u32> {
+    children(server, "read")
+}
+
+/// Child processes of a server that read documents for the search index.
+pub fn text_readers(server: u32) -> Vec<u32> {
+    children(server, "read-texts")
+}
+
+fn children(server: u32, task: &str) -> Vec<u32> {
+    let command = format!("sandbox\0{task}\0");
     let ids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let is_reader = |id: &u32| {
         let words = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
         stat(*id).is_some_and(|(state, parent)| parent == server && state != "Z")
-            && words.windows(13).any(|part| part == b"sandbox\0read\0")
+            && words.windows(command.len()).any(|part| part == command.as_bytes())
     };
     ids.filter(is_reader).collect()
 }

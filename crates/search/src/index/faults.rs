@@ -1,0 +1,90 @@
+//! Documents whose text cannot be read, as the index knows them.
+
+use std::collections::BTreeMap;
+
+use model::{Id, Result};
+use tantivy::columnar::{Column, StrColumn};
+use tantivy::schema::Value;
+use tantivy::{DocAddress, SegmentReader, TantivyDocument};
+
+use super::entry::{Fault, FaultyDocument};
+use super::error::index_failed;
+use super::schema;
+use super::view::View;
+
+impl View {
+    /// Returns the number of entries without a readable text, by error code. Blocks while it reads the index.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
+    pub fn fault_counts(&self) -> Result<BTreeMap<String, u64>> {
+        let mut counts = BTreeMap::new();
+        self.each_fault(|code, _, _| {
+            *counts.entry(code.to_owned()).or_default() += 1;
+            Ok(())
+        })
+        .map_err(index_failed)?;
+        Ok(counts)
+    }
+
+    /// Returns entries without a readable text, newest documents first: those before the document `before`, at most
+    /// `limit`. Blocks while it reads the index.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
+    pub fn faults(&self, before: Option<Id>, limit: usize) -> Result<Vec<FaultyDocument>> {
+        self.newest_faults(before, limit).map_err(index_failed)
+    }
+
+    fn newest_faults(&self, before: Option<Id>, limit: usize) -> tantivy::Result<Vec<FaultyDocument>> {
+        // The oldest leave while others are found, so that memory depends on `limit` alone.
+        let mut newest: BTreeMap<(Id, Id), DocAddress> = BTreeMap::new();
+        self.each_fault(|_, segment, address| {
+            let column = |name| segment.fast_fields().i64(name);
+            let id = |column: Column<i64>| Id::new(column.first(address.doc_id).unwrap_or_default());
+            let key = (id(column(schema::NODE)?), id(column(schema::VERSION)?));
+            if before.is_none_or(|before| key.0 < before) {
+                newest.insert(key, address);
+                if newest.len() > limit {
+                    newest.pop_first();
+                }
+            }
+            Ok(())
+        })?;
+        let faulty = |((node, version), address)| {
+            let stored: TantivyDocument = self.searcher.doc(address)?;
+            let text = |field| stored.get_first(field).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+            let fault = Fault { code: text(self.fields.fault), reason: text(self.fields.reason) };
+            Ok(FaultyDocument { node, version, fault })
+        };
+        newest.into_iter().rev().map(faulty).collect()
+    }
+
+    /// Calls `take` with the error code of each entry that has one.
+    fn each_fault(
+        &self,
+        mut take: impl FnMut(&str, &SegmentReader, DocAddress) -> tantivy::Result<()>,
+    ) -> tantivy::Result<()> {
+        for (ordinal, segment) in (0..).zip(self.searcher.segment_readers()) {
+            let Some(codes) = segment.fast_fields().str(schema::FAULT)? else { continue };
+            let names = names(&codes)?;
+            for doc in segment.doc_ids_alive() {
+                if let Some(code) = codes.ords().first(doc).and_then(|code| names.get(code as usize)) {
+                    take(code, segment, DocAddress::new(ordinal, doc))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All codes in a segment by their numbers.
+fn names(codes: &StrColumn) -> tantivy::Result<Vec<String>> {
+    (0..codes.num_terms() as u64)
+        .map(|number| {
+            let mut name = String::new();
+            codes.ord_to_str(number, &mut name)?;
+            Ok(name)
+        })
+        .collect()
+}

@@ -1,0 +1,83 @@
+//! Readers: they turn the bytes of a document into text for the search index, with its title and author. One file for
+//! each family of formats.
+//!
+//! Everything here runs in a sandboxed child process only ([`crate::sandbox`]), because the bytes come from anybody.
+//! Within it, the cost is bounded where a format allows it: compressed parts are unpacked while they are read, and
+//! reading ends when there is enough text.
+
+mod archive;
+mod charset;
+mod document_text;
+mod email;
+mod epub;
+mod format;
+mod html;
+mod office;
+mod open_document;
+mod outlook;
+mod pdf;
+mod picture;
+mod properties;
+mod rtf;
+mod spreadsheet;
+
+use model::Result;
+
+use document_text::TextBuilder;
+pub use document_text::{DocumentText, MAX_TEXT_BYTES};
+pub use format::ReadableFormat;
+
+/// Maximum size in bytes of a document that is read.
+pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
+/// Maximum depth of documents in documents, such as attachments of messages.
+const MAX_DEPTH: usize = 3;
+
+/// Reads the text of a document.
+///
+/// # Errors
+/// `Invalid` with code `not_readable` if the bytes are not a document of this format, or an encrypted one; with
+/// `too_large` if the part that is unpacked contains no text.
+pub fn read(format: ReadableFormat, bytes: &[u8]) -> Result<DocumentText> {
+    let mut text = TextBuilder::default();
+    read_into(format, bytes, &mut text, 0)?;
+    Ok(text.finish())
+}
+
+/// Appends the text of a document that lies this deep in others.
+fn read_into(format: ReadableFormat, bytes: &[u8], text: &mut TextBuilder, depth: usize) -> Result<()> {
+    match format {
+        ReadableFormat::Plain => {
+            text.add(&charset::decode(bytes, None));
+            Ok(())
+        }
+        ReadableFormat::Html => {
+            html::read(bytes, text);
+            Ok(())
+        }
+        ReadableFormat::Docx => office::document(bytes, text),
+        ReadableFormat::Pptx => office::slides(bytes, text),
+        ReadableFormat::Xlsx => spreadsheet::read(bytes, text),
+        ReadableFormat::OpenDocument => open_document::read(bytes, text),
+        ReadableFormat::Pdf => pdf::read(bytes, text),
+        ReadableFormat::Rtf => rtf::read(bytes, text),
+        ReadableFormat::Email => email::read(bytes, text, depth),
+        ReadableFormat::Outlook => outlook::read(bytes, text, depth),
+        ReadableFormat::Epub => epub::read(bytes, text),
+        ReadableFormat::Zip => archive::zip_names(bytes, text),
+        ReadableFormat::Tar => archive::tar_names(bytes, text),
+        ReadableFormat::TarGz => archive::tar_gz_names(bytes, text),
+        ReadableFormat::Picture => picture::read(bytes, text),
+    }
+}
+
+/// Appends the name of a document in a document, and its text if it can be read.
+fn read_attachment(name: &str, media_type: &str, bytes: &[u8], text: &mut TextBuilder, depth: usize) {
+    text.end_line();
+    text.add_words(name);
+    text.end_line();
+    let Some(format) = ReadableFormat::of(media_type, name) else { return };
+    if depth < MAX_DEPTH && !text.is_full() {
+        // A message is found by its own text even if an attachment cannot be read.
+        let _ = text.inside(|text| read_into(format, bytes, text, depth + 1));
+    }
+}

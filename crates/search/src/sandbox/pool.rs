@@ -1,0 +1,180 @@
+//! Warm children that read the texts of many documents one after the other, so that a small document does not cost the
+//! start of a process.
+//!
+//! A child that fails or takes too long is killed, and charged to the document that it held. If it had read others
+//! before, the document is tried once more in a fresh child, since it might suffer from what they left behind.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use model::Result;
+use rustix::process::Signal;
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::Semaphore;
+
+use super::frame::{self, Answer, READY};
+use super::{COMMAND, inside};
+use crate::readers::{DocumentText, ReadableFormat};
+
+/// Maximum number of children, however many processors there are.
+const MAX_CHILDREN: usize = 4;
+/// Time limit for a document, and for a child to start.
+pub const TEXT_TIME: Duration = Duration::from_secs(20);
+/// Time after which an idle child is ended, and the interval of looking.
+const MAX_IDLE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_secs(20);
+
+/// The warm children of a server.
+pub struct ReaderPool {
+    program: PathBuf,
+    /// A permit for each child that may run.
+    permits: Semaphore,
+    idle: Mutex<Idle>,
+}
+
+#[derive(Default)]
+struct Idle {
+    children: Vec<(WarmChild, Instant)>,
+    /// Set once a task ends idle children.
+    is_watched: bool,
+}
+
+/// A child that waits for a document. It is killed when dropped.
+struct WarmChild {
+    child: Child,
+    input: ChildStdin,
+    output: ChildStdout,
+    /// Set until it has read a document.
+    is_fresh: bool,
+}
+
+/// The reason why a child returned no answer.
+enum Failure {
+    /// It ended.
+    Ended(String),
+    TooLong,
+}
+
+impl ReaderPool {
+    /// A pool of children of `program`.
+    pub fn new(program: PathBuf) -> Arc<Self> {
+        let count = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_CHILDREN);
+        Arc::new(Self { program, permits: Semaphore::new(count), idle: Mutex::default() })
+    }
+
+    /// Reads the text of a document.
+    pub async fn read(self: &Arc<Self>, format: ReadableFormat, bytes: &[u8]) -> Result<DocumentText> {
+        let _permit = self.permits.acquire().await.map_err(|_| super::stops())?;
+        let begun = Instant::now();
+        let mut is_second_try = false;
+        let (read, result) = loop {
+            let mut child = match self.take().filter(|_| !is_second_try) {
+                Some(child) => child,
+                None => WarmChild::start(&self.program).await.map_err(|error| super::cannot_start(&error))?,
+            };
+            match child.read(format, bytes).await {
+                Ok(answer) => {
+                    if !answer.is_last {
+                        child.is_fresh = false;
+                        self.put_back(child);
+                    }
+                    break (answer.read, "done");
+                }
+                Err(_) if !child.is_fresh => is_second_try = true,
+                Err(Failure::TooLong) => break (Err(super::too_long(TEXT_TIME)), "killed"),
+                Err(Failure::Ended(status)) => {
+                    tracing::info!(task = "text", status, "a child process failed on a document");
+                    break (Err(super::reader_failed()), "failed");
+                }
+            }
+        };
+        metrics::counter!("strongroom_sandbox_total", "task" => "text", "result" => result).increment(1);
+        metrics::histogram!("strongroom_sandbox_seconds", "task" => "text").record(begun.elapsed().as_secs_f64());
+        read
+    }
+
+    /// Kills the idle children. Others end with their readers.
+    pub fn end_all(&self) {
+        self.permits.close();
+        self.idle().children.clear();
+    }
+
+    fn take(&self) -> Option<WarmChild> {
+        self.idle().children.pop().map(|(child, _)| child)
+    }
+
+    fn put_back(self: &Arc<Self>, child: WarmChild) {
+        if self.permits.is_closed() {
+            return;
+        }
+        let mut idle = self.idle();
+        idle.children.push((child, Instant::now()));
+        if !std::mem::replace(&mut idle.is_watched, true) {
+            tokio::spawn(watch(Arc::downgrade(self)));
+        }
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends children that are idle for long, until none is left.
+async fn watch(pool: Weak<ReaderPool>) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let Some(pool) = pool.upgrade() else { return };
+        let mut idle = pool.idle();
+        idle.children.retain(|(_, since)| since.elapsed() < MAX_IDLE);
+        if idle.children.is_empty() {
+            idle.is_watched = false;
+            return;
+        }
+    }
+}
+
+impl WarmChild {
+    async fn start(program: &PathBuf) -> io::Result<Self> {
+        let mut command = Command::new(program);
+        command.args([COMMAND, inside::READ_TEXTS]).env_clear().current_dir("/").kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("the child process has no pipes"));
+        };
+        let mut child = Self { child, input, output, is_fresh: true };
+        match tokio::time::timeout(TEXT_TIME, child.output.read_u8()).await {
+            Ok(Ok(READY)) => Ok(child),
+            _ => Err(io::Error::other("the program that reads documents does not start")),
+        }
+    }
+
+    async fn read(&mut self, format: ReadableFormat, bytes: &[u8]) -> std::result::Result<Answer, Failure> {
+        let (input, output) = (&mut self.input, &mut self.output);
+        let exchange = async {
+            frame::send_document(input, format, bytes).await?;
+            frame::receive_answer(output).await
+        };
+        match tokio::time::timeout(TEXT_TIME, exchange).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(self.end(&error).await),
+            Err(_) => Err(Failure::TooLong),
+        }
+    }
+
+    /// Kills the child, and returns why it failed.
+    async fn end(&mut self, error: &io::Error) -> Failure {
+        // Fails if it has ended already.
+        let _ = self.child.start_kill();
+        match self.child.wait().await {
+            Ok(status) if status.signal() == Some(Signal::XCPU.as_raw()) => Failure::TooLong,
+            Ok(status) => Failure::Ended(format!("{status}, {error}")),
+            Err(error) => Failure::Ended(error.to_string()),
+        }
+    }
+}

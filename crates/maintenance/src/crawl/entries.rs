@@ -7,6 +7,7 @@ use model::{Error, Id, MAX_DEPTH, Result, is_application_file};
 use repository::indexed_faces;
 use search::index::{Entry, Fault};
 use search::readers::DocumentText;
+use search::sandbox::Patience;
 
 use super::text::{FoundText, TextReader};
 
@@ -17,18 +18,18 @@ struct Outline {
 }
 
 /// Returns the index entries of a document; none for application files and for documents in recycle bins. The second
-/// part is false if a text could not be read because a store or a child process did not answer.
+/// part is false if a text could not be read because a store or a child process did not answer in time.
 ///
 /// # Errors
 /// Those of the database.
-pub(super) async fn entries(reader: &TextReader, document: NodeRow) -> Result<(Vec<Entry>, bool)> {
+pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Patience) -> Result<(Vec<Entry>, bool)> {
     if is_application_file(&document.name) {
         return Ok((Vec::new(), true));
     }
     let outline = outline(&reader.database().database, &document).await?;
     let (mut entries, mut is_whole) = (Vec::with_capacity(outline.versions.len()), true);
     for (face, version) in outline.versions {
-        let (text, fault) = match reader.text(&document.name, &version).await {
+        let (text, fault) = match reader.text(&document.name, &version, patience).await {
             Ok(FoundText::Text(text)) => (joined(&text), None),
             Ok(FoundText::None) => (String::new(), None),
             Ok(FoundText::Fault(error)) => (String::new(), Some(fault(&error))),

@@ -1,24 +1,25 @@
 //! Follower of one content database: indexes all documents once, and events as they arrive.
 
 use std::collections::BTreeSet;
-use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use database::content::feed::{self, Change};
 use database::content::node::{self, NodeRow};
 use database::{Engine, Mark, Reader};
-use futures_util::{StreamExt, stream};
-use model::{Error, Id, NodeKind, Result, Timestamp};
+use model::{Error, ErrorKind, Id, NodeKind, Result, Timestamp};
 use repository::{Repository, Storage, StorageDatabase};
-use search::index::{Checkpoint, FollowedEvent, Gap, IndexWriter};
+use search::index::{Checkpoint, Entry, FollowedEvent, Gap, IndexWriter};
+use search::sandbox::Patience;
+use tokio::task::JoinSet;
 
 use super::effect::{Effect, effect};
 use super::entries::entries;
 use super::place::{blocking, open_index};
 use super::text::TextReader;
 
-/// Polling interval for events.
+/// Polling interval for events, and for a document that is being read beside them.
 const POLL: Duration = Duration::from_millis(100);
+const POLL_READING: Duration = Duration::from_millis(10);
 /// Events and documents that are read at once; documents below a container.
 const BATCH: usize = 500;
 const BATCH_BELOW: usize = 5_000;
@@ -36,13 +37,24 @@ const GAPS: Duration = Duration::from_secs(1);
 const GIVEN_UP: Duration = Duration::from_secs(60 * 60);
 /// Limit on the missing sequences that are remembered.
 const MAX_GAPS: usize = 10_000;
-/// Interval at which texts that could not be read are tried again, and their number each time.
+/// Pause after a store or a child process did not answer.
 const PENDING: Duration = Duration::from_secs(30);
-const PENDING_BATCH: usize = 100;
 /// Limit on the documents whose texts are to be tried again.
 const MAX_PENDING: usize = 100_000;
 /// Minimum interval between two looks at the farm's stores.
 const STORES: Duration = Duration::from_secs(5);
+
+/// The document among those in [`Checkpoint::pending`] that is being read.
+struct SlowReading {
+    /// Holds at most one task.
+    reading: JoinSet<(Id, Result<(Vec<Entry>, bool)>)>,
+    /// The document that was read last.
+    last: Id,
+    /// Set once the entries of that document were replaced meanwhile.
+    is_stale: bool,
+    /// Time at which a store or a child process did not answer.
+    rests_since: Option<Instant>,
+}
 
 /// The follower of a content database.
 pub(super) struct Follower {
@@ -56,9 +68,9 @@ pub(super) struct Follower {
     /// State of the database when its events were read last.
     followed: Option<Mark>,
     committed: Instant,
-    /// Last times of these actions; `None` before the first.
+    /// Last time of this action; `None` before the first.
     asked_for_gaps: Option<Instant>,
-    tried_pending: Instant,
+    slow: SlowReading,
     saw_stores: Instant,
 }
 
@@ -83,7 +95,7 @@ impl Follower {
             followed: None,
             committed: now,
             asked_for_gaps: None,
-            tried_pending: now,
+            slow: SlowReading { reading: JoinSet::new(), last: Id::NONE, is_stale: false, rests_since: None },
             saw_stores: now,
         })
     }
@@ -102,14 +114,14 @@ impl Follower {
         loop {
             let followed = self.follow_events().await?;
             let walked = self.walk_on().await?;
-            self.try_pending().await?;
+            self.read_pending().await?;
             let has_waited = self.committed.elapsed() >= COMMIT;
             let is_due = if walked { has_waited } else { self.waiting.1 > 0 || followed && has_waited };
             if is_due {
                 self.commit().await?;
             }
             if !walked {
-                tokio::time::sleep(POLL).await;
+                tokio::time::sleep(if self.slow.reading.is_empty() { POLL } else { POLL_READING }).await;
             }
         }
     }
@@ -197,24 +209,35 @@ impl Follower {
         Ok(true)
     }
 
-    /// Tries again to read texts that could not be read because a store or a child process did not answer.
-    async fn try_pending(&mut self) -> Result<()> {
-        if self.checkpoint.pending.is_empty() || self.tried_pending.elapsed() < PENDING {
+    /// Reads a text that could not be read in time, one after the other, beside the documents that change.
+    async fn read_pending(&mut self) -> Result<()> {
+        if let Some(read) = self.slow.reading.try_join_next() {
+            let (id, read) = read.map_err(|error| {
+                Error::new(ErrorKind::Unavailable, "reading a document ended early").with_source(error)
+            })?;
+            let (entries, is_whole) = read?;
+            if !is_whole {
+                self.slow.rests_since = Some(Instant::now());
+            } else if !std::mem::take(&mut self.slow.is_stale) {
+                self.put(id, entries, true).await?;
+            }
+        }
+        let rests = self.slow.rests_since.is_some_and(|since| since.elapsed() < PENDING);
+        if rests || !self.slow.reading.is_empty() {
             return Ok(());
         }
-        self.tried_pending = Instant::now();
-        let count = self.checkpoint.pending.len().min(PENDING_BATCH);
-        let ids: Vec<i64> = self.checkpoint.pending.drain(..count).collect();
-        let written = self.write_items(ids.iter().copied().map(Id::new).collect(), COMMIT_TEXTS).await;
-        if written.is_err() {
-            let pending = &mut self.checkpoint.pending;
-            ids.iter().for_each(|id| {
-                if !pending.contains(id) {
-                    pending.push(*id);
-                }
-            });
+        let pending = &self.checkpoint.pending;
+        let next = pending.range(self.slow.last.get() + 1..).next().or_else(|| pending.first()).copied();
+        let Some(id) = next.map(Id::new) else { return Ok(()) };
+        (self.slow.last, self.slow.is_stale, self.slow.rests_since) = (id, false, None);
+        match self.database.database.read(move |reader: &mut Reader<'_>| node::find(reader, id)).await? {
+            Some(row) if row.kind == NodeKind::Document => {
+                let texts = self.texts.clone();
+                self.slow.reading.spawn(async move { (id, entries(&texts, row, Patience::Long).await) });
+                Ok(())
+            }
+            _ => self.put(id, Vec::new(), true).await,
         }
-        written
     }
 
     /// Writes documents, or removes those that are gone.
@@ -227,7 +250,7 @@ impl Follower {
             match row {
                 Some(row) if row.kind == NodeKind::Document => documents.push(row),
                 Some(_) => {}
-                None => self.replace(id, Vec::new()).await?,
+                None => self.put(id, Vec::new(), true).await?,
             }
         }
         self.write(documents, commit).await
@@ -255,17 +278,23 @@ impl Follower {
             self.texts.refresh().await?;
             self.saw_stores = Instant::now();
         }
-        let texts = self.texts.clone();
-        let read = |document: NodeRow| async {
-            let id = document.id;
-            (id, entries(&texts, document).await)
-        };
-        let mut read = pin!(stream::iter(documents).map(read).buffer_unordered(AT_ONCE));
+        let (mut documents, mut reading) = (documents.into_iter(), JoinSet::new());
         loop {
-            match tokio::time::timeout(commit, read.next()).await {
+            while reading.len() < AT_ONCE
+                && let Some(document) = documents.next()
+            {
+                // Tasks of their own: their time limits pass while entries are being written.
+                let texts = self.texts.clone();
+                let id = document.id;
+                reading.spawn(async move { (id, entries(&texts, document, Patience::Short).await) });
+            }
+            match tokio::time::timeout(commit, reading.join_next()).await {
                 Ok(None) => return Ok(()),
-                Ok(Some((id, entries))) => {
-                    let (entries, is_whole) = entries?;
+                Ok(Some(read)) => {
+                    let (id, read) = read.map_err(|error| {
+                        Error::new(ErrorKind::Unavailable, "reading a document ended early").with_source(error)
+                    })?;
+                    let (entries, is_whole) = read?;
                     self.put(id, entries, is_whole).await?;
                 }
                 // A document takes long to read.
@@ -277,21 +306,25 @@ impl Follower {
         }
     }
 
-    /// Replaces the entries of a document. One whose text is not complete is tried again later.
-    async fn put(&mut self, id: Id, entries: Vec<search::index::Entry>, is_whole: bool) -> Result<()> {
-        if !is_whole && !self.checkpoint.pending.contains(&id.get()) {
-            if self.checkpoint.pending.len() >= MAX_PENDING {
-                return Err(Error::unavailable("too many texts cannot be read at the moment"));
-            }
-            self.checkpoint.pending.push(id.get());
+    /// Replaces the entries of a document. One whose text is not complete is read again later.
+    async fn put(&mut self, id: Id, entries: Vec<Entry>, is_whole: bool) -> Result<()> {
+        let pending = &mut self.checkpoint.pending;
+        if is_whole {
+            pending.remove(&id.get());
+        } else if pending.len() < MAX_PENDING {
+            pending.insert(id.get());
+        } else {
+            return Err(Error::unavailable("too many texts cannot be read at the moment"));
         }
         self.waiting.0 += entries.iter().map(|entry| entry.text.len()).sum::<usize>();
         self.replace(id, entries).await
     }
 
-    async fn replace(&mut self, id: Id, entries: Vec<search::index::Entry>) -> Result<()> {
+    async fn replace(&mut self, id: Id, entries: Vec<Entry>) -> Result<()> {
         metrics::counter!("strongroom_search_documents_total").increment(1);
         self.waiting.1 += 1;
+        // What is being read of it slowly may be older.
+        self.slow.is_stale |= self.slow.last == id;
         // A writer whose memory is full waits for the disk.
         self.with_writer(move |writer| writer.replace(id, &entries)).await
     }

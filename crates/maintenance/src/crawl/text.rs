@@ -5,6 +5,7 @@ use database::content::version::{self, VersionRow};
 use model::{Code, Error, ErrorKind, Result};
 use repository::{Sandbox, Storage, StorageDatabase};
 use search::readers::{DocumentText, ReadableFormat};
+use search::sandbox::Patience;
 
 /// What was found out about the text of a version.
 pub(super) enum FoundText {
@@ -43,16 +44,16 @@ impl TextReader {
     /// Returns the text of a version.
     ///
     /// # Errors
-    /// `Unavailable` when the store or the program that reads documents does not answer.
-    pub(super) async fn text(&self, name: &str, version: &VersionRow) -> Result<FoundText> {
+    /// `Unavailable` when the store or the program that reads documents does not answer, and when reading takes longer
+    /// than a short patience.
+    pub(super) async fn text(&self, name: &str, version: &VersionRow, patience: Patience) -> Result<FoundText> {
         let format = ReadableFormat::of(&version.media_type, name).filter(|_| version.size > 0);
         let Some(format) = format else { return Ok(FoundText::None) };
-        // Text from encrypted stores is not kept in the clear.
-        if self.storage.encrypts(version.store_id).await? {
-            return Ok(FoundText::None);
-        }
-        match self.read(format, version).await {
-            Ok(text) => Ok(FoundText::Text(text)),
+        match self.read(format, version, patience).await {
+            Ok(found) => Ok(found),
+            Err(error) if patience == Patience::Short && error.code() == Code::TookTooLong => {
+                Err(Error::unavailable("the document takes long to read").with_source(error))
+            }
             // A document that cannot be read is found by its name.
             Err(error) if error.kind() != ErrorKind::Unavailable => {
                 metrics::counter!("strongroom_search_unread_total", "code" => error.code().as_str()).increment(1);
@@ -62,21 +63,23 @@ impl TextReader {
         }
     }
 
-    async fn read(&self, format: ReadableFormat, version: &VersionRow) -> Result<DocumentText> {
+    async fn read(&self, format: ReadableFormat, version: &VersionRow, patience: Patience) -> Result<FoundText> {
         let (limit, may_be_cut) = format.limit();
         let is_long = model::unsigned(version.size) > limit;
         if is_long && !may_be_cut {
             let message = format!("text is read only from documents of this kind of up to {} MiB", limit >> 20);
             return Err(Error::invalid(message).with_code(Code::TooLarge));
         }
-        let bytes = self.bytes(version, limit).await?;
-        let mut text = self.sandbox.read_text(format, &bytes).await?;
+        let room = self.sandbox.text_room(patience, model::unsigned(version.size).min(limit)).await?;
+        let Some(bytes) = self.bytes(version, limit).await? else { return Ok(FoundText::None) };
+        let mut text = self.sandbox.read_text(patience, room, format, &bytes).await?;
         text.is_cut |= is_long;
-        Ok(text)
+        Ok(FoundText::Text(text))
     }
 
-    /// Returns the first bytes of a version, at most `limit`. Reads them again if they have moved to another store.
-    async fn bytes(&self, version: &VersionRow, limit: u64) -> Result<Vec<u8>> {
+    /// Returns the first bytes of a version, at most `limit`; `None` if its store encrypts, because such text is not
+    /// kept in the clear. Reads them again if they have moved to another store.
+    async fn bytes(&self, version: &VersionRow, limit: u64) -> Result<Option<Vec<u8>>> {
         let error = match self.bytes_at(version, limit).await {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => error,
             read => return read,
@@ -91,16 +94,19 @@ impl TextReader {
         }
     }
 
-    async fn bytes_at(&self, version: &VersionRow, limit: u64) -> Result<Vec<u8>> {
+    async fn bytes_at(&self, version: &VersionRow, limit: u64) -> Result<Option<Vec<u8>>> {
+        if self.storage.encrypts(version.store_id).await? {
+            return Ok(None);
+        }
         let locator = version.locator.as_deref().map(Locator::from_bytes).transpose()?;
         let store = self.storage.store(version.store_id, &self.database)?;
         let size = model::unsigned(version.size);
         let mut content = store.open(version.digest, size, locator.as_ref()).await?;
         content.set_range(0..size.min(limit));
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or_default());
         while let Some(chunk) = content.next_chunk().await? {
             bytes.extend_from_slice(&chunk);
         }
-        Ok(bytes)
+        Ok(Some(bytes))
     }
 }

@@ -1,5 +1,7 @@
 //! Position of an index in the events of its content database.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 /// Version of the index format. An index of another version is rebuilt. To be raised as well when readers find more
@@ -17,9 +19,9 @@ pub struct Checkpoint {
     pub newest: Option<FollowedEvent>,
     /// Missing sequences below it, from transactions that are still open or were rolled back.
     pub gaps: Vec<Gap>,
-    /// Documents whose texts could not be read because a store or a child process did not answer.
+    /// Documents whose texts could not be read because a store or a child process did not answer in time.
     #[serde(default)]
-    pub pending: Vec<i64>,
+    pub pending: BTreeSet<i64>,
     /// The last document that the first walk through the database has read; `None` once it is through.
     pub walk: Option<i64>,
 }

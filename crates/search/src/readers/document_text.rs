@@ -1,11 +1,15 @@
 //! The text of a document, and its gradual collection within a limit.
 
+use std::time::{Duration, Instant};
+
 use serde::{Deserialize, Serialize};
 
 use crate::extract::paragraphs::LineSink;
 
 /// Maximum size in bytes of a document's text; what is longer is cut.
 pub const MAX_TEXT_BYTES: usize = 4 << 20;
+/// Time after which reading ends with the text found so far.
+const READING_TIME: Duration = Duration::from_secs(20);
 /// Maximum size in bytes of a title, and of the names of authors.
 const MAX_PROPERTY_BYTES: usize = 1_000;
 
@@ -23,11 +27,17 @@ pub struct DocumentText {
 }
 
 /// Text that is being collected.
-#[derive(Default)]
 pub(super) struct TextBuilder {
     done: DocumentText,
+    deadline: Instant,
     /// Set inside a document in a document, whose properties are not those of the outer one.
     is_inside: bool,
+}
+
+impl Default for TextBuilder {
+    fn default() -> Self {
+        Self { done: DocumentText::default(), deadline: Instant::now() + READING_TIME, is_inside: false }
+    }
 }
 
 impl LineSink for TextBuilder {
@@ -117,6 +127,14 @@ impl TextBuilder {
     /// Returns whether nothing more is taken.
     pub fn is_full(&self) -> bool {
         self.done.text.len() >= MAX_TEXT_BYTES - 4
+    }
+
+    /// Returns whether nothing more is to be read, because the text is full or time is up. Asked for between parts of a
+    /// document.
+    pub fn is_over(&mut self) -> bool {
+        let is_over = self.is_full() || Instant::now() >= self.deadline;
+        self.done.is_cut |= is_over;
+        is_over
     }
 
     /// Returns whether there is neither text nor a property.

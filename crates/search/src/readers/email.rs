@@ -46,7 +46,7 @@ fn append(message: &mail_parser::Message<'_>, text: &mut TextBuilder, depth: usi
         }
     }
     for (at, attachment) in message.attachments().enumerate() {
-        if at >= MAX_ATTACHMENTS || text.is_full() {
+        if at >= MAX_ATTACHMENTS || text.is_over() {
             text.note_cut();
             break;
         }

@@ -1,6 +1,7 @@
 //! Books in EPUB (W3C EPUB 3.3): an archive of XHTML pages in the order of their list.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 
 use model::Result;
@@ -12,8 +13,9 @@ use crate::extract::xml::{Part, Piece};
 use super::document_text::TextBuilder;
 use super::{html, properties};
 
-/// Limits on the pages of a book, and on the bytes of one.
+/// Limits on the pages of a book, on the bytes of an address, and on the bytes of a page.
 const MAX_PAGES: usize = 20_000;
+const MAX_ADDRESS: usize = 4_000;
 const MAX_PAGE: u64 = 16 << 20;
 
 /// Appends title, authors and pages of a book.
@@ -23,17 +25,17 @@ pub fn read(bytes: &[u8], text: &mut TextBuilder) -> Result<()> {
     properties::read(&mut package.required(&list)?, text);
     let pages = pages(&mut package.required(&list)?)?;
     let folder = list.rsplit_once('/').map_or("", |(folder, _)| folder);
-    for page in pages {
-        if text.is_full() {
-            text.note_cut();
+    let names: HashSet<String> = package.names().map(Cow::into_owned).collect();
+    for page in pages.iter().map(|page| resolved(folder, page)) {
+        if text.is_over() {
             break;
         }
         let mut content = Vec::new();
-        let whole = match package.bytes(&resolved(folder, &page))? {
-            Some(part) => part.take(MAX_PAGE).read_to_end(&mut content).is_ok(),
-            None => false,
-        };
-        if !whole {
+        let is_whole = names.contains(&page)
+            && package
+                .bytes(&page)
+                .is_ok_and(|part| part.is_some_and(|part| part.take(MAX_PAGE).read_to_end(&mut content).is_ok()));
+        if !is_whole {
             text.note_cut();
         }
         html::read(&content, text);
@@ -60,20 +62,20 @@ fn list_of_pages(package: &mut Package<'_>) -> Result<String> {
     Err(unreadable("it does not name its list of pages"))
 }
 
-/// The addresses of the pages in their order.
+/// The addresses of the pages in their order, each once.
 fn pages(list: &mut Part<'_>) -> Result<Vec<String>> {
     let (mut items, mut pages) = (HashMap::new(), Vec::new());
     while let Some(piece) = list.next()? {
         let Piece::Start(element) = piece else { continue };
         match element.name() {
             b"item" if items.len() < MAX_PAGES => {
-                if let (Some(id), Some(address)) = (element.attribute("id"), element.attribute("href")) {
+                if let (Some(id), Some(address)) = (element.attribute("id"), element.attribute("href"))
+                    && id.len() + address.len() <= MAX_ADDRESS
+                {
                     items.insert(id.into_owned(), address.into_owned());
                 }
             }
-            b"itemref" if pages.len() < MAX_PAGES => {
-                pages.extend(element.attribute("idref").and_then(|id| items.get(id.as_ref()).cloned()));
-            }
+            b"itemref" => pages.extend(element.attribute("idref").and_then(|id| items.remove(id.as_ref()))),
             _ => {}
         }
     }

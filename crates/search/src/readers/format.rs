@@ -31,12 +31,14 @@ pub enum ReadableFormat {
     Tar,
     /// Compressed TAR archives: the names of their members.
     TarGz,
-    /// Pictures: their embedded metadata.
+    /// Pictures with metadata in their beginning.
     Picture,
+    /// Pictures whose metadata may lie at their end.
+    Tiff,
 }
 
 /// File extensions by format, for all but [`ReadableFormat::Plain`].
-const EXTENSIONS: [(ReadableFormat, &[&str]); 14] = [
+const EXTENSIONS: [(ReadableFormat, &[&str]); 15] = [
     (ReadableFormat::Html, &["html", "htm", "xhtml"]),
     (ReadableFormat::Docx, &["docx", "docm", "dotx", "dotm"]),
     (ReadableFormat::Pptx, &["pptx", "pptm", "ppsx", "potx"]),
@@ -50,7 +52,8 @@ const EXTENSIONS: [(ReadableFormat, &[&str]); 14] = [
     (ReadableFormat::Zip, &["zip", "jar"]),
     (ReadableFormat::Tar, &["tar"]),
     (ReadableFormat::TarGz, &["tgz", "tar.gz"]),
-    (ReadableFormat::Picture, &["jpg", "jpeg", "tif", "tiff", "png", "webp", "heic", "heif", "avif"]),
+    (ReadableFormat::Picture, &["jpg", "jpeg", "png", "heic", "heif", "avif"]),
+    (ReadableFormat::Tiff, &["tif", "tiff", "webp"]),
 ];
 
 /// File extensions that are read as plain text whatever the media type; sorted.
@@ -95,7 +98,7 @@ impl ReadableFormat {
             Self::Plain => (super::MAX_TEXT_BYTES as u64, true),
             Self::Html => (16 << 20, true),
             Self::Picture => (4 << 20, true),
-            Self::Rtf | Self::Email | Self::Tar | Self::TarGz => (super::MAX_DOCUMENT_BYTES, true),
+            Self::Rtf | Self::Email | Self::Tar | Self::TarGz | Self::Tiff => (super::MAX_DOCUMENT_BYTES, true),
             _ => (super::MAX_DOCUMENT_BYTES, false),
         }
     }

@@ -21,6 +21,8 @@ mod properties;
 mod rtf;
 mod spreadsheet;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use model::Result;
 
 use document_text::TextBuilder;
@@ -66,7 +68,7 @@ fn read_into(format: ReadableFormat, bytes: &[u8], text: &mut TextBuilder, depth
         ReadableFormat::Zip => archive::zip_names(bytes, text),
         ReadableFormat::Tar => archive::tar_names(bytes, text),
         ReadableFormat::TarGz => archive::tar_gz_names(bytes, text),
-        ReadableFormat::Picture => picture::read(bytes, text),
+        ReadableFormat::Picture | ReadableFormat::Tiff => picture::read(bytes, text),
     }
 }
 
@@ -76,8 +78,11 @@ fn read_attachment(name: &str, media_type: &str, bytes: &[u8], text: &mut TextBu
     text.add_words(name);
     text.end_line();
     let Some(format) = ReadableFormat::of(media_type, name) else { return };
-    if depth < MAX_DEPTH && !text.is_full() {
-        // A message is found by its own text even if an attachment cannot be read.
-        let _ = text.inside(|text| read_into(format, bytes, text, depth + 1));
+    if depth < MAX_DEPTH && !text.is_over() {
+        let read = AssertUnwindSafe(|| text.inside(|text| read_into(format, bytes, text, depth + 1)));
+        // A message is found by its own text even if an attachment cannot be read, or a library panics on it.
+        if !matches!(catch_unwind(read), Ok(Ok(()))) {
+            text.note_cut();
+        }
     }
 }

@@ -30,7 +30,13 @@ pub fn slides(bytes: &[u8], text: &mut TextBuilder) -> Result<()> {
         package.required("ppt/presentation.xml")?;
     }
     for name in slides {
-        read_part(&mut package.required(&name)?, text, true, meaning)?;
+        if text.is_over() {
+            break;
+        }
+        let read = package.required(&name).and_then(|mut part| read_part(&mut part, text, true, meaning));
+        if read.is_err() {
+            text.note_cut();
+        }
         text.end_line();
     }
     for kind in ["ppt/notesSlides/notesSlide", "ppt/comments/", "ppt/diagrams/data"] {

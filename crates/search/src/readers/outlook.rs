@@ -58,7 +58,7 @@ pub fn read(bytes: &[u8], text: &mut TextBuilder, depth: usize) -> Result<()> {
     }
     text.end_line();
     for (at, attachment) in attachments(&file).into_iter().enumerate() {
-        if at >= MAX_ATTACHMENTS || text.is_full() {
+        if at >= MAX_ATTACHMENTS || text.is_over() {
             text.note_cut();
             break;
         }

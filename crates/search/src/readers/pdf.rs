@@ -10,8 +10,9 @@ use crate::extract::unreadable;
 
 use super::document_text::TextBuilder;
 
-/// Limit on the pages that are read.
+/// Limits on the pages that are read, and on the unpacked bytes of one. Longer ones are drawings.
 const MAX_PAGES: u32 = 10_000;
+const MAX_PAGE: usize = 3 << 20;
 /// Distances in heights of the text: to the next line, to the next paragraph, and to the next word.
 const NEXT_LINE: f64 = 0.5;
 const NEXT_PARAGRAPH: f64 = 1.5;
@@ -31,9 +32,16 @@ pub fn read(bytes: &[u8], text: &mut TextBuilder) -> Result<()> {
     properties(&document, text);
     let pages = document.get_pages();
     let (mut read, mut failed) = (0_u32, 0_u32);
-    for page in pages.keys().take(MAX_PAGES as usize) {
-        if text.is_full() {
+    for (page, object) in pages.iter().take(MAX_PAGES as usize) {
+        if text.is_over() {
             break;
+        }
+        // The library needs a hundred times the memory of a page for its operators.
+        if quietly(|| document.get_page_content(*object))
+            .is_none_or(|content| content.is_ok_and(|it| it.len() > MAX_PAGE))
+        {
+            failed += 1;
+            continue;
         }
         let mut lines = Lines { text, begins: true, end: 0.0, line: 0.0, flipped: 0.0 };
         match quietly(|| output_doc_page(&document, &mut lines, *page)) {

@@ -1,5 +1,7 @@
 //! Rich Text Format (Microsoft's specification, version 1.9.1): groups, control words, and text in code pages.
 
+use std::collections::HashMap;
+
 use encoding_rs::{Encoding, WINDOWS_1252};
 use model::Result;
 
@@ -77,7 +79,7 @@ pub fn read(bytes: &[u8], text: &mut TextBuilder) -> Result<()> {
         ignored_depth: 0,
         waiting: Vec::new(),
         property: String::new(),
-        fonts: Vec::new(),
+        fonts: HashMap::new(),
         font: 0,
         default: WINDOWS_1252,
         skip: 0,
@@ -98,7 +100,7 @@ struct Reader<'a, 't> {
     waiting: Vec<u8>,
     property: String,
     /// Encodings of fonts by number.
-    fonts: Vec<(i32, &'static Encoding)>,
+    fonts: HashMap<i32, &'static Encoding>,
     /// The font that is being declared.
     font: i32,
     default: &'static Encoding,
@@ -241,14 +243,13 @@ impl Reader<'_, '_> {
             "mac" => self.default = encoding_rs::MACINTOSH,
             "f" if self.group.destination == Destination::Fonts => self.font = number.unwrap_or(0),
             "f" => {
-                let font = number.unwrap_or(0);
-                let known = self.fonts.iter().find(|(number, _)| *number == font);
-                self.change_encoding(known.map_or(self.default, |(_, encoding)| encoding));
+                let known = self.fonts.get(&number.unwrap_or(0)).copied();
+                self.change_encoding(known.unwrap_or(self.default));
             }
             "plain" => self.change_encoding(self.default),
             "fcharset" if self.group.destination == Destination::Fonts && self.fonts.len() < MAX_FONTS => {
                 if let Some(encoding) = number.and_then(character_set) {
-                    self.fonts.push((self.font, encoding));
+                    self.fonts.insert(self.font, encoding);
                 }
             }
             "fonttbl" => self.group.destination = Destination::Fonts,

@@ -22,10 +22,12 @@ pub fn read(bytes: &[u8], text: &mut TextBuilder) -> Result<()> {
     let styles = styles(&mut package)?;
     let shared = shared_strings(&mut package, MAX_TEXT_BYTES)?;
     for name in office::numbered(&package, "xl/worksheets/sheet") {
-        if text.is_full() {
+        if text.is_over() {
             break;
         }
-        cells(&mut package, &name, &styles, &shared, text)?;
+        if cells(&mut package, &name, &styles, &shared, text).is_err() {
+            text.note_cut();
+        }
     }
     for kind in ["xl/comments", "xl/threadedComments/", "xl/drawings/drawing"] {
         office::further_parts(&mut package, kind, false, comment, text);

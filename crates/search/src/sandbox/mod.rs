@@ -34,6 +34,7 @@ pub use lack::MissingRestriction;
 pub use permits::ChildPermit;
 use permits::ChildPermits;
 use pool::ReaderPool;
+pub use pool::TextRoom;
 
 /// The hidden command of this program that children run.
 pub const COMMAND: &str = "sandbox";
@@ -47,6 +48,11 @@ const RUNNING: (usize, usize) = (2, 1);
 /// Timeouts for a permit to read and for one to run a program.
 const WAITING_TO_READ: Duration = Duration::from_secs(15);
 const WAITING_TO_RUN: Duration = Duration::from_secs(60);
+/// Maximum number of children that read texts for the search index, however many processors there are. Time limits for a
+/// document there.
+const MAX_TEXT_CHILDREN: usize = 4;
+const SHORT_TEXT: Duration = Duration::from_secs(3);
+const LONG_TEXT: Duration = Duration::from_secs(60);
 /// Time limit for reading one document.
 const READING_TIME: Duration = Duration::from_secs(10);
 /// Limit on the bytes of an answer.
@@ -64,6 +70,17 @@ struct Inner {
     reading: ChildPermits,
     running: ChildPermits,
     texts: Arc<ReaderPool>,
+    slow_texts: Arc<ReaderPool>,
+}
+
+/// How long a document for the search index may take to read. Those that take longer than the short time wait for each
+/// other, so that they hold up no others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// 3 seconds, in one of several children.
+    Short,
+    /// A minute, in the only child for such documents.
+    Long,
 }
 
 /// A document for a child to read. It lies in an anonymous memory file that is passed to the child.
@@ -106,8 +123,10 @@ impl Sandbox {
     /// A sandbox whose children are `program`, which must support [`COMMAND`].
     pub fn new(program: impl Into<PathBuf>) -> Self {
         let program = program.into();
+        let children = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_TEXT_CHILDREN);
         Self(Arc::new(Inner {
-            texts: ReaderPool::new(program.clone()),
+            texts: ReaderPool::new(program.clone(), children, SHORT_TEXT),
+            slow_texts: ReaderPool::new(program.clone(), 1, LONG_TEXT),
             program,
             stopping: watch::Sender::new(false),
             reading: ChildPermits::new(READING.0, READING.1),
@@ -165,16 +184,37 @@ impl Sandbox {
         }
     }
 
+    /// Waits for room in memory for a document of this many bytes, whose text is to be read.
+    ///
+    /// # Errors
+    /// `Unavailable` while the server stops.
+    pub async fn text_room(&self, patience: Patience, bytes: u64) -> Result<TextRoom> {
+        self.pool(patience).room(bytes).await
+    }
+
     /// Reads the text of a document for the search index, in a child that has read others before. Waits for one.
     ///
     /// # Errors
     /// Those of [`crate::readers::read`], and those of [`Self::read`].
-    pub async fn read_text(&self, format: ReadableFormat, bytes: &[u8]) -> Result<DocumentText> {
+    pub async fn read_text(
+        &self,
+        patience: Patience,
+        room: TextRoom,
+        format: ReadableFormat,
+        bytes: &[u8],
+    ) -> Result<DocumentText> {
         let mut stopping = self.0.stopping.subscribe();
         tokio::select! {
             biased;
             _ = stopping.wait_for(|stops| *stops) => Err(stops()),
-            read = self.0.texts.read(format, bytes) => read,
+            read = self.pool(patience).read(room, format, bytes) => read,
+        }
+    }
+
+    fn pool(&self, patience: Patience) -> &Arc<ReaderPool> {
+        match patience {
+            Patience::Short => &self.0.texts,
+            Patience::Long => &self.0.slow_texts,
         }
     }
 
@@ -216,6 +256,7 @@ impl Sandbox {
     pub async fn end_all(&self) {
         self.0.stopping.send_replace(true);
         self.0.texts.end_all();
+        self.0.slow_texts.end_all();
         let gone = async {
             self.0.reading.wait_for_all().await;
             self.0.running.wait_for_all().await;

@@ -1,8 +1,8 @@
 //! Warm children that read the texts of many documents one after the other, so that a small document does not cost the
 //! start of a process.
 //!
-//! A child that fails or takes too long is killed, and charged to the document that it held. If it had read others
-//! before, the document is tried once more in a fresh child, since it might suffer from what they left behind.
+//! A child that fails or takes too long is killed, and charged to the document that it held. If it failed after it had
+//! read others, the document is tried once more in a fresh child, since it might suffer from what they left behind.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -15,23 +15,30 @@ use model::Result;
 use rustix::process::Signal;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::frame::{self, Answer, READY};
 use super::{COMMAND, inside};
-use crate::readers::{DocumentText, ReadableFormat};
+use crate::readers::{DocumentText, MAX_DOCUMENT_BYTES, ReadableFormat};
 
-/// Maximum number of children, however many processors there are.
-const MAX_CHILDREN: usize = 4;
-/// Time limit for a document, and for a child to start.
-pub const TEXT_TIME: Duration = Duration::from_secs(20);
+/// Time limit for a child to start.
+const STARTING: Duration = Duration::from_secs(20);
+/// Limit on the bytes of all documents that are being read or wait for a child, in units that a semaphore can count.
+const MAX_WAITING: u64 = MAX_DOCUMENT_BYTES;
+const UNIT: u64 = 1_024;
+/// Time for a child that failed to end.
+const ENDING: Duration = Duration::from_secs(1);
 /// Time after which an idle child is ended, and the interval of looking.
 const MAX_IDLE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_secs(20);
 
-/// The warm children of a server.
+/// Warm children with the same time limit.
 pub struct ReaderPool {
     program: PathBuf,
+    /// Time limit for a document.
+    time: Duration,
+    /// Units of memory for documents.
+    room: Arc<Semaphore>,
     /// A permit for each child that may run.
     permits: Semaphore,
     idle: Mutex<Idle>,
@@ -55,29 +62,44 @@ struct WarmChild {
 
 /// The reason why a child returned no answer.
 enum Failure {
-    /// It ended.
+    /// It ended by itself.
     Ended(String),
+    /// It was killed by somebody else, such as a system without memory.
+    Killed,
     TooLong,
 }
 
+/// Room in memory for a document that is to be read.
+pub struct TextRoom {
+    _units: OwnedSemaphorePermit,
+}
+
 impl ReaderPool {
-    /// A pool of children of `program`.
-    pub fn new(program: PathBuf) -> Arc<Self> {
-        let count = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_CHILDREN);
-        Arc::new(Self { program, permits: Semaphore::new(count), idle: Mutex::default() })
+    /// A pool of at most `count` children of `program`, with this time limit for a document.
+    pub fn new(program: PathBuf, count: usize, time: Duration) -> Arc<Self> {
+        let room = Arc::new(Semaphore::new((MAX_WAITING / UNIT) as usize));
+        Arc::new(Self { program, time, room, permits: Semaphore::new(count), idle: Mutex::default() })
+    }
+
+    /// Waits for room for a document of this many bytes.
+    pub async fn room(&self, bytes: u64) -> Result<TextRoom> {
+        let units = u32::try_from(bytes.min(MAX_WAITING).div_ceil(UNIT)).unwrap_or(u32::MAX);
+        let room = self.room.clone().acquire_many_owned(units).await;
+        room.map(|units| TextRoom { _units: units }).map_err(|_| super::stops())
     }
 
     /// Reads the text of a document.
-    pub async fn read(self: &Arc<Self>, format: ReadableFormat, bytes: &[u8]) -> Result<DocumentText> {
+    pub async fn read(self: &Arc<Self>, _room: TextRoom, format: ReadableFormat, bytes: &[u8]) -> Result<DocumentText> {
         let _permit = self.permits.acquire().await.map_err(|_| super::stops())?;
         let begun = Instant::now();
         let mut is_second_try = false;
         let (read, result) = loop {
-            let mut child = match self.take().filter(|_| !is_second_try) {
+            let idle = if is_second_try { None } else { self.take() };
+            let mut child = match idle {
                 Some(child) => child,
                 None => WarmChild::start(&self.program).await.map_err(|error| super::cannot_start(&error))?,
             };
-            match child.read(format, bytes).await {
+            match child.read(format, bytes, self.time).await {
                 Ok(answer) => {
                     if !answer.is_last {
                         child.is_fresh = false;
@@ -85,8 +107,12 @@ impl ReaderPool {
                     }
                     break (answer.read, "done");
                 }
-                Err(_) if !child.is_fresh => is_second_try = true,
-                Err(Failure::TooLong) => break (Err(super::too_long(TEXT_TIME)), "killed"),
+                Err(Failure::TooLong) => break (Err(super::too_long(self.time)), "killed"),
+                Err(Failure::Killed | Failure::Ended(_)) if !child.is_fresh => is_second_try = true,
+                Err(Failure::Killed) => {
+                    let error = std::io::Error::other("the child process was killed");
+                    break (Err(super::cannot_start(&error)), "failed");
+                }
                 Err(Failure::Ended(status)) => {
                     tracing::info!(task = "text", status, "a child process failed on a document");
                     break (Err(super::reader_failed()), "failed");
@@ -100,6 +126,7 @@ impl ReaderPool {
 
     /// Kills the idle children. Others end with their readers.
     pub fn end_all(&self) {
+        self.room.close();
         self.permits.close();
         self.idle().children.clear();
     }
@@ -148,31 +175,37 @@ impl WarmChild {
             return Err(io::Error::other("the child process has no pipes"));
         };
         let mut child = Self { child, input, output, is_fresh: true };
-        match tokio::time::timeout(TEXT_TIME, child.output.read_u8()).await {
+        match tokio::time::timeout(STARTING, child.output.read_u8()).await {
             Ok(Ok(READY)) => Ok(child),
             _ => Err(io::Error::other("the program that reads documents does not start")),
         }
     }
 
-    async fn read(&mut self, format: ReadableFormat, bytes: &[u8]) -> std::result::Result<Answer, Failure> {
+    async fn read(
+        &mut self,
+        format: ReadableFormat,
+        bytes: &[u8],
+        time: Duration,
+    ) -> std::result::Result<Answer, Failure> {
         let (input, output) = (&mut self.input, &mut self.output);
         let exchange = async {
             frame::send_document(input, format, bytes).await?;
             frame::receive_answer(output).await
         };
-        match tokio::time::timeout(TEXT_TIME, exchange).await {
+        match tokio::time::timeout(time, exchange).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.end(&error).await),
             Err(_) => Err(Failure::TooLong),
         }
     }
 
-    /// Kills the child, and returns why it failed.
+    /// Returns why the child failed.
     async fn end(&mut self, error: &io::Error) -> Failure {
-        // Fails if it has ended already.
-        let _ = self.child.start_kill();
-        match self.child.wait().await {
-            Ok(status) if status.signal() == Some(Signal::XCPU.as_raw()) => Failure::TooLong,
+        // A child that closed its pipes ends, or has ended.
+        let ended = tokio::time::timeout(ENDING, self.child.wait()).await;
+        let Ok(ended) = ended else { return Failure::Ended(error.to_string()) };
+        match ended {
+            Ok(status) if status.signal() == Some(Signal::KILL.as_raw()) => Failure::Killed,
             Ok(status) => Failure::Ended(format!("{status}, {error}")),
             Err(error) => Failure::Ended(error.to_string()),
         }

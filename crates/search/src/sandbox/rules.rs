@@ -56,7 +56,7 @@ const COMMON: [&str; 7] = [
 const PROGRAM: &str = "program";
 
 /// System calls of a reading child: memory, its open files, its own end. All others are refused.
-const FOR_READING: [c_long; 38] = [
+const FOR_READING: [c_long; 37] = [
     SYS_read,
     SYS_readv,
     SYS_write,
@@ -65,7 +65,6 @@ const FOR_READING: [c_long; 38] = [
     SYS_close,
     SYS_fstat,
     SYS_statx,
-    SYS_fcntl,
     SYS_mmap,
     SYS_munmap,
     SYS_mremap,
@@ -155,6 +154,9 @@ pub fn for_reading() -> Vec<MissingRestriction> {
         let mut calls: BTreeMap<_, _> = FOR_READING.into_iter().map(|call| (call, Vec::new())).collect();
         // A process that has to abort sends a signal to itself.
         calls.insert(SYS_tgkill, vec![SeccompRule::new(vec![is(0, SeccompCmpOp::Eq, own)?])?]);
+        // Other commands could make the system send signals to other processes.
+        let command = |command: c_int| SeccompRule::new(vec![is(1, SeccompCmpOp::Eq, command as u64)?]);
+        calls.insert(SYS_fcntl, vec![command(F_GETFD)?, command(F_GETFL)?, command(F_DUPFD_CLOEXEC)?]);
         filter(calls, SeccompAction::Errno(EPERM as u32), SeccompAction::Allow)
     };
     lacks.extend((!apply([filter()])).then_some(MissingRestriction::Calls));

@@ -9,8 +9,8 @@ use std::time::Duration;
 use model::Id;
 use rustix::process::Signal;
 use search::extract::{Content, Format};
-use search::readers::ReadableFormat;
-use search::sandbox::{Document, MissingRestriction, Program, Sandbox};
+use search::readers::{DocumentText, ReadableFormat};
+use search::sandbox::{Document, MissingRestriction, Patience, Program, Sandbox};
 
 use crate::support::processes;
 
@@ -51,15 +51,20 @@ async fn a_child_reads_a_document_and_this_system_confines_it() {
     sandbox.read(permit, Format::Docx, Document::new().unwrap()).await.unwrap_err();
 }
 
+async fn read_text(sandbox: &Sandbox, format: ReadableFormat, text: &str) -> model::Result<DocumentText> {
+    let room = sandbox.text_room(Patience::Short, text.len() as u64).await?;
+    sandbox.read_text(Patience::Short, room, format, text.as_bytes()).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_warm_child_reads_one_document_after_the_other() {
     let sandbox = sandbox();
-    let read = async |text: &str| sandbox.read_text(ReadableFormat::Html, text.as_bytes()).await.unwrap().text;
+    let read = async |text: &str| read_text(&sandbox, ReadableFormat::Html, text).await.unwrap().text;
     let children = || processes::text_readers(std::process::id());
     assert_eq!(read("<p>one").await, "one");
     let child = *children().first().unwrap();
     assert_eq!(read(&"<p>two".repeat(100_000)).await.len(), 399_999);
-    let refused = sandbox.read_text(ReadableFormat::Pdf, b"no PDF").await.unwrap_err();
+    let refused = read_text(&sandbox, ReadableFormat::Pdf, "no PDF").await.unwrap_err();
     assert_eq!(refused.code(), "not_readable");
     assert_eq!(children(), [child], "the child is used again");
     let status = |figure: &str| processes::status(child, figure).unwrap_or_default();
@@ -69,7 +74,7 @@ async fn a_warm_child_reads_one_document_after_the_other() {
     );
     let limits = std::fs::read_to_string(format!("/proc/{child}/limits")).unwrap();
     for (name, most) in
-        [("Max data size", 512 << 20), ("Max cpu time", 600), ("Max file size", 0), ("Max processes", 0)]
+        [("Max data size", 512 << 20), ("Max cpu time", 150), ("Max file size", 0), ("Max processes", 0)]
     {
         let line = limits.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         assert!(line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() <= most, "{name}: {limits}");
@@ -82,7 +87,7 @@ async fn a_warm_child_reads_one_document_after_the_other() {
     sandbox.end_all().await;
     let gone = || children().is_empty().then_some(());
     processes::wait_for("the end of all children", gone).await;
-    sandbox.read_text(ReadableFormat::Html, b"<p>four").await.unwrap_err();
+    read_text(&sandbox, ReadableFormat::Html, "<p>four").await.unwrap_err();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,10 +97,12 @@ async fn a_child_that_fails_on_a_document_or_does_not_start_is_told_apart() {
         ("exit 0", "unavailable"),
         ("printf no", "unavailable"),
         ("printf '\\245'; head -c 8 >/dev/null; exit 1", "reader_failed"),
+        ("printf '\\245'; head -c 8 >/dev/null; kill -KILL $$", "unavailable"),
+        ("printf '\\245'; exec sleep 100", "took_too_long"),
         ("printf '\\245'; head -c 8 >/dev/null; printf '\\1\\0\\377\\377\\377\\377%08d' 0", "reader_failed"),
     ] {
         let child = script(place.path(), text, 0).path;
-        let error = Sandbox::new(child).read_text(ReadableFormat::Html, b"<p>").await.unwrap_err();
+        let error = read_text(&Sandbox::new(child), ReadableFormat::Html, "<p>").await.unwrap_err();
         assert_eq!(error.code(), expected, "{text}: {}", error.report());
     }
 }

@@ -293,3 +293,52 @@ async fn a_lost_or_damaged_index_is_rebuilt() {
         wait_for_results(&admin, &text, &["late.txt"]).await;
     }
 }
+
+/// A PDF whose only page shows a form that shows another one twice, and so on: the work doubles with each of `depth`.
+fn slow_pdf(depth: usize) -> Vec<u8> {
+    let form = |number: usize| {
+        let content = if number < depth { "/X Do /X Do" } else { "" };
+        let next = number + 6;
+        format!(
+            "<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X {next} 0 R>>>>/Length {}>>\nstream\n\
+             {content}\nendstream",
+            content.len()
+        )
+    };
+    let mut objects = vec![
+        "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
+        "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 9 9]>>".to_owned(),
+        "<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</XObject<</X 5 0 R>>>>>>".to_owned(),
+        "<</Length 5>>\nstream\n/X Do\nendstream".to_owned(),
+    ];
+    objects.extend((0..=depth).map(form));
+    let (mut file, mut table) = ("%PDF-1.4\n".to_owned(), String::new());
+    for (object, number) in objects.iter().zip(1..) {
+        table += &format!("{:010} 00000 n \n", file.len());
+        file += &format!("{number} 0 obj\n{object}\nendobj\n");
+    }
+    let (begin, count) = (file.len(), objects.len() + 1);
+    file += &format!("xref\n0 {count}\n0000000000 65535 f \n{table}");
+    file += &format!("trailer\n<</Root 1 0 R/Size {count}>>\nstartxref\n{begin}\n%%EOF\n");
+    file.into_bytes()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_document_that_takes_long_to_read_holds_up_no_other() {
+    let rig = Rig::new(Engine::Sqlite).await;
+    for number in 0..4 {
+        let answer = rig.admin.put(&format!("slow{number}.pdf"), slow_pdf(22)).await.unwrap();
+        assert!(answer.status.is_success());
+    }
+    rig.put("quick.html", "<p>Schiefer").await;
+    wait_for_results(&rig.admin, "schiefer", &["quick.html"]).await;
+    let metrics = rig.admin.send(Method::GET, "/metrics", Vec::new()).await.unwrap().text();
+    let killed = "strongroom_sandbox_total{task=\"text\",result=\"killed\"}";
+    assert!(metrics.contains(killed), "the documents are slow: {metrics}");
+    assert!(names(&rig.admin, "slow2").await.contains(&"slow2.pdf".to_owned()), "a slow document is found by name");
+    assert_ne!(search(&rig.admin, "schiefer").await["texts"], "complete");
+    // What a slow document says now does not replace what it says later.
+    rig.admin.put("slow0.pdf", b"{\\rtf1 no PDF}".to_vec()).await.unwrap();
+    rig.put("slow0.pdf.txt", "Dachziegel").await;
+    wait_for_results(&rig.admin, "dachziegel", &["slow0.pdf.txt"]).await;
+}

@@ -17,14 +17,21 @@ struct Outline {
     versions: Vec<(repository::IndexedFace, version::VersionRow)>,
 }
 
-/// Returns the index entries of a document; none for application files and for documents in recycle bins. The second
-/// part is false if a text could not be read because a store or a child process did not answer in time.
+/// The index entries of a document.
+pub(super) struct DocumentEntries {
+    /// One for each version that callers see; none for application files and for documents in recycle bins.
+    pub entries: Vec<Entry>,
+    /// False if a text could not be read because a store or a child process did not answer in time.
+    pub is_whole: bool,
+}
+
+/// Returns the index entries of a document.
 ///
 /// # Errors
 /// Those of the database.
-pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Patience) -> Result<(Vec<Entry>, bool)> {
+pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Patience) -> Result<DocumentEntries> {
     if is_application_file(&document.name) {
-        return Ok((Vec::new(), true));
+        return Ok(DocumentEntries { entries: Vec::new(), is_whole: true });
     }
     let outline = outline(&reader.database().database, &document).await?;
     let (mut entries, mut is_whole) = (Vec::with_capacity(outline.versions.len()), true);
@@ -57,7 +64,7 @@ pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Pa
             fault,
         });
     }
-    Ok((entries, is_whole))
+    Ok(DocumentEntries { entries, is_whole })
 }
 
 /// Returns the text with the title and the author before it, by which documents are found too.

@@ -13,7 +13,7 @@ use search::sandbox::Patience;
 use tokio::task::JoinSet;
 
 use super::effect::{Effect, effect};
-use super::entries::entries;
+use super::entries::{DocumentEntries, entries};
 use super::place::{blocking, open_index};
 use super::text::TextReader;
 
@@ -47,7 +47,7 @@ const STORES: Duration = Duration::from_secs(5);
 /// The document among those in [`Checkpoint::pending`] that is being read.
 struct SlowReading {
     /// Holds at most one task.
-    reading: JoinSet<(Id, Result<(Vec<Entry>, bool)>)>,
+    reading: JoinSet<(Id, Result<DocumentEntries>)>,
     /// The document that was read last.
     last: Id,
     /// Set once the entries of that document were replaced meanwhile.
@@ -215,11 +215,11 @@ impl Follower {
             let (id, read) = read.map_err(|error| {
                 Error::new(ErrorKind::Unavailable, "reading a document ended early").with_source(error)
             })?;
-            let (entries, is_whole) = read?;
-            if !is_whole {
+            let read = read?;
+            if !read.is_whole {
                 self.slow.rests_since = Some(Instant::now());
             } else if !std::mem::take(&mut self.slow.is_stale) {
-                self.put(id, entries, true).await?;
+                self.put(id, read).await?;
             }
         }
         let rests = self.slow.rests_since.is_some_and(|since| since.elapsed() < PENDING);
@@ -236,7 +236,7 @@ impl Follower {
                 self.slow.reading.spawn(async move { (id, entries(&texts, row, Patience::Long).await) });
                 Ok(())
             }
-            _ => self.put(id, Vec::new(), true).await,
+            _ => self.put(id, DocumentEntries { entries: Vec::new(), is_whole: true }).await,
         }
     }
 
@@ -250,7 +250,7 @@ impl Follower {
             match row {
                 Some(row) if row.kind == NodeKind::Document => documents.push(row),
                 Some(_) => {}
-                None => self.put(id, Vec::new(), true).await?,
+                None => self.put(id, DocumentEntries { entries: Vec::new(), is_whole: true }).await?,
             }
         }
         self.write(documents, commit).await
@@ -294,8 +294,7 @@ impl Follower {
                     let (id, read) = read.map_err(|error| {
                         Error::new(ErrorKind::Unavailable, "reading a document ended early").with_source(error)
                     })?;
-                    let (entries, is_whole) = read?;
-                    self.put(id, entries, is_whole).await?;
+                    self.put(id, read?).await?;
                 }
                 // A document takes long to read.
                 Err(_) => {}
@@ -307,17 +306,17 @@ impl Follower {
     }
 
     /// Replaces the entries of a document. One whose text is not complete is read again later.
-    async fn put(&mut self, id: Id, entries: Vec<Entry>, is_whole: bool) -> Result<()> {
+    async fn put(&mut self, id: Id, read: DocumentEntries) -> Result<()> {
         let pending = &mut self.checkpoint.pending;
-        if is_whole {
+        if read.is_whole {
             pending.remove(&id.get());
         } else if pending.len() < MAX_PENDING {
             pending.insert(id.get());
         } else {
             return Err(Error::unavailable("too many texts cannot be read at the moment"));
         }
-        self.waiting.0 += entries.iter().map(|entry| entry.text.len()).sum::<usize>();
-        self.replace(id, entries).await
+        self.waiting.0 += read.entries.iter().map(|entry| entry.text.len()).sum::<usize>();
+        self.replace(id, read.entries).await
     }
 
     async fn replace(&mut self, id: Id, entries: Vec<Entry>) -> Result<()> {

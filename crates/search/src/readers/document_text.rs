@@ -8,6 +8,8 @@ use crate::extract::paragraphs::LineSink;
 
 /// Maximum size in bytes of a document's text; what is longer is cut.
 pub const MAX_TEXT_BYTES: usize = 4 << 20;
+/// Maximum depth of documents in documents, such as attachments of messages.
+pub const MAX_DEPTH: usize = 3;
 /// Time after which reading ends with the text found so far.
 const READING_TIME: Duration = Duration::from_secs(20);
 /// Maximum size in bytes of a title, and of the names of authors.
@@ -26,8 +28,11 @@ pub struct DocumentText {
     pub is_cut: bool,
 }
 
+/// Reads an attachment with this name, media type and content, which lies this deep in others.
+pub type ReadAttachment = fn(&str, &str, &[u8], &mut TextBuilder, usize);
+
 /// Text that is being collected.
-pub(super) struct TextBuilder {
+pub struct TextBuilder {
     done: DocumentText,
     deadline: Instant,
     /// Set inside a document in a document, whose properties are not those of the outer one.

@@ -5,8 +5,8 @@ use model::Result;
 
 use crate::extract::unreadable;
 
-use super::document_text::TextBuilder;
-use super::{html, read_attachment};
+use super::document_text::{MAX_DEPTH, ReadAttachment, TextBuilder};
+use super::html;
 
 /// Limit on the attachments that are read.
 const MAX_ATTACHMENTS: usize = 200;
@@ -14,13 +14,13 @@ const MAX_ATTACHMENTS: usize = 200;
 const MAX_PEOPLE: usize = 500;
 
 /// Appends a message that lies this deep in others.
-pub fn read(bytes: &[u8], text: &mut TextBuilder, depth: usize) -> Result<()> {
+pub fn read(bytes: &[u8], text: &mut TextBuilder, depth: usize, attach: ReadAttachment) -> Result<()> {
     let message = MessageParser::default().parse(bytes).ok_or_else(|| unreadable("it is not a message"))?;
-    append(&message, text, depth);
+    append(&message, text, depth, attach);
     Ok(())
 }
 
-fn append(message: &mail_parser::Message<'_>, text: &mut TextBuilder, depth: usize) {
+fn append(message: &mail_parser::Message<'_>, text: &mut TextBuilder, depth: usize, attach: ReadAttachment) {
     if let Some(subject) = message.subject() {
         text.set_title(subject);
         text.add_words(subject);
@@ -52,13 +52,13 @@ fn append(message: &mail_parser::Message<'_>, text: &mut TextBuilder, depth: usi
         }
         let name = attachment.attachment_name().unwrap_or_default();
         match &attachment.body {
-            PartType::Message(inner) if depth < super::MAX_DEPTH => text.inside(|text| append(inner, text, depth + 1)),
+            PartType::Message(inner) if depth < MAX_DEPTH => text.inside(|text| append(inner, text, depth + 1, attach)),
             PartType::Message(_) => text.note_cut(),
             PartType::Multipart(_) => {}
             _ => {
                 let kind = attachment.content_type();
                 let media_type = kind.map(|kind| format!("{}/{}", kind.ctype(), kind.subtype().unwrap_or_default()));
-                read_attachment(name, &media_type.unwrap_or_default(), attachment.contents(), text, depth);
+                attach(name, &media_type.unwrap_or_default(), attachment.contents(), text, depth);
             }
         }
     }

@@ -1,5 +1,10 @@
 //! The formats that can be read, and how a document's format is told.
 
+use super::document_text::MAX_TEXT_BYTES;
+
+/// Maximum size in bytes of a document that is read.
+pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
+
 /// A format from which text can be read for the search index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReadableFormat {
@@ -95,11 +100,11 @@ impl ReadableFormat {
     /// something, which is the second part.
     pub const fn limit(self) -> (u64, bool) {
         match self {
-            Self::Plain => (super::MAX_TEXT_BYTES as u64, true),
+            Self::Plain => (MAX_TEXT_BYTES as u64, true),
             Self::Html => (16 << 20, true),
             Self::Picture => (4 << 20, true),
-            Self::Rtf | Self::Email | Self::Tar | Self::TarGz | Self::Tiff => (super::MAX_DOCUMENT_BYTES, true),
-            _ => (super::MAX_DOCUMENT_BYTES, false),
+            Self::Rtf | Self::Email | Self::Tar | Self::TarGz | Self::Tiff => (MAX_DOCUMENT_BYTES, true),
+            _ => (MAX_DOCUMENT_BYTES, false),
         }
     }
 

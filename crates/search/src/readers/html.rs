@@ -197,8 +197,9 @@ mod tests {
         let page = text(
             "<!doctype html><title>Minutes &amp; more</title><meta name=author content='Mia Roth'>\
              <meta content=\"what the board decided\" name=description><style>p { x: y }</style>\
-             <h1>The  board</h1><p>It me<b>t</b> on\n 3&nbsp;November.<br>Then<script>if (a < b) alert('</p>')</script> \
-             left</p><table><tr><td>one<td>two</table><img src=a alt='a roof'>",
+             <h1>The  board</h1><p>It me<b>t</b> on\n 3&nbsp;November.<br>Then\
+             <script>if (a < b) alert('</p>')</script> left</p>\
+             <table><tr><td>one<td>two</table><img src=a alt='a roof'>",
         );
         assert_eq!(page.title, "Minutes & more");
         assert_eq!(page.author, "Mia Roth");

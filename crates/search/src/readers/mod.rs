@@ -25,14 +25,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use model::Result;
 
-use document_text::TextBuilder;
 pub use document_text::{DocumentText, MAX_TEXT_BYTES};
-pub use format::ReadableFormat;
-
-/// Maximum size in bytes of a document that is read.
-pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
-/// Maximum depth of documents in documents, such as attachments of messages.
-const MAX_DEPTH: usize = 3;
+use document_text::{MAX_DEPTH, TextBuilder};
+pub use format::{MAX_DOCUMENT_BYTES, ReadableFormat};
 
 /// Reads the text of a document.
 ///
@@ -62,8 +57,8 @@ fn read_into(format: ReadableFormat, bytes: &[u8], text: &mut TextBuilder, depth
         ReadableFormat::OpenDocument => open_document::read(bytes, text),
         ReadableFormat::Pdf => pdf::read(bytes, text),
         ReadableFormat::Rtf => rtf::read(bytes, text),
-        ReadableFormat::Email => email::read(bytes, text, depth),
-        ReadableFormat::Outlook => outlook::read(bytes, text, depth),
+        ReadableFormat::Email => email::read(bytes, text, depth, read_attachment),
+        ReadableFormat::Outlook => outlook::read(bytes, text, depth, read_attachment),
         ReadableFormat::Epub => epub::read(bytes, text),
         ReadableFormat::Zip => archive::zip_names(bytes, text),
         ReadableFormat::Tar => archive::tar_names(bytes, text),

@@ -9,8 +9,8 @@ use model::Result;
 
 use crate::extract::unreadable;
 
-use super::document_text::TextBuilder;
-use super::{html, read_attachment};
+use super::document_text::{ReadAttachment, TextBuilder};
+use super::html;
 
 /// Properties ([MS-OXPROPS]).
 const SUBJECT: u16 = 0x0037;
@@ -34,7 +34,7 @@ const MAX_VALUE: u64 = 64 << 20;
 type File<'a> = CompoundFile<Cursor<&'a [u8]>>;
 
 /// Appends a message that lies this deep in others.
-pub fn read(bytes: &[u8], text: &mut TextBuilder, depth: usize) -> Result<()> {
+pub fn read(bytes: &[u8], text: &mut TextBuilder, depth: usize, attach: ReadAttachment) -> Result<()> {
     let mut file = CompoundFile::open(Cursor::new(bytes)).map_err(unreadable)?;
     let root = Path::new("/");
     if let Some(subject) = string(&mut file, root, SUBJECT) {
@@ -65,7 +65,7 @@ pub fn read(bytes: &[u8], text: &mut TextBuilder, depth: usize) -> Result<()> {
         let name = string(&mut file, &attachment, ATTACHMENT_NAME).unwrap_or_default();
         let media_type = string(&mut file, &attachment, MEDIA_TYPE).unwrap_or_default();
         let content = value(&mut file, &attachment, ATTACHMENT, BINARY).unwrap_or_default();
-        read_attachment(&name, &media_type, &content, text, depth);
+        attach(&name, &media_type, &content, text, depth);
     }
     Ok(())
 }

@@ -21,6 +21,8 @@ use super::frame::{self, READY};
 use super::lack::MissingRestriction;
 use super::rules;
 
+/// The hidden command of this program that children run.
+pub const COMMAND: &str = "sandbox";
 /// Subcommands: read a document from standard input; read the texts of documents one after the other; run another
 /// program; report the restrictions that the system lacks.
 pub const READ: &str = "read";

@@ -8,6 +8,7 @@
 //! once the child is gone. Children that read texts for the search index are kept warm instead (`pool`, `frame`).
 //! Permissions are not known here, and formats only to the code that reads them.
 
+mod failure;
 mod frame;
 pub mod inside;
 mod keeper;
@@ -22,13 +23,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use model::{Code, Error, Id, Result};
+use model::{Error, Id, Result};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::{oneshot, watch};
 
 use crate::extract::{Extract, Format};
 use crate::readers::{DocumentText, ReadableFormat};
+use failure::{cannot_start, reader_failed, stops, too_long};
+pub use inside::COMMAND;
 use keeper::{ChildCommand, ChildEnd, ChildOutcome, Input};
 pub use lack::MissingRestriction;
 pub use permits::ChildPermit;
@@ -36,8 +39,6 @@ use permits::ChildPermits;
 use pool::ReaderPool;
 pub use pool::TextRoom;
 
-/// The hidden command of this program that children run.
-pub const COMMAND: &str = "sandbox";
 /// Path of this program, valid even after an upgrade has replaced its file.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
@@ -48,8 +49,8 @@ const RUNNING: (usize, usize) = (2, 1);
 /// Timeouts for a permit to read and for one to run a program.
 const WAITING_TO_READ: Duration = Duration::from_secs(15);
 const WAITING_TO_RUN: Duration = Duration::from_secs(60);
-/// Maximum number of children that read texts for the search index, however many processors there are. Time limits for a
-/// document there.
+/// Maximum number of children that read texts for the search index, however many processors there are. Time limits for
+/// a document there.
 const MAX_TEXT_CHILDREN: usize = 4;
 const SHORT_TEXT: Duration = Duration::from_secs(3);
 const LONG_TEXT: Duration = Duration::from_secs(60);
@@ -306,20 +307,4 @@ impl Sandbox {
         }
         Ok((outcome, kept))
     }
-}
-
-fn too_long(limit: Duration) -> Error {
-    Error::invalid(format!("reading it took longer than {} seconds", limit.as_secs())).with_code(Code::TookTooLong)
-}
-
-fn reader_failed() -> Error {
-    Error::invalid("the program that reads documents failed on this document").with_code(Code::ReaderFailed)
-}
-
-fn cannot_start(error: &io::Error) -> Error {
-    Error::unavailable(format!("documents cannot be read now: {error}"))
-}
-
-fn stops() -> Error {
-    Error::unavailable("the server is stopping")
 }

@@ -17,8 +17,9 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::failure::{cannot_start, reader_failed, stops, too_long};
 use super::frame::{self, Answer, READY};
-use super::{COMMAND, inside};
+use super::inside::{COMMAND, READ_TEXTS};
 use crate::readers::{DocumentText, MAX_DOCUMENT_BYTES, ReadableFormat};
 
 /// Time limit for a child to start.
@@ -85,19 +86,19 @@ impl ReaderPool {
     pub async fn room(&self, bytes: u64) -> Result<TextRoom> {
         let units = u32::try_from(bytes.min(MAX_WAITING).div_ceil(UNIT)).unwrap_or(u32::MAX);
         let room = self.room.clone().acquire_many_owned(units).await;
-        room.map(|units| TextRoom { _units: units }).map_err(|_| super::stops())
+        room.map(|units| TextRoom { _units: units }).map_err(|_| stops())
     }
 
     /// Reads the text of a document.
     pub async fn read(self: &Arc<Self>, _room: TextRoom, format: ReadableFormat, bytes: &[u8]) -> Result<DocumentText> {
-        let _permit = self.permits.acquire().await.map_err(|_| super::stops())?;
+        let _permit = self.permits.acquire().await.map_err(|_| stops())?;
         let begun = Instant::now();
         let mut is_second_try = false;
         let (read, result) = loop {
             let idle = if is_second_try { None } else { self.take() };
             let mut child = match idle {
                 Some(child) => child,
-                None => WarmChild::start(&self.program).await.map_err(|error| super::cannot_start(&error))?,
+                None => WarmChild::start(&self.program).await.map_err(|error| cannot_start(&error))?,
             };
             match child.read(format, bytes, self.time).await {
                 Ok(answer) => {
@@ -107,15 +108,15 @@ impl ReaderPool {
                     }
                     break (answer.read, "done");
                 }
-                Err(Failure::TooLong) => break (Err(super::too_long(self.time)), "killed"),
+                Err(Failure::TooLong) => break (Err(too_long(self.time)), "killed"),
                 Err(Failure::Killed | Failure::Ended(_)) if !child.is_fresh => is_second_try = true,
                 Err(Failure::Killed) => {
                     let error = std::io::Error::other("the child process was killed");
-                    break (Err(super::cannot_start(&error)), "failed");
+                    break (Err(cannot_start(&error)), "failed");
                 }
                 Err(Failure::Ended(status)) => {
                     tracing::info!(task = "text", status, "a child process failed on a document");
-                    break (Err(super::reader_failed()), "failed");
+                    break (Err(reader_failed()), "failed");
                 }
             }
         };
@@ -168,7 +169,7 @@ async fn watch(pool: Weak<ReaderPool>) {
 impl WarmChild {
     async fn start(program: &PathBuf) -> io::Result<Self> {
         let mut command = Command::new(program);
-        command.args([COMMAND, inside::READ_TEXTS]).env_clear().current_dir("/").kill_on_drop(true);
+        command.args([COMMAND, READ_TEXTS]).env_clear().current_dir("/").kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {

@@ -1,0 +1,26 @@
+//! Errors of work in children.
+
+use std::io;
+use std::time::Duration;
+
+use model::{Code, Error};
+
+/// The error for a document that took longer than this to read.
+pub fn too_long(limit: Duration) -> Error {
+    Error::invalid(format!("reading it took longer than {} seconds", limit.as_secs())).with_code(Code::TookTooLong)
+}
+
+/// The error for a document on which a child failed.
+pub fn reader_failed() -> Error {
+    Error::invalid("the program that reads documents failed on this document").with_code(Code::ReaderFailed)
+}
+
+/// The error while no child can be started.
+pub fn cannot_start(error: &io::Error) -> Error {
+    Error::unavailable(format!("documents cannot be read now: {error}"))
+}
+
+/// The error while the server stops.
+pub fn stops() -> Error {
+    Error::unavailable("the server is stopping")
+}

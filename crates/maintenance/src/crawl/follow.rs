@@ -30,7 +30,7 @@ const COMMIT_TEXTS: Duration = Duration::from_secs(1);
 /// Number of documents that are read at the same time.
 const AT_ONCE: usize = 6;
 /// Bytes of text after which entries are committed, because they wait in memory until then.
-const MAX_WAITING: usize = 32 << 20;
+const MAX_WAITING: usize = 16 << 20;
 /// Retry interval for missing sequences.
 const GAPS: Duration = Duration::from_secs(1);
 /// Age at which a missing sequence counts as that of a transaction that was rolled back.

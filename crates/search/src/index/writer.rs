@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use model::{Id, Result};
+use tantivy::indexer::IndexWriterOptions;
 use tantivy::merge_policy::LogMergePolicy;
 use tantivy::{TantivyDocument, Term};
 
@@ -29,7 +30,13 @@ impl IndexWriter {
     /// # Errors
     /// `Unavailable` if there is one already, in this process or another.
     pub fn open(index: Arc<SearchIndex>) -> Result<Self> {
-        let writer = index.index.writer_with_num_threads(1, MEMORY).map_err(index_failed)?;
+        // One merge at a time: several would need memory each, and compete for the same disk.
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(1)
+            .memory_budget_per_thread(MEMORY)
+            .num_merge_threads(1)
+            .build();
+        let writer = index.index.writer_with_options(options).map_err(index_failed)?;
         let mut merges = LogMergePolicy::default();
         merges.set_del_docs_ratio_before_merge(MAX_DELETED);
         writer.set_merge_policy(Box::new(merges));

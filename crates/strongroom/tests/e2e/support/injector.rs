@@ -26,26 +26,33 @@ impl Injector {
 
     fn with(server: &Server, calls: &str, fault: &str, paths: &[PathBuf], log: &Path) -> Self {
         let inject = format!("inject={calls}:{fault}");
-        let mut strace = Command::new("strace")
-            .args(["-f", "-y", "-Y", "-e", &format!("trace={calls}"), "-e", &inject, "-o"])
-            .arg(log)
-            .args(["-p", &server.pid().to_string()])
-            .args(paths.iter().flat_map(|path| [Path::new("-P"), path.as_path()]))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|error| panic!("strace does not start: {error}"));
-        let status = format!("/proc/{}/status", server.pid());
-        let deadline = Instant::now() + Duration::from_secs(20);
-        // All threads must be traced before the load starts, or a fault could be missed.
-        while !all_traced(server.pid()) {
-            assert!(strace.try_wait().unwrap().is_none(), "strace may not trace the server ({status})");
-            assert!(Instant::now() < deadline, "strace does not attach to the server ({status})");
-            // sleep: polled, since strace attaches without a notification
-            std::thread::sleep(Duration::from_millis(2));
+        // A thread that is just starting a child process cannot be stopped before the child has started, and strace may
+        // have stopped that child. Then it waits for ever, until it is killed and the kernel resumes both.
+        for _ in 0..4 {
+            let mut strace = Command::new("strace")
+                .args(["-f", "-y", "-Y", "-e", &format!("trace={calls}"), "-e", &inject, "-o"])
+                .arg(log)
+                .args(["-p", &server.pid().to_string()])
+                .args(paths.iter().flat_map(|path| [Path::new("-P"), path.as_path()]))
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap_or_else(|error| panic!("strace does not start: {error}"));
+            let deadline = Instant::now() + Duration::from_secs(10);
+            // All threads must be traced before the load starts, or a fault could be missed.
+            while !all_traced(server.pid()) && Instant::now() < deadline {
+                assert!(strace.try_wait().unwrap().is_none(), "strace may not trace the server {}", server.pid());
+                // sleep: polled, since strace attaches without a notification
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            if all_traced(server.pid()) {
+                return Self { strace, log: log.to_path_buf() };
+            }
+            strace.kill().unwrap();
+            strace.wait().unwrap();
         }
-        Self { strace, log: log.to_path_buf() }
+        panic!("strace does not attach to the server {}", server.pid());
     }
 
     /// Detaches from the server and returns the calls that failed.

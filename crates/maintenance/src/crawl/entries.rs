@@ -28,7 +28,7 @@ pub(super) struct DocumentEntries {
 /// Returns the index entries of a document.
 ///
 /// # Errors
-/// Those of the database.
+/// Those of the database; `Unavailable` while the server stops.
 pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Patience) -> Result<DocumentEntries> {
     if is_application_file(&document.name) {
         return Ok(DocumentEntries { entries: Vec::new(), is_whole: true });
@@ -40,6 +40,8 @@ pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Pa
             Ok(FoundText::Text(text)) => (joined(&text), None),
             Ok(FoundText::None) => (String::new(), None),
             Ok(FoundText::Fault(error)) => (String::new(), Some(fault(&error))),
+            // What was read of it before stays in the index.
+            Err(error) if reader.is_stopping() => return Err(error),
             Err(error) => {
                 is_whole = false;
                 tracing::debug!(

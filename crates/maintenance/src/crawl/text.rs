@@ -41,6 +41,11 @@ impl TextReader {
         &self.database
     }
 
+    /// Returns whether no text can be read any more, because the server stops.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.sandbox.is_stopping()
+    }
+
     /// Returns the text of a version.
     ///
     /// # Errors

@@ -253,7 +253,12 @@ impl Sandbox {
         Ok(String::from_utf8_lossy(&outcome.answer).split_whitespace().filter_map(MissingRestriction::parse).collect())
     }
 
-    /// Kills all children, and waits a moment until they are gone. No child is started afterwards.
+    /// Returns whether the server stops, so that no child answers any more.
+    pub fn is_stopping(&self) -> bool {
+        *self.0.stopping.borrow()
+    }
+
+    /// Kills all children, and waits a moment until those for previews are gone. No child is started afterwards.
     pub async fn end_all(&self) {
         self.0.stopping.send_replace(true);
         self.0.texts.end_all();

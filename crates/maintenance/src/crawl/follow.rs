@@ -56,6 +56,13 @@ struct SlowReading {
     rests_since: Option<Instant>,
 }
 
+/// Number of documents, and bytes of their texts.
+#[derive(Default)]
+struct Waiting {
+    bytes: usize,
+    documents: usize,
+}
+
 /// The follower of a content database.
 pub(super) struct Follower {
     database: StorageDatabase,
@@ -63,8 +70,8 @@ pub(super) struct Follower {
     /// `None` only while it works.
     writer: Option<IndexWriter>,
     checkpoint: Checkpoint,
-    /// Bytes of text, and documents, that were written since the last commit.
-    waiting: (usize, usize),
+    /// What was written since the last commit.
+    waiting: Waiting,
     /// State of the database when its events were read last.
     followed: Option<Mark>,
     committed: Instant,
@@ -91,7 +98,7 @@ impl Follower {
             texts,
             writer,
             checkpoint,
-            waiting: (0, 0),
+            waiting: Waiting::default(),
             followed: None,
             committed: now,
             asked_for_gaps: None,
@@ -116,7 +123,7 @@ impl Follower {
             let walked = self.walk_on().await?;
             self.read_pending().await?;
             let has_waited = self.committed.elapsed() >= COMMIT;
-            let is_due = if walked { has_waited } else { self.waiting.1 > 0 || followed && has_waited };
+            let is_due = if walked { has_waited } else { self.waiting.documents > 0 || followed && has_waited };
             if is_due {
                 self.commit().await?;
             }
@@ -271,7 +278,7 @@ impl Follower {
     }
 
     /// Writes documents, several at the same time, since most of the time is spent on waiting for a child process.
-    /// What was written for this long is committed, even while a long document is being read.
+    /// Commits at this interval, even while a document takes long to read.
     async fn write(&mut self, documents: Vec<NodeRow>, commit: Duration) -> Result<()> {
         if self.saw_stores.elapsed() >= STORES {
             // Stores may have been added or changed since.
@@ -283,7 +290,7 @@ impl Follower {
             while reading.len() < AT_ONCE
                 && let Some(document) = documents.next()
             {
-                // Tasks of their own: their time limits pass while entries are being written.
+                // Tasks of their own go on while entries are being written, which their time limits include.
                 let texts = self.texts.clone();
                 let id = document.id;
                 reading.spawn(async move { (id, entries(&texts, document, Patience::Short).await) });
@@ -299,7 +306,7 @@ impl Follower {
                 // A document takes long to read.
                 Err(_) => {}
             }
-            if self.waiting.1 > 0 && (self.waiting.0 >= MAX_WAITING || self.committed.elapsed() >= commit) {
+            if self.waiting.documents > 0 && (self.waiting.bytes >= MAX_WAITING || self.committed.elapsed() >= commit) {
                 self.commit().await?;
             }
         }
@@ -315,14 +322,14 @@ impl Follower {
         } else {
             return Err(Error::unavailable("too many texts cannot be read at the moment"));
         }
-        self.waiting.0 += read.entries.iter().map(|entry| entry.text.len()).sum::<usize>();
+        self.waiting.bytes += read.entries.iter().map(|entry| entry.text.len()).sum::<usize>();
         self.replace(id, read.entries).await
     }
 
     async fn replace(&mut self, id: Id, entries: Vec<Entry>) -> Result<()> {
         metrics::counter!("strongroom_search_documents_total").increment(1);
-        self.waiting.1 += 1;
-        // What is being read of it slowly may be older.
+        self.waiting.documents += 1;
+        // The slow reading of the same document may have begun before.
         self.slow.is_stale |= self.slow.last == id;
         // A writer whose memory is full waits for the disk.
         self.with_writer(move |writer| writer.replace(id, &entries)).await
@@ -333,7 +340,7 @@ impl Follower {
     async fn commit(&mut self) -> Result<()> {
         let checkpoint = self.checkpoint.clone();
         self.with_writer(move |writer| writer.commit(&checkpoint)).await?;
-        (self.committed, self.waiting) = (Instant::now(), (0, 0));
+        (self.committed, self.waiting) = (Instant::now(), Waiting::default());
         Ok(())
     }
 

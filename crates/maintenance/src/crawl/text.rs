@@ -1,4 +1,4 @@
-//! The text of a version: read from its store, and told by a reader in a child process.
+//! The text of a version: its bytes are read from the store, and a child process extracts the text.
 
 use blobs::Locator;
 use database::content::version::{self, VersionRow};
@@ -7,12 +7,12 @@ use repository::{Sandbox, Storage, StorageDatabase};
 use search::readers::{DocumentText, ReadableFormat};
 use search::sandbox::Patience;
 
-/// What was found out about the text of a version.
+/// Result of reading the text of a version.
 pub(super) enum FoundText {
     /// It has none, or none that may be kept.
     None,
     Text(DocumentText),
-    /// It cannot be read, for a reason that lies in the document.
+    /// It cannot be read: because of the document, or because its BLOB is missing or damaged.
     Fault(Error),
 }
 
@@ -30,7 +30,7 @@ impl TextReader {
         Self { sandbox, storage, database }
     }
 
-    /// Takes stores into account that were added or changed.
+    /// Looks for stores that were added or changed.
     pub(super) async fn refresh(&mut self) -> Result<()> {
         self.storage = self.storage.refreshed().await?;
         Ok(())
@@ -50,7 +50,7 @@ impl TextReader {
     ///
     /// # Errors
     /// `Unavailable` when the store or the program that reads documents does not answer, and when reading takes longer
-    /// than a short patience.
+    /// than the short time limit.
     pub(super) async fn text(&self, name: &str, version: &VersionRow, patience: Patience) -> Result<FoundText> {
         let format = ReadableFormat::of(&version.media_type, name).filter(|_| version.size > 0);
         let Some(format) = format else { return Ok(FoundText::None) };

@@ -1,4 +1,4 @@
-//! Paragraphs in XML parts, whatever their format.
+//! Paragraphs in XML parts of documents.
 
 use model::Result;
 
@@ -86,4 +86,17 @@ pub fn read_part(
         }
     }
     Ok(true)
+}
+
+/// The meaning of an element in Word and in slides (ECMA-376).
+pub fn meaning_in_office(element: &Element<'_>) -> Meaning {
+    match element.name() {
+        b"p" => Meaning::Paragraph,
+        b"t" => Meaning::Run,
+        b"tab" => Meaning::Stands("\t", 1),
+        b"br" | b"cr" => Meaning::Stands("\n", 1),
+        // `Fallback` repeats a picture or text for readers that do not know its newer form; `pPr` contains tab stops.
+        b"Fallback" | b"pPr" => Meaning::Aside,
+        _ => Meaning::None,
+    }
 }

@@ -4,7 +4,7 @@ use model::Result;
 
 use super::content::{Content, Extract};
 use super::package::Package;
-use super::paragraphs::{LineSink, Meaning, read_part};
+use super::paragraphs::{LineSink, Meaning, meaning_in_office, read_part};
 
 /// Limits on the lines of a text, and on the bytes of all lines.
 const MAX_LINES: usize = 2_000;
@@ -50,15 +50,7 @@ impl Lines {
 pub fn docx(package: &mut Package<'_>) -> Result<Extract> {
     let mut part = package.required("word/document.xml")?;
     let mut lines = Lines::default();
-    let whole = read_part(&mut part, &mut lines, true, |element| match element.name() {
-        b"p" => Meaning::Paragraph,
-        b"t" => Meaning::Run,
-        b"tab" => Meaning::Stands("\t", 1),
-        b"br" | b"cr" => Meaning::Stands("\n", 1),
-        // `Fallback` repeats a picture or text for readers that do not know its newer form; `pPr` contains tab stops.
-        b"Fallback" | b"pPr" => Meaning::Aside,
-        _ => Meaning::None,
-    })?;
+    let whole = read_part(&mut part, &mut lines, true, meaning_in_office)?;
     Ok(lines.extract(!whole))
 }
 

@@ -43,7 +43,7 @@ pub struct Entry {
     pub fault: Option<Fault>,
 }
 
-/// The reason why the text of a document cannot be read. It lies in the document.
+/// The reason why the text of a document cannot be read: it lies in the document, or its BLOB is missing or damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Error code.

@@ -6,8 +6,8 @@ use encoding_rs::{Encoding, UTF_8};
 /// Number of bytes by which an encoding is guessed.
 const GUESSED_BY: usize = 64 << 10;
 
-/// Returns the characters of a text: by a byte-order mark; as UTF-8 if it is valid; by the encoding that the text
-/// declares; or else by a guess. A text that is cut in the middle of a character loses that character.
+/// Decodes a text. The encoding is that of a byte-order mark; else UTF-8 if the text is valid; else the declared one;
+/// else a guess. A text that is cut in the middle of a character loses that character.
 pub fn decode(bytes: &[u8], declared: Option<&'static Encoding>) -> String {
     if Encoding::for_bom(bytes).is_none() {
         match std::str::from_utf8(bytes) {

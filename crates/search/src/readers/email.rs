@@ -33,17 +33,13 @@ fn append(message: &mail_parser::Message<'_>, text: &mut TextBuilder, depth: usi
         text.add_words(&people(field).join(", "));
         text.end_line();
     }
-    if message.text_body_count() > 0 {
-        for at in 0..message.text_body_count() {
-            if let Some(body) = message.text_part(at as u32) {
-                match &body.body {
-                    PartType::Text(body) => text.add(body),
-                    PartType::Html(body) => html::read_decoded(body, text),
-                    _ => {}
-                }
-                text.end_line();
-            }
+    for body in message.text_bodies() {
+        match &body.body {
+            PartType::Text(body) => text.add(body),
+            PartType::Html(body) => html::read_decoded(body, text),
+            _ => {}
         }
+        text.end_line();
     }
     for (at, attachment) in message.attachments().enumerate() {
         if at >= MAX_ATTACHMENTS || text.is_over() {

@@ -41,11 +41,7 @@ pub fn read(bytes: &[u8], text: &mut TextBuilder) -> Result<()> {
         html::read(&content, text);
         text.end_line();
     }
-    package.refuse_if_cut_and(text.is_empty())?;
-    if package.is_cut() {
-        text.note_cut();
-    }
-    Ok(())
+    properties::finish(&package, text)
 }
 
 /// The path of the list of pages, which the container names.

@@ -1,4 +1,4 @@
-//! The formats that can be read, and how a document's format is told.
+//! The formats that can be read, and how a document's format is recognised.
 
 use super::document_text::MAX_TEXT_BYTES;
 
@@ -69,7 +69,7 @@ const PLAIN: [&str; 45] = [
 ];
 
 impl ReadableFormat {
-    /// The format of a document with this name and media type.
+    /// Returns the format of a document with this name and media type; `None` if it cannot be read.
     pub fn of(media_type: &str, name: &str) -> Option<Self> {
         let name = name.to_lowercase();
         let named = |extensions: &[&str]| {
@@ -96,8 +96,7 @@ impl ReadableFormat {
         is_plain.then_some(Self::Plain)
     }
 
-    /// Limit on the bytes that are read of a document. A longer one is read up to there if its beginning tells
-    /// something, which is the second part.
+    /// Returns the limit in bytes, and whether the beginning of a longer document is of use.
     pub const fn limit(self) -> (u64, bool) {
         match self {
             Self::Plain => (MAX_TEXT_BYTES as u64, true),
@@ -108,12 +107,12 @@ impl ReadableFormat {
         }
     }
 
-    /// The number by which a format is named between processes.
+    /// Returns the number that stands for the format in messages to a child.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The format with this number.
+    /// Returns the format with this number.
     pub fn from_number(number: u8) -> Option<Self> {
         let all = EXTENSIONS.iter().map(|(format, _)| *format).chain([Self::Plain]);
         all.into_iter().find(|format| format.number() == number)

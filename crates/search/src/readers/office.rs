@@ -3,7 +3,7 @@
 use model::Result;
 
 use crate::extract::package::Package;
-use crate::extract::paragraphs::{Meaning, read_part};
+use crate::extract::paragraphs::{Meaning, meaning_in_office as meaning, read_part};
 use crate::extract::xml::Element;
 
 use super::document_text::TextBuilder;
@@ -63,17 +63,10 @@ pub(super) fn further_parts(
     }
 }
 
-/// Appends the properties, and looks whether anything was found.
+/// Appends the properties. See [`properties::finish`] about errors.
 pub(super) fn finish(package: &mut Package<'_>, text: &mut TextBuilder) -> Result<()> {
-    if let Ok(Some(mut part)) = package.part(PROPERTIES) {
-        text.end_line();
-        properties::read(&mut part, text);
-    }
-    package.refuse_if_cut_and(text.is_empty())?;
-    if package.is_cut() {
-        text.note_cut();
-    }
-    Ok(())
+    properties::read_part(package, PROPERTIES, text);
+    properties::finish(package, text)
 }
 
 /// The names of parts that begin like this and end in `.xml`, in order of their numbers.
@@ -86,16 +79,4 @@ pub(super) fn numbered(package: &Package<'_>, begin: &str) -> Vec<String> {
         package.names().filter_map(|name| Some((number(&name)?, name.into_owned()))).collect();
     names.sort_unstable();
     names.into_iter().map(|(_, name)| name).collect()
-}
-
-fn meaning(element: &Element<'_>) -> Meaning {
-    match element.name() {
-        b"p" => Meaning::Paragraph,
-        b"t" => Meaning::Run,
-        b"tab" => Meaning::Stands("\t", 1),
-        b"br" | b"cr" => Meaning::Stands("\n", 1),
-        // `Fallback` repeats what came before for older programs; `pPr` contains tab stops.
-        b"Fallback" | b"pPr" => Meaning::Aside,
-        _ => Meaning::None,
-    }
 }

@@ -24,15 +24,8 @@ pub fn read(bytes: &[u8], text: &mut TextBuilder) -> Result<()> {
             text.note_cut();
         }
     }
-    if let Ok(Some(mut part)) = package.part("meta.xml") {
-        text.end_line();
-        properties::read(&mut part, text);
-    }
-    package.refuse_if_cut_and(text.is_empty())?;
-    if package.is_cut() {
-        text.note_cut();
-    }
-    Ok(())
+    properties::read_part(&mut package, "meta.xml", text);
+    properties::finish(&package, text)
 }
 
 fn meaning(element: &Element<'_>) -> Meaning {

@@ -20,11 +20,11 @@ const NEXT_WORD: f64 = 0.1;
 
 /// Appends the text of all pages.
 pub fn read(bytes: &[u8], text: &mut TextBuilder) -> Result<()> {
-    let document = quietly(|| Document::load_mem(bytes)).ok_or_else(|| unreadable("it is damaged"))?;
+    let document = unless_it_panics(|| Document::load_mem(bytes)).ok_or_else(|| unreadable("it is damaged"))?;
     let mut document = document.map_err(unreadable)?;
     if document.is_encrypted() {
         // Many documents are encrypted with an empty password, which every program tries.
-        let decrypted = quietly(|| document.decrypt("")).is_some_and(|decrypted| decrypted.is_ok());
+        let decrypted = unless_it_panics(|| document.decrypt("")).is_some_and(|decrypted| decrypted.is_ok());
         if !decrypted {
             return Err(unreadable("it is encrypted"));
         }
@@ -37,14 +37,14 @@ pub fn read(bytes: &[u8], text: &mut TextBuilder) -> Result<()> {
             break;
         }
         // The library needs a hundred times the memory of a page for its operators.
-        if quietly(|| document.get_page_content(*object))
+        if unless_it_panics(|| document.get_page_content(*object))
             .is_none_or(|content| content.is_ok_and(|it| it.len() > MAX_PAGE))
         {
             failed += 1;
             continue;
         }
-        let mut lines = Lines { text, begins: true, end: 0.0, line: 0.0, flipped: 0.0 };
-        match quietly(|| output_doc_page(&document, &mut lines, *page)) {
+        let mut lines = Lines { text, begins: true, end: 0.0, line: 0.0, height: 0.0 };
+        match unless_it_panics(|| output_doc_page(&document, &mut lines, *page)) {
             Some(Ok(())) => read += 1,
             _ => failed += 1,
         }
@@ -59,8 +59,8 @@ pub fn read(bytes: &[u8], text: &mut TextBuilder) -> Result<()> {
     Ok(())
 }
 
-/// Runs code of the library. Returns nothing if it panics.
-fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
+/// Runs code of the library. Returns `None` if it panics.
+fn unless_it_panics<T>(work: impl FnOnce() -> T) -> Option<T> {
     // Its panics leave nothing behind that is used again: text that was collected so far is kept.
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
@@ -99,7 +99,7 @@ struct Lines<'t> {
     end: f64,
     line: f64,
     /// Height of the page.
-    flipped: f64,
+    height: f64,
 }
 
 impl OutputDev for Lines<'_> {
@@ -109,7 +109,7 @@ impl OutputDev for Lines<'_> {
         media_box: &MediaBox,
         _art_box: Option<(f64, f64, f64, f64)>,
     ) -> std::result::Result<(), OutputError> {
-        self.flipped = media_box.ury - media_box.lly;
+        self.height = media_box.ury - media_box.lly;
         Ok(())
     }
 
@@ -128,7 +128,7 @@ impl OutputDev for Lines<'_> {
         // The size of the text on the page, whichever way it is scaled.
         let (wide, high) = (transform.m11 + transform.m21, transform.m12 + transform.m22);
         let size = (font_size * wide * font_size * high).abs().sqrt();
-        let (x, y) = (transform.m31, self.flipped - transform.m32);
+        let (x, y) = (transform.m31, self.height - transform.m32);
         if self.begins {
             let moved = (y - self.line).abs();
             if moved > size * NEXT_PARAGRAPH || x < self.end && moved > size * NEXT_LINE {

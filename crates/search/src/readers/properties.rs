@@ -1,5 +1,8 @@
 //! Properties of office documents: title, author, and words about the content.
 
+use model::Result;
+
+use crate::extract::package::Package;
 use crate::extract::xml::{Part, Piece};
 
 use super::document_text::TextBuilder;
@@ -35,6 +38,26 @@ pub fn read(part: &mut Part<'_>, text: &mut TextBuilder) {
             Piece::Start(_) | Piece::Other => {}
         }
     }
+}
+
+/// Appends the properties in the part with this name, if there is one.
+pub fn read_part(package: &mut Package<'_>, name: &str, text: &mut TextBuilder) {
+    if let Ok(Some(mut part)) = package.part(name) {
+        text.end_line();
+        read(&mut part, text);
+    }
+}
+
+/// Ends the reading of a document, and records whether its parts were unpacked in full.
+///
+/// # Errors
+/// `Invalid` with code `too_large` if they were not, and nothing was found.
+pub fn finish(package: &Package<'_>, text: &mut TextBuilder) -> Result<()> {
+    package.refuse_if_cut_and(text.is_empty())?;
+    if package.is_cut() {
+        text.note_cut();
+    }
+    Ok(())
 }
 
 #[derive(Clone, Copy)]

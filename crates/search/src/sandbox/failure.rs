@@ -1,4 +1,4 @@
-//! Errors of work in children.
+//! Errors of documents and of the children that read them.
 
 use std::io;
 use std::time::Duration;
@@ -23,4 +23,10 @@ pub fn cannot_start(error: &io::Error) -> Error {
 /// The error while the server stops.
 pub fn stops() -> Error {
     Error::unavailable("the server is stopping")
+}
+
+/// The error for a document that a reader refused with this code, for this reason.
+pub fn refused(code: &str, why: String) -> Error {
+    let is_too_large = Code::parse(code) == Some(Code::TooLarge);
+    Error::invalid(why).with_code(if is_too_large { Code::TooLarge } else { Code::NotReadable })
 }

@@ -11,9 +11,10 @@
 
 use std::io::{self, Read, Write};
 
-use model::{Code, Error, Result};
+use model::Result;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
+use super::failure::refused;
 use crate::readers::{DocumentText, MAX_DOCUMENT_BYTES, MAX_TEXT_BYTES, ReadableFormat};
 
 /// The first byte that a child sends, once it has given up what it does not need.
@@ -98,11 +99,7 @@ pub async fn receive_answer(from: &mut (impl AsyncRead + Unpin)) -> io::Result<A
     let [first, second, third] = <[String; 3]>::try_from(parts).map_err(|_| io::ErrorKind::InvalidData)?;
     let read = match head[0] {
         TEXT => Ok(DocumentText { title: first, author: second, text: third, is_cut: head[1] & CUT != 0 }),
-        REFUSED => {
-            let is_too_large = Code::parse(&first) == Some(Code::TooLarge);
-            let code = if is_too_large { Code::TooLarge } else { Code::NotReadable };
-            Err(Error::invalid(second).with_code(code))
-        }
+        REFUSED => Err(refused(&first, second)),
         _ => return Err(io::ErrorKind::InvalidData.into()),
     };
     Ok(Answer { read, is_last: head[1] & LAST != 0 })
@@ -110,6 +107,8 @@ pub async fn receive_answer(from: &mut (impl AsyncRead + Unpin)) -> io::Result<A
 
 #[cfg(test)]
 mod tests {
+    use model::{Code, Error};
+
     use super::*;
 
     async fn answered(read: &Result<DocumentText>, is_last: bool) -> Answer {

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::extract::{Extract, Format, MAX_BYTES, extract};
 use crate::readers;
 
+use super::failure::refused;
 use super::frame::{self, READY};
 use super::lack::MissingRestriction;
 use super::rules;
@@ -88,11 +89,7 @@ pub fn main(words: &[OsString]) -> ExitCode {
 pub fn answer(bytes: &[u8]) -> Result<Result<Extract>> {
     match serde_json::from_slice(bytes) {
         Ok(Answer::Read(found)) => Ok(Ok(found)),
-        Ok(Answer::Refused(code, why)) => {
-            let is_too_large = Code::parse(&code) == Some(Code::TooLarge);
-            let code = if is_too_large { Code::TooLarge } else { Code::NotReadable };
-            Ok(Err(Error::invalid(why).with_code(code)))
-        }
+        Ok(Answer::Refused(code, why)) => Ok(Err(refused(&code, why))),
         Err(error) => Err(Error::invalid("the program that reads documents returned no answer")
             .with_code(Code::ReaderFailed)
             .with_source(error)),
@@ -135,7 +132,7 @@ fn read_texts() -> io::Result<()> {
     // One more than are open already, because setting up the rules needs a descriptor.
     limit(Resource::Nofile, 5)?;
     rules::for_reading();
-    // A document on which a library panics is reported to the server. The panic itself says nothing to anybody.
+    // The server notices the end of a child that panics. Nobody reads the message.
     std::panic::set_hook(Box::new(|_| {}));
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     output.write_all(&[READY])?;
@@ -166,7 +163,7 @@ impl Memory {
         Ok(Self { pages: File::open("/proc/self/statm")?, page_size: rustix::param::page_size() as u64 })
     }
 
-    /// Resident memory in bytes. The peak that `getrusage` tells is of no use, because it counts the memory of the
+    /// Resident memory in bytes. The peak that `getrusage` reports is of no use, because it counts the memory of the
     /// server from which this process was forked.
     fn resident(&mut self) -> io::Result<u64> {
         let mut text = String::new();

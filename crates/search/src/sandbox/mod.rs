@@ -74,8 +74,8 @@ struct Inner {
     slow_texts: Arc<ReaderPool>,
 }
 
-/// How long a document for the search index may take to read. Those that take longer than the short time wait for each
-/// other, so that they hold up no others.
+/// Time limit for reading a document for the search index. Documents that exceed the short one are read one by one with
+/// the long one, so that they hold up no others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
     /// 3 seconds, in one of several children.

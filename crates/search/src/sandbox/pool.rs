@@ -29,7 +29,7 @@ const MAX_WAITING: u64 = MAX_DOCUMENT_BYTES;
 const UNIT: u64 = 1_024;
 /// Time for a child that failed to end.
 const ENDING: Duration = Duration::from_secs(1);
-/// Time after which an idle child is ended, and the interval of looking.
+/// Time after which an idle child is ended, and how often idle children are checked.
 const MAX_IDLE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_secs(20);
 

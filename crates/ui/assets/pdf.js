@@ -8,6 +8,9 @@ const MAX_PIXELS = 8_000_000;
 
 async function draw(part) {
   const list = part.querySelector(".pages");
+  // Pages that cannot be made are met here: PDF.js would also leave the error in its worker, where nobody takes it.
+  const { ok, status } = await fetch(part.dataset.pdf, { method: "HEAD" });
+  if (!ok) throw new Error(`The server answered ${status}.`);
   const task = getDocument({
     url: part.dataset.pdf,
     enableXfa: false,

@@ -149,9 +149,12 @@ test('another order loses nothing that was ticked or typed, and not the page whe
   await sort('Size');
   await page.waitForURL(/sort=-?size/);
   await page.locator('th[aria-sort]', { hasText: 'Size' }).waitFor();
-  await page.route('**/browse/**', async (route) => { await new Promise((done) => { setTimeout(done, 500); }); await route.continue().catch(() => {}); });
-  const givenUp = page.waitForEvent('requestfailed', (request) => request.url().includes('/browse/'));
-  await page.evaluate(() => { history.back(); setTimeout(() => history.forward(), 100); });
+  await page.route('**/browse/**', async (route) => { await new Promise((done) => { setTimeout(done, 3000); }); await route.continue().catch(() => {}); });
+  const asked = page.waitForRequest((request) => request.url().includes('/browse/'));
+  await page.evaluate(() => history.back());
+  const request = await asked;
+  const givenUp = page.waitForEvent('requestfailed', (other) => other === request);
+  await page.evaluate(() => history.forward());
   await givenUp;
   await page.waitForFunction(() => /sort=-?size/.test(location.search));
   await page.locator('th[aria-sort]', { hasText: 'Size' }).waitFor();

@@ -21,7 +21,8 @@ mod storage;
 mod uploads;
 
 pub use ::search::extract::{Content as TextContent, Extract as TextExtract, Format as TextFormat};
-pub use ::search::index::{Passage, Piece};
+pub use ::search::index::{HitOrder, Passage, Piece};
+pub use ::search::query::{Remark, RemarkReason};
 pub use ::search::sandbox::{ChildPermit, MissingRestriction, Program, Sandbox};
 pub use content::columns::{Column, ColumnChange, ContentType, ValuesChange, is_built_in_column};
 pub use content::event_detail::AUDIT_ACTIONS;
@@ -68,7 +69,9 @@ pub use locations::data_directory::{DataDirectory, DataDirectoryLock};
 pub use locations::markers::{BACKUP_MARKER, real_path};
 pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
 pub use people::*;
-pub use search::{Found, FoundItem, IndexedFace, TextSearch, indexed_faces};
+pub use search::{
+    FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexedFace, MAX_QUERY_CHARS, TextSearch, indexed_faces,
+};
 pub use session::caller::Session;
 pub use session::target::Target;
 pub use storage::built_in::DATABASE_STORE;

@@ -2,7 +2,7 @@
 
 use axum::Json as Reply;
 use model::{Code, Error};
-use repository::{FoundItem, MAX_FOUND, Piece, TextSearch};
+use repository::{FindRequest, Found, FoundItem, HitOrder, MAX_FOUND, Piece, Remark, TextSearch};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -14,32 +14,73 @@ use http_core::server::state::AppState;
 
 use super::extract::Query;
 use super::wire::item::{self, ItemJson};
+use super::wire::people::PrincipalJson;
 
 /// A search query.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// Words to search for, ignoring case. Names match parts of words; texts match whole words, ignoring accents.
-    /// Quotation marks enclose a phrase. At most 255 characters.
+    /// The query: words, "phrases", beginnings of words with `*`, AND, OR, NOT, parentheses, and filters such as
+    /// `type:pdf`, `author:anna`, `in:Documents/Reports`, `size>10MB` and `modified:last-week`. Inflections of words
+    /// are found too. Words without operators and filters are also compared with parts of names. At most 4,096
+    /// characters.
     #[param(value_type = super::wire::rules::Sought)]
     q: String,
     /// Maximum number of items in the response, 1 to 50.
     #[param(minimum = 1, maximum = 50, default = 50)]
     limit: Option<usize>,
+    /// Order of the items. Default: `relevance`.
+    sort: Option<SearchOrder>,
+    /// True to count the documents found by type, author, year and site.
+    facets: Option<bool>,
+    /// True to refuse a query that cannot be read as it is written, instead of reading it leniently.
+    strict: Option<bool>,
+}
+
+/// An order of search results.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SearchOrder {
+    Relevance,
+    Newest,
+    Oldest,
+    Largest,
+    Smallest,
+}
+
+impl SearchOrder {
+    fn of_hits(self) -> HitOrder {
+        match self {
+            Self::Relevance => HitOrder::Relevance,
+            Self::Newest => HitOrder::Newest,
+            Self::Oldest => HitOrder::Oldest,
+            Self::Largest => HitOrder::Largest,
+            Self::Smallest => HitOrder::Smallest,
+        }
+    }
 }
 
 /// Result of a search.
 #[derive(Serialize, ToSchema)]
 pub struct FoundJson {
-    /// Sites, libraries and folders; then documents whose names begin with the search text; then documents with the
-    /// words in name or text, the best first; then documents with the search text anywhere in their names, newest
-    /// first.
+    /// By relevance: sites, libraries and folders; then documents whose names begin with the search text; then documents
+    /// with the words in name or text, the best first; then documents with the search text anywhere in their names,
+    /// newest first. In another order, all by that order.
     items: Vec<ItemJson>,
     /// Matching passages of the documents in `items`. Items that match only by name have none.
     passages: Vec<PassageJson>,
     /// True if there are more results than requested.
     more: bool,
+    /// Number of documents that fit by the words in their names and texts.
+    documents: u64,
+    /// Their numbers by properties, if these were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facets: Option<FacetsJson>,
+    /// True if few documents had the words, so that similar words and compounds were looked for as well.
+    similar: bool,
+    /// Parts of the query that were read otherwise than they may have been meant.
+    remarks: Vec<RemarkJson>,
     /// True if all names were compared. False when the time limit was reached before the oldest documents, or when a
     /// content database is unavailable or unreadable.
     complete: bool,
@@ -50,6 +91,78 @@ pub struct FoundJson {
     /// Names of the content databases that are unavailable or unreadable and were not searched. Only for farm
     /// administrators.
     incomplete: Vec<String>,
+}
+
+/// Numbers of documents by their properties, at most ten of each.
+#[derive(Serialize, ToSchema)]
+pub struct FacetsJson {
+    /// By extension of the name, the most frequent first.
+    types: Vec<CountJson>,
+    /// By user who created them, the most frequent first.
+    authors: Vec<PersonCountJson>,
+    /// By year of the last change (UTC), the newest first.
+    years: Vec<YearCountJson>,
+    /// By site, the most frequent first.
+    sites: Vec<SiteCountJson>,
+}
+
+/// Number of documents with an extension.
+#[derive(Serialize, ToSchema)]
+pub struct CountJson {
+    /// Extension in lower case, without the full stop.
+    value: String,
+    /// Number of documents.
+    count: u64,
+}
+
+/// Number of documents by a user.
+#[derive(Serialize, ToSchema)]
+pub struct PersonCountJson {
+    /// The user.
+    user: PrincipalJson,
+    /// Number of documents.
+    count: u64,
+}
+
+/// Number of documents of a year.
+#[derive(Serialize, ToSchema)]
+pub struct YearCountJson {
+    /// The year.
+    year: i32,
+    /// Number of documents.
+    count: u64,
+}
+
+/// Number of documents in a site.
+#[derive(Serialize, ToSchema)]
+pub struct SiteCountJson {
+    /// Path of the site.
+    path: String,
+    /// Name of the site.
+    name: String,
+    /// Number of documents.
+    count: u64,
+}
+
+/// A remark on a part of a query.
+#[derive(Serialize, ToSchema)]
+pub struct RemarkJson {
+    /// `unclosed_phrase`, `unmatched_parenthesis`, `lone_operator`, `short_prefix`, `no_date`, `no_size`, `no_value`,
+    /// `unknown_name` or `too_much`.
+    reason: &'static str,
+    /// The part, shortened.
+    text: String,
+    /// Start of the part in bytes of the query.
+    start: usize,
+    /// End of the part in bytes of the query.
+    end: usize,
+}
+
+impl From<&Remark> for RemarkJson {
+    fn from(remark: &Remark) -> Self {
+        let (start, end) = (remark.range.start, remark.range.end);
+        Self { reason: remark.reason.code(), text: remark.text.clone(), start, end }
+    }
 }
 
 /// A part of the text of a document.
@@ -108,7 +221,15 @@ async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answ
     if !(1..=MAX_FOUND).contains(&limit) {
         return Err(Error::invalid("limit is 1 to 50").with_code(Code::InvalidQuery).into());
     }
-    let found = caller.session.find(&query.q, limit).await?;
+    let order = query.sort.map_or(HitOrder::Relevance, SearchOrder::of_hits);
+    let counts_facets = query.facets.unwrap_or_default();
+    let found = caller.session.find(&FindRequest { text: query.q, limit, order, counts_facets }).await?;
+    if let Some(remark) = found.remarks.first().filter(|_| query.strict.unwrap_or_default()) {
+        let message = format!("the query cannot be read as it is written ({}): {}", remark.reason.code(), remark.text);
+        return Err(Error::invalid(message).with_code(Code::InvalidQuery).into());
+    }
+    let facets = if counts_facets { Some(facets(&caller, &found).await?) } else { None };
+    let remarks = found.remarks.iter().map(RemarkJson::from).collect();
     let passages = found.items.iter().filter_map(PassageJson::of).collect();
     let items = item::items(&caller.session, found.items.into_iter().map(|found| found.item).collect()).await?;
     let texts = match found.texts {
@@ -117,5 +238,38 @@ async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answ
         TextSearch::Unavailable => "unavailable",
     };
     let complete = found.whole && found.missing.is_empty();
-    Ok(Reply(FoundJson { items, passages, more: found.more, complete, texts, incomplete: found.missing.names() }))
+    Ok(Reply(FoundJson {
+        items,
+        passages,
+        more: found.more,
+        documents: found.documents,
+        facets,
+        similar: found.is_similar,
+        remarks,
+        complete,
+        texts,
+        incomplete: found.missing.names(),
+    }))
+}
+
+async fn facets(caller: &Authenticated, found: &Found) -> model::Result<FacetsJson> {
+    let facets = &found.facets;
+    let ids: Vec<_> = facets.authors.iter().map(|(id, _)| *id).collect();
+    let mut names = caller.session.principal_names(&ids).await?;
+    let person =
+        |(id, count): &(_, u64)| names.remove(id).map(|name| PersonCountJson { user: name.into(), count: *count });
+    Ok(FacetsJson {
+        authors: facets.authors.iter().filter_map(person).collect(),
+        types: facets
+            .extensions
+            .iter()
+            .map(|(value, count)| CountJson { value: value.clone(), count: *count })
+            .collect(),
+        years: facets.years.iter().map(|(year, count)| YearCountJson { year: *year, count: *count }).collect(),
+        sites: facets
+            .sites
+            .iter()
+            .map(|(site, count)| SiteCountJson { path: site.path.clone(), name: site.name.clone(), count: *count })
+            .collect(),
+    })
 }

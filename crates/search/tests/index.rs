@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use model::{ErrorKind, Id, Timestamp};
 use search::index::{
-    Admission, Candidate, Checkpoint, Entry, FORMAT, Face, Fault, FollowedEvent, IndexWriter, SearchIndex, View,
+    Admission, Candidate, Checkpoint, Entry, FORMAT, Face, Fault, FollowedEvent, HitOrder, IndexWriter, SearchIndex,
+    TopHits, TopRequest, View,
 };
-use search::query::SearchQuery;
+use search::query::{SearchQuery, WordMatcher};
 
 fn opened(place: &Path) -> Arc<SearchIndex> {
     Arc::new(SearchIndex::open(place).unwrap())
@@ -33,8 +34,13 @@ fn entry(node: i64, name: &str, text: &str) -> Entry {
         place: Id::new(2),
         face: Face::All,
         author: Id::new(7),
+        editor: Id::new(8),
         holder: Id::NONE,
+        created: Timestamp::from_micros(node),
         modified: Timestamp::from_micros(node),
+        size: text.len() as u64,
+        title: String::new(),
+        writer: String::new(),
         name: name.to_owned(),
         text: text.to_owned(),
         fault: None,
@@ -59,10 +65,30 @@ fn found(view: &View, query: &str, limit: usize) -> Vec<i64> {
     found_of(view, query, limit, |_| true)
 }
 
-fn found_of(view: &View, query: &str, limit: usize, admits: impl Fn(&Candidate<'_>) -> bool) -> Vec<i64> {
-    let top = view.top(&SearchQuery::parse(query), limit, &Only(admits), later()).unwrap();
+/// 2026-11-26.
+const NOW: Timestamp = Timestamp::from_micros(1_795_730_400_000_000);
+
+fn parsed(query: &str) -> SearchQuery {
+    SearchQuery::parse(query, NOW)
+}
+
+fn request(query: &SearchQuery) -> TopRequest<'_> {
+    let (order, deadline) = (HitOrder::Relevance, later());
+    TopRequest { query, is_similar: false, limit: 9, order, counts_facets: false, now: NOW, deadline }
+}
+
+fn top_of(view: &View, request: TopRequest<'_>, admits: impl Fn(&Candidate<'_>) -> bool) -> TopHits {
+    let top = view.top(&request, &Only(admits)).unwrap();
     assert!(top.whole);
+    top
+}
+
+fn nodes(top: &TopHits) -> Vec<i64> {
     top.hits.iter().map(|hit| hit.node.get()).collect()
+}
+
+fn found_of(view: &View, query: &str, limit: usize, admits: impl Fn(&Candidate<'_>) -> bool) -> Vec<i64> {
+    nodes(&top_of(view, TopRequest { limit, ..request(&parsed(query)) }, admits))
 }
 
 #[test]
@@ -76,7 +102,7 @@ fn documents_are_found_by_words_of_name_and_text() {
     writer.commit(&checkpoint(5)).unwrap();
     let view = index.view();
     assert_eq!(view.len(), 2);
-    assert_eq!(found(&view, "UBERSICHT groesse", 9), [] as [i64; 0]);
+    assert_eq!(found(&view, "UBERSICHT groesse", 9), [1]);
     assert_eq!(found(&view, "ubersicht grosse", 9), [1]);
     assert_eq!(found(&view, "rohre", 9), [2, 1], "more and earlier words are better");
     assert_eq!(found(&view, "rohre", 1), [2]);
@@ -164,9 +190,9 @@ fn passages_are_those_of_the_hit() {
     let entries = [entry(1, "heron.txt", "a heron in the reeds"), entry(2, "heron.bin", "")];
     entries.iter().for_each(|entry| writer.replace(entry.node, std::slice::from_ref(entry)).unwrap());
     writer.commit(&checkpoint(1)).unwrap();
-    let (view, query) = (index.view(), SearchQuery::parse("heron"));
-    let hits = view.top(&query, 9, &Only(|_: &Candidate<'_>| true), later()).unwrap().hits;
-    let shown = hits.iter().map(|hit| view.read(hit).unwrap().passage(&query));
+    let (view, query) = (index.view(), parsed("heron"));
+    let (hits, mut matcher) = (top_of(&view, request(&query), |_| true).hits, WordMatcher::of(&query, false));
+    let shown = hits.iter().map(|hit| view.read(hit).unwrap().passage(&mut matcher));
     let shown: Vec<Option<String>> =
         shown.map(|passage| Some(passage?.pieces.iter().map(|piece| piece.text.as_str()).collect())).collect();
     assert_eq!(hits.iter().map(|hit| hit.node.get()).collect::<Vec<_>>(), [1, 2]);
@@ -184,7 +210,8 @@ fn a_search_ends_when_its_time_is_up_and_says_so() {
     writer.commit(&checkpoint(1)).unwrap();
     for query in ["one", "one two", "\"one two\"", "one \"one two\""] {
         let admits = Only(|_: &Candidate<'_>| true);
-        let top = index.view().top(&SearchQuery::parse(query), 9, &admits, Instant::now()).unwrap();
+        let top =
+            index.view().top(&TopRequest { deadline: Instant::now(), ..request(&parsed(query)) }, &admits).unwrap();
         assert_eq!((top.hits.len(), top.whole), (0, false), "{query}");
         assert_eq!(found(&index.view(), query, 2_000).len(), 999, "{query}");
     }

@@ -1,7 +1,7 @@
 //! Changes for the search index: events in their order, documents in the order of their identifiers, and the places
 //! that decide who may find a document.
 
-use model::{Id, Result, Timestamp};
+use model::{Id, NodeKind, Result, Timestamp};
 
 use super::node::{NodeRow, node_columns, read};
 use crate::{Reader, Row, params, statements};
@@ -17,9 +17,9 @@ statements! {
         SELECT ", node_columns!("n"), " FROM below b JOIN node n ON n.id = b.id
         WHERE n.kind = 'document' AND n.id > $2 ORDER BY n.id LIMIT $3");
     TREES = "SELECT id, tree_version FROM collection ORDER BY id";
-    CONTAINERS = "SELECT id, parent_id, scope_id FROM node WHERE collection_id = $1 AND kind <> 'document'";
-    PLACE = "SELECT id, parent_id, scope_id FROM node WHERE id = $1";
-    DOCUMENTS_WITH_SCOPE = "SELECT n.id, n.parent_id, n.scope_id FROM scope s JOIN node n ON n.id = s.node_id
+    CONTAINERS = "SELECT id, parent_id, scope_id, kind FROM node WHERE collection_id = $1 AND kind <> 'document'";
+    PLACE = "SELECT id, parent_id, scope_id, kind FROM node WHERE id = $1";
+    DOCUMENTS_WITH_SCOPE = "SELECT n.id, n.parent_id, n.scope_id, n.kind FROM scope s JOIN node n ON n.id = s.node_id
         WHERE s.collection_id = $1 AND n.kind = 'document'";
 }
 
@@ -76,10 +76,12 @@ pub struct PlaceRow {
     pub parent_id: Id,
     /// The scope in force.
     pub scope_id: Id,
+    /// Its kind.
+    pub kind: NodeKind,
 }
 
 fn place_row(row: &Row<'_>) -> Result<PlaceRow> {
-    Ok(PlaceRow { id: row.get(0)?, parent_id: row.get(1)?, scope_id: row.get(2)? })
+    Ok(PlaceRow { id: row.get(0)?, parent_id: row.get(1)?, scope_id: row.get(2)?, kind: row.get(3)? })
 }
 
 /// An item as a place.

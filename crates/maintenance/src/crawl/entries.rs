@@ -5,7 +5,7 @@ use database::content::{scope, version};
 use database::{Database, Reader};
 use model::{Error, Id, MAX_DEPTH, Result, is_application_file};
 use repository::indexed_faces;
-use search::index::{Entry, Fault};
+use search::index::{Entry, Face, Fault};
 use search::readers::DocumentText;
 use search::sandbox::Patience;
 
@@ -37,9 +37,9 @@ pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Pa
     let (mut entries, mut is_whole) = (Vec::with_capacity(outline.versions.len()), true);
     for (face, version) in outline.versions {
         let (text, fault) = match reader.text(&document.name, &version, patience).await {
-            Ok(FoundText::Text(text)) => (joined(&text), None),
-            Ok(FoundText::None) => (String::new(), None),
-            Ok(FoundText::Fault(error)) => (String::new(), Some(fault(&error))),
+            Ok(FoundText::Text(text)) => (text, None),
+            Ok(FoundText::None) => (DocumentText::default(), None),
+            Ok(FoundText::Fault(error)) => (DocumentText::default(), Some(fault(&error))),
             // What was read of it before stays in the index.
             Err(error) if reader.is_stopping() => return Err(error),
             Err(error) => {
@@ -49,8 +49,14 @@ pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Pa
                     error = error.report(),
                     "the text of a document cannot be read at the moment"
                 );
-                (String::new(), None)
+                (DocumentText::default(), None)
             }
+        };
+        // An older version has the properties that it had itself.
+        let is_latest = matches!(face.face, Face::All | Face::Draft);
+        let (editor, modified) = match is_latest {
+            true => (document.modified_by, document.modified_at),
+            false => (version.created_by, version.created_at),
         };
         entries.push(Entry {
             node: document.id,
@@ -59,10 +65,15 @@ pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Pa
             place: outline.place,
             face: face.face,
             author: document.created_by,
+            editor,
             holder: face.holder,
-            modified: document.modified_at,
+            created: document.created_at,
+            modified,
+            size: model::unsigned(version.size),
             name: document.name.clone(),
-            text,
+            text: joined(&text),
+            title: text.title,
+            writer: text.author,
             fault,
         });
     }

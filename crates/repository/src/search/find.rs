@@ -3,113 +3,88 @@
 //! Names are compared with the rows of the databases, so that a new name is found at once. Words are looked up in the
 //! indexes, which follow the databases. Each hit is read from its database again, with the caller's rights.
 
-use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
-use database::Reader;
-use database::content::node;
-use model::{Id, NodeKind, Result, is_application_file};
-use search::index::{Hit, Passage, TopHits, View};
+use model::{Code, Error, Id, MAX_NAME_CHARS, NodeKind, Result, Timestamp};
+use search::index::{Facets, HitOrder, Passage};
 use search::query::SearchQuery;
 
-use super::trim::{Trim, VisibleScopes};
-use crate::farm::registry::ContentDatabase;
+use super::meanings::Meanings;
+use super::request::{FindRequest, Found, FoundFacets, FoundItem, FoundSite, TextSearch};
+use super::text_pass::{TextHit, TextHits, TextPass};
 use crate::items::caller_view::CallerView;
-use crate::items::item::Item;
-use crate::{MAX_FOUND, Session, UnavailableDatabases};
+use crate::{MAX_FOUND, Session, Target};
 
-/// Time limit for ranking the entries of one index.
-const LONGEST: Duration = Duration::from_millis(150);
+/// Limit on the characters of a query.
+pub const MAX_QUERY_CHARS: usize = 4_096;
+/// Number of documents below which similar words are looked for as well.
+const FEW: u64 = 3;
+/// Limit on the values of a property that are counted.
+const MAX_FACET_VALUES: usize = 10;
 
-/// An item that was found.
-#[derive(Clone, Debug)]
-pub struct FoundItem {
-    /// The item.
-    pub item: Item,
-    /// The matching part of its text; `None` if it matches only by name.
-    pub passage: Option<Passage>,
-}
-
-/// Result of a search for names and words.
-#[derive(Clone, Debug, Default)]
-pub struct Found {
-    /// Sites, libraries and folders; then documents whose names begin with the text; then documents with the words, the
-    /// best first; then documents with the text anywhere in their names, newest first.
-    pub items: Vec<FoundItem>,
-    /// True if there are more results than requested.
-    pub more: bool,
-    /// True if all names were compared. Otherwise time was up, and older documents were left out.
-    pub whole: bool,
-    /// State of the search in texts.
-    pub texts: TextSearch,
-    /// Content databases that were not searched.
-    pub missing: UnavailableDatabases,
-}
-
-/// State of the search in texts of documents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TextSearch {
-    /// All indexed texts.
-    #[default]
-    Complete,
-    /// Only some, because an index is still being built, or because time was up.
-    Incomplete,
-    /// None of at least one content database, because it or its index cannot be used.
-    Unavailable,
-}
-
-/// A document with the words.
-struct TextHit {
-    hit: Hit,
-    found: FoundItem,
+/// What is common to all indexes of a search.
+struct TextRequest<'a> {
+    request: &'a FindRequest,
+    limit: usize,
+    query: Arc<SearchQuery>,
+    meanings: Arc<Meanings>,
+    is_similar: bool,
 }
 
 impl Session {
-    /// Returns items whose name contains the text, and documents with its words in name or text; at most `limit`, which
-    /// is capped at [`MAX_FOUND`]. Quotation marks enclose a phrase. A text without words finds nothing.
+    /// Returns items whose name contains the text of the request, and documents that fit it as a query. Names are
+    /// compared only with queries without operators and filters. A query without words and filters finds nothing.
     ///
     /// # Errors
-    /// `Invalid` when the text is longer than a name can be.
+    /// `Invalid` when the text is longer than [`MAX_QUERY_CHARS`].
     #[boxed]
-    pub async fn find(&self, text: &str, limit: usize) -> Result<Found> {
-        let limit = limit.clamp(1, MAX_FOUND);
-        let names = self.search(text, limit).await?;
-        let mut found = Found { more: names.more, whole: names.whole, missing: names.missing, ..Found::default() };
+    pub async fn find(&self, request: &FindRequest) -> Result<Found> {
+        let (text, limit) = (request.text.as_str(), request.limit.clamp(1, MAX_FOUND));
+        let length = text.chars().count();
+        if length > MAX_QUERY_CHARS {
+            return Err(Error::invalid("a search text has at most 4096 characters").with_code(Code::SearchTooLong));
+        }
+        let mut query = SearchQuery::parse(text, Timestamp::now());
+        let mut found = Found { whole: true, ..Found::default() };
+        let mut named = Vec::new();
+        if query.is_plain() && length <= MAX_NAME_CHARS {
+            let names = self.search(text, limit).await?;
+            (found.more, found.whole, found.missing) = (names.more, names.whole, names.missing);
+            named = names.items;
+        }
         if !found.missing.is_empty() {
             found.texts = TextSearch::Unavailable;
         }
-        let query = Arc::new(SearchQuery::parse(text));
-        let mut hits =
-            if query.all.is_empty() { Vec::new() } else { self.text_hits(&query, limit, &mut found).await? };
-        hits.sort_by_key(|found| found.hit);
-        let mut passages: HashMap<Id, Option<Passage>> =
-            hits.iter().map(|hit| (hit.hit.node, hit.found.passage.clone())).collect();
-        let mut named: Vec<FoundItem> = Vec::with_capacity(names.items.len());
-        for item in names.items {
-            let passage = passages.remove(&item.id).flatten();
-            named.push(FoundItem { item, passage });
+        let mut texts = TextHits::default();
+        if query.expression.is_some() {
+            let meanings = Arc::new(Meanings::of(self, text, &mut query).await?);
+            let query = Arc::new(query.clone());
+            let mut asked = TextRequest { request, limit, query, meanings, is_similar: false };
+            texts = self.text_hits(&asked, &mut found).await?;
+            if texts.total < FEW && named.len() < FEW as usize && asked.query.has_similar() {
+                asked.is_similar = true;
+                let similar = self.text_hits(&asked, &mut found).await?;
+                if similar.total > texts.total {
+                    found.is_similar = true;
+                    texts = similar;
+                }
+            }
         }
-        let is_first = |found: &FoundItem| {
-            found.item.kind != NodeKind::Document || crate::items::begins_with(&found.item.name, text)
-        };
-        let (first, last): (Vec<_>, Vec<_>) = named.into_iter().partition(is_first);
-        let shown: HashSet<Id> = first.iter().map(|found| found.item.id).collect();
-        let hits: Vec<FoundItem> =
-            hits.into_iter().map(|hit| hit.found).filter(|found| !shown.contains(&found.item.id)).collect();
-        let shown: HashSet<Id> = hits.iter().map(|found| found.item.id).collect();
-        let last = last.into_iter().filter(|found| !shown.contains(&found.item.id));
-        found.items = first.into_iter().chain(hits).chain(last).collect();
+        found.remarks = query.remarks;
+        found.documents = texts.total;
+        found.facets = self.facets(std::mem::take(&mut texts.facets), &texts.sites).await?;
+        found.items = merged(request, named, texts.hits);
         found.more |= found.items.len() > limit;
         found.items.truncate(limit);
         Ok(found)
     }
 
-    async fn text_hits(&self, query: &Arc<SearchQuery>, limit: usize, found: &mut Found) -> Result<Vec<TextHit>> {
+    async fn text_hits(&self, asked: &TextRequest<'_>, found: &mut Found) -> Result<TextHits> {
         let registry = self.registry().await?;
-        let mut hits = Vec::new();
+        let mut all = TextHits::default();
         for content in &registry.databases {
             let Some(index) = self.repository.inner.search.of(content.row.id) else {
                 found.texts = found.texts.max(TextSearch::Unavailable);
@@ -120,18 +95,24 @@ impl Session {
                 found.texts = found.texts.max(TextSearch::Incomplete);
             }
             let pass = TextPass {
-                deadline: Instant::now() + LONGEST,
                 session: self.clone(),
                 eyes: CallerView::of(self, &registry, content),
                 content: content.clone(),
                 view,
-                query: query.clone(),
-                limit,
+                query: asked.query.clone(),
+                meanings: asked.meanings.clone(),
+                is_similar: asked.is_similar,
+                limit: asked.limit,
+                order: asked.request.order,
+                counts_facets: asked.request.counts_facets,
             };
             match content.database.read_long(move |reader| pass.run(reader)).await {
-                Ok(Ok((mut some, whole))) => {
-                    hits.append(&mut some);
-                    if !whole {
+                Ok(Ok(mut some)) => {
+                    all.hits.append(&mut some.hits);
+                    all.total += some.total;
+                    all.facets.add(some.facets);
+                    some.sites.into_iter().for_each(|(site, count)| *all.sites.entry(site).or_default() += count);
+                    if !some.whole {
                         found.texts = found.texts.max(TextSearch::Incomplete);
                     }
                 }
@@ -149,76 +130,64 @@ impl Session {
                 }
             }
         }
-        Ok(hits)
+        all.hits.sort_by_key(|hit| hit.hit);
+        Ok(all)
     }
-}
 
-/// A search for words in one content database.
-struct TextPass {
-    session: Session,
-    eyes: CallerView,
-    content: Arc<ContentDatabase>,
-    view: Arc<View>,
-    query: Arc<SearchQuery>,
-    limit: usize,
-    deadline: Instant,
-}
-
-/// Result of a query to an index.
-type IndexAnswer<T> = std::result::Result<T, model::Error>;
-
-impl TextPass {
-    /// Returns the documents found, and whether all texts were searched.
-    ///
-    /// # Errors
-    /// Those of the database. Errors of the index are in the answer.
-    fn run(mut self, reader: &mut Reader<'_>) -> Result<IndexAnswer<(Vec<TextHit>, bool)>> {
-        let mut trim = self.trim(reader)?;
-        let mut top = self.view.top(&self.query, self.limit + 1, &trim, self.deadline);
-        let unknown = trim.unknown.take();
-        if !unknown.is_empty() {
-            trim.places = trim.places.with(reader, &unknown)?;
-            self.session.repository.inner.search.keep_places(self.content.row.id, trim.places.clone());
-            top = self.view.top(&self.query, self.limit + 1, &trim, self.deadline);
-        }
-        let TopHits { hits, whole } = match top {
-            Ok(top) => top,
-            Err(error) => return Ok(Err(error)),
+    /// Returns the most frequent properties. Sites that the caller may not know are left out.
+    async fn facets(&self, facets: Facets, sites: &HashMap<Id, u64>) -> Result<FoundFacets> {
+        let mut found = FoundFacets {
+            extensions: most(facets.extensions.into_iter().filter(|(extension, _)| !extension.is_empty())),
+            authors: most(facets.authors),
+            years: facets.years.into_iter().rev().take(MAX_FACET_VALUES).collect(),
+            sites: Vec::new(),
         };
-        let mut found = Vec::with_capacity(hits.len());
-        for hit in hits {
-            let Some(row) = node::find(reader, hit.node)? else { continue };
-            if is_application_file(&row.name) {
-                continue;
+        for (site, count) in most(sites.iter().map(|(site, count)| (*site, *count))) {
+            match self.item(&Target::Id(site)).await {
+                // The whole farm narrows nothing.
+                Ok(item) if item.path.is_empty() => {}
+                Ok(item) => found.sites.push((FoundSite { name: item.name, path: item.path }, count)),
+                Err(error) if error.kind() == model::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
             }
-            let Some(item) = self.eyes.show_version(reader, &row, hit.version)? else { continue };
-            let stored = match self.view.read(&hit) {
-                Ok(stored) => stored,
-                Err(error) => return Ok(Err(error)),
-            };
-            // Renamed since. The new name is compared by the search for names.
-            if stored.name != row.name {
-                continue;
-            }
-            // A passage is a part of the content, whose reading such site collections record.
-            let passage = if self.eyes.records_reads(&row) { None } else { stored.passage(&self.query) };
-            found.push(TextHit { hit, found: FoundItem { item, passage } });
         }
-        Ok(Ok((found, whole)))
+        Ok(found)
     }
+}
 
-    fn trim(&self, reader: &mut Reader<'_>) -> Result<Trim> {
-        let indexes = &self.session.repository.inner.search;
-        let (database, known) = (self.content.row.id, indexes.places(self.content.row.id));
-        let places = known.current(reader)?;
-        if !Arc::ptr_eq(&places, &known) {
-            indexes.keep_places(database, places.clone());
-        }
-        let scopes = self.eyes.granted_rights(reader)?.map(|granted| {
-            let mut scopes = VisibleScopes::default();
-            granted.into_iter().for_each(|(scope, rights)| scopes.add(scope, rights));
-            scopes
-        });
-        Ok(Trim { places, principal: self.session.principal.clone(), scopes, unknown: RefCell::default() })
+/// Returns the values with the greatest counts; equal ones in their own order.
+fn most<T: Ord + Clone>(counts: impl IntoIterator<Item = (T, u64)>) -> Vec<(T, u64)> {
+    let mut counts: Vec<(T, u64)> = counts.into_iter().collect();
+    counts.sort_by_key(|(value, count)| (Reverse(*count), value.clone()));
+    counts.truncate(MAX_FACET_VALUES);
+    counts
+}
+
+/// Puts items found by name and documents found by words in one order.
+fn merged(request: &FindRequest, names: Vec<crate::Item>, hits: Vec<TextHit>) -> Vec<FoundItem> {
+    let mut passages: HashMap<Id, Option<Passage>> =
+        hits.iter().map(|hit| (hit.hit.node, hit.found.passage.clone())).collect();
+    let mut named: Vec<FoundItem> = Vec::with_capacity(names.len());
+    for item in names {
+        let passage = passages.remove(&item.id).flatten();
+        named.push(FoundItem { item, passage });
     }
+    let is_first = |found: &FoundItem| {
+        found.item.kind != NodeKind::Document || crate::items::begins_with(&found.item.name, &request.text)
+    };
+    let (first, last): (Vec<_>, Vec<_>) = named.into_iter().partition(is_first);
+    let shown: HashSet<Id> = first.iter().map(|found| found.item.id).collect();
+    let hits: Vec<FoundItem> =
+        hits.into_iter().map(|hit| hit.found).filter(|found| !shown.contains(&found.item.id)).collect();
+    let shown: HashSet<Id> = hits.iter().map(|found| found.item.id).collect();
+    let last = last.into_iter().filter(|found| !shown.contains(&found.item.id));
+    let mut items: Vec<FoundItem> = first.into_iter().chain(hits).chain(last).collect();
+    match request.order {
+        HitOrder::Relevance => {}
+        HitOrder::Newest => items.sort_by_key(|found| Reverse(found.item.modified_at)),
+        HitOrder::Oldest => items.sort_by_key(|found| found.item.modified_at),
+        HitOrder::Largest => items.sort_by_key(|found| Reverse(found.item.size)),
+        HitOrder::Smallest => items.sort_by_key(|found| found.item.size),
+    }
+    items
 }

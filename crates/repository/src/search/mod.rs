@@ -5,8 +5,13 @@ mod attach;
 mod faces;
 mod find;
 pub(crate) mod indexes;
+mod meanings;
 mod places;
+mod request;
+mod tail;
+mod text_pass;
 mod trim;
 
 pub use faces::{IndexedFace, indexed_faces};
-pub use find::{Found, FoundItem, TextSearch};
+pub use find::MAX_QUERY_CHARS;
+pub use request::{FindRequest, Found, FoundFacets, FoundItem, FoundSite, TextSearch};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use database::Reader;
 use database::content::feed::{self, PlaceRow};
-use model::{Id, MAX_DEPTH};
+use model::{Id, MAX_DEPTH, NodeKind};
 
 /// A place that was created since the places were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +34,17 @@ struct Place {
     scope: Id,
     /// True if a path leads to it: it is not in a recycle bin, and nothing above it is.
     reachable: bool,
+    is_site: bool,
+}
+
+impl Place {
+    /// A place to which no path leads.
+    const NOWHERE: Self = Self { parent: Id::NONE, scope: Id::NONE, reachable: false, is_site: false };
+
+    fn of(row: &PlaceRow) -> Self {
+        let is_site = row.kind == NodeKind::Site;
+        Self { parent: row.parent_id, scope: row.scope_id, reachable: false, is_site }
+    }
 }
 
 impl Places {
@@ -87,11 +98,18 @@ impl Places {
             let mut reachable = places.get(&next).is_some_and(|above| above.reachable);
             for row in way.into_iter().rev() {
                 reachable |= row.parent_id.is_none();
-                places.insert(row.id, Place { parent: row.parent_id, scope: row.scope_id, reachable });
+                places.insert(row.id, Place { reachable, ..Place::of(&row) });
             }
-            places.entry(*place).or_insert(Place { parent: Id::NONE, scope: Id::NONE, reachable: false });
+            places.entry(*place).or_insert(Place::NOWHERE);
         }
         Ok(Arc::new(Self(all)))
+    }
+
+    /// Iterates over the sites that contain a place, the innermost first.
+    pub(super) fn sites(&self, collection: Id, place: Id) -> impl Iterator<Item = Id> {
+        let places = self.0.get(&collection).map(|collection| &collection.places);
+        let is_site = move |id: &Id| places.and_then(|places| places.get(id)).is_some_and(|place| place.is_site);
+        self.upward(collection, place).filter(is_site)
     }
 
     /// Iterates over a place and everything above it, up to the root site.
@@ -104,8 +122,7 @@ impl Places {
 
 fn read(reader: &mut Reader<'_>, collection: Id) -> model::Result<HashMap<Id, Place>> {
     let rows = feed::places(reader, collection)?;
-    let place = |row: &PlaceRow| Place { parent: row.parent_id, scope: row.scope_id, reachable: false };
-    let mut places: HashMap<Id, Place> = rows.iter().map(|row| (row.id, place(row))).collect();
+    let mut places: HashMap<Id, Place> = rows.iter().map(|row| (row.id, Place::of(row))).collect();
     let mut known: HashMap<Id, bool> = HashMap::with_capacity(rows.len());
     let mut way = Vec::new();
     for row in &rows {

@@ -8,10 +8,12 @@ use model::{Id, Principal, Right, Rights};
 use search::index::{Admission, Candidate, Face};
 
 use super::places::{Places, UnknownPlace};
+use super::tail::Tail;
 
 /// Admits the entries of documents that the caller may open, in the version that the caller sees.
 pub(super) struct Trim {
     pub(super) places: Arc<Places>,
+    pub(super) tail: Arc<Tail>,
     pub(super) principal: Arc<Principal>,
     /// Scopes in which the caller may view documents, and those in which the caller also sees drafts; `None` for all.
     pub(super) scopes: Option<VisibleScopes>,
@@ -47,7 +49,8 @@ fn sees_drafts(rights: Rights) -> bool {
 
 impl Admission for Trim {
     fn admits(&self, entry: &Candidate<'_>) -> bool {
-        let (collection, place) = (entry.collection(), entry.place());
+        let Some(place) = self.tail.place(entry) else { return false };
+        let collection = entry.collection();
         let scope = match self.places.scope(collection, place) {
             Ok(Some(scope)) => scope,
             Ok(None) => return false,

@@ -7,7 +7,7 @@
 use model::{
     Accent, MAX_COMMENT, MAX_NAME_CHARS, PolicyLevel, Right, StoreKind, StoreState, Theme, TokenScope, Versioning,
 };
-use repository::{AUDIT_ACTIONS, FARM_ACTIONS, MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS};
+use repository::{AUDIT_ACTIONS, FARM_ACTIONS, MAX_PASSWORD_CHARS, MAX_QUERY_CHARS, MIN_PASSWORD_CHARS};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, OneOfBuilder, SchemaFormat, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -180,8 +180,8 @@ rules! {
     CommentText => of_length(0, MAX_COMMENT).pattern(Some(r"^[^\u0000]*$"));
     /// A text without the character U+0000.
     PlainText => text().pattern(Some(r"^[^\u0000]*$"));
-    /// A text to search for in names: up to 255 characters.
-    Sought => of_length(0, MAX_NAME_CHARS);
+    /// A search query: up to 4,096 characters.
+    Sought => of_length(0, MAX_QUERY_CHARS);
     /// A password: 10 to 1,024 characters.
     Password => of_length(MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS);
     /// The password of a link: 8 to 1,024 characters.

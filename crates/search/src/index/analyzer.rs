@@ -1,40 +1,75 @@
-//! Adapter from [`crate::language`] to tantivy's tokenizer.
+//! Adapters from [`crate::language`] to tantivy's tokenizers.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
+use crate::language::similar::{backwards, is_compound};
+use crate::language::stems::{Stems, TextRules};
 use crate::language::words::{Word, Words};
 
-/// Name of the tokenizer in the index.
-pub(super) const NAME: &str = "folded_words";
+/// Name of the tokenizer for words.
+pub(super) const STEMS: &str = "stems";
+/// Name of the tokenizer for the ends of words.
+pub(super) const ENDS: &str = "ends";
 
-/// Cuts texts into folded words.
-#[derive(Clone, Default)]
-pub(super) struct FoldedWords {
+/// Cuts texts into the stems of their words. Stems of one word by several languages are at the same position.
+#[derive(Default)]
+pub(super) struct StemTokenizer {
     token: Token,
+    stems: Stems,
+    ready: Vec<String>,
 }
 
-pub(super) struct FoldedWordStream<'a> {
-    words: Words<'a>,
-    word: Word,
-    token: &'a mut Token,
-}
+/// Cuts texts into the stems of their long words, each backwards.
+#[derive(Default)]
+pub(super) struct EndTokenizer(StemTokenizer);
 
-impl Tokenizer for FoldedWords {
-    type TokenStream<'a> = FoldedWordStream<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> FoldedWordStream<'a> {
-        self.token.reset();
-        let word = Word { folded: String::new(), start: 0, end: 0 };
-        FoldedWordStream { words: Words::of(text), word, token: &mut self.token }
+impl Clone for StemTokenizer {
+    fn clone(&self) -> Self {
+        // What is remembered belongs to one thread.
+        Self::default()
     }
 }
 
-impl TokenStream for FoldedWordStream<'_> {
+impl Clone for EndTokenizer {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+pub(super) struct StemStream<'a> {
+    words: Words<'a>,
+    word: Word,
+    rules: TextRules,
+    stems: &'a mut Stems,
+    /// Further stems of the current word.
+    ready: &'a mut Vec<String>,
+    token: &'a mut Token,
+}
+
+impl Tokenizer for StemTokenizer {
+    type TokenStream<'a> = StemStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> StemStream<'a> {
+        self.token.reset();
+        self.ready.clear();
+        let word = Word { folded: String::new(), start: 0, end: 0 };
+        let rules = self.stems.rules_for(text);
+        let Self { token, stems, ready } = self;
+        StemStream { words: Words::of(text), word, rules, stems, ready, token }
+    }
+}
+
+impl TokenStream for StemStream<'_> {
     fn advance(&mut self) -> bool {
+        if let Some(stem) = self.ready.pop() {
+            self.token.text = stem;
+            return true;
+        }
         if !self.words.next_into(&mut self.word) {
             return false;
         }
-        std::mem::swap(&mut self.token.text, &mut self.word.folded);
+        self.stems.put(&self.word.folded, self.rules, self.ready);
+        self.token.text = self.ready.pop().unwrap_or_default();
         self.token.offset_from = self.word.start;
         self.token.offset_to = self.word.end;
         self.token.position = self.token.position.wrapping_add(1);
@@ -47,5 +82,36 @@ impl TokenStream for FoldedWordStream<'_> {
 
     fn token_mut(&mut self) -> &mut Token {
         self.token
+    }
+}
+
+pub(super) struct EndStream<'a>(StemStream<'a>);
+
+impl Tokenizer for EndTokenizer {
+    type TokenStream<'a> = EndStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> EndStream<'a> {
+        EndStream(self.0.token_stream(text))
+    }
+}
+
+impl TokenStream for EndStream<'_> {
+    fn advance(&mut self) -> bool {
+        while self.0.advance() {
+            let stem = &mut self.0.token.text;
+            if is_compound(stem) {
+                *stem = backwards(stem);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn token(&self) -> &Token {
+        self.0.token()
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.0.token_mut()
     }
 }

@@ -31,13 +31,23 @@ pub struct Entry {
     pub face: Face,
     /// Creator of the document.
     pub author: Id,
+    /// Author of the last change.
+    pub editor: Id,
     /// Holder of a working copy, who sees no other entry of the document; [`Id::NONE`] if there is no working copy.
     pub holder: Id,
+    /// Time of creation of the document.
+    pub created: Timestamp,
     /// Time of the last change.
     pub modified: Timestamp,
+    /// Size in bytes.
+    pub size: u64,
     /// Name of the document.
     pub name: String,
-    /// Its text; empty if it has none, or none that can be read.
+    /// The title that its content states.
+    pub title: String,
+    /// The author that its content states.
+    pub writer: String,
+    /// Its text with title and author; empty if it has none, or none that can be read.
     pub text: String,
     /// The reason why its text cannot be read.
     pub fault: Option<Fault>,

@@ -5,20 +5,27 @@
 
 mod analyzer;
 mod checkpoint;
+mod clock;
+mod columns;
 mod entry;
 mod error;
+mod facets;
 mod faults;
+mod matching;
 mod passage;
 mod schema;
 mod search_index;
 mod top;
 mod view;
+mod weights;
 mod writer;
 
 pub use checkpoint::{Checkpoint, FORMAT, FollowedEvent, Gap};
+pub use columns::{Admission, Candidate};
 pub use entry::{Entry, Face, Fault, FaultyDocument};
+pub use facets::Facets;
 pub use passage::{Passage, Piece, StoredEntry};
 pub use search_index::SearchIndex;
-pub use top::{Admission, Candidate, Hit, TopHits};
+pub use top::{Hit, HitOrder, TopHits, TopRequest};
 pub use view::View;
 pub use writer::IndexWriter;

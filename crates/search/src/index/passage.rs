@@ -1,6 +1,6 @@
 //! Stored name and text of a hit, and its passage: the part of the text with most of the query's words.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use model::Result;
 use tantivy::schema::{TantivyDocument, Value};
@@ -9,7 +9,7 @@ use super::error::index_failed;
 use super::top::Hit;
 use super::view::View;
 use crate::language::words::{Word, Words};
-use crate::query::SearchQuery;
+use crate::query::WordMatcher;
 
 /// Approximate length of a passage in bytes.
 const PASSAGE_BYTES: usize = 240;
@@ -53,46 +53,43 @@ impl View {
     pub fn read(&self, hit: &Hit) -> Result<StoredEntry> {
         let document: TantivyDocument = self.searcher.doc(hit.address).map_err(index_failed)?;
         let stored = |field| document.get_first(field).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
-        Ok(StoredEntry { name: stored(self.fields.name), text: stored(self.fields.body) })
+        Ok(StoredEntry { name: stored(self.fields.stored_name), text: stored(self.fields.body) })
     }
 }
 
 impl StoredEntry {
-    /// Returns the passage with the words of a query; `None` if they are only in the name.
-    pub fn passage(&self, query: &SearchQuery) -> Option<Passage> {
-        passage(&self.text, query)
+    /// Returns the passage with the words of the query; `None` if they are only in the name.
+    pub fn passage(&self, matcher: &mut WordMatcher) -> Option<Passage> {
+        passage(&self.text, matcher)
     }
 }
 
-fn passage(text: &str, query: &SearchQuery) -> Option<Passage> {
+fn passage(text: &str, matcher: &mut WordMatcher) -> Option<Passage> {
     let text = &text[..text.floor_char_boundary(SEARCHED)];
-    let sought: HashSet<&str> = query.words().collect();
-    // The words that were found within the length of one passage, how often each, and the best of these so far.
-    let (mut near, mut counts) = (VecDeque::<Word>::new(), HashMap::<&str, usize>::new());
+    // The words that were found within the length of one passage, each with the number of what it fits, how often each
+    // of these, and the best words so far.
+    let (mut near, mut counts) = (VecDeque::<(usize, Word)>::new(), HashMap::<usize, usize>::new());
     let mut best: Option<(usize, Vec<Word>)> = None;
+    let words = |near: &VecDeque<(usize, Word)>| near.iter().map(|(_, word)| word.clone()).collect();
     for word in Words::of(text) {
-        let Some(found) = sought.get(word.folded.as_str()) else { continue };
-        while let Some(first) = near.pop_front_if(|first| word.end - first.start > PASSAGE_BYTES) {
-            if let Some(folded) = sought.get(first.folded.as_str())
-                && let Some(count) = counts.get_mut(folded)
-            {
+        let Some(found) = matcher.fits(&word.folded) else { continue };
+        while let Some((number, _)) = near.pop_front_if(|(_, first)| word.end - first.start > PASSAGE_BYTES) {
+            if let Some(count) = counts.get_mut(&number) {
                 *count -= 1;
                 if *count == 0 {
-                    counts.remove(folded);
+                    counts.remove(&number);
                 }
             }
         }
         *counts.entry(found).or_default() += 1;
-        near.push_back(word);
-        if best.as_ref().is_none_or(|(most, _)| counts.len() > *most) {
-            best = Some((counts.len(), near.iter().cloned().collect()));
-        } else if let Some((most, words)) = &mut best
-            && counts.len() == *most
-            && near.len() > words.len()
-        {
-            *words = near.iter().cloned().collect();
+        near.push_back((found, word));
+        let is_better = best
+            .as_ref()
+            .is_none_or(|(most, words)| counts.len() > *most || counts.len() == *most && near.len() > words.len());
+        if is_better {
+            best = Some((counts.len(), words(&near)));
         }
-        if counts.len() == sought.len() && near.len() >= ENOUGH {
+        if counts.len() == matcher.count() && near.len() >= ENOUGH {
             break;
         }
     }
@@ -145,9 +142,14 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::SearchQuery;
+
+    fn matcher(query: &str) -> WordMatcher {
+        WordMatcher::of(&SearchQuery::parse(query, model::Timestamp::from_micros(0)), false)
+    }
 
     fn shown(text: &str, query: &str) -> Option<String> {
-        let found = passage(text, &SearchQuery::parse(query))?;
+        let found = passage(text, &mut matcher(query))?;
         let pieces =
             found.pieces.into_iter().map(|piece| if piece.hit { format!("[{}]", piece.text) } else { piece.text });
         Some(pieces.collect())
@@ -163,7 +165,7 @@ mod tests {
     #[test]
     fn the_part_with_most_words_is_shown() {
         let text = format!("one {} one two {} three", "x ".repeat(500), "y ".repeat(500));
-        let found = passage(&text, &SearchQuery::parse("one two")).unwrap();
+        let found = passage(&text, &mut matcher("one two")).unwrap();
         assert_eq!(found.more, (true, true));
         let hits: Vec<&str> = found.pieces.iter().filter(|piece| piece.hit).map(|piece| piece.text.as_str()).collect();
         assert_eq!(hits, ["one", "two"]);
@@ -174,10 +176,10 @@ mod tests {
     #[test]
     fn cost_and_length_are_bounded() {
         let text = "a ".repeat(1 << 20) + "b";
-        let found = passage(&text, &SearchQuery::parse("a b")).unwrap();
+        let found = passage(&text, &mut matcher("a b")).unwrap();
         assert!(found.pieces.len() < 300, "{}", found.pieces.len());
         let long = "x".repeat(1 << 20);
-        let found = passage(&long, &SearchQuery::parse(&long)).unwrap();
+        let found = passage(&long, &mut matcher(&long)).unwrap();
         let length: usize = found.pieces.iter().map(|piece| piece.text.len()).sum();
         assert!(length <= 3 * PASSAGE_BYTES, "{length}");
     }

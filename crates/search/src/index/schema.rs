@@ -5,16 +5,20 @@ use tantivy::store::{Compressor, ZstdCompressor};
 
 use super::analyzer;
 
-/// Names of the fields that decide who may find an entry, and of those that a hit is made of.
+/// Names of the columns that decide who may find an entry, and of those by which entries are filtered and ordered.
 pub(super) const NODE: &str = "node";
 pub(super) const VERSION: &str = "version";
 pub(super) const COLLECTION: &str = "collection";
 pub(super) const PLACE: &str = "place";
 pub(super) const FACE: &str = "face";
 pub(super) const AUTHOR: &str = "author";
+pub(super) const EDITOR: &str = "editor";
 pub(super) const HOLDER: &str = "holder";
+pub(super) const CREATED: &str = "created";
 pub(super) const MODIFIED: &str = "modified";
-/// Name of the field with the code of a fault.
+pub(super) const SIZE: &str = "size";
+pub(super) const EXTENSION: &str = "extension";
+/// Name of the column with the code of a fault.
 pub(super) const FAULT: &str = "fault";
 
 /// The fields of an entry.
@@ -26,12 +30,22 @@ pub(super) struct Fields {
     pub place: Field,
     pub face: Field,
     pub author: Field,
+    pub editor: Field,
     pub holder: Field,
+    pub created: Field,
     pub modified: Field,
+    pub size: Field,
+    pub extension: Field,
     /// The words of name and text.
     pub text: Field,
-    /// The name as it is, by which a renamed document is noticed.
+    /// The words of the name, of the title and of the author that the content states.
     pub name: Field,
+    pub title: Field,
+    pub writer: Field,
+    /// Long words backwards.
+    pub ends: Field,
+    /// The name as it is, by which a renamed document is noticed.
+    pub stored_name: Field,
     /// The text as it is, for passages.
     pub body: Field,
     /// Code and words of the reason why there is no text.
@@ -41,9 +55,15 @@ pub(super) struct Fields {
 
 pub(super) fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
-    let words = TextFieldIndexing::default()
-        .set_tokenizer(analyzer::NAME)
+    let stems = TextFieldIndexing::default()
+        .set_tokenizer(analyzer::STEMS)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    let ends = TextFieldIndexing::default()
+        .set_tokenizer(analyzer::ENDS)
+        .set_index_option(IndexRecordOption::Basic)
+        .set_fieldnorms(false);
+    let words = |indexing| TextOptions::default().set_indexing_options(indexing);
+    let positions = words(stems);
     let fields = Fields {
         node: builder.add_i64_field(NODE, INDEXED | FAST),
         version: builder.add_i64_field(VERSION, FAST),
@@ -51,10 +71,18 @@ pub(super) fn schema() -> (Schema, Fields) {
         place: builder.add_i64_field(PLACE, FAST),
         face: builder.add_u64_field(FACE, FAST),
         author: builder.add_i64_field(AUTHOR, FAST),
+        editor: builder.add_i64_field(EDITOR, FAST),
         holder: builder.add_i64_field(HOLDER, FAST),
+        created: builder.add_i64_field(CREATED, FAST),
         modified: builder.add_i64_field(MODIFIED, FAST),
-        text: builder.add_text_field("text", TextOptions::default().set_indexing_options(words)),
-        name: builder.add_text_field("name", STORED),
+        size: builder.add_u64_field(SIZE, FAST),
+        extension: builder.add_text_field(EXTENSION, FAST),
+        text: builder.add_text_field("text", positions.clone()),
+        name: builder.add_text_field("name", positions.clone()),
+        title: builder.add_text_field("title", positions.clone()),
+        writer: builder.add_text_field("writer", positions),
+        ends: builder.add_text_field("ends", words(ends)),
+        stored_name: builder.add_text_field("stored_name", STORED),
         body: builder.add_text_field("body", STORED),
         fault: builder.add_text_field(FAULT, FAST | STORED),
         reason: builder.add_text_field("reason", STORED),

@@ -44,7 +44,8 @@ impl SearchIndex {
         if index.schema() != schema::schema().0 {
             return Err(other_version());
         }
-        index.tokenizers().register(analyzer::NAME, analyzer::FoldedWords::default());
+        index.tokenizers().register(analyzer::STEMS, analyzer::StemTokenizer::default());
+        index.tokenizers().register(analyzer::ENDS, analyzer::EndTokenizer::default());
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)

@@ -58,11 +58,22 @@ impl IndexWriter {
             document.add_i64(fields.place, entry.place.get());
             document.add_u64(fields.face, entry.face.number());
             document.add_i64(fields.author, entry.author.get());
+            document.add_i64(fields.editor, entry.editor.get());
             document.add_i64(fields.holder, entry.holder.get());
+            document.add_i64(fields.created, entry.created.micros());
             document.add_i64(fields.modified, entry.modified.micros());
-            document.add_text(fields.text, &entry.name);
-            document.add_text(fields.text, &entry.text);
+            document.add_u64(fields.size, entry.size);
+            if let Some(extension) = extension(&entry.name) {
+                document.add_text(fields.extension, extension);
+            }
+            for text in [&entry.name, &entry.text] {
+                document.add_text(fields.text, text);
+                document.add_text(fields.ends, text);
+            }
             document.add_text(fields.name, &entry.name);
+            document.add_text(fields.title, &entry.title);
+            document.add_text(fields.writer, &entry.writer);
+            document.add_text(fields.stored_name, &entry.name);
             document.add_text(fields.body, &entry.text);
             if let Some(fault) = &entry.fault {
                 document.add_text(fields.fault, &fault.code);
@@ -94,4 +105,15 @@ impl IndexWriter {
     pub fn close(self) -> Result<()> {
         self.writer.wait_merging_threads().map_err(index_failed)
     }
+}
+
+/// Longest extension, in characters.
+const MAX_EXTENSION: usize = 16;
+
+/// Returns the extension of a name, folded; `None` if it has none.
+fn extension(name: &str) -> Option<String> {
+    let (stem, extension) = name.rsplit_once('.')?;
+    let folded = extension.to_lowercase();
+    let is_one = (1..=MAX_EXTENSION).contains(&folded.chars().count()) && folded.chars().all(char::is_alphanumeric);
+    (is_one && !stem.is_empty()).then_some(folded)
 }

@@ -49,6 +49,7 @@ mod older_states;
 mod passwords;
 mod poison;
 mod power;
+mod queries;
 mod quoted_restore_commands;
 mod readiness;
 mod refusal_texts;

@@ -13,17 +13,17 @@ use crate::support::{Client, Farm, Server, files_below};
 const SOON: Duration = Duration::from_secs(60);
 
 /// A farm with a server, its administrator, and a reader without any right.
-struct Rig {
-    farm: Farm,
+pub(crate) struct Rig {
+    pub(crate) farm: Farm,
     _server: Server,
-    admin: Client,
-    reader: Client,
+    pub(crate) admin: Client,
+    pub(crate) reader: Client,
     reader_id: String,
     roles: Value,
 }
 
 impl Rig {
-    async fn new(engine: Engine) -> Self {
+    pub(crate) async fn new(engine: Engine) -> Self {
         let farm = Farm::on(engine).await;
         let server = farm.start();
         farm.json(&["user", "add", "rita", "--without-password"]);
@@ -36,24 +36,24 @@ impl Rig {
         rig
     }
 
-    async fn call(&self, method: Method, path: &str, body: Value) -> Value {
+    pub(crate) async fn call(&self, method: Method, path: &str, body: Value) -> Value {
         let answer = self.admin.prove_json(method, path, &body).await.unwrap();
         assert!(answer.status.is_success(), "{path}: {} {}", answer.status, answer.text());
         serde_json::from_slice(&answer.body).unwrap_or(Value::Null)
     }
 
-    async fn id(&self, path: &str) -> String {
+    pub(crate) async fn id(&self, path: &str) -> String {
         let item = self.call(Method::GET, &format!("/api/v1/items/by-path?path={path}"), Value::Null).await;
         item["id"].as_str().unwrap().to_owned()
     }
 
-    async fn put(&self, path: &str, text: &str) {
+    pub(crate) async fn put(&self, path: &str, text: &str) {
         let answer = self.admin.put(path, text.as_bytes().to_vec()).await.unwrap();
         assert!(answer.status.is_success(), "{path}: {}", answer.text());
     }
 
     /// Gives the reader a role on an item, or takes it away.
-    async fn grant(&self, item: &str, role: &str, is_granted: bool) {
+    pub(crate) async fn grant(&self, item: &str, role: &str, is_granted: bool) {
         let role = self.roles.as_array().unwrap().iter().find(|known| known["name"] == role).unwrap();
         let (role, reader) = (role["id"].as_str().unwrap(), &self.reader_id);
         let path = format!("/api/v1/items/{item}/permissions/grants");
@@ -70,7 +70,7 @@ fn reader_token(farm: &Farm) -> String {
 }
 
 /// The answer to a search.
-async fn search(client: &Client, text: &str) -> Value {
+pub(crate) async fn search(client: &Client, text: &str) -> Value {
     let path = format!("/api/v1/search?q={}", text.replace(' ', "%20").replace('"', "%22"));
     let answer = client.send(Method::GET, &path, Vec::new()).await.unwrap();
     assert!(answer.status.is_success(), "{text}: {}", answer.text());
@@ -78,13 +78,13 @@ async fn search(client: &Client, text: &str) -> Value {
 }
 
 /// The names of what is found.
-async fn names(client: &Client, text: &str) -> Vec<String> {
+pub(crate) async fn names(client: &Client, text: &str) -> Vec<String> {
     let found = search(client, text).await;
     found["items"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Searches until exactly these items are found.
-async fn wait_for_results(client: &Client, text: &str, expected: &[&str]) {
+pub(crate) async fn wait_for_results(client: &Client, text: &str, expected: &[&str]) {
     let deadline = Instant::now() + SOON;
     loop {
         let found = names(client, text).await;

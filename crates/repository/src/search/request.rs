@@ -1,0 +1,89 @@
+//! What is asked of a search, and what it answers.
+
+use model::Id;
+use search::index::{HitOrder, Passage};
+use search::query::Remark;
+
+use crate::UnavailableDatabases;
+use crate::items::item::Item;
+
+/// A search by names and words.
+#[derive(Clone, Debug, Default)]
+pub struct FindRequest {
+    /// The query.
+    pub text: String,
+    /// Limit on the items, capped at [`crate::MAX_FOUND`].
+    pub limit: usize,
+    /// Order of the items.
+    pub order: HitOrder,
+    /// True if the documents found are counted by their properties.
+    pub counts_facets: bool,
+}
+
+/// An item that was found.
+#[derive(Clone, Debug)]
+pub struct FoundItem {
+    /// The item.
+    pub item: Item,
+    /// The matching part of its text; `None` if it matches only by name.
+    pub passage: Option<Passage>,
+}
+
+/// Result of a search for names and words.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// By relevance: sites, libraries and folders; then documents whose names begin with the text; then documents with
+    /// the words, the best first; then documents with the text anywhere in their names, newest first. In another order,
+    /// all by that order.
+    pub items: Vec<FoundItem>,
+    /// True if there are more results than requested.
+    pub more: bool,
+    /// True if all names were compared. Otherwise time was up, and older documents were left out.
+    pub whole: bool,
+    /// Number of documents that fit by the words in their names and texts.
+    pub documents: u64,
+    /// Their numbers by properties, if these were asked for.
+    pub facets: FoundFacets,
+    /// True if few documents had the words, so that similar words and compounds were looked for as well.
+    pub is_similar: bool,
+    /// What was read otherwise than it may have been meant.
+    pub remarks: Vec<Remark>,
+    /// State of the search in texts.
+    pub texts: TextSearch,
+    /// Content databases that were not searched.
+    pub missing: UnavailableDatabases,
+}
+
+/// Numbers of documents by their properties, the greatest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundFacets {
+    /// By extension of the name, folded and without the full stop.
+    pub extensions: Vec<(String, u64)>,
+    /// By creator.
+    pub authors: Vec<(Id, u64)>,
+    /// By year of the last change (UTC), the newest first.
+    pub years: Vec<(i32, u64)>,
+    /// By site, those of sites below included.
+    pub sites: Vec<(FoundSite, u64)>,
+}
+
+/// A site that contains documents which were found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundSite {
+    /// Its name.
+    pub name: String,
+    /// Its path.
+    pub path: String,
+}
+
+/// State of the search in texts of documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TextSearch {
+    /// All indexed texts.
+    #[default]
+    Complete,
+    /// Only some, because an index is still being built, or because time was up.
+    Incomplete,
+    /// None of at least one content database, because it or its index cannot be used.
+    Unavailable,
+}

@@ -1,0 +1,140 @@
+//! The search in the index of one content database, limited to what the caller may open.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use database::Reader;
+use database::content::node;
+use model::{Id, Result, Timestamp, is_application_file};
+use search::index::{Facets, Hit, HitOrder, TopHits, TopRequest, View};
+use search::query::{SearchQuery, WordMatcher};
+
+use super::meanings::Meanings;
+use super::request::FoundItem;
+use super::tail::Tail;
+use super::trim::{Trim, VisibleScopes};
+use crate::Session;
+use crate::farm::registry::ContentDatabase;
+use crate::items::caller_view::CallerView;
+
+/// Time limit for ranking the entries of one index.
+const LONGEST: Duration = Duration::from_millis(150);
+
+/// A search for words in one content database.
+pub(super) struct TextPass {
+    pub(super) session: Session,
+    pub(super) eyes: CallerView,
+    pub(super) content: Arc<ContentDatabase>,
+    pub(super) view: Arc<View>,
+    pub(super) query: Arc<SearchQuery>,
+    pub(super) meanings: Arc<Meanings>,
+    pub(super) is_similar: bool,
+    pub(super) limit: usize,
+    pub(super) order: HitOrder,
+    pub(super) counts_facets: bool,
+}
+
+/// Result of a search in one content database.
+#[derive(Default)]
+pub(super) struct TextHits {
+    pub(super) hits: Vec<TextHit>,
+    /// Number of documents that fit.
+    pub(super) total: u64,
+    /// Their numbers by properties, without those by place.
+    pub(super) facets: Facets,
+    /// Their numbers by site, those of sites below included.
+    pub(super) sites: HashMap<Id, u64>,
+    /// True if everything was searched.
+    pub(super) whole: bool,
+}
+
+/// A document with the words.
+pub(super) struct TextHit {
+    pub(super) hit: Hit,
+    pub(super) found: FoundItem,
+}
+
+/// Result of a query to an index.
+pub(super) type IndexAnswer<T> = std::result::Result<T, model::Error>;
+
+impl TextPass {
+    /// Returns the documents found.
+    ///
+    /// # Errors
+    /// Those of the database. Errors of the index are in the answer.
+    pub(super) fn run(mut self, reader: &mut Reader<'_>) -> Result<IndexAnswer<TextHits>> {
+        let mut trim = self.trim(reader)?;
+        let mut query = self.meanings.resolve(&self.query, &trim.places, &trim.tail);
+        let mut top = self.top(&query, &trim);
+        let unknown = trim.unknown.take();
+        if !unknown.is_empty() {
+            trim.places = trim.places.with(reader, &unknown)?;
+            self.session.repository.inner.search.keep_places(self.content.row.id, trim.places.clone());
+            query = self.meanings.resolve(&self.query, &trim.places, &trim.tail);
+            top = self.top(&query, &trim);
+        }
+        let TopHits { hits, total, mut facets, whole } = match top {
+            Ok(top) => top,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut sites = HashMap::new();
+        for ((collection, place), count) in std::mem::take(&mut facets.places) {
+            for site in trim.places.sites(collection, place) {
+                *sites.entry(site).or_default() += count;
+            }
+        }
+        let mut matcher = WordMatcher::of(&query, self.is_similar);
+        let mut found = Vec::with_capacity(hits.len());
+        for hit in hits {
+            let Some(row) = node::find(reader, hit.node)? else { continue };
+            if is_application_file(&row.name) {
+                continue;
+            }
+            let Some(item) = self.eyes.show_version(reader, &row, hit.version)? else { continue };
+            let stored = match self.view.read(&hit) {
+                Ok(stored) => stored,
+                Err(error) => return Ok(Err(error)),
+            };
+            // Renamed since. The new name is compared by the search for names.
+            if stored.name != row.name {
+                continue;
+            }
+            // A passage is a part of the content, whose reading such site collections record.
+            let passage = if self.eyes.records_reads(&row) { None } else { stored.passage(&mut matcher) };
+            found.push(TextHit { hit, found: FoundItem { item, passage } });
+        }
+        let whole = whole && !trim.tail.is_cut;
+        Ok(Ok(TextHits { hits: found, total, facets, sites, whole }))
+    }
+
+    fn top(&self, query: &SearchQuery, trim: &Trim) -> IndexAnswer<TopHits> {
+        let request = TopRequest {
+            query,
+            is_similar: self.is_similar,
+            limit: self.limit + 1,
+            order: self.order,
+            counts_facets: self.counts_facets,
+            now: Timestamp::now(),
+            deadline: Instant::now() + LONGEST,
+        };
+        self.view.top(&request, trim)
+    }
+
+    fn trim(&self, reader: &mut Reader<'_>) -> Result<Trim> {
+        let indexes = &self.session.repository.inner.search;
+        let (database, known) = (self.content.row.id, indexes.places(self.content.row.id));
+        let places = known.current(reader)?;
+        if !Arc::ptr_eq(&places, &known) {
+            indexes.keep_places(database, places.clone());
+        }
+        let scopes = self.eyes.granted_rights(reader)?.map(|granted| {
+            let mut scopes = VisibleScopes::default();
+            granted.into_iter().for_each(|(scope, rights)| scopes.add(scope, rights));
+            scopes
+        });
+        let tail = Arc::new(Tail::after(reader, self.view.checkpoint())?);
+        Ok(Trim { places, tail, principal: self.session.principal.clone(), scopes, unknown: RefCell::default() })
+    }
+}

@@ -1,0 +1,163 @@
+//! The columns of a segment: what decides about an entry, and what a hit is made of.
+
+use model::{Id, Timestamp};
+use tantivy::columnar::{Column, StrColumn};
+use tantivy::{DocId, SegmentReader};
+
+use super::entry::Face;
+use super::schema;
+use crate::query::Position;
+
+/// Decides what the caller may find.
+pub trait Admission {
+    /// Returns whether the caller may find an entry.
+    fn admits(&self, entry: &Candidate<'_>) -> bool;
+}
+
+/// An entry that fits a query and may be admitted. Its fields are read when they are asked for.
+pub struct Candidate<'a> {
+    pub(super) columns: &'a Columns,
+    pub(super) doc: DocId,
+}
+
+impl Candidate<'_> {
+    /// See [`super::entry::Entry::node`].
+    pub fn node(&self) -> Id {
+        self.columns.node(self.doc)
+    }
+
+    /// See [`super::entry::Entry::version`].
+    pub fn version(&self) -> Id {
+        self.columns.version(self.doc)
+    }
+
+    /// See [`super::entry::Entry::collection`].
+    pub fn collection(&self) -> Id {
+        self.columns.collection(self.doc)
+    }
+
+    /// See [`super::entry::Entry::place`].
+    pub fn place(&self) -> Id {
+        self.columns.place(self.doc)
+    }
+
+    /// See [`super::entry::Entry::face`]; `None` for an entry that nobody may find.
+    pub fn face(&self) -> Option<Face> {
+        Face::of(self.columns.face.first(self.doc)?)
+    }
+
+    /// See [`super::entry::Entry::author`].
+    pub fn author(&self) -> Id {
+        self.columns.author(self.doc)
+    }
+
+    /// See [`super::entry::Entry::holder`].
+    pub fn holder(&self) -> Id {
+        id(&self.columns.holder, self.doc)
+    }
+}
+
+/// The columns of a segment.
+pub(super) struct Columns {
+    node: Column<i64>,
+    version: Column<i64>,
+    collection: Column<i64>,
+    place: Column<i64>,
+    face: Column<u64>,
+    author: Column<i64>,
+    editor: Column<i64>,
+    holder: Column<i64>,
+    created: Column<i64>,
+    modified: Column<i64>,
+    size: Column<u64>,
+    /// `None` if no name in the segment has an extension.
+    extension: Option<StrColumn>,
+}
+
+impl Columns {
+    pub(super) fn of(segment: &SegmentReader) -> tantivy::Result<Self> {
+        let columns = segment.fast_fields();
+        Ok(Self {
+            node: columns.i64(schema::NODE)?,
+            version: columns.i64(schema::VERSION)?,
+            collection: columns.i64(schema::COLLECTION)?,
+            place: columns.i64(schema::PLACE)?,
+            face: columns.u64(schema::FACE)?,
+            author: columns.i64(schema::AUTHOR)?,
+            editor: columns.i64(schema::EDITOR)?,
+            holder: columns.i64(schema::HOLDER)?,
+            created: columns.i64(schema::CREATED)?,
+            modified: columns.i64(schema::MODIFIED)?,
+            size: columns.u64(schema::SIZE)?,
+            extension: columns.str(schema::EXTENSION)?,
+        })
+    }
+
+    pub(super) fn node(&self, doc: DocId) -> Id {
+        id(&self.node, doc)
+    }
+
+    pub(super) fn version(&self, doc: DocId) -> Id {
+        id(&self.version, doc)
+    }
+
+    pub(super) fn collection(&self, doc: DocId) -> Id {
+        id(&self.collection, doc)
+    }
+
+    pub(super) fn place(&self, doc: DocId) -> Id {
+        id(&self.place, doc)
+    }
+
+    pub(super) fn position(&self, doc: DocId) -> Position {
+        Position { node: self.node(doc), collection: self.collection(doc), place: self.place(doc) }
+    }
+
+    pub(super) fn author(&self, doc: DocId) -> Id {
+        id(&self.author, doc)
+    }
+
+    pub(super) fn editor(&self, doc: DocId) -> Id {
+        id(&self.editor, doc)
+    }
+
+    pub(super) fn created(&self, doc: DocId) -> Timestamp {
+        time(&self.created, doc)
+    }
+
+    pub(super) fn modified(&self, doc: DocId) -> Timestamp {
+        time(&self.modified, doc)
+    }
+
+    pub(super) fn size(&self, doc: DocId) -> u64 {
+        self.size.first(doc).unwrap_or_default()
+    }
+
+    /// Returns the number that the extension of a name has in this segment.
+    pub(super) fn extension(&self, doc: DocId) -> Option<u64> {
+        self.extension.as_ref()?.ords().first(doc)
+    }
+
+    /// Returns the number of an extension in this segment; `None` if no name has it.
+    pub(super) fn number_of(&self, extension: &str) -> tantivy::Result<Option<u64>> {
+        let Some(column) = &self.extension else { return Ok(None) };
+        Ok(column.dictionary().term_ord(extension.as_bytes())?)
+    }
+
+    /// Returns the extension with a number in this segment.
+    pub(super) fn extension_of(&self, number: u64) -> tantivy::Result<String> {
+        let mut name = String::new();
+        if let Some(column) = &self.extension {
+            column.ord_to_str(number, &mut name)?;
+        }
+        Ok(name)
+    }
+}
+
+fn id(column: &Column<i64>, doc: DocId) -> Id {
+    column.first(doc).map_or(Id::NONE, Id::new)
+}
+
+fn time(column: &Column<i64>, doc: DocId) -> Timestamp {
+    Timestamp::from_micros(column.first(doc).unwrap_or_default())
+}

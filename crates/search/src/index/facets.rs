@@ -1,0 +1,78 @@
+//! Counts of hits by their properties.
+
+use std::collections::{BTreeMap, HashMap};
+
+use model::{Id, Timestamp};
+use tantivy::DocId;
+use time::OffsetDateTime;
+
+use super::columns::Columns;
+
+/// Numbers of hits by their properties.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facets {
+    /// By extension of the name, folded and without the full stop; names without one are under the empty text.
+    pub extensions: BTreeMap<String, u64>,
+    /// By creator.
+    pub authors: HashMap<Id, u64>,
+    /// By year of the last change (UTC).
+    pub years: BTreeMap<i32, u64>,
+    /// By site collection and place.
+    pub places: HashMap<(Id, Id), u64>,
+}
+
+impl Facets {
+    /// Adds the counts of another index.
+    pub fn add(&mut self, other: Self) {
+        other.extensions.into_iter().for_each(|(key, count)| *self.extensions.entry(key).or_default() += count);
+        other.authors.into_iter().for_each(|(key, count)| *self.authors.entry(key).or_default() += count);
+        other.years.into_iter().for_each(|(key, count)| *self.years.entry(key).or_default() += count);
+        other.places.into_iter().for_each(|(key, count)| *self.places.entry(key).or_default() += count);
+    }
+}
+
+/// Counts the hits of a segment.
+#[derive(Default)]
+pub(super) struct SegmentCounts {
+    /// By the numbers that extensions have in the segment.
+    extensions: HashMap<Option<u64>, u64>,
+    rest: Facets,
+    /// The year of the last hit, with its beginning and end: most hits have the same.
+    year: Option<(i64, i64, i32)>,
+}
+
+impl SegmentCounts {
+    pub(super) fn count(&mut self, columns: &Columns, doc: DocId) {
+        *self.extensions.entry(columns.extension(doc)).or_default() += 1;
+        *self.rest.authors.entry(columns.author(doc)).or_default() += 1;
+        *self.rest.places.entry((columns.collection(doc), columns.place(doc))).or_default() += 1;
+        let year = self.year_of(columns.modified(doc));
+        *self.rest.years.entry(year).or_default() += 1;
+    }
+
+    fn year_of(&mut self, at: Timestamp) -> i32 {
+        let seconds = at.seconds();
+        if let Some((start, end, year)) = self.year
+            && (start..end).contains(&seconds)
+        {
+            return year;
+        }
+        let start_of = |year| {
+            let first = time::Date::from_calendar_date(year, time::Month::January, 1).ok()?;
+            Some(first.with_time(time::Time::MIDNIGHT).assume_utc().unix_timestamp())
+        };
+        let year = OffsetDateTime::from_unix_timestamp(seconds).map_or(0, |at| at.year());
+        self.year = start_of(year).zip(start_of(year + 1)).map(|(start, end)| (start, end, year));
+        year
+    }
+
+    /// Adds the counts to those of other segments.
+    pub(super) fn finish(mut self, columns: &Columns, facets: &mut Facets) -> tantivy::Result<()> {
+        for (number, count) in self.extensions {
+            let name = number.map_or(Ok(String::new()), |number| columns.extension_of(number))?;
+            *self.rest.extensions.entry(name).or_default() += count;
+        }
+        facets.add(self.rest);
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! Weights of words: the rarer a word, the more it counts.
+//!
+//! The statistics of the whole index would reveal hidden entries. How often a word occurs is counted among the admitted
+//! entries, up to a limit; the number of entries and their usual length are constant.
+
+use std::collections::{BTreeSet, HashMap};
+
+use tantivy::query::Bm25StatisticsProvider;
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocSet, TERMINATED, Term};
+
+use super::clock::Clock;
+use super::columns::{Admission, Candidate, Columns};
+use super::schema::Fields;
+use super::view::View;
+
+/// Number of entries that a word is counted in. Words in more entries have the same weight.
+const MAX_COUNTED: u64 = 2_000;
+
+/// Number of entries for the formula of the weights.
+const ENTRIES: u64 = 100_000;
+/// Usual numbers of words in a text, and in a name or title.
+const TEXT_WORDS: u64 = 500;
+const NAME_WORDS: u64 = 5;
+
+/// How often words occur among the admitted entries.
+pub(super) struct Weights {
+    text: Field,
+    counts: HashMap<String, u64>,
+}
+
+impl Weights {
+    /// The same weight for all words.
+    pub(super) fn equal(fields: Fields) -> Self {
+        Self { text: fields.text, counts: HashMap::new() }
+    }
+
+    /// Counts the admitted entries that contain each term.
+    pub(super) fn count(
+        view: &View,
+        segments: &[Columns],
+        terms: BTreeSet<String>,
+        admission: &dyn Admission,
+        clock: &mut Clock,
+    ) -> tantivy::Result<Self> {
+        let text = view.fields.text;
+        let mut counts = HashMap::with_capacity(terms.len());
+        for term in terms {
+            let (wanted, mut count) = (Term::from_field_text(text, &term), 0);
+            for (segment, columns) in view.searcher.segment_readers().iter().zip(segments) {
+                let postings = segment.inverted_index(text)?.read_postings(&wanted, IndexRecordOption::Basic)?;
+                let Some(mut postings) = postings else { continue };
+                let alive = segment.alive_bitset();
+                while postings.doc() != TERMINATED && count < MAX_COUNTED && !clock.is_over() {
+                    let doc = postings.doc();
+                    let is_deleted = alive.is_some_and(|alive| alive.is_deleted(doc));
+                    count += u64::from(!is_deleted && admission.admits(&Candidate { columns, doc }));
+                    postings.advance();
+                }
+            }
+            counts.insert(term, count);
+        }
+        Ok(Self { text, counts })
+    }
+}
+
+impl Bm25StatisticsProvider for Weights {
+    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        Ok(ENTRIES * if field == self.text { TEXT_WORDS } else { NAME_WORDS })
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        Ok(ENTRIES)
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        let count = term.value().as_str().and_then(|word| self.counts.get(word)).copied();
+        Ok(count.unwrap_or(MAX_COUNTED / 2))
+    }
+}

@@ -1,0 +1,143 @@
+//! Stems: the forms that the inflections of a word share. "Verträge" and "Vertrags" are both found as "vertrag".
+//!
+//! The stemmers are those of the [Snowball project](https://snowballstem.org/) for English and German. Words are folded
+//! before they are stemmed. A long text is stemmed by the rules of its language, a short one by those of all.
+
+use std::collections::HashMap;
+
+use frostem::{Algorithm, Stemmer};
+use whatlang::{Detector, Lang};
+
+/// Number of languages whose rules are known.
+pub const LANGUAGES: usize = 2;
+
+/// The rules, with the language of the texts to which they apply.
+const RULES: [(Lang, Algorithm); LANGUAGES] = [(Lang::Eng, Algorithm::English), (Lang::Deu, Algorithm::German)];
+
+/// Bytes from which a text has a language. Names and titles are too short to tell.
+const LONG_TEXT: usize = 200;
+/// Bytes of a text by which its language is detected.
+const SAMPLE: usize = 1_000;
+/// Limit on the stems that are remembered.
+const MAX_REMEMBERED: usize = 20_000;
+
+/// Finds stems, and remembers those of the last words.
+pub struct Stems {
+    detector: Detector,
+    stemmers: [Stemmer; LANGUAGES],
+    remembered: [HashMap<String, String>; LANGUAGES],
+}
+
+/// The rules by which a text is stemmed: one language, or all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextRules([bool; LANGUAGES]);
+
+impl TextRules {
+    /// The rules of all languages.
+    pub const ALL: Self = Self([true; LANGUAGES]);
+}
+
+impl Default for Stems {
+    fn default() -> Self {
+        Self {
+            detector: Detector::with_allowlist(RULES.iter().map(|(language, _)| *language).collect()),
+            stemmers: RULES.map(|(_, algorithm)| Stemmer::new(algorithm)),
+            remembered: Default::default(),
+        }
+    }
+}
+
+impl Stems {
+    /// Returns the rules for a text.
+    pub fn rules_for(&self, text: &str) -> TextRules {
+        if text.len() < LONG_TEXT {
+            return TextRules::ALL;
+        }
+        // The beginning is often a title or an address.
+        let middle = text.floor_char_boundary((text.len() / 2).saturating_sub(SAMPLE / 2));
+        let sample = &text[middle..text.floor_char_boundary(middle + SAMPLE)];
+        let Some(language) = self.detector.detect_lang(sample) else { return TextRules::ALL };
+        TextRules(RULES.map(|(known, _)| known == language))
+    }
+
+    /// Puts the stems of a folded word by these rules into `stems`, each once.
+    pub fn put(&mut self, folded: &str, rules: TextRules, stems: &mut Vec<String>) {
+        stems.clear();
+        if !is_inflected(folded) {
+            stems.push(folded.to_owned());
+            return;
+        }
+        for (at, stemmer) in self.stemmers.iter().enumerate().filter(|(at, _)| rules.0[*at]) {
+            let remembered = &mut self.remembered[at];
+            let stem = match remembered.get(folded) {
+                Some(stem) => stem,
+                None => {
+                    if remembered.len() >= MAX_REMEMBERED {
+                        remembered.clear();
+                    }
+                    remembered.entry(folded.to_owned()).or_insert_with(|| stemmer.stem(folded).into_owned())
+                }
+            };
+            if !stems.contains(stem) {
+                stems.push(stem.clone());
+            }
+        }
+    }
+
+    /// Returns the stems of a folded word by the rules of each language, in an order that is always the same.
+    pub fn of_each(&self, folded: &str) -> [String; LANGUAGES] {
+        let stem = |stemmer: &Stemmer| {
+            if is_inflected(folded) { stemmer.stem(folded).into_owned() } else { folded.to_owned() }
+        };
+        [stem(&self.stemmers[0]), stem(&self.stemmers[1])]
+    }
+}
+
+/// Returns whether a word can have endings. Numbers and short words such as "a4" have none.
+fn is_inflected(folded: &str) -> bool {
+    folded.len() > 2 && folded.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stems(text: &str, word: &str) -> Vec<String> {
+        let (mut finder, mut stems) = (Stems::default(), Vec::new());
+        let rules = finder.rules_for(text);
+        finder.put(word, rules, &mut stems);
+        stems
+    }
+
+    #[test]
+    fn inflections_share_a_stem() {
+        for words in [["vertrage", "vertrags"], ["rechnungen", "rechnung"], ["hauser", "haus"], ["files", "file"]] {
+            let [first, second] = words.map(|word| stems("", word));
+            assert!(first.iter().any(|stem| second.contains(stem)), "{first:?} {second:?}");
+        }
+        assert_eq!(stems("", "2026"), ["2026"]);
+        assert_eq!(stems("", "re"), ["re"]);
+        assert_eq!(stems("", "東"), ["東"]);
+    }
+
+    #[test]
+    fn a_long_text_is_stemmed_by_the_rules_of_its_language() {
+        let english = "The committee has considered the applications and will answer them within the week. ".repeat(4);
+        let german =
+            "Der Ausschuss hat die Antr\u{e4}ge gepr\u{fc}ft und wird sie in dieser Woche beantworten. ".repeat(4);
+        assert_eq!(stems(&english, "opening"), ["open"]);
+        assert_eq!(stems(&german, "rohren"), ["rohr"]);
+        assert_eq!(stems("", "rohren"), ["rohren", "rohr"]);
+        assert_eq!(stems(&"0123456789 ".repeat(100), "rohren"), ["rohren", "rohr"], "no language");
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let (mut finder, mut stems) = (Stems::default(), Vec::new());
+        for number in 0..2 * MAX_REMEMBERED {
+            let word: String = number.to_string().bytes().map(|digit| (b'a' + digit - b'0') as char).collect();
+            finder.put(&word, TextRules::ALL, &mut stems);
+        }
+        assert!(finder.remembered.iter().all(|remembered| remembered.len() <= MAX_REMEMBERED));
+    }
+}

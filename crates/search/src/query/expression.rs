@@ -1,0 +1,178 @@
+//! The tree of a query.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use model::{Id, Timestamp};
+
+/// What an entry must fulfil.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expression {
+    /// Any entry.
+    Everything,
+    /// All of these.
+    All(Vec<Self>),
+    /// At least one of these.
+    Any(Vec<Self>),
+    /// Anything else.
+    Not(Box<Self>),
+    /// Words in a field.
+    Words(WordField, Sought),
+    /// A property.
+    Filter(Filter),
+}
+
+/// The words in which something is sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WordField {
+    /// Name and text of the document.
+    All,
+    /// Its name.
+    Name,
+    /// The title that its content states.
+    Title,
+    /// The author that its content states.
+    Writer,
+}
+
+/// A word or several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sought {
+    /// A word, with its inflections.
+    Word(QueryWord),
+    /// Words with this beginning.
+    Prefix(String),
+    /// Words that stand one after the other, with at most `gap` others between.
+    Phrase {
+        /// The words.
+        words: Vec<QueryWord>,
+        /// Limit on the other words.
+        gap: u32,
+    },
+}
+
+/// A word of a query.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct QueryWord {
+    /// The folded word.
+    pub folded: String,
+    /// Other spellings: "grosse" for "groesse", and "groesse" for "größe".
+    pub others: Vec<String>,
+}
+
+/// A property that an entry must have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// One of these extensions of the name, folded and without the full stop.
+    Extension(Vec<String>),
+    /// Size in bytes, with the end excluded.
+    Size(Range<u64>),
+    /// Time of creation.
+    Created(Range<Timestamp>),
+    /// Time of the last change.
+    Modified(Range<Timestamp>),
+    /// Creator among these people.
+    Author(Vec<Id>),
+    /// Author of the last change among these people.
+    Editor(Vec<Id>),
+    /// A place.
+    Within(Within),
+    /// A name that has yet to be looked up; fulfilled by no entry.
+    Reference(Reference),
+}
+
+/// A name in a query, to be replaced by what it stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reference {
+    /// The kind of thing that it names.
+    pub kind: ReferenceKind,
+    /// The name as it was entered.
+    pub name: String,
+}
+
+/// A kind of thing that a query can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReferenceKind {
+    /// The creator of documents.
+    Author,
+    /// The author of the last change.
+    Editor,
+    /// A site.
+    Site,
+    /// A library.
+    Library,
+    /// A site, library or folder.
+    Container,
+}
+
+/// Where a document lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The document.
+    pub node: Id,
+    /// Its site collection.
+    pub collection: Id,
+    /// Its place, as it was indexed.
+    pub place: Id,
+}
+
+/// Decides whether a document lies in a container or below it.
+#[derive(Clone)]
+pub struct Within(pub Arc<dyn Fn(Position) -> bool + Send + Sync>);
+
+impl fmt::Debug for Within {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Within")
+    }
+}
+
+impl PartialEq for Within {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Within {}
+
+impl Expression {
+    /// Calls `visit` for each part, from the outside to the inside, with false for what is negated.
+    pub fn each<'a>(&'a self, visit: &mut impl FnMut(&'a Self, bool)) {
+        self.each_part(true, visit);
+    }
+
+    fn each_part<'a>(&'a self, is_wanted: bool, visit: &mut impl FnMut(&'a Self, bool)) {
+        visit(self, is_wanted);
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.each_part(is_wanted, visit)),
+            Self::Not(part) => part.each_part(!is_wanted, visit),
+            Self::Everything | Self::Words(..) | Self::Filter(_) => {}
+        }
+    }
+
+    /// Replaces references by what they stand for.
+    pub fn resolve(&mut self, meanings: &HashMap<Reference, Self>) {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter_mut().for_each(|part| part.resolve(meanings)),
+            Self::Not(part) => part.resolve(meanings),
+            Self::Filter(Filter::Reference(reference)) => {
+                if let Some(meaning) = meanings.get(reference) {
+                    *self = meaning.clone();
+                }
+            }
+            Self::Everything | Self::Words(..) | Self::Filter(_) => {}
+        }
+    }
+}
+
+impl Sought {
+    /// Returns the words, with the beginning of one.
+    pub fn words(&self) -> Vec<&str> {
+        match self {
+            Self::Word(word) => vec![word.folded.as_str()],
+            Self::Prefix(prefix) => vec![prefix.as_str()],
+            Self::Phrase { words, .. } => words.iter().map(|word| word.folded.as_str()).collect(),
+        }
+    }
+}

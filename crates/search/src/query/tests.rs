@@ -1,0 +1,162 @@
+//! Tests of the query language as a whole.
+
+use model::Timestamp;
+use time::OffsetDateTime;
+
+use super::*;
+
+/// 2026-11-26, a Thursday.
+const NOW: Timestamp = Timestamp::from_micros(1_795_730_400_000_000);
+
+fn shown(text: &str) -> String {
+    let query = SearchQuery::parse(text, NOW);
+    let mut shown = query.expression.as_ref().map_or_else(String::new, show);
+    for remark in &query.remarks {
+        shown += &format!(" !{}", remark.reason.code());
+    }
+    shown
+}
+
+fn show(expression: &Expression) -> String {
+    let joined = |parts: &[Expression], sign| parts.iter().map(show).collect::<Vec<_>>().join(sign);
+    match expression {
+        Expression::Everything => "*".to_owned(),
+        Expression::All(parts) => format!("({})", joined(parts, " & ")),
+        Expression::Any(parts) => format!("({})", joined(parts, " | ")),
+        Expression::Not(part) => format!("-{}", show(part)),
+        Expression::Words(field, sought) => {
+            let field = match field {
+                WordField::All => String::new(),
+                field => format!("{field:?}:"),
+            };
+            let words = sought.words().join(" ");
+            let sought = match sought {
+                Sought::Word(_) => words,
+                Sought::Prefix(_) => format!("{words}*"),
+                Sought::Phrase { gap: 0, .. } => format!("[{words}]"),
+                Sought::Phrase { gap, .. } => format!("[{words}]~{gap}"),
+            };
+            field + &sought
+        }
+        Expression::Filter(filter) => match filter {
+            Filter::Extension(extensions) => format!("type:{}", extensions.join(",")),
+            Filter::Size(size) => format!("size:{}..{}", size.start, size.end),
+            Filter::Created(time) => format!("created:{}..{}", day(time.start), day(time.end)),
+            Filter::Modified(time) => format!("modified:{}..{}", day(time.start), day(time.end)),
+            Filter::Reference(reference) => format!("{:?}:{}", reference.kind, reference.name),
+            other => format!("{other:?}"),
+        },
+    }
+}
+
+fn day(at: Timestamp) -> String {
+    match at.micros() {
+        i64::MIN | i64::MAX => String::new(),
+        _ => OffsetDateTime::from_unix_timestamp(at.seconds()).unwrap().date().to_string(),
+    }
+}
+
+#[test]
+fn words_and_phrases_are_told_apart() {
+    assert_eq!(shown("  Größe der  ROHRE "), "(grosse & der & rohre)");
+    assert_eq!(shown("a \"b c\" d"), "(a & [b c] & d)");
+    assert_eq!(shown("RE-2026-0815 x"), "([re 2026 0815] & x)");
+    assert_eq!(shown("„Über uns“ team"), "([uber uns] & team)");
+    assert_eq!(shown("\"a b\"~3"), "[a b]~3");
+    assert_eq!(shown("a a \"a\""), "a");
+    assert_eq!(shown("\"\" ... \u{0}"), "");
+    assert_eq!(shown("vertrag* 东 *"), "(vertrag* & 东 & *)");
+    assert_eq!(shown("re-2026*"), "(re & 2026*)");
+}
+
+#[test]
+fn spellings_of_umlauts_are_alternatives() {
+    let others = |text: &str| match SearchQuery::parse(text, NOW).expression {
+        Some(Expression::Words(_, Sought::Word(word))) => word.others,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(others("Größe"), ["groesse"]);
+    assert_eq!(others("groesse"), ["grosse"]);
+    assert_eq!(others("rohr"), [] as [&str; 0]);
+}
+
+#[test]
+fn operators_and_parentheses_are_read() {
+    assert_eq!(shown("a OR b c"), "(a | (b & c))");
+    assert_eq!(shown("a AND (b ODER c) NICHT d"), "(a & (b | c) & -d)");
+    assert_eq!(shown("a -b -\"c d\" -(e | f)"), "(a & -b & -[c d] & -(e | f))");
+    assert_eq!(shown("NOT NOT a"), "--a");
+    assert_eq!(shown("a and b or not c"), "(a & and & b & or & not & c)", "operators are capital");
+    assert_eq!(shown("((a))"), "a");
+}
+
+#[test]
+fn filters_are_read() {
+    assert_eq!(shown("type:pdf"), "type:pdf");
+    assert_eq!(shown("Typ:PDF,docx"), "(type:pdf | type:docx)");
+    assert_eq!(shown("type:(pdf OR docx) x"), "((type:pdf | type:docx) & x)");
+    assert_eq!(shown("type:E-Mail"), "type:eml,msg");
+    assert_eq!(shown("author:\"Anna Berg\" -author:me"), "(Author:Anna Berg & -Author:me)");
+    assert_eq!(shown("in:Documents/Reports site:Sales"), "(Container:Documents/Reports & Site:Sales)");
+    assert_eq!(shown("size>10MB"), "size:11534336..18446744073709551615");
+    assert_eq!(shown("size:>=1KB size<2KB"), "(size:1024..18446744073709551615 & size:0..2048)");
+    assert_eq!(shown("size:1KB..2KB"), "size:1024..3072");
+    assert_eq!(shown("modified:last-week"), "modified:2026-11-16..2026-11-23");
+    assert_eq!(shown("geändert:\"letzte 7 Tage\""), "modified:2026-11-20..2026-11-27");
+    assert_eq!(shown("created:2024..2025"), "created:2024-01-01..2026-01-01");
+    assert_eq!(shown("created>=2024-05 created:..2024-06"), "(created:2024-05-01.. & created:..2024-07-01)");
+    assert_eq!(shown("title:\"annual report\" name:plan"), "(Title:[annual report] & Name:plan)");
+    assert_eq!(shown("http://example.com/a"), "[http example com a]", "no field has this name");
+    assert_eq!(shown("12:30"), "[12 30]");
+}
+
+#[test]
+fn mistakes_are_read_leniently_and_remarked_on() {
+    assert_eq!(shown("a \"b c"), "(a & [b c]) !unclosed_phrase");
+    assert_eq!(shown("(a b"), "(a & b) !unmatched_parenthesis");
+    assert_eq!(shown("a) b"), "(a & b) !unmatched_parenthesis");
+    assert_eq!(shown("a OR"), "a !lone_operator");
+    assert_eq!(shown("AND a"), "a !lone_operator");
+    assert_eq!(shown("OR"), "or !lone_operator");
+    assert_eq!(shown("a NOT"), "a !lone_operator");
+    assert_eq!(shown("ab*"), "ab !short_prefix");
+    assert_eq!(shown("*ab a*b"), "(ab & [a b]) !short_prefix !short_prefix");
+    assert_eq!(shown("**"), "");
+    assert_eq!(shown("a modified:never"), "a !no_date");
+    assert_eq!(shown("a size:large"), "a !no_size");
+    assert_eq!(shown("a type:"), "a !no_value");
+    assert_eq!(shown("author:)a"), "a !no_value !unmatched_parenthesis");
+    assert_eq!(shown("type:(pdf"), "type:pdf !unmatched_parenthesis");
+}
+
+#[test]
+fn a_query_is_bounded() {
+    let words =
+        |text: &str| SearchQuery::parse(text, NOW).sought().iter().map(|(_, it)| it.words().len()).sum::<usize>();
+    assert_eq!(words(&"a ".repeat(1_000)), 1);
+    assert_eq!(words(&"a-".repeat(1_000)), MAX_WORDS);
+    assert_eq!(shown(&format!("{}a{}", "(".repeat(40), ")".repeat(40))), "a");
+    assert!(shown(&format!("{}a", "(".repeat(1_000))).starts_with(" !too_much"));
+    assert!(shown(&format!("{}a", "-(".repeat(1_000))).starts_with(" !too_much"));
+    assert!(shown(&"NOT ".repeat(1_000)).contains("too_much"));
+    assert!(shown(&"x".repeat(1 << 20)).contains("too_much"));
+    assert!(SearchQuery::parse(&"type: ".repeat(10_000), NOW).remarks.len() <= 10);
+}
+
+#[test]
+fn no_text_is_refused() {
+    let marks =
+        ["(", ")", "\"", "-", "*", "~", ":", "type:", "size>", " ", "OR ", "NOT ", "ä", "\u{202e}", "..", "a", "|"];
+    let mut seed = 1_u64;
+    for _ in 0..20_000 {
+        let mut text = String::new();
+        for _ in 0..seed % 12 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            text += marks[(seed >> 33) as usize % marks.len()];
+        }
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        for remark in SearchQuery::parse(&text, NOW).remarks {
+            assert!(text.get(remark.range).is_some(), "{text}");
+        }
+    }
+}

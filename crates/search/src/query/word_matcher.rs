@@ -1,0 +1,107 @@
+//! Finds the words of a text for which a query is fulfilled, to mark them in passages.
+
+use std::collections::{HashMap, HashSet};
+
+use super::expression::{Expression, Sought, WordField};
+use super::search_query::SearchQuery;
+use crate::language::similar;
+use crate::language::stems::{Stems, TextRules};
+
+/// Limit on the words that are remembered.
+const MAX_REMEMBERED: usize = 10_000;
+
+/// Tells which words of a text a query looks for.
+pub struct WordMatcher {
+    /// The number of what is sought, by stem.
+    stems: HashMap<String, usize>,
+    prefixes: Vec<(String, usize)>,
+    /// First letters of the stems, to exclude most words at once.
+    first: HashSet<char>,
+    is_similar: bool,
+    finder: Stems,
+    remembered: HashMap<String, Option<usize>>,
+    /// Number of different words that are sought.
+    count: usize,
+}
+
+impl WordMatcher {
+    /// Prepares for a query; with `is_similar`, similar words and compounds fit as well.
+    pub fn of(query: &SearchQuery, is_similar: bool) -> Self {
+        let mut matcher = Self {
+            stems: HashMap::new(),
+            prefixes: Vec::new(),
+            first: HashSet::new(),
+            is_similar,
+            finder: Stems::default(),
+            remembered: HashMap::new(),
+            count: 0,
+        };
+        query.each(|part, is_wanted| {
+            if let Expression::Words(WordField::All | WordField::Title | WordField::Writer, sought) = part
+                && is_wanted
+            {
+                matcher.add(sought);
+            }
+        });
+        matcher
+    }
+
+    fn add(&mut self, sought: &Sought) {
+        let words = match sought {
+            Sought::Word(word) => std::slice::from_ref(word),
+            Sought::Phrase { words, .. } => words.as_slice(),
+            Sought::Prefix(prefix) => {
+                self.first.extend(prefix.chars().next());
+                self.prefixes.push((prefix.clone(), self.count));
+                self.count += 1;
+                return;
+            }
+        };
+        for word in words {
+            if self.finder.of_each(&word.folded).iter().any(|stem| self.stems.contains_key(stem)) {
+                continue;
+            }
+            for spelling in std::iter::once(&word.folded).chain(&word.others) {
+                for stem in self.finder.of_each(spelling) {
+                    self.first.extend(stem.chars().next());
+                    self.stems.entry(stem).or_insert(self.count);
+                }
+            }
+            self.count += 1;
+        }
+    }
+
+    /// Number of different words that are sought.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns the number of what a folded word fits; `None` if it fits nothing.
+    pub fn fits(&mut self, folded: &str) -> Option<usize> {
+        if !self.is_similar && !folded.chars().next().is_some_and(|first| self.first.contains(&first)) {
+            return None;
+        }
+        if let Some(known) = self.remembered.get(folded) {
+            return *known;
+        }
+        let found = self.look(folded);
+        if self.remembered.len() >= MAX_REMEMBERED {
+            self.remembered.clear();
+        }
+        self.remembered.insert(folded.to_owned(), found);
+        found
+    }
+
+    fn look(&mut self, folded: &str) -> Option<usize> {
+        let mut stems = Vec::new();
+        self.finder.put(folded, TextRules::ALL, &mut stems);
+        let exact = stems.iter().find_map(|stem| self.stems.get(stem)).copied();
+        let begins = || self.prefixes.iter().find(|(prefix, _)| folded.starts_with(prefix)).map(|(_, number)| *number);
+        let similar = || {
+            let is_similar = |sought: &&String| stems.iter().any(|stem| similar::is_similar(stem, sought));
+            // The same one each time, whatever the order of the map.
+            self.stems.keys().filter(is_similar).filter_map(|sought| self.stems.get(sought)).min().copied()
+        };
+        exact.or_else(begins).or_else(|| if self.is_similar { similar() } else { None })
+    }
+}

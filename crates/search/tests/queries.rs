@@ -1,0 +1,283 @@
+//! What queries find in an index: inflections, operators, filters, similar words, orders and counts; and that no answer
+//! depends on entries which are not admitted.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use model::{Id, Timestamp};
+use search::index::{
+    Admission, Candidate, Checkpoint, Entry, FORMAT, Face, HitOrder, IndexWriter, SearchIndex, TopHits, TopRequest,
+};
+use search::query::{Expression, Filter, Reference, SearchQuery, Within};
+
+/// 2026-11-26.
+const NOW: Timestamp = Timestamp::from_micros(1_795_730_400_000_000);
+const DAY: i64 = 86_400_000_000;
+
+/// An index in a directory that lasts as long as it.
+struct Shelf {
+    index: Arc<SearchIndex>,
+    _place: tempfile::TempDir,
+}
+
+/// Admits entries of a place, or all.
+struct InPlace(Option<i64>);
+
+impl Admission for InPlace {
+    fn admits(&self, entry: &Candidate<'_>) -> bool {
+        self.0.is_none_or(|place| entry.place() == Id::new(place))
+    }
+}
+
+fn entry(node: i64, name: &str, text: &str) -> Entry {
+    Entry {
+        node: Id::new(node),
+        version: Id::new(node * 10),
+        collection: Id::new(1),
+        place: Id::new(2),
+        face: Face::All,
+        author: Id::new(7),
+        editor: Id::new(8),
+        holder: Id::NONE,
+        created: NOW,
+        modified: NOW,
+        size: 1_000,
+        name: name.to_owned(),
+        title: String::new(),
+        writer: String::new(),
+        text: text.to_owned(),
+        fault: None,
+    }
+}
+
+impl Shelf {
+    fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let index = Arc::new(SearchIndex::open(place.path()).unwrap());
+        let mut writer = IndexWriter::open(index.clone()).unwrap();
+        for entry in entries {
+            writer.replace(entry.node, &[entry]).unwrap();
+        }
+        writer.commit(&Checkpoint { format: FORMAT, ..Checkpoint::default() }).unwrap();
+        writer.close().unwrap();
+        Self { index, _place: place }
+    }
+
+    fn top(&self, query: &SearchQuery, is_similar: bool, order: HitOrder, admission: &InPlace) -> TopHits {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let request = TopRequest { query, is_similar, limit: 50, order, counts_facets: true, now: NOW, deadline };
+        let top = self.index.view().top(&request, admission).unwrap();
+        assert!(top.whole);
+        top
+    }
+
+    fn found(&self, query: &str) -> Vec<i64> {
+        nodes(&self.top(&SearchQuery::parse(query, NOW), false, HitOrder::Relevance, &InPlace(None)))
+    }
+
+    /// The documents found, by their identifiers.
+    fn set(&self, query: &str) -> Vec<i64> {
+        let mut found = self.found(query);
+        found.sort_unstable();
+        found
+    }
+
+    fn similar(&self, query: &str) -> Vec<i64> {
+        nodes(&self.top(&SearchQuery::parse(query, NOW), true, HitOrder::Relevance, &InPlace(None)))
+    }
+}
+
+fn nodes(top: &TopHits) -> Vec<i64> {
+    top.hits.iter().map(|hit| hit.node.get()).collect()
+}
+
+const GERMAN: &str = "Der Vertrag über die Lieferung von Rohren wurde von beiden Seiten unterschrieben und wird in der \
+    kommenden Woche an die Kunden verschickt, die noch keine Unterlagen haben. Eine Verlängerung ist möglich.";
+const ENGLISH: &str = "The committee was asked to consider the applications that had been sent in, and it decided to \
+    answer all of them within the following week, although several members were travelling at the time.";
+
+#[test]
+fn inflections_of_a_word_are_found() {
+    let shelf = Shelf::of([entry(1, "a.txt", GERMAN), entry(2, "b.txt", ENGLISH), entry(3, "Verträge.pdf", "")]);
+    assert_eq!(shelf.set("Verträge"), [1, 3]);
+    assert_eq!(shelf.set("vertraegen"), [1, 3]);
+    assert_eq!(shelf.set("Lieferungen Rohr"), [1]);
+    assert_eq!(shelf.set("application committees"), [2]);
+    assert_eq!(shelf.set("\"considered applications\""), [] as [i64; 0], "other words are between");
+    assert_eq!(shelf.set("\"considered applications\"~1"), [2]);
+    assert_eq!(shelf.set("\"beide Seite\""), [1], "phrases match inflections");
+    assert_eq!(shelf.set("travel*"), [2]);
+    assert_eq!(shelf.set("verlang*"), [1]);
+}
+
+#[test]
+fn operators_combine_words() {
+    let texts = ["red heron", "red egret", "blue heron", "blue egret", "green"];
+    let shelf = Shelf::of((1..).zip(texts).map(|(node, text)| entry(node, "x.txt", text)));
+    assert_eq!(shelf.set("red heron"), [1]);
+    assert_eq!(shelf.set("red OR heron"), [1, 2, 3]);
+    assert_eq!(shelf.set("red AND (heron OR egret)"), [1, 2]);
+    assert_eq!(shelf.set("(red heron) OR (blue egret)"), [1, 4]);
+    assert_eq!(shelf.set("heron -red"), [3]);
+    assert_eq!(shelf.set("NOT (red OR blue)"), [5]);
+    assert_eq!(shelf.set("-red -blue -green"), [] as [i64; 0]);
+    assert_eq!(shelf.set("green OR NOT egret"), [1, 3, 5]);
+    assert_eq!(shelf.set("*"), [1, 2, 3, 4, 5]);
+    assert_eq!(shelf.set("* -green"), [1, 2, 3, 4]);
+}
+
+#[test]
+fn filters_decide_by_properties() {
+    let mut report = entry(1, "Report.PDF", "heron");
+    (report.size, report.modified, report.title) =
+        (20 << 20, Timestamp::from_micros(NOW.micros() - 10 * DAY), "Year".into());
+    let mut sheet = entry(2, "sheet.xlsx", "heron");
+    (sheet.author, sheet.place, sheet.writer) = (Id::new(9), Id::new(5), "Anna Berg".into());
+    let mut plain = entry(3, "no extension", "heron");
+    plain.created = Timestamp::from_micros(NOW.micros() - 800 * DAY);
+    let shelf = Shelf::of([report, sheet, plain]);
+    assert_eq!(shelf.set("heron type:pdf"), [1]);
+    assert_eq!(shelf.set("type:excel"), [2]);
+    assert_eq!(shelf.set("type:(pdf OR excel)"), [1, 2]);
+    assert_eq!(shelf.set("-type:pdf"), [2, 3]);
+    assert_eq!(shelf.set("type:nothing"), [] as [i64; 0]);
+    assert_eq!(shelf.set("size>10MB"), [1]);
+    assert_eq!(shelf.set("size<=1KB"), [2, 3]);
+    assert_eq!(shelf.set("modified:last-week OR modified:2020"), [1]);
+    assert_eq!(shelf.set("modified:today"), [2, 3]);
+    assert_eq!(shelf.set("created<2025"), [3]);
+    assert_eq!(shelf.set("name:report"), [1]);
+    assert_eq!(shelf.set("name:heron"), [] as [i64; 0]);
+    assert_eq!(shelf.set("title:years"), [1]);
+    assert_eq!(shelf.set("author:anna"), [] as [i64; 0], "a name without a meaning finds nothing");
+
+    let mut query = SearchQuery::parse("heron author:anna", NOW);
+    let by = |people: &[i64]| Expression::Filter(Filter::Author(people.iter().copied().map(Id::new).collect()));
+    let meanings: HashMap<Reference, Expression> =
+        query.references().into_iter().map(|reference| (reference, by(&[9]))).collect();
+    query.resolve(&meanings);
+    assert_eq!(nodes(&shelf.top(&query, false, HitOrder::Relevance, &InPlace(None))), [2]);
+
+    let mut query = SearchQuery::parse("in:there", NOW);
+    let within = Expression::Filter(Filter::Within(Within(Arc::new(|position| position.place == Id::new(5)))));
+    query.resolve(&query.references().into_iter().map(|reference| (reference, within.clone())).collect());
+    assert_eq!(nodes(&shelf.top(&query, false, HitOrder::Relevance, &InPlace(None))), [2]);
+}
+
+#[test]
+fn similar_words_and_compounds_are_found_when_asked_for() {
+    let shelf = Shelf::of([
+        entry(1, "a.txt", "Die Haftpflichtversicherung"),
+        entry(2, "b.txt", "contract"),
+        entry(3, "c.txt", "Vertragspartner"),
+    ]);
+    assert_eq!(shelf.found("Versicherung"), [] as [i64; 0]);
+    assert_eq!(shelf.similar("Versicherung"), [1]);
+    assert_eq!(shelf.similar("contarct"), [2]);
+    assert_eq!(shelf.similar("Vertrag"), [3]);
+    assert_eq!(shelf.similar("egret"), [] as [i64; 0]);
+    assert_eq!(shelf.similar("\"contarct\""), [2]);
+}
+
+#[test]
+fn names_titles_rare_words_and_recent_changes_come_first() {
+    let mut old = entry(1, "a.txt", "heron egret");
+    old.modified = Timestamp::from_micros(NOW.micros() - 1_000 * DAY);
+    let mut titled = entry(3, "c.txt", "heron is in it, and other words");
+    titled.title = "Heron".to_owned();
+    let shelf = Shelf::of([old, entry(2, "b.txt", "heron egret"), titled, entry(4, "heron.txt", "some other words")]);
+    assert_eq!(shelf.found("heron"), [4, 3, 2, 1]);
+    let common = (10..40).map(|node| entry(node, "x.txt", "common common rest"));
+    let shelf = Shelf::of(common.chain([entry(1, "y.txt", "common"), entry(2, "z.txt", "common rare")]));
+    assert_eq!(shelf.found("rare OR common")[0], 2);
+}
+
+#[test]
+fn hits_are_ordered_and_counted() {
+    let mut first = entry(1, "a.pdf", "heron");
+    (first.size, first.modified) = (5, Timestamp::from_micros(NOW.micros() - 400 * DAY));
+    let mut second = entry(2, "b.PDF", "heron heron");
+    (second.size, second.author) = (9, Id::new(9));
+    let mut third = entry(3, "c", "heron");
+    (third.size, third.modified, third.place) = (7, Timestamp::from_micros(NOW.micros() - DAY), Id::new(5));
+    let shelf = Shelf::of([first, second, third]);
+    let query = SearchQuery::parse("heron", NOW);
+    let ordered = |order| nodes(&shelf.top(&query, false, order, &InPlace(None)));
+    assert_eq!(ordered(HitOrder::Newest), [2, 3, 1]);
+    assert_eq!(ordered(HitOrder::Oldest), [1, 3, 2]);
+    assert_eq!(ordered(HitOrder::Largest), [2, 3, 1]);
+    assert_eq!(ordered(HitOrder::Smallest), [1, 3, 2]);
+    let top = shelf.top(&query, false, HitOrder::Relevance, &InPlace(None));
+    assert_eq!(top.total, 3);
+    let extensions: Vec<_> = top.facets.extensions.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+    assert_eq!(extensions, [("", 1), ("pdf", 2)]);
+    assert_eq!(top.facets.authors, HashMap::from([(Id::new(7), 2), (Id::new(9), 1)]));
+    assert_eq!(
+        top.facets.years.iter().map(|(year, count)| (*year, *count)).collect::<Vec<_>>(),
+        [(2025, 1), (2026, 2)]
+    );
+    assert_eq!(top.facets.places, HashMap::from([((Id::new(1), Id::new(2)), 2), ((Id::new(1), Id::new(5)), 1)]));
+}
+
+/// Two indexes, of which one has many entries more that are not admitted, answer alike.
+#[test]
+fn no_answer_depends_on_hidden_entries() {
+    let words =
+        ["heron", "herons", "egret", "contract", "contracts", "haftpflichtversicherung", "report", "the", "plan"];
+    let mut seed = 7_u64;
+    let mut next = move |limit: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % limit
+    };
+    let (mut shown, mut hidden) = (Vec::new(), Vec::new());
+    for node in 1..600 {
+        let length = 1 + next(60);
+        let text: Vec<&str> = (0..length).map(|_| words[next(words.len())]).collect();
+        let mut made =
+            entry(node, &format!("{} {node}.{}", words[next(words.len())], ["pdf", "txt"][next(2)]), &text.join(" "));
+        (made.modified, made.author) =
+            (Timestamp::from_micros(NOW.micros() - next(900) as i64 * DAY), Id::new(next(5) as i64));
+        if next(2) == 0 {
+            shown.push(made);
+        } else {
+            (made.place, made.text) = (Id::new(3), made.text.repeat(3));
+            hidden.push(made);
+        }
+    }
+    let alone = Shelf::of(shown.clone());
+    let mut together = shown;
+    together.extend(hidden);
+    together.sort_by_key(|entry| entry.node);
+    let together = Shelf::of(together);
+    let queries = [
+        "heron",
+        "heron egret",
+        "heron OR contract",
+        "\"heron egret\"",
+        "contrakt",
+        "versicherung",
+        "plan -report",
+        "her*",
+        "name:plan",
+        "type:pdf heron",
+        "size>1 NOT heron",
+        "*",
+        "the contract report",
+        "modified:2025 egret",
+        "nothing",
+    ];
+    for query in queries {
+        let parsed = SearchQuery::parse(query, NOW);
+        for is_similar in [false, true] {
+            for order in [HitOrder::Relevance, HitOrder::Newest, HitOrder::Largest] {
+                let [one, other] =
+                    [&alone, &together].map(|shelf| shelf.top(&parsed, is_similar, order, &InPlace(Some(2))));
+                assert_eq!(nodes(&one), nodes(&other), "{query} {is_similar} {order:?}");
+                assert_eq!((one.total, &one.facets), (other.total, &other.facets), "{query}");
+            }
+        }
+    }
+}

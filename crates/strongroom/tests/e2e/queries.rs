@@ -1,0 +1,151 @@
+//! Queries with operators and filters, their counts and their order, through the API; and that no answer to a reader
+//! changes by documents that the reader may not open.
+
+use database::Engine;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::Client;
+use crate::words::{Rig, names, wait_for_results};
+
+/// Searches with more parameters than the query.
+async fn ask(client: &Client, text: &str, more: &str) -> Value {
+    let query: String = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let answer = client.send(Method::GET, &format!("/api/v1/search?q={query}{more}"), Vec::new()).await.unwrap();
+    assert!(answer.status.is_success(), "{text}: {}", answer.text());
+    answer.json()
+}
+
+fn paths(found: &Value) -> Vec<String> {
+    found["items"].as_array().unwrap().iter().map(|item| item["path"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A farm with some documents by the administrator and by the reader, all of which contain the word heron.
+async fn filled(engine: Engine) -> Rig {
+    let rig = Rig::new(engine).await;
+    let root = rig.id("").await;
+    let site = rig.call(Method::POST, &format!("/api/v1/items/{root}/sites"), json!({ "name": "Sales" })).await;
+    let site = site["id"].as_str().unwrap().to_owned();
+    rig.call(Method::POST, &format!("/api/v1/items/{site}/libraries"), json!({ "name": "Offers" })).await;
+    let documents = rig.id("Documents").await;
+    rig.grant(&documents, "Contribute", true).await;
+    rig.put("Reports/plan.html", "<title>Master plan</title>heron and egrets").await;
+    rig.put("Reports/heron.txt", "just a bird, but a long text about one").await;
+    rig.put("minutes.txt", "heron, in the minutes").await;
+    let offer = rig.admin.send(Method::PUT, "/api/v1/content/Sales/Offers/offer.txt", b"heron offered".to_vec()).await;
+    assert!(offer.unwrap().status.is_success());
+    assert!(rig.reader.put("by-rita.txt", b"heron of the reader".to_vec()).await.unwrap().status.is_success());
+    wait_for_results(&rig.admin, "type:txt reader", &["by-rita.txt"]).await;
+    rig
+}
+
+async fn filters_and_operators_work(engine: Engine) {
+    let rig = filled(engine).await;
+    let found = async |text: &str| {
+        let mut found = names(&rig.admin, &text.replace('>', "%3e").replace('<', "%3c")).await;
+        found.sort();
+        found
+    };
+    assert_eq!(found("heron NOT type:txt").await, ["plan.html"]);
+    assert_eq!(found("egret OR offer*").await, ["offer.txt", "plan.html"]);
+    assert_eq!(found("title:plan").await, ["plan.html"]);
+    assert_eq!(found("heron author:rita").await, ["by-rita.txt"]);
+    assert_eq!(found("heron -author:rita -author:me").await, Vec::<String>::new());
+    assert_eq!(found("in:Documents/Reports *").await, ["heron.txt", "plan.html"]);
+    assert_eq!(found("in:reports heron -egret").await, ["heron.txt"]);
+    assert_eq!(found("site:sales").await, ["offer.txt"]);
+    assert_eq!(found("library:Offers heron").await, ["offer.txt"]);
+    assert_eq!(found("modified:today minutes type:txt").await, ["minutes.txt"]);
+    assert_eq!(found("heron size>1MB").await, Vec::<String>::new());
+    assert_eq!(found("heron created<2020").await, Vec::<String>::new());
+    // A moved document is in its new place at once.
+    let (minutes, reports) = (rig.id("Documents/minutes.txt").await, rig.id("Documents/Reports").await);
+    rig.call(Method::POST, &format!("/api/v1/items/{minutes}/move"), json!({ "to": reports })).await;
+    assert_eq!(found("in:Documents/Reports *").await, ["heron.txt", "minutes.txt", "plan.html"]);
+}
+
+async fn answers_are_counted_ordered_and_explained(engine: Engine) {
+    let rig = filled(engine).await;
+    let all = ask(&rig.admin, "heron", "&facets=true").await;
+    assert_eq!(all["documents"], 5);
+    assert_eq!(all["items"][0]["name"], "heron.txt", "the name counts most");
+    assert_eq!(all["facets"]["types"], json!([{ "value": "txt", "count": 4 }, { "value": "html", "count": 1 }]));
+    assert_eq!(all["facets"]["sites"], json!([{ "path": "Sales", "name": "Sales", "count": 1 }]));
+    assert_eq!(all["facets"]["authors"][0]["count"], 4);
+    assert_eq!(all["facets"]["authors"][1]["user"]["login"], "rita");
+    assert_eq!(all["facets"]["years"][0]["count"], 5);
+    let oldest = ask(&rig.admin, "heron type:txt", "&sort=oldest").await;
+    let expected =
+        ["Documents/Reports/heron.txt", "Documents/minutes.txt", "Sales/Offers/offer.txt", "Documents/by-rita.txt"];
+    assert_eq!(paths(&oldest), expected);
+    assert_eq!(oldest["facets"], Value::Null, "only when asked for");
+    let similar = ask(&rig.admin, "mintues", "").await;
+    assert_eq!((&similar["similar"], paths(&similar)), (&json!(true), vec!["Documents/minutes.txt".to_owned()]));
+    let odd = ask(&rig.admin, "heron (size>big author:nobody", "").await;
+    let reasons: Vec<&str> =
+        odd["remarks"].as_array().unwrap().iter().map(|remark| remark["reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons, ["no_size", "unmatched_parenthesis"]);
+    let unknown = ask(&rig.admin, "editor:nobody", "").await;
+    assert_eq!(unknown["remarks"][0], json!({ "reason": "unknown_name", "text": "nobody", "start": 7, "end": 13 }));
+    for refused in ["heron%20%28&strict=true", "heron&sort=best", &"x".repeat(4_097)] {
+        let path = format!("/api/v1/search?q={refused}");
+        assert_eq!(rig.admin.send(Method::GET, &path, Vec::new()).await.unwrap().status, 400, "{path:.60}");
+    }
+    for odd in
+        [&"(".repeat(4_000), &"a OR ".repeat(800), "\u{202e}*", "-", "***", "NOT NOT NOT", "\u{0}\u{1}", "\"\"~99"]
+    {
+        ask(&rig.admin, odd, "&facets=true").await;
+    }
+}
+
+async fn hidden_documents_change_no_answer(engine: Engine) {
+    let rig = filled(engine).await;
+    let queries =
+        ["heron", "heron OR egret", "egr*", "type:txt", "author:admin", "site:Sales", "* -minutes", "herom", "offerd"];
+    let mut before = Vec::new();
+    for query in queries {
+        before.push(ask(&rig.reader, query, "&facets=true").await);
+    }
+    // The site is open to the administrator only, whose documents contain the words many times.
+    for number in 0..20 {
+        let path = format!("/api/v1/content/Sales/Offers/heron {number}.txt").replace(' ', "%20");
+        let text = "heron egret egrets herom offer ".repeat(number + 1).into_bytes();
+        assert!(rig.admin.send(Method::PUT, &path, text).await.unwrap().status.is_success());
+    }
+    wait_for_results(&rig.admin, "in:Sales \"heron 19\"", &["heron 19.txt"]).await;
+    for (query, before) in queries.iter().zip(before) {
+        assert_eq!(ask(&rig.reader, query, "&facets=true").await, before, "{query}");
+    }
+    assert_eq!(ask(&rig.admin, "heron site:Sales", "").await["documents"], 21);
+    assert_eq!(ask(&rig.reader, "site:Sales", "").await["remarks"][0]["reason"], "unknown_name", "not even the name");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn filters_and_operators_work_on_sqlite() {
+    filters_and_operators_work(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn filters_and_operators_work_on_postgres() {
+    filters_and_operators_work(Engine::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_are_counted_ordered_and_explained_on_sqlite() {
+    answers_are_counted_ordered_and_explained(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_are_counted_ordered_and_explained_on_postgres() {
+    answers_are_counted_ordered_and_explained(Engine::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hidden_documents_change_no_answer_on_sqlite() {
+    hidden_documents_change_no_answer(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hidden_documents_change_no_answer_on_postgres() {
+    hidden_documents_change_no_answer(Engine::Postgres).await;
+}

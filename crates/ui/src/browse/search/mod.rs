@@ -1,0 +1,126 @@
+//! The results page of the search by names and words. The command palette requests only its list, by names.
+
+mod narrowing;
+mod rows;
+
+use askama::Template;
+use axum::extract::Query;
+use axum::response::Response;
+use model::MAX_NAME_CHARS;
+use repository::{FindRequest, Found, FoundItem, HitOrder, Item, MAX_FOUND, MAX_QUERY_CHARS, TextSearch};
+use serde::Deserialize;
+
+use crate::frame::fault::PageResult;
+use crate::frame::page::{Page, html};
+use crate::frame::visit::Visit;
+use crate::wording::{names, unavailable};
+
+use narrowing::{Narrowing, OrderLink};
+use rows::{Row, pieces_of, row};
+
+/// Limit on entries in the palette.
+const MAX_PALETTE_ENTRIES: usize = 12;
+
+/// Keys of examples of queries, each with that of its meaning.
+const EXAMPLES: [(&str, &str); 9] = [
+    ("search.example.words", "search.meaning.words"),
+    ("search.example.phrase", "search.meaning.phrase"),
+    ("search.example.prefix", "search.meaning.prefix"),
+    ("search.example.operators", "search.meaning.operators"),
+    ("search.example.not", "search.meaning.not"),
+    ("search.example.fields", "search.meaning.fields"),
+    ("search.example.people", "search.meaning.people"),
+    ("search.example.dates", "search.meaning.dates"),
+    ("search.example.places", "search.meaning.places"),
+];
+
+/// A search query.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Wish {
+    q: String,
+    /// Order of the results; relevance for any other text than those of the links.
+    sort: String,
+    /// Not empty when only the list is requested.
+    part: String,
+}
+
+#[derive(Template)]
+#[template(path = "search.html")]
+struct SearchPage<'a> {
+    page: &'a Page,
+    title: String,
+    asked: bool,
+    rows: Vec<Row>,
+    more: bool,
+    whole: bool,
+    /// Number of documents with the words.
+    documents: u64,
+    /// True if similar words were looked for.
+    is_similar: bool,
+    /// Messages about what was read otherwise than it may have been meant.
+    remarks: Vec<String>,
+    orders: Vec<OrderLink>,
+    narrowings: Vec<Narrowing>,
+    /// Keys of examples of queries, each with that of its meaning.
+    examples: [(&'static str, &'static str); 9],
+    /// Message that not all texts were searched, or empty.
+    texts: String,
+    /// Message that some content could not be searched, or empty.
+    away: String,
+}
+
+#[derive(Template)]
+#[template(path = "search-part.html")]
+struct ResultsPart {
+    rows: Vec<Row>,
+    /// See [`SearchPage::away`].
+    away: String,
+}
+
+/// Shows the results page, or only the list for the palette.
+pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
+    // A longer pasted text is truncated, because its beginning is the most useful query.
+    let asked: String = wish.q.trim().chars().take(MAX_QUERY_CHARS).collect();
+    if !wish.part.is_empty() {
+        let asked: String = asked.chars().take(MAX_NAME_CHARS).collect();
+        let found = visit.session.search(&asked, MAX_PALETTE_ENTRIES).await?;
+        let rows = found.items.iter().map(|item| row(item, &asked, String::new())).collect();
+        return Ok(html(&ResultsPart { rows, away: unavailable::in_palette(&visit.page, &found.missing) }));
+    }
+    let order = narrowing::order_of(&wish.sort);
+    let request = FindRequest { text: asked, limit: MAX_FOUND, order, counts_facets: true };
+    let found = visit.session.find(&request).await?;
+    visit.page.query = request.text;
+    draw(&visit, &found, order).await
+}
+
+async fn draw(visit: &Visit, found: &Found, order: HitOrder) -> PageResult<Response> {
+    let (page, asked) = (&visit.page, visit.page.query.as_str());
+    let items: Vec<Item> = found.items.iter().map(|found| found.item.clone()).collect();
+    let names = names::names(&visit.session, &items).await?;
+    let row = |FoundItem { item, passage }: &FoundItem| {
+        let passage = passage.as_ref().map(pieces_of).unwrap_or_default();
+        Row { passage, ..row(item, asked, names::name_of(&names, item.modified_by)) }
+    };
+    Ok(html(&SearchPage {
+        page,
+        title: if asked.is_empty() { page.s("search.title").to_owned() } else { page.f1("search.of", asked) },
+        asked: !asked.is_empty(),
+        rows: found.items.iter().map(row).collect(),
+        more: found.more,
+        whole: found.whole,
+        documents: found.documents,
+        is_similar: found.is_similar,
+        remarks: found.remarks.iter().map(|remark| narrowing::remark(page, remark)).collect(),
+        orders: narrowing::orders(page, order),
+        examples: EXAMPLES,
+        narrowings: narrowing::narrowings(visit, &found.facets, order).await?,
+        texts: match found.texts {
+            TextSearch::Complete => String::new(),
+            TextSearch::Incomplete => page.s("search.texts-incomplete").to_owned(),
+            TextSearch::Unavailable => page.s("search.texts-unavailable").to_owned(),
+        },
+        away: unavailable::on_page(page, &found.missing),
+    }))
+}

@@ -1,0 +1,157 @@
+//! Links beside the results of a search that order them or narrow it, and remarks on the query.
+
+use form_urlencoded::Serializer;
+use repository::{FoundFacets, HitOrder, Remark, RemarkReason};
+
+use crate::frame::fault::PageResult;
+use crate::frame::page::Page;
+use crate::frame::visit::Visit;
+
+/// The orders by the texts that stand for them in addresses and in the keys of their labels.
+const ORDERS: [(&str, HitOrder); 5] = [
+    ("relevance", HitOrder::Relevance),
+    ("newest", HitOrder::Newest),
+    ("oldest", HitOrder::Oldest),
+    ("largest", HitOrder::Largest),
+    ("smallest", HitOrder::Smallest),
+];
+
+/// A link to the same results in another order.
+pub(super) struct OrderLink {
+    pub(super) href: String,
+    pub(super) label: &'static str,
+    pub(super) current: bool,
+}
+
+/// A property by which the search can be narrowed.
+pub(super) struct Narrowing {
+    pub(super) title: &'static str,
+    pub(super) values: Vec<NarrowingValue>,
+}
+
+/// A value of a property.
+pub(super) struct NarrowingValue {
+    /// Address of the search with the filter, or without it if it has it already.
+    pub(super) href: String,
+    pub(super) label: String,
+    pub(super) count: u64,
+    /// True if the query has the filter.
+    pub(super) active: bool,
+}
+
+/// Returns the order that a text in an address stands for.
+pub(super) fn order_of(text: &str) -> HitOrder {
+    ORDERS.iter().find(|(name, _)| *name == text).map_or(HitOrder::Relevance, |(_, order)| *order)
+}
+
+/// Returns links to all orders.
+pub(super) fn orders(page: &Page, order: HitOrder) -> Vec<OrderLink> {
+    let link = |(name, it): &(&str, HitOrder)| OrderLink {
+        href: address(&page.query, *it),
+        label: page.s(&format!("search.order.{name}")),
+        current: *it == order,
+    };
+    ORDERS.iter().map(link).collect()
+}
+
+/// Returns the properties of the documents found, and those that the query filters by.
+pub(super) async fn narrowings(visit: &Visit, facets: &FoundFacets, order: HitOrder) -> PageResult<Vec<Narrowing>> {
+    let page = &visit.page;
+    let value = |filter: String, label: String, count: u64| {
+        let (query, active) = match without(&page.query, &filter) {
+            Some(query) => (query, true),
+            None => (format!("{} {filter}", page.query.trim()), false),
+        };
+        NarrowingValue { href: address(query.trim(), order), label, count, active }
+    };
+    let types =
+        facets.extensions.iter().map(|(name, count)| value(format!("type:{name}"), name.to_uppercase(), *count));
+    let ids: Vec<_> = facets.authors.iter().map(|(id, _)| *id).collect();
+    let names = visit.session.principal_names(&ids).await?;
+    let authors = facets.authors.iter().filter_map(|(id, count)| {
+        let name = &names.get(id)?.name;
+        Some(value(format!("author:{}", quoted(name)), name.clone(), *count))
+    });
+    let years = facets.years.iter().map(|(year, count)| value(format!("modified:{year}"), year.to_string(), *count));
+    let sites = facets
+        .sites
+        .iter()
+        .map(|(site, count)| value(format!("site:{}", quoted(&site.path)), site.name.clone(), *count));
+    let narrowings = [
+        Narrowing { title: page.s("search.by-type"), values: types.collect() },
+        Narrowing { title: page.s("search.by-author"), values: authors.collect() },
+        Narrowing { title: page.s("search.by-year"), values: years.collect() },
+        Narrowing { title: page.s("search.by-site"), values: sites.collect() },
+    ];
+    Ok(narrowings.into_iter().filter(|narrowing| narrowing.is_useful()).collect())
+}
+
+impl Narrowing {
+    /// Returns whether a value excludes something, or can be given up.
+    fn is_useful(&self) -> bool {
+        self.values.len() > 1 || self.values.iter().any(|value| value.active)
+    }
+}
+
+/// Returns the text of a remark.
+pub(super) fn remark(page: &Page, remark: &Remark) -> String {
+    let key = match remark.reason {
+        RemarkReason::UnclosedPhrase => "search.remark.unclosed-phrase",
+        RemarkReason::UnmatchedParenthesis => "search.remark.unmatched-parenthesis",
+        RemarkReason::LoneOperator => "search.remark.lone-operator",
+        RemarkReason::ShortPrefix => "search.remark.short-prefix",
+        RemarkReason::NoDate => "search.remark.no-date",
+        RemarkReason::NoSize => "search.remark.no-size",
+        RemarkReason::NoValue => "search.remark.no-value",
+        RemarkReason::UnknownName => "search.remark.unknown-name",
+        RemarkReason::TooMuch => "search.remark.too-much",
+    };
+    page.f1(key, &remark.text)
+}
+
+/// Returns a text in quotation marks, if it is more than one word.
+fn quoted(text: &str) -> String {
+    let is_word = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    if is_word { text.to_owned() } else { format!("\"{}\"", text.replace('"', " ")) }
+}
+
+/// Returns the query without a filter; `None` if it does not have it.
+fn without(query: &str, filter: &str) -> Option<String> {
+    let is_edge = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    let (start, _) = query.match_indices(filter).find(|(start, _)| {
+        is_edge(query[..*start].chars().next_back()) && is_edge(query[start + filter.len()..].chars().next())
+    })?;
+    let (before, after) = (query[..start].trim_end(), query[start + filter.len()..].trim_start());
+    Some(if before.is_empty() { after.to_owned() } else { format!("{before} {after}") })
+}
+
+fn address(query: &str, order: HitOrder) -> String {
+    let mut fields = Serializer::new(String::new());
+    fields.append_pair("q", query);
+    if let Some((name, _)) = ORDERS.iter().find(|(_, it)| *it == order && order != HitOrder::Relevance) {
+        fields.append_pair("sort", name);
+    }
+    format!("/search?{}", fields.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_is_given_up_where_it_stands_alone() {
+        assert_eq!(without("a type:pdf b", "type:pdf").as_deref(), Some("a b"));
+        assert_eq!(without("type:pdf", "type:pdf").as_deref(), Some(""));
+        assert_eq!(without("a type:pdfx type:pdf", "type:pdf").as_deref(), Some("a type:pdfx "));
+        assert_eq!(without("-type:pdf", "type:pdf"), None);
+        assert_eq!(without("a", "type:pdf"), None);
+    }
+
+    #[test]
+    fn names_of_several_words_are_quoted() {
+        assert_eq!(quoted("anna"), "anna");
+        assert_eq!(quoted("Anna Berg"), "\"Anna Berg\"");
+        assert_eq!(quoted("a\"b"), "\"a b\"");
+        assert_eq!(quoted(""), "\"\"");
+    }
+}

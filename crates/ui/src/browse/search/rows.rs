@@ -1,0 +1,96 @@
+//! Rows of the results of a search.
+
+use model::{NodeKind, Timestamp, fold};
+use repository::{Item, Passage};
+
+use crate::frame::address;
+use crate::frame::format::Icon;
+use crate::wording::names;
+
+/// A part of a name, and whether it matches the search.
+#[derive(Debug, PartialEq)]
+pub(super) struct Piece {
+    pub(super) text: String,
+    pub(super) hit: bool,
+}
+
+/// A row of the results.
+pub(super) struct Row {
+    pub(super) href: String,
+    pub(super) icon: Icon,
+    pub(super) pieces: Vec<Piece>,
+    /// Readable path of the parent (`path`) and the URL of its page (`place`).
+    pub(super) path: String,
+    pub(super) place: String,
+    pub(super) modified_at: Timestamp,
+    pub(super) modified_by: String,
+    pub(super) size: Option<u64>,
+    /// The part of the text with the words.
+    pub(super) passage: Vec<Piece>,
+}
+
+/// The pieces of a passage, with marks where the text goes on.
+pub(super) fn pieces_of(passage: &Passage) -> Vec<Piece> {
+    let more = |is_more: bool| is_more.then(|| Piece { text: "…".to_owned(), hit: false });
+    let pieces = passage.pieces.iter().map(|piece| Piece { text: piece.text.clone(), hit: piece.hit });
+    more(passage.more.0).into_iter().chain(pieces).chain(more(passage.more.1)).collect()
+}
+
+pub(super) fn row(item: &Item, asked: &str, modified_by: String) -> Row {
+    let above = item.path.rsplit_once('/').map_or("", |(above, _)| above);
+    Row {
+        href: address::browse(&item.path),
+        icon: names::icon_of(item),
+        pieces: pieces(&item.name, asked),
+        path: above.replace('/', " / "),
+        place: address::browse(above),
+        modified_at: item.modified_at,
+        modified_by,
+        size: (item.kind == NodeKind::Document).then_some(item.size),
+        passage: Vec::new(),
+    }
+}
+
+/// Splits a name at the matches. A name whose folded form has another length stays in one piece.
+fn pieces(name: &str, asked: &str) -> Vec<Piece> {
+    let characters: Vec<char> = name.chars().collect();
+    let folded: Vec<char> = fold(name).chars().collect();
+    let mut hits = vec![false; characters.len()];
+    if folded.len() == characters.len() {
+        for word in fold(asked).split_whitespace().map(|word| word.chars().collect::<Vec<_>>()) {
+            if let Some(start) = folded.windows(word.len()).position(|window| window == word) {
+                hits[start..start + word.len()].fill(true);
+            }
+        }
+    }
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (character, hit) in characters.into_iter().zip(hits) {
+        match pieces.last_mut() {
+            Some(piece) if piece.hit == hit => piece.text.push(character),
+            _ => pieces.push(Piece { text: character.to_string(), hit }),
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(name: &str, asked: &str) -> String {
+        let text = |piece: Piece| if piece.hit { format!("[{}]", piece.text) } else { piece.text };
+        pieces(name, asked).into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn what_was_looked_for_is_marked_as_it_is_written() {
+        assert_eq!(marked("Annual REPORT 2026.pdf", "report 26"), "Annual [REPORT] 20[26].pdf");
+        assert_eq!(marked("Übersicht.txt", "ÜBER über"), "[Über]sicht.txt");
+        assert_eq!(marked("aaab", "ab"), "aa[ab]");
+        assert_eq!(marked("abc", "ab bc"), "[abc]");
+        // `ß` folds to two letters.
+        assert_eq!(marked("Straße", "strasse"), "Straße");
+        assert_eq!(marked("x", ""), "x");
+        assert_eq!(marked("x", "longer than the name"), "x");
+    }
+}

@@ -19,7 +19,7 @@ pub(super) struct StemTokenizer {
     ready: Vec<String>,
 }
 
-/// Cuts texts into the stems of their long words, each backwards.
+/// Cuts texts into the stems of their long words, each backwards. Texts in languages without compounds have none.
 #[derive(Default)]
 pub(super) struct EndTokenizer(StemTokenizer);
 
@@ -97,7 +97,7 @@ impl Tokenizer for EndTokenizer {
 
 impl TokenStream for EndStream<'_> {
     fn advance(&mut self) -> bool {
-        while self.0.advance() {
+        while self.0.rules.has_compounds() && self.0.advance() {
             let stem = &mut self.0.token.text;
             if is_compound(stem) {
                 *stem = backwards(stem);

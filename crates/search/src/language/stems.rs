@@ -11,13 +11,14 @@ use whatlang::{Detector, Lang};
 /// Number of languages whose rules are known.
 pub const LANGUAGES: usize = 2;
 
-/// The rules, with the language of the texts to which they apply.
-const RULES: [(Lang, Algorithm); LANGUAGES] = [(Lang::Eng, Algorithm::English), (Lang::Deu, Algorithm::German)];
+/// The rules, with the language of the texts to which they apply, and whether its compounds are written as one word.
+const RULES: [(Lang, Algorithm, bool); LANGUAGES] =
+    [(Lang::Eng, Algorithm::English, false), (Lang::Deu, Algorithm::German, true)];
 
 /// Bytes from which a text has a language. Names and titles are too short to tell.
 const LONG_TEXT: usize = 200;
 /// Bytes of a text by which its language is detected.
-const SAMPLE: usize = 1_000;
+const SAMPLE: usize = 400;
 /// Limit on the stems that are remembered.
 const MAX_REMEMBERED: usize = 20_000;
 
@@ -35,13 +36,18 @@ pub struct TextRules([bool; LANGUAGES]);
 impl TextRules {
     /// The rules of all languages.
     pub const ALL: Self = Self([true; LANGUAGES]);
+
+    /// Returns whether texts may contain compounds that are written as one word.
+    pub fn has_compounds(self) -> bool {
+        self.0.iter().zip(RULES).any(|(applies, (_, _, has_compounds))| *applies && has_compounds)
+    }
 }
 
 impl Default for Stems {
     fn default() -> Self {
         Self {
-            detector: Detector::with_allowlist(RULES.iter().map(|(language, _)| *language).collect()),
-            stemmers: RULES.map(|(_, algorithm)| Stemmer::new(algorithm)),
+            detector: Detector::with_allowlist(RULES.iter().map(|(language, ..)| *language).collect()),
+            stemmers: RULES.map(|(_, algorithm, _)| Stemmer::new(algorithm)),
             remembered: Default::default(),
         }
     }
@@ -57,7 +63,7 @@ impl Stems {
         let middle = text.floor_char_boundary((text.len() / 2).saturating_sub(SAMPLE / 2));
         let sample = &text[middle..text.floor_char_boundary(middle + SAMPLE)];
         let Some(language) = self.detector.detect_lang(sample) else { return TextRules::ALL };
-        TextRules(RULES.map(|(known, _)| known == language))
+        TextRules(RULES.map(|(known, ..)| known == language))
     }
 
     /// Puts the stems of a folded word by these rules into `stems`, each once.

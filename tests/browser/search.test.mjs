@@ -65,6 +65,42 @@ test('documents are found by their words, and the passage shows them', async () 
   await page.finish();
 });
 
+test('results are ordered, narrowed by links, and a query is explained', async () => {
+  for (const [name, text] of [['a.txt', 'kingfisher'], ['b.csv', 'kingfisher, two kingfishers'], ['c.csv', 'a kingfisher']]) {
+    await server.put(`Birds/${name}`, text);
+  }
+  const page = await openPage(browser, server);
+  await signIn(page);
+  const rows = page.locator('tbody tr');
+  const end = Date.now() + 20_000;
+  do await page.goto('/search?q=kingfisher'); while (await rows.count() < 3 && Date.now() < end);
+  await page.getByText('3 matches in documents').waitFor();
+  await page.getByRole('link', { name: 'Smallest' }).click();
+  await page.waitForURL(/sort=smallest/);
+  assert.match(await rows.first().textContent(), /a\.txt/);
+  const filters = page.getByRole('complementary', { name: 'Narrow the search' });
+  await filters.getByRole('link', { name: 'CSV' }).click();
+  await page.getByText('2 matches in documents').waitFor();
+  assert.equal(new URL(page.url()).searchParams.get('sort'), 'smallest', 'the order stays');
+  assert.equal(await page.locator('#search').inputValue(), 'kingfisher ext:csv');
+  await picture(page, 'search-narrowed');
+  await assertAccessible(page);
+  await filters.getByRole('link', { name: 'CSV' }).click();
+  await page.getByText('3 matches in documents').waitFor();
+  // A query of several ways is narrowed as a whole.
+  await page.goto('/search?q=kingfisher+OR+heron');
+  await filters.getByRole('link', { name: 'TXT' }).click();
+  assert.equal(await page.locator('#search').inputValue(), '(kingfisher OR heron) ext:txt');
+  await page.goto('/search?q=kingfisher+modified:never');
+  await page.getByText('“never” is not a date.').waitFor();
+  await page.goto('/search?q=kingfischer');
+  await page.getByText('The results include similar words and compounds.').waitFor();
+  await page.getByText('How to search').click();
+  await page.getByText('Documents without the word “draft”.').waitFor();
+  await assertAccessible(page);
+  await page.finish();
+});
+
 test('the palette says what its results lack, below what was found', async () => {
   const page = await openPage(browser, server);
   await signIn(page);

@@ -22,7 +22,7 @@ mod uploads;
 
 pub use ::search::extract::{Content as TextContent, Extract as TextExtract, Format as TextFormat};
 pub use ::search::index::{HitOrder, Passage, Piece};
-pub use ::search::query::{Remark, RemarkReason};
+pub use ::search::query::{Remark, RemarkReason, SearchQuery};
 pub use ::search::sandbox::{ChildPermit, MissingRestriction, Program, Sandbox};
 pub use content::columns::{Column, ColumnChange, ContentType, ValuesChange, is_built_in_column};
 pub use content::event_detail::AUDIT_ACTIONS;
@@ -70,7 +70,8 @@ pub use locations::markers::{BACKUP_MARKER, real_path};
 pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
 pub use people::*;
 pub use search::{
-    FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexedFace, MAX_QUERY_CHARS, TextSearch, indexed_faces,
+    FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace, MAX_QUERY_CHARS, TextSearch,
+    index_effect, indexed_faces,
 };
 pub use session::caller::Session;
 pub use session::target::Target;

@@ -21,20 +21,22 @@ use super::wire::people::PrincipalJson;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// The query: words, "phrases", beginnings of words with `*`, AND, OR, NOT, parentheses, and filters such as
-    /// `type:pdf`, `author:anna`, `in:Documents/Reports`, `size>10MB` and `modified:last-week`. Inflections of words
-    /// are found too. Words without operators and filters are also compared with parts of names. At most 4,096
-    /// characters.
+    /// The query: words, "phrases", "phrases"~3 with other words between, beginnings such as `contract*`, operators in
+    /// capital letters (AND, OR, NOT, UND, ODER, NICHT), `-`, parentheses, and the filters `type`, `ext`, `name`,
+    /// `title`, `text`, `author`, `creator`, `editor`, `site`, `library`, `in`, `size`, `created` and `modified`.
+    /// Inflections in English and German are found too. Words without operators and filters are also compared with
+    /// parts of names. At most 4,096 characters.
     #[param(value_type = super::wire::rules::Sought)]
     q: String,
     /// Maximum number of items in the response, 1 to 50.
     #[param(minimum = 1, maximum = 50, default = 50)]
     limit: Option<usize>,
-    /// Order of the items. Default: `relevance`.
+    /// Order of the items.
+    #[param(inline, default = "relevance")]
     sort: Option<SearchOrder>,
     /// True to count the documents found by type, author, year and site.
     facets: Option<bool>,
-    /// True to refuse a query that cannot be read as it is written, instead of reading it leniently.
+    /// True to answer 400 with `invalid_query` instead of remarks.
     strict: Option<bool>,
 }
 
@@ -64,27 +66,30 @@ impl SearchOrder {
 /// Result of a search.
 #[derive(Serialize, ToSchema)]
 pub struct FoundJson {
-    /// By relevance: sites, libraries and folders; then documents whose names begin with the search text; then documents
-    /// with the words in name or text, the best first; then documents with the search text anywhere in their names,
-    /// newest first. In another order, all by that order.
+    /// By relevance: sites, libraries and folders; then documents whose names begin with the search text; then
+    /// documents with the words in name or text, the best first; then documents with the search text anywhere in their
+    /// names, newest first. In another order, only documents with the words.
     items: Vec<ItemJson>,
     /// Matching passages of the documents in `items`. Items that match only by name have none.
     passages: Vec<PassageJson>,
     /// True if there are more results than requested.
     more: bool,
-    /// Number of documents that fit by the words in their names and texts.
+    /// Number of documents that fit by words and filters. At least this many if `texts` is not `complete`. Items found
+    /// by a part of their names only are not counted.
     documents: u64,
     /// Their numbers by properties, if these were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     facets: Option<FacetsJson>,
-    /// True if few documents had the words, so that similar words and compounds were looked for as well.
+    /// True if fewer than three results had the words themselves, and `items` include documents with similar words or
+    /// compounds.
     similar: bool,
-    /// Parts of the query that were read otherwise than they may have been meant.
+    /// Parts of the query that were left out or read otherwise than they may have been meant.
     remarks: Vec<RemarkJson>,
     /// True if all names were compared. False when the time limit was reached before the oldest documents, or when a
     /// content database is unavailable or unreadable.
     complete: bool,
-    /// State of the text search: `complete`; `incomplete` while an index is being built, or if time was up;
+    /// State of the text search: `complete`; `incomplete` while an index is being built or is far
+    /// behind, or if time was up;
     /// `unavailable` if at least one index cannot be used.
     #[schema(value_type = String, example = "complete")]
     texts: &'static str,
@@ -98,7 +103,7 @@ pub struct FoundJson {
 pub struct FacetsJson {
     /// By extension of the name, the most frequent first.
     types: Vec<CountJson>,
-    /// By user who created them, the most frequent first.
+    /// By creator, the most frequent first.
     authors: Vec<PersonCountJson>,
     /// By year of the last change (UTC), the newest first.
     years: Vec<YearCountJson>,
@@ -115,7 +120,7 @@ pub struct CountJson {
     count: u64,
 }
 
-/// Number of documents by a user.
+/// Number of documents created by a user.
 #[derive(Serialize, ToSchema)]
 pub struct PersonCountJson {
     /// The user.
@@ -244,7 +249,7 @@ async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answ
         more: found.more,
         documents: found.documents,
         facets,
-        similar: found.is_similar,
+        similar: found.includes_similar,
         remarks,
         complete,
         texts,

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use model::{ErrorKind, Id, Timestamp};
 use search::index::{
-    Admission, Candidate, Checkpoint, Entry, FORMAT, Face, Fault, FollowedEvent, HitOrder, IndexWriter, SearchIndex,
-    TopHits, TopRequest, View,
+    Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, Face, Fault, FollowedEvent, HitOrder, IndexWriter,
+    SearchIndex, TopHits, TopRequest, View,
 };
 use search::query::{SearchQuery, WordMatcher};
 
@@ -40,7 +40,7 @@ fn entry(node: i64, name: &str, text: &str) -> Entry {
         modified: Timestamp::from_micros(node),
         size: text.len() as u64,
         title: String::new(),
-        writer: String::new(),
+        stated_author: String::new(),
         name: name.to_owned(),
         text: text.to_owned(),
         fault: None,
@@ -56,8 +56,8 @@ fn checkpoint(sequence: i64) -> Checkpoint {
 struct Only<F>(F);
 
 impl<F: Fn(&Candidate<'_>) -> bool> Admission for Only<F> {
-    fn admits(&self, entry: &Candidate<'_>) -> bool {
-        (self.0)(entry)
+    fn admit(&self, entry: &Candidate<'_>) -> Option<Id> {
+        (self.0)(entry).then(|| entry.place())
     }
 }
 
@@ -73,8 +73,8 @@ fn parsed(query: &str) -> SearchQuery {
 }
 
 fn request(query: &SearchQuery) -> TopRequest<'_> {
-    let (order, deadline) = (HitOrder::Relevance, later());
-    TopRequest { query, is_similar: false, limit: 9, order, counts_facets: false, now: NOW, deadline }
+    let (order, clock) = (HitOrder::Relevance, Clock::new(later()));
+    TopRequest { query, with_similar: false, limit: 9, order, counts_facets: false, now: NOW, clock }
 }
 
 fn top_of(view: &View, request: TopRequest<'_>, admits: impl Fn(&Candidate<'_>) -> bool) -> TopHits {
@@ -192,7 +192,7 @@ fn passages_are_those_of_the_hit() {
     writer.commit(&checkpoint(1)).unwrap();
     let (view, query) = (index.view(), parsed("heron"));
     let (hits, mut matcher) = (top_of(&view, request(&query), |_| true).hits, WordMatcher::of(&query, false));
-    let shown = hits.iter().map(|hit| view.read(hit).unwrap().passage(&mut matcher));
+    let shown = hits.iter().map(|hit| view.read(hit).unwrap().passage(&mut matcher, &Clock::new(later())));
     let shown: Vec<Option<String>> =
         shown.map(|passage| Some(passage?.pieces.iter().map(|piece| piece.text.as_str()).collect())).collect();
     assert_eq!(hits.iter().map(|hit| hit.node.get()).collect::<Vec<_>>(), [1, 2]);
@@ -210,8 +210,10 @@ fn a_search_ends_when_its_time_is_up_and_says_so() {
     writer.commit(&checkpoint(1)).unwrap();
     for query in ["one", "one two", "\"one two\"", "one \"one two\""] {
         let admits = Only(|_: &Candidate<'_>| true);
-        let top =
-            index.view().top(&TopRequest { deadline: Instant::now(), ..request(&parsed(query)) }, &admits).unwrap();
+        let top = index
+            .view()
+            .top(&TopRequest { clock: Clock::new(Instant::now()), ..request(&parsed(query)) }, &admits)
+            .unwrap();
         assert_eq!((top.hits.len(), top.whole), (0, false), "{query}");
         assert_eq!(found(&index.view(), query, 2_000).len(), 999, "{query}");
     }

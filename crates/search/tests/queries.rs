@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use model::{Id, Timestamp};
 use search::index::{
-    Admission, Candidate, Checkpoint, Entry, FORMAT, Face, HitOrder, IndexWriter, SearchIndex, TopHits, TopRequest,
+    Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, Face, HitOrder, IndexWriter, SearchIndex, TopHits,
+    TopRequest,
 };
-use search::query::{Expression, Filter, Reference, SearchQuery, Within};
+use search::query::{Expression, Filter, QueryWord, Reference, SearchQuery, Sought, Within, WordField};
 
 /// 2026-11-26.
 const NOW: Timestamp = Timestamp::from_micros(1_795_730_400_000_000);
@@ -27,8 +28,8 @@ struct Shelf {
 struct InPlace(Option<i64>);
 
 impl Admission for InPlace {
-    fn admits(&self, entry: &Candidate<'_>) -> bool {
-        self.0.is_none_or(|place| entry.place() == Id::new(place))
+    fn admit(&self, entry: &Candidate<'_>) -> Option<Id> {
+        self.0.is_none_or(|place| entry.place() == Id::new(place)).then(|| entry.place())
     }
 }
 
@@ -47,7 +48,7 @@ fn entry(node: i64, name: &str, text: &str) -> Entry {
         size: 1_000,
         name: name.to_owned(),
         title: String::new(),
-        writer: String::new(),
+        stated_author: String::new(),
         text: text.to_owned(),
         fault: None,
     }
@@ -66,9 +67,9 @@ impl Shelf {
         Self { index, _place: place }
     }
 
-    fn top(&self, query: &SearchQuery, is_similar: bool, order: HitOrder, admission: &InPlace) -> TopHits {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let request = TopRequest { query, is_similar, limit: 50, order, counts_facets: true, now: NOW, deadline };
+    fn top(&self, query: &SearchQuery, with_similar: bool, order: HitOrder, admission: &InPlace) -> TopHits {
+        let clock = Clock::new(Instant::now() + Duration::from_secs(60));
+        let request = TopRequest { query, with_similar, limit: 50, order, counts_facets: true, now: NOW, clock };
         let top = self.index.view().top(&request, admission).unwrap();
         assert!(top.whole);
         top
@@ -110,6 +111,8 @@ fn inflections_of_a_word_are_found() {
     assert_eq!(shelf.set("\"considered applications\"~1"), [2]);
     assert_eq!(shelf.set("\"beide Seite\""), [1], "phrases match inflections");
     assert_eq!(shelf.set("travel*"), [2]);
+    assert_eq!(shelf.set("applicat*"), [2], "the beginning is longer than the stem");
+    assert_eq!(shelf.set("unterschrieb*"), [1]);
     assert_eq!(shelf.set("verlang*"), [1]);
 }
 
@@ -135,7 +138,7 @@ fn filters_decide_by_properties() {
     (report.size, report.modified, report.title) =
         (20 << 20, Timestamp::from_micros(NOW.micros() - 10 * DAY), "Year".into());
     let mut sheet = entry(2, "sheet.xlsx", "heron");
-    (sheet.author, sheet.place, sheet.writer) = (Id::new(9), Id::new(5), "Anna Berg".into());
+    (sheet.author, sheet.place, sheet.stated_author) = (Id::new(9), Id::new(5), "Anna Berg".into());
     let mut plain = entry(3, "no extension", "heron");
     plain.created = Timestamp::from_micros(NOW.micros() - 800 * DAY);
     let shelf = Shelf::of([report, sheet, plain]);
@@ -153,6 +156,7 @@ fn filters_decide_by_properties() {
     assert_eq!(shelf.set("name:heron"), [] as [i64; 0]);
     assert_eq!(shelf.set("title:years"), [1]);
     assert_eq!(shelf.set("author:anna"), [] as [i64; 0], "a name without a meaning finds nothing");
+    assert_eq!(shelf.set("size<1MB created>=2025"), [2]);
 
     let mut query = SearchQuery::parse("heron author:anna", NOW);
     let by = |people: &[i64]| Expression::Filter(Filter::Author(people.iter().copied().map(Id::new).collect()));
@@ -164,6 +168,33 @@ fn filters_decide_by_properties() {
     let mut query = SearchQuery::parse("in:there", NOW);
     let within = Expression::Filter(Filter::Within(Within(Arc::new(|position| position.place == Id::new(5)))));
     query.resolve(&query.references().into_iter().map(|reference| (reference, within.clone())).collect());
+    assert_eq!(nodes(&shelf.top(&query, false, HitOrder::Relevance, &InPlace(None))), [2]);
+}
+
+#[test]
+fn phrases_are_found_in_each_spelling() {
+    let texts = ["Größe der Quelle", "Groesse der Quelle", "Grosse der Quelle", "neue Größe"];
+    let shelf = Shelf::of((1..).zip(texts).map(|(node, text)| entry(node, "x.txt", text)));
+    assert_eq!(shelf.set("\"Größe der Quelle\""), [1, 2, 3]);
+    assert_eq!(shelf.set("\"groesse der Quelle\""), [1, 2, 3]);
+    assert_eq!(shelf.set("\"neue größe\""), [4]);
+}
+
+#[test]
+fn documents_state_their_authors() {
+    let mut stated = entry(1, "a.txt", "heron");
+    stated.stated_author = "Anna Maria Berg".to_owned();
+    let mut edited = entry(2, "b.txt", "heron");
+    edited.editor = Id::new(9);
+    let shelf = Shelf::of([stated, edited]);
+    let words = QueryWord::all_of("anna berg");
+    let meaning = Expression::Words(WordField::StatedAuthor, Sought::Phrase { words, gap: 1 });
+    let mut query = SearchQuery::parse("author:\"anna berg\"", NOW);
+    query.resolve(&query.references().into_iter().map(|reference| (reference, meaning.clone())).collect());
+    assert_eq!(nodes(&shelf.top(&query, false, HitOrder::Relevance, &InPlace(None))), [1]);
+    let mut query = SearchQuery::parse("editor:x", NOW);
+    let meaning = Expression::Filter(Filter::Editor(vec![Id::new(9)]));
+    query.resolve(&query.references().into_iter().map(|reference| (reference, meaning.clone())).collect());
     assert_eq!(nodes(&shelf.top(&query, false, HitOrder::Relevance, &InPlace(None))), [2]);
 }
 
@@ -180,6 +211,7 @@ fn similar_words_and_compounds_are_found_when_asked_for() {
     assert_eq!(shelf.similar("Vertrag"), [3]);
     assert_eq!(shelf.similar("egret"), [] as [i64; 0]);
     assert_eq!(shelf.similar("\"contarct\""), [2]);
+    assert_eq!(shelf.similar("contarct -contrast"), [2], "what is negated is meant exactly");
 }
 
 #[test]
@@ -188,11 +220,11 @@ fn names_titles_rare_words_and_recent_changes_come_first() {
     old.modified = Timestamp::from_micros(NOW.micros() - 1_000 * DAY);
     let mut titled = entry(3, "c.txt", "heron is in it, and other words");
     titled.title = "Heron".to_owned();
-    let shelf = Shelf::of([old, entry(2, "b.txt", "heron egret"), titled, entry(4, "heron.txt", "some other words")]);
-    assert_eq!(shelf.found("heron"), [4, 3, 2, 1]);
+    let entries = [old, entry(8, "b.txt", "heron egret"), titled, entry(2, "heron.txt", "some other words")];
+    assert_eq!(Shelf::of(entries).found("heron"), [2, 3, 8, 1]);
     let common = (10..40).map(|node| entry(node, "x.txt", "common common rest"));
-    let shelf = Shelf::of(common.chain([entry(1, "y.txt", "common"), entry(2, "z.txt", "common rare")]));
-    assert_eq!(shelf.found("rare OR common")[0], 2);
+    let shelf = Shelf::of(common.chain([entry(1, "y.txt", "rare"), entry(50, "z.txt", "common")]));
+    assert_eq!(shelf.found("rare OR common")[0], 1);
 }
 
 #[test]
@@ -202,14 +234,14 @@ fn hits_are_ordered_and_counted() {
     let mut second = entry(2, "b.PDF", "heron heron");
     (second.size, second.author) = (9, Id::new(9));
     let mut third = entry(3, "c", "heron");
-    (third.size, third.modified, third.place) = (7, Timestamp::from_micros(NOW.micros() - DAY), Id::new(5));
+    (third.size, third.modified, third.place) = (3, Timestamp::from_micros(NOW.micros() - DAY), Id::new(5));
     let shelf = Shelf::of([first, second, third]);
     let query = SearchQuery::parse("heron", NOW);
     let ordered = |order| nodes(&shelf.top(&query, false, order, &InPlace(None)));
     assert_eq!(ordered(HitOrder::Newest), [2, 3, 1]);
     assert_eq!(ordered(HitOrder::Oldest), [1, 3, 2]);
-    assert_eq!(ordered(HitOrder::Largest), [2, 3, 1]);
-    assert_eq!(ordered(HitOrder::Smallest), [1, 3, 2]);
+    assert_eq!(ordered(HitOrder::Largest), [2, 1, 3]);
+    assert_eq!(ordered(HitOrder::Smallest), [3, 1, 2]);
     let top = shelf.top(&query, false, HitOrder::Relevance, &InPlace(None));
     assert_eq!(top.total, 3);
     let extensions: Vec<_> = top.facets.extensions.iter().map(|(name, count)| (name.as_str(), *count)).collect();
@@ -271,11 +303,11 @@ fn no_answer_depends_on_hidden_entries() {
     ];
     for query in queries {
         let parsed = SearchQuery::parse(query, NOW);
-        for is_similar in [false, true] {
+        for with_similar in [false, true] {
             for order in [HitOrder::Relevance, HitOrder::Newest, HitOrder::Largest] {
                 let [one, other] =
-                    [&alone, &together].map(|shelf| shelf.top(&parsed, is_similar, order, &InPlace(Some(2))));
-                assert_eq!(nodes(&one), nodes(&other), "{query} {is_similar} {order:?}");
+                    [&alone, &together].map(|shelf| shelf.top(&parsed, with_similar, order, &InPlace(Some(2))));
+                assert_eq!(nodes(&one), nodes(&other), "{query} {with_similar} {order:?}");
                 assert_eq!((one.total, &one.facets), (other.total, &other.facets), "{query}");
             }
         }

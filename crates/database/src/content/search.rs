@@ -27,6 +27,8 @@ statements! {
         AND {position folded, $4} > 0 AND {position folded, $5} > 0 AND {position folded, $6} > 0
         AND ($7 OR scope_id {in $8})
         ORDER BY CASE kind WHEN 'site' THEN 0 WHEN 'library' THEN 1 ELSE 2 END, folded, id LIMIT $9");
+    NAMED_PLACES = concat!("SELECT ", node_columns!("node"), " FROM node WHERE kind <> 'document' AND parent_id > 0
+        AND folded = $1 AND ($2 OR scope_id {in $3}) ORDER BY id LIMIT $4");
     DRAFTS = concat!("SELECT ", node_columns!("node"),
         " FROM node WHERE kind = 'document' AND minor > 0 AND modified_by = $1
         ORDER BY modified_at DESC, id DESC LIMIT $2");
@@ -108,6 +110,18 @@ pub fn find_containers(reader: &mut Reader<'_>, wanted: &SearchTerms<'_>, limit:
         limit as i64
     ];
     reader.query(PLACES, &values, read)
+}
+
+/// Sites (except root sites), libraries and folders with this folded name, in the given scopes or in all; at most
+/// `limit`.
+pub fn containers_named(
+    reader: &mut Reader<'_>,
+    folded: &str,
+    scopes: Option<&[Id]>,
+    limit: usize,
+) -> Result<Vec<NodeRow>> {
+    let values = params![folded, scopes.is_none(), scopes.unwrap_or_default(), limit as i64];
+    reader.query(NAMED_PLACES, &values, read)
 }
 
 /// Documents whose latest version is a draft last changed by `author`, newest first; at most `limit`.

@@ -73,7 +73,7 @@ pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Pa
             name: document.name.clone(),
             text: joined(&text),
             title: text.title,
-            writer: text.author,
+            stated_author: text.author,
             fault,
         });
     }

@@ -7,12 +7,11 @@ use database::content::feed::{self, Change};
 use database::content::node::{self, NodeRow};
 use database::{Engine, Mark, Reader};
 use model::{Error, ErrorKind, Id, NodeKind, Result, Timestamp};
-use repository::{Repository, Storage, StorageDatabase};
+use repository::{IndexEffect, Repository, Storage, StorageDatabase, index_effect};
 use search::index::{Checkpoint, Entry, FollowedEvent, Gap, IndexWriter};
 use search::sandbox::Patience;
 use tokio::task::JoinSet;
 
-use super::effect::{Effect, effect};
 use super::entries::{DocumentEntries, entries};
 use super::place::{blocking, open_index};
 use super::text::TextReader;
@@ -153,11 +152,11 @@ impl Follower {
             self.followed = state;
             return Ok(false);
         }
-        let effects: BTreeSet<(Id, Effect)> =
-            changes.iter().map(|change| (change.node_id, effect(&change.action))).collect();
+        let effects: BTreeSet<(Id, IndexEffect)> =
+            changes.iter().map(|change| (change.node_id, index_effect(&change.action))).collect();
         let of = |wanted| effects.iter().filter(move |(_, effect)| *effect == wanted).map(|(id, _)| *id);
-        self.write_items(of(Effect::Document).collect(), COMMIT_TEXTS).await?;
-        for id in of(Effect::Below) {
+        self.write_items(of(IndexEffect::Document).collect(), COMMIT_TEXTS).await?;
+        for id in of(IndexEffect::Below) {
             self.write_below(id).await?;
         }
         self.note_followed(&changes, &asked);

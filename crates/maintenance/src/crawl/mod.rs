@@ -4,7 +4,6 @@
 //! An index holds nothing that the databases and stores do not hold. One that is missing, damaged or of another history
 //! is therefore rebuilt.
 
-mod effect;
 mod entries;
 mod follow;
 mod place;

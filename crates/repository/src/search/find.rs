@@ -6,10 +6,11 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
 use model::{Code, Error, Id, MAX_NAME_CHARS, NodeKind, Result, Timestamp};
-use search::index::{Facets, HitOrder, Passage};
+use search::index::{Clock, Facets, HitOrder, Passage};
 use search::query::SearchQuery;
 
 use super::meanings::Meanings;
@@ -20,6 +21,8 @@ use crate::{MAX_FOUND, Session, Target};
 
 /// Limit on the characters of a query.
 pub const MAX_QUERY_CHARS: usize = 4_096;
+/// Time limit of a search in all indexes.
+const LONGEST: Duration = Duration::from_millis(300);
 /// Number of documents below which similar words are looked for as well.
 const FEW: u64 = 3;
 /// Limit on the values of a property that are counted.
@@ -31,7 +34,8 @@ struct TextRequest<'a> {
     limit: usize,
     query: Arc<SearchQuery>,
     meanings: Arc<Meanings>,
-    is_similar: bool,
+    with_similar: bool,
+    clock: Clock,
 }
 
 impl Session {
@@ -50,7 +54,7 @@ impl Session {
         let mut query = SearchQuery::parse(text, Timestamp::now());
         let mut found = Found { whole: true, ..Found::default() };
         let mut named = Vec::new();
-        if query.is_plain() && length <= MAX_NAME_CHARS {
+        if query.is_plain && length <= MAX_NAME_CHARS && request.order == HitOrder::Relevance {
             let names = self.search(text, limit).await?;
             (found.more, found.whole, found.missing) = (names.more, names.whole, names.missing);
             named = names.items;
@@ -62,13 +66,20 @@ impl Session {
         if query.expression.is_some() {
             let meanings = Arc::new(Meanings::of(self, text, &mut query).await?);
             let query = Arc::new(query.clone());
-            let mut asked = TextRequest { request, limit, query, meanings, is_similar: false };
+            let mut asked = TextRequest {
+                request,
+                limit,
+                query,
+                meanings,
+                with_similar: false,
+                clock: Clock::new(Instant::now() + LONGEST),
+            };
             texts = self.text_hits(&asked, &mut found).await?;
-            if texts.total < FEW && named.len() < FEW as usize && asked.query.has_similar() {
-                asked.is_similar = true;
+            if texts.total + (named.len() as u64) < FEW && texts.whole && asked.query.has_similar() {
+                asked.with_similar = true;
                 let similar = self.text_hits(&asked, &mut found).await?;
                 if similar.total > texts.total {
-                    found.is_similar = true;
+                    found.includes_similar = true;
                     texts = similar;
                 }
             }
@@ -84,7 +95,7 @@ impl Session {
 
     async fn text_hits(&self, asked: &TextRequest<'_>, found: &mut Found) -> Result<TextHits> {
         let registry = self.registry().await?;
-        let mut all = TextHits::default();
+        let mut all = TextHits { whole: true, ..TextHits::default() };
         for content in &registry.databases {
             let Some(index) = self.repository.inner.search.of(content.row.id) else {
                 found.texts = found.texts.max(TextSearch::Unavailable);
@@ -101,10 +112,11 @@ impl Session {
                 view,
                 query: asked.query.clone(),
                 meanings: asked.meanings.clone(),
-                is_similar: asked.is_similar,
+                with_similar: asked.with_similar,
                 limit: asked.limit,
                 order: asked.request.order,
                 counts_facets: asked.request.counts_facets,
+                clock: asked.clock.clone(),
             };
             match content.database.read_long(move |reader| pass.run(reader)).await {
                 Ok(Ok(mut some)) => {
@@ -113,6 +125,7 @@ impl Session {
                     all.facets.add(some.facets);
                     some.sites.into_iter().for_each(|(site, count)| *all.sites.entry(site).or_default() += count);
                     if !some.whole {
+                        all.whole = false;
                         found.texts = found.texts.max(TextSearch::Incomplete);
                     }
                 }
@@ -144,7 +157,7 @@ impl Session {
         };
         for (site, count) in most(sites.iter().map(|(site, count)| (*site, *count))) {
             match self.item(&Target::Id(site)).await {
-                // The whole farm narrows nothing.
+                // The root site contains everything, so it is no useful filter.
                 Ok(item) if item.path.is_empty() => {}
                 Ok(item) => found.sites.push((FoundSite { name: item.name, path: item.path }, count)),
                 Err(error) if error.kind() == model::ErrorKind::NotFound => {}
@@ -181,13 +194,5 @@ fn merged(request: &FindRequest, names: Vec<crate::Item>, hits: Vec<TextHit>) ->
         hits.into_iter().map(|hit| hit.found).filter(|found| !shown.contains(&found.item.id)).collect();
     let shown: HashSet<Id> = hits.iter().map(|found| found.item.id).collect();
     let last = last.into_iter().filter(|found| !shown.contains(&found.item.id));
-    let mut items: Vec<FoundItem> = first.into_iter().chain(hits).chain(last).collect();
-    match request.order {
-        HitOrder::Relevance => {}
-        HitOrder::Newest => items.sort_by_key(|found| Reverse(found.item.modified_at)),
-        HitOrder::Oldest => items.sort_by_key(|found| found.item.modified_at),
-        HitOrder::Largest => items.sort_by_key(|found| Reverse(found.item.size)),
-        HitOrder::Smallest => items.sort_by_key(|found| found.item.size),
-    }
-    items
+    first.into_iter().chain(hits).chain(last).collect()
 }

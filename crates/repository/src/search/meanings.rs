@@ -9,9 +9,9 @@ use search::query::{
 };
 use search::query::{Position, Within, WordField};
 
-use super::places::Places;
-use super::tail::Tail;
-use crate::{MAX_FOUND, Session, Target};
+use super::trim::Trim;
+use crate::people::PrincipalName;
+use crate::{Session, Target};
 
 /// Limit on the people whom one name stands for.
 const MAX_PEOPLE: usize = 20;
@@ -29,7 +29,7 @@ impl Meanings {
         let mut meanings = Self::default();
         for reference in query.references() {
             let is_known = match reference.kind {
-                ReferenceKind::Author | ReferenceKind::Editor => {
+                ReferenceKind::Author | ReferenceKind::Creator | ReferenceKind::Editor => {
                     let people = people(session, &reference.name).await?;
                     let is_known = !people.is_empty() || reference.kind == ReferenceKind::Author;
                     meanings.people.insert(reference.clone(), people);
@@ -43,16 +43,14 @@ impl Meanings {
                 }
             };
             if !is_known {
-                let start = text.find(&reference.name).unwrap_or_default();
-                let range = start..(start + reference.name.len()).min(text.len());
-                query.remarks.push(Remark { range, reason: RemarkReason::UnknownName, text: reference.name.clone() });
+                Remark::add(&mut query.remarks, RemarkReason::UnknownName, text, reference.range);
             }
         }
         Ok(meanings)
     }
 
     /// Returns the query with what the names stand for.
-    pub(super) fn resolve(&self, query: &SearchQuery, places: &Arc<Places>, tail: &Arc<Tail>) -> SearchQuery {
+    pub(super) fn resolve(&self, query: &SearchQuery, trim: &Trim) -> SearchQuery {
         let mut resolved = HashMap::with_capacity(self.people.len() + self.containers.len());
         for (reference, people) in &self.people {
             let meaning = match reference.kind {
@@ -61,14 +59,22 @@ impl Meanings {
                     let by = Expression::Filter(Filter::Author(people.clone()));
                     Expression::Any(std::iter::once(by).chain(stated(&reference.name)).collect())
                 }
+                ReferenceKind::Creator => Expression::Filter(Filter::Author(people.clone())),
                 _ => Expression::Filter(Filter::Editor(people.clone())),
             };
             resolved.insert(reference.clone(), meaning);
         }
         for (reference, containers) in &self.containers {
-            let (places, tail, containers) = (places.clone(), tail.clone(), containers.clone());
+            let (places, tail, containers) = (trim.places.clone(), trim.tail.clone(), containers.clone());
+            let unknown = trim.unknown.clone();
             let is_within = move |position: Position| {
+                if containers.is_empty() {
+                    return false;
+                }
                 let place = tail.changed_place(position.node).unwrap_or(position.place);
+                if let Err(place) = places.scope(position.collection, place) {
+                    unknown.add(place);
+                }
                 places.upward(position.collection, place).any(|above| containers.contains(&above))
             };
             let within = Within(Arc::new(is_within));
@@ -83,16 +89,30 @@ impl Meanings {
 /// Returns the words of a name, as documents state their authors.
 fn stated(name: &str) -> Option<Expression> {
     let words = QueryWord::all_of(name);
-    (!words.is_empty()).then_some(Expression::Words(WordField::Writer, Sought::Phrase { words, gap: 1 }))
+    let is_sought = !words.is_empty() && !is_caller(name);
+    is_sought.then_some(Expression::Words(WordField::StatedAuthor, Sought::Phrase { words, gap: 1 }))
 }
 
-/// Returns the people with a name or login that begins with the text. "me" is the caller.
+/// Returns whether a name stands for the caller.
+fn is_caller(name: &str) -> bool {
+    matches!(fold(name).as_str(), "me" | "ich" | "mir")
+}
+
+/// Returns the people with this login or name, or else with a login, or a word of a name, that begins like it.
 async fn people(session: &Session, name: &str) -> Result<Vec<Id>> {
-    if matches!(fold(name).as_str(), "me" | "ich" | "mir") {
+    if is_caller(name) {
         return Ok(vec![session.principal.id]);
     }
-    let found = session.search_principals(name, MAX_PEOPLE).await?;
-    Ok(found.into_iter().filter(|found| found.kind == PrincipalKind::User).map(|found| found.id).collect())
+    let mut found = session.search_principals(name, MAX_PEOPLE).await?;
+    found.retain(|found| found.kind == PrincipalKind::User);
+    let wanted = fold(name);
+    let is_exact = |found: &PrincipalName| {
+        found.login.as_deref().is_some_and(|login| fold(login) == wanted) || fold(&found.name) == wanted
+    };
+    if found.iter().any(is_exact) {
+        found.retain(is_exact);
+    }
+    Ok(found.into_iter().map(|found| found.id).collect())
 }
 
 /// Returns the containers at a path, or with a name.
@@ -110,12 +130,6 @@ async fn containers(session: &Session, reference: &Reference) -> Result<Vec<Id>>
             Err(error) => return Err(error),
         }
     }
-    let found = match session.search(&reference.name, MAX_FOUND).await {
-        Ok(found) => found,
-        Err(error) if error.kind() == ErrorKind::Invalid => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let wanted = fold(&reference.name);
-    let named = |item: &&crate::Item| is_kind(item.kind) && fold(&item.name) == wanted;
-    Ok(found.items.iter().filter(named).map(|item| item.id).collect())
+    let found = session.containers_named(&reference.name).await?;
+    Ok(found.into_iter().filter(|(_, kind)| is_kind(*kind)).map(|(id, _)| id).collect())
 }

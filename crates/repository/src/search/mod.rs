@@ -2,6 +2,8 @@
 //! by their words, limited to what the caller may open.
 
 mod attach;
+mod containers;
+mod effect;
 mod faces;
 mod find;
 pub(crate) mod indexes;
@@ -12,6 +14,7 @@ mod tail;
 mod text_pass;
 mod trim;
 
+pub use effect::{IndexEffect, index_effect};
 pub use faces::{IndexedFace, indexed_faces};
 pub use find::MAX_QUERY_CHARS;
 pub use request::{FindRequest, Found, FoundFacets, FoundItem, FoundSite, TextSearch};

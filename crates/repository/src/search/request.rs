@@ -1,4 +1,4 @@
-//! What is asked of a search, and what it answers.
+//! Request and result of a search.
 
 use model::Id;
 use search::index::{HitOrder, Passage};
@@ -34,19 +34,21 @@ pub struct FoundItem {
 pub struct Found {
     /// By relevance: sites, libraries and folders; then documents whose names begin with the text; then documents with
     /// the words, the best first; then documents with the text anywhere in their names, newest first. In another order,
-    /// all by that order.
+    /// only documents with the words.
     pub items: Vec<FoundItem>,
     /// True if there are more results than requested.
     pub more: bool,
     /// True if all names were compared. Otherwise time was up, and older documents were left out.
     pub whole: bool,
-    /// Number of documents that fit by the words in their names and texts.
+    /// Number of documents that fit by words and filters; at least this many if `texts` is not complete. Items found by
+    /// a part of their names only are not counted.
     pub documents: u64,
     /// Their numbers by properties, if these were asked for.
     pub facets: FoundFacets,
-    /// True if few documents had the words, so that similar words and compounds were looked for as well.
-    pub is_similar: bool,
-    /// What was read otherwise than it may have been meant.
+    /// True if fewer than three results had the words themselves, and the items include documents with similar words or
+    /// compounds.
+    pub includes_similar: bool,
+    /// Remarks on parts of the query that were left out or read otherwise than they may have been meant.
     pub remarks: Vec<Remark>,
     /// State of the search in texts.
     pub texts: TextSearch,

@@ -4,14 +4,20 @@
 use std::collections::HashMap;
 
 use database::Reader;
-use database::content::{feed, node, scope};
+use database::content::node::{self, NodeRow};
+use database::content::{feed, scope};
 use model::{Id, NodeKind, Result};
 use search::index::{Candidate, Checkpoint};
 
+use super::effect::{IndexEffect, index_effect};
 use super::faces::{IndexedFace, indexed_faces};
 
+/// The action of a renamed item.
+const RENAME: &str = "item.rename";
 /// Limit on the events that are read for one search.
-const MAX_EVENTS: usize = 500;
+const MAX_EVENTS: usize = 2_000;
+/// Limit on the changed documents whose rows are read for one search.
+const MAX_DOCUMENTS: usize = 500;
 
 /// The documents that changed since a commit of the index.
 #[derive(Default)]
@@ -32,32 +38,27 @@ impl Tail {
     /// Reads the changes after a checkpoint.
     pub(super) fn after(reader: &mut Reader<'_>, checkpoint: &Checkpoint) -> Result<Self> {
         let mut events = feed::after(reader, checkpoint.sequence, MAX_EVENTS + 1)?;
-        let is_cut = events.len() > MAX_EVENTS;
+        let mut is_cut = events.len() > MAX_EVENTS;
         if !checkpoint.gaps.is_empty() {
             let missing: Vec<i64> = checkpoint.gaps.iter().map(|gap| gap.sequence).collect();
             events.append(&mut feed::at(reader, &missing)?);
         }
-        let mut documents = HashMap::new();
-        for event in events {
-            // The new name is not in the index yet. The search for names compares it.
-            let is_renamed = event.action == "item.rename";
-            if let Some(known) = documents.get_mut(&event.node_id) {
-                let ChangedDocument { faces, .. } = known;
-                if is_renamed {
-                    faces.clear();
-                }
+        // True for documents that were renamed.
+        let mut changed: HashMap<Id, bool> = HashMap::new();
+        for event in events.into_iter().filter(|event| index_effect(&event.action) != IndexEffect::Nothing) {
+            if changed.len() >= MAX_DOCUMENTS && !changed.contains_key(&event.node_id) {
+                is_cut = true;
                 continue;
             }
-            let changed = match node::find(reader, event.node_id)? {
-                Some(row) if row.kind == NodeKind::Document => {
-                    let own = scope::of_node(reader, row.id)?.is_some();
-                    let faces = if is_renamed { Vec::new() } else { indexed_faces(&row) };
-                    ChangedDocument { place: if own { row.id } else { row.parent_id }, faces }
-                }
-                Some(_) => continue,
-                None => ChangedDocument { place: Id::NONE, faces: Vec::new() },
-            };
-            documents.insert(event.node_id, changed);
+            *changed.entry(event.node_id).or_default() |= event.action == RENAME;
+        }
+        let mut documents = HashMap::with_capacity(changed.len());
+        for (id, is_renamed) in changed {
+            let row = node::find(reader, id)?;
+            if row.as_ref().is_some_and(|row| row.kind != NodeKind::Document) {
+                continue;
+            }
+            documents.insert(id, ChangedDocument::of(reader, row, is_renamed)?);
         }
         Ok(Self { documents, is_cut })
     }
@@ -77,5 +78,20 @@ impl Tail {
     /// Returns the place of a document now, if it changed.
     pub(super) fn changed_place(&self, document: Id) -> Option<Id> {
         self.documents.get(&document).map(|changed| changed.place)
+    }
+}
+
+impl ChangedDocument {
+    fn of(reader: &mut Reader<'_>, row: Option<NodeRow>, is_renamed: bool) -> Result<Self> {
+        let gone = Self { place: Id::NONE, faces: Vec::new() };
+        let Some(row) = row else { return Ok(gone) };
+        // The parent of a deleted document is an entry of the recycle bin.
+        if node::find(reader, row.parent_id)?.is_none() {
+            return Ok(gone);
+        }
+        let own = scope::of_node(reader, row.id)?.is_some();
+        // The new name is not in the index yet. The search for names compares it.
+        let faces = if is_renamed { Vec::new() } else { indexed_faces(&row) };
+        Ok(Self { place: if own { row.id } else { row.parent_id }, faces })
     }
 }

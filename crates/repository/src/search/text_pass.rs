@@ -1,26 +1,21 @@
 //! The search in the index of one content database, limited to what the caller may open.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use database::Reader;
 use database::content::node;
 use model::{Id, Result, Timestamp, is_application_file};
-use search::index::{Facets, Hit, HitOrder, TopHits, TopRequest, View};
+use search::index::{Clock, Facets, Hit, HitOrder, TopHits, TopRequest, View};
 use search::query::{SearchQuery, WordMatcher};
 
 use super::meanings::Meanings;
 use super::request::FoundItem;
 use super::tail::Tail;
-use super::trim::{Trim, VisibleScopes};
+use super::trim::{Trim, UnknownPlaces, VisibleScopes};
 use crate::Session;
 use crate::farm::registry::ContentDatabase;
 use crate::items::caller_view::CallerView;
-
-/// Time limit for ranking the entries of one index.
-const LONGEST: Duration = Duration::from_millis(150);
 
 /// A search for words in one content database.
 pub(super) struct TextPass {
@@ -30,10 +25,11 @@ pub(super) struct TextPass {
     pub(super) view: Arc<View>,
     pub(super) query: Arc<SearchQuery>,
     pub(super) meanings: Arc<Meanings>,
-    pub(super) is_similar: bool,
+    pub(super) with_similar: bool,
     pub(super) limit: usize,
     pub(super) order: HitOrder,
     pub(super) counts_facets: bool,
+    pub(super) clock: Clock,
 }
 
 /// Result of a search in one content database.
@@ -56,23 +52,20 @@ pub(super) struct TextHit {
     pub(super) found: FoundItem,
 }
 
-/// Result of a query to an index.
-pub(super) type IndexAnswer<T> = std::result::Result<T, model::Error>;
-
 impl TextPass {
     /// Returns the documents found.
     ///
     /// # Errors
     /// Those of the database. Errors of the index are in the answer.
-    pub(super) fn run(mut self, reader: &mut Reader<'_>) -> Result<IndexAnswer<TextHits>> {
+    pub(super) fn run(mut self, reader: &mut Reader<'_>) -> Result<Result<TextHits>> {
         let mut trim = self.trim(reader)?;
-        let mut query = self.meanings.resolve(&self.query, &trim.places, &trim.tail);
+        let mut query = self.meanings.resolve(&self.query, &trim);
         let mut top = self.top(&query, &trim);
         let unknown = trim.unknown.take();
         if !unknown.is_empty() {
             trim.places = trim.places.with(reader, &unknown)?;
             self.session.repository.inner.search.keep_places(self.content.row.id, trim.places.clone());
-            query = self.meanings.resolve(&self.query, &trim.places, &trim.tail);
+            query = self.meanings.resolve(&self.query, &trim);
             top = self.top(&query, &trim);
         }
         let TopHits { hits, total, mut facets, whole } = match top {
@@ -85,7 +78,7 @@ impl TextPass {
                 *sites.entry(site).or_default() += count;
             }
         }
-        let mut matcher = WordMatcher::of(&query, self.is_similar);
+        let mut matcher = WordMatcher::of(&query, self.with_similar);
         let mut found = Vec::with_capacity(hits.len());
         for hit in hits {
             let Some(row) = node::find(reader, hit.node)? else { continue };
@@ -102,22 +95,28 @@ impl TextPass {
                 continue;
             }
             // A passage is a part of the content, whose reading such site collections record.
-            let passage = if self.eyes.records_reads(&row) { None } else { stored.passage(&mut matcher) };
+            let passage = if self.eyes.records_reads(&row) { None } else { stored.passage(&mut matcher, &self.clock) };
             found.push(TextHit { hit, found: FoundItem { item, passage } });
         }
-        let whole = whole && !trim.tail.is_cut;
+        // Places that are unknown still were created meanwhile.
+        let whole = whole && trim.unknown.take().is_empty();
+        if trim.tail.is_cut {
+            // What was not judged by its row is not counted.
+            let total = found.len() as u64;
+            return Ok(Ok(TextHits { hits: found, total, ..TextHits::default() }));
+        }
         Ok(Ok(TextHits { hits: found, total, facets, sites, whole }))
     }
 
-    fn top(&self, query: &SearchQuery, trim: &Trim) -> IndexAnswer<TopHits> {
+    fn top(&self, query: &SearchQuery, trim: &Trim) -> Result<TopHits> {
         let request = TopRequest {
             query,
-            is_similar: self.is_similar,
+            with_similar: self.with_similar,
             limit: self.limit + 1,
             order: self.order,
             counts_facets: self.counts_facets,
             now: Timestamp::now(),
-            deadline: Instant::now() + LONGEST,
+            clock: self.clock.clone(),
         };
         self.view.top(&request, trim)
     }
@@ -135,6 +134,6 @@ impl TextPass {
             scopes
         });
         let tail = Arc::new(Tail::after(reader, self.view.checkpoint())?);
-        Ok(Trim { places, tail, principal: self.session.principal.clone(), scopes, unknown: RefCell::default() })
+        Ok(Trim { places, tail, principal: self.session.principal.clone(), scopes, unknown: UnknownPlaces::default() })
     }
 }

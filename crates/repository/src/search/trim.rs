@@ -1,8 +1,7 @@
 //! Filter of index entries by the caller's rights.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Id, Principal, Right, Rights};
 use search::index::{Admission, Candidate, Face};
@@ -18,11 +17,30 @@ pub(super) struct Trim {
     /// Scopes in which the caller may view documents, and those in which the caller also sees drafts; `None` for all.
     pub(super) scopes: Option<VisibleScopes>,
     /// Places that entries name and that were created since the places were read.
-    pub(super) unknown: RefCell<HashSet<UnknownPlace>>,
+    pub(super) unknown: UnknownPlaces,
 }
 
 /// Limit on the places that are read for one search.
 const MAX_UNKNOWN: usize = 1_000;
+
+/// Places to be read before the search is repeated.
+#[derive(Clone, Default)]
+pub(super) struct UnknownPlaces(Arc<Mutex<HashSet<UnknownPlace>>>);
+
+impl UnknownPlaces {
+    /// Adds a place, up to a limit.
+    pub(super) fn add(&self, place: UnknownPlace) {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if places.len() < MAX_UNKNOWN {
+            places.insert(place);
+        }
+    }
+
+    /// Takes all places.
+    pub(super) fn take(&self) -> HashSet<UnknownPlace> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 /// The scopes that a caller may view.
 #[derive(Default)]
@@ -48,24 +66,21 @@ fn sees_drafts(rights: Rights) -> bool {
 }
 
 impl Admission for Trim {
-    fn admits(&self, entry: &Candidate<'_>) -> bool {
-        let Some(place) = self.tail.place(entry) else { return false };
+    fn admit(&self, entry: &Candidate<'_>) -> Option<Id> {
+        let place = self.tail.place(entry)?;
         let collection = entry.collection();
         let scope = match self.places.scope(collection, place) {
-            Ok(Some(scope)) => scope,
-            Ok(None) => return false,
+            Ok(scope) => scope?,
             Err(unknown) => {
-                if self.unknown.borrow().len() < MAX_UNKNOWN {
-                    self.unknown.borrow_mut().insert(unknown);
-                }
-                return false;
+                self.unknown.add(unknown);
+                return None;
             }
         };
         let may = |scopes: fn(&VisibleScopes) -> &HashSet<Id>| {
             self.scopes.as_ref().is_none_or(|visible| scopes(visible).contains(&scope))
         };
         if !may(|visible| &visible.view) {
-            return false;
+            return None;
         }
         let caller = self.principal.id;
         let sees_drafts = || {
@@ -82,6 +97,6 @@ impl Admission for Trim {
             Some(Face::WorkingCopy) => entry.holder() == caller,
             None => false,
         };
-        is_shown && self.principal.limits.includes(self.places.upward(collection, place))
+        (is_shown && self.principal.limits.includes(self.places.upward(collection, place))).then_some(place)
     }
 }

@@ -11,7 +11,7 @@ pub(super) const STEMS: &str = "stems";
 /// Name of the tokenizer for the ends of words.
 pub(super) const ENDS: &str = "ends";
 
-/// Cuts texts into the stems of their words. Stems of one word by several languages are at the same position.
+/// Cuts texts into their words and the stems of these. A word and its stems are at the same position.
 #[derive(Default)]
 pub(super) struct StemTokenizer {
     token: Token,
@@ -40,6 +40,8 @@ pub(super) struct StemStream<'a> {
     words: Words<'a>,
     word: Word,
     rules: TextRules,
+    /// True if words are returned too, beside their stems, so that they are found by their beginnings.
+    keeps_words: bool,
     stems: &'a mut Stems,
     /// Further stems of the current word.
     ready: &'a mut Vec<String>,
@@ -55,7 +57,7 @@ impl Tokenizer for StemTokenizer {
         let word = Word { folded: String::new(), start: 0, end: 0 };
         let rules = self.stems.rules_for(text);
         let Self { token, stems, ready } = self;
-        StemStream { words: Words::of(text), word, rules, stems, ready, token }
+        StemStream { words: Words::of(text), word, rules, keeps_words: true, stems, ready, token }
     }
 }
 
@@ -69,6 +71,9 @@ impl TokenStream for StemStream<'_> {
             return false;
         }
         self.stems.put(&self.word.folded, self.rules, self.ready);
+        if self.keeps_words && !self.ready.contains(&self.word.folded) {
+            self.ready.push(self.word.folded.clone());
+        }
         self.token.text = self.ready.pop().unwrap_or_default();
         self.token.offset_from = self.word.start;
         self.token.offset_to = self.word.end;
@@ -91,7 +96,7 @@ impl Tokenizer for EndTokenizer {
     type TokenStream<'a> = EndStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> EndStream<'a> {
-        EndStream(self.0.token_stream(text))
+        EndStream(StemStream { keeps_words: false, ..self.0.token_stream(text) })
     }
 }
 

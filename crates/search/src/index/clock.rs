@@ -1,37 +1,48 @@
 //! The time limit of a search.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
-/// Number of entries between two checks of the time.
-const STRETCH: usize = 256;
+/// Number of checks between two that read the time.
+const STRETCH: u32 = 256;
 
-/// Tells when time is up, at the cost of a look at the clock for some entries only.
-pub(super) struct Clock {
+/// A deadline that is checked often, at the cost of reading the time for some checks only. Clones share what they know.
+#[derive(Clone, Debug)]
+pub struct Clock {
     deadline: Instant,
-    looks: usize,
+    shared: Arc<Checks>,
+}
+
+#[derive(Debug, Default)]
+struct Checks {
+    count: AtomicU32,
+    is_over: AtomicBool,
 }
 
 impl Clock {
-    const OVER: usize = usize::MAX;
-
-    pub(super) fn new(deadline: Instant) -> Self {
-        Self { deadline, looks: 0 }
+    /// Starts with a deadline.
+    pub fn new(deadline: Instant) -> Self {
+        Self { deadline, shared: Arc::default() }
     }
 
-    pub(super) fn is_over(&mut self) -> bool {
-        if self.looks == Self::OVER {
-            return true;
-        }
-        if self.looks.is_multiple_of(STRETCH) && Instant::now() >= self.deadline {
-            self.looks = Self::OVER;
-            return true;
-        }
-        self.looks += 1;
-        false
+    /// Returns another clock, whose time is up after a part of the time that is left.
+    pub(super) fn part(&self, part: u32) -> Self {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        Self::new(Instant::now() + left.checked_div(part).unwrap_or(Duration::ZERO))
     }
 
-    /// Returns whether time was up at the last look.
-    pub(super) fn was_over(&self) -> bool {
-        self.looks == Self::OVER
+    /// Returns whether time is up.
+    pub fn is_over(&self) -> bool {
+        if self.shared.count.fetch_add(1, Ordering::Relaxed).is_multiple_of(STRETCH) && Instant::now() >= self.deadline
+        {
+            self.shared.is_over.store(true, Ordering::Relaxed);
+        }
+        self.was_over()
+    }
+
+    /// Returns whether time was up at the last check.
+    pub fn was_over(&self) -> bool {
+        self.shared.is_over.load(Ordering::Relaxed)
     }
 }

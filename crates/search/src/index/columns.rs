@@ -10,8 +10,8 @@ use crate::query::Position;
 
 /// Decides what the caller may find.
 pub trait Admission {
-    /// Returns whether the caller may find an entry.
-    fn admits(&self, entry: &Candidate<'_>) -> bool;
+    /// Returns the place of an entry as it is now; `None` if the caller may not find the entry.
+    fn admit(&self, entry: &Candidate<'_>) -> Option<Id>;
 }
 
 /// An entry that fits a query and may be admitted. Its fields are read when they are asked for.

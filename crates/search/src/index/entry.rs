@@ -46,7 +46,7 @@ pub struct Entry {
     /// The title that its content states.
     pub title: String,
     /// The author that its content states.
-    pub writer: String,
+    pub stated_author: String,
     /// Its text with title and author; empty if it has none, or none that can be read.
     pub text: String,
     /// The reason why its text cannot be read.

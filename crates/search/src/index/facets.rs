@@ -42,10 +42,10 @@ pub(super) struct SegmentCounts {
 }
 
 impl SegmentCounts {
-    pub(super) fn count(&mut self, columns: &Columns, doc: DocId) {
+    pub(super) fn count(&mut self, columns: &Columns, doc: DocId, place: Id) {
         *self.extensions.entry(columns.extension(doc)).or_default() += 1;
         *self.rest.authors.entry(columns.author(doc)).or_default() += 1;
-        *self.rest.places.entry((columns.collection(doc), columns.place(doc))).or_default() += 1;
+        *self.rest.places.entry((columns.collection(doc), place)).or_default() += 1;
         let year = self.year_of(columns.modified(doc));
         *self.rest.years.entry(year).or_default() += 1;
     }

@@ -10,6 +10,7 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Score, SegmentReader, Term};
 
+use super::clock::Clock;
 use super::columns::Columns;
 use super::schema::Fields;
 use crate::language::similar::{allowed_difference, backwards, is_part};
@@ -22,30 +23,32 @@ const TITLE_WEIGHT: Score = 1.0;
 /// Weight of words that are merely similar.
 const SIMILAR_WEIGHT: Score = 0.5;
 
+/// Limit on the spellings of a phrase.
+const MAX_SPELLINGS: usize = 8;
+
 /// Translates queries.
 pub(super) struct Matching {
     fields: Fields,
     stems: Stems,
     /// True if similar words and compounds fit as well.
-    is_similar: bool,
+    with_similar: bool,
+    clock: Clock,
 }
 
 impl Matching {
-    pub(super) fn new(fields: Fields, is_similar: bool) -> Self {
-        Self { fields, stems: Stems::default(), is_similar }
+    pub(super) fn new(fields: Fields, with_similar: bool, clock: Clock) -> Self {
+        Self { fields, stems: Stems::default(), with_similar, clock }
     }
 
     /// Returns the query for the index; `None` if nothing is looked for.
     pub(super) fn query(&self, query: &SearchQuery) -> Option<Box<dyn Query>> {
-        let required = self.expression(query.expression.as_ref()?);
+        let required = self.expression(query.expression.as_ref()?, true);
         let mut clauses = vec![(Occur::Must, required)];
         for (field, sought) in query.sought() {
-            let words = match (field, sought) {
-                (WordField::Writer, _) | (_, Sought::Prefix(_)) => continue,
-                (_, Sought::Word(word)) => std::slice::from_ref(word),
-                (_, Sought::Phrase { words, .. }) => words.as_slice(),
-            };
-            for word in words {
+            if field == WordField::StatedAuthor {
+                continue;
+            }
+            for word in sought.words() {
                 for (field, weight) in [(self.fields.name, NAME_WEIGHT), (self.fields.title, TITLE_WEIGHT)] {
                     let found = self.exact_word(word, field);
                     clauses.push((Occur::Should, Box::new(BoostQuery::new(found, weight))));
@@ -59,24 +62,21 @@ impl Matching {
     pub(super) fn terms(&self, query: &SearchQuery) -> BTreeSet<String> {
         let mut terms = BTreeSet::new();
         for (_, sought) in query.sought() {
-            match sought {
-                Sought::Word(word) => terms.extend(self.forms(word)),
-                Sought::Phrase { words, .. } => words.iter().for_each(|word| terms.extend(self.forms(word))),
-                Sought::Prefix(_) => {}
-            }
+            sought.words().iter().for_each(|word| terms.extend(self.forms(word.spellings())));
         }
         terms
     }
 
-    fn expression(&self, expression: &Expression) -> Box<dyn Query> {
+    /// Translates a part of a query. Similar words are not looked for in what is negated.
+    fn expression(&self, expression: &Expression, is_wanted: bool) -> Box<dyn Query> {
         match expression {
             Expression::Everything => Box::new(AllQuery),
             Expression::All(parts) => {
                 let mut clauses = Vec::with_capacity(parts.len() + 1);
                 for part in parts {
                     clauses.push(match part {
-                        Expression::Not(part) => (Occur::MustNot, self.expression(part)),
-                        part => (Occur::Must, self.expression(part)),
+                        Expression::Not(part) => (Occur::MustNot, self.expression(part, !is_wanted)),
+                        part => (Occur::Must, self.expression(part, is_wanted)),
                     });
                 }
                 if clauses.iter().all(|(occur, _)| *occur == Occur::MustNot) {
@@ -85,14 +85,14 @@ impl Matching {
                 Box::new(BooleanQuery::new(clauses))
             }
             Expression::Any(parts) => {
-                Box::new(BooleanQuery::union(parts.iter().map(|part| self.expression(part)).collect()))
+                Box::new(BooleanQuery::union(parts.iter().map(|part| self.expression(part, is_wanted)).collect()))
             }
             Expression::Not(part) => Box::new(BooleanQuery::new(vec![
                 (Occur::Must, Box::new(AllQuery)),
-                (Occur::MustNot, self.expression(part)),
+                (Occur::MustNot, self.expression(part, !is_wanted)),
             ])),
-            Expression::Words(field, sought) => self.sought(sought, self.field(*field)),
-            Expression::Filter(filter) => filtered(filter.clone()),
+            Expression::Words(field, sought) => self.sought(sought, self.field(*field), is_wanted),
+            Expression::Filter(filter) => filtered(filter.clone(), self.clock.clone()),
         }
     }
 
@@ -101,13 +101,13 @@ impl Matching {
             WordField::All => self.fields.text,
             WordField::Name => self.fields.name,
             WordField::Title => self.fields.title,
-            WordField::Writer => self.fields.writer,
+            WordField::StatedAuthor => self.fields.stated_author,
         }
     }
 
-    fn sought(&self, sought: &Sought, field: Field) -> Box<dyn Query> {
+    fn sought(&self, sought: &Sought, field: Field, is_wanted: bool) -> Box<dyn Query> {
         match sought {
-            Sought::Word(word) if self.is_similar => self.similar_word(word, field),
+            Sought::Word(word) if self.with_similar && is_wanted => self.similar_word(word, field),
             Sought::Word(word) => self.exact_word(word, field),
             Sought::Prefix(prefix) => {
                 let mut queries = vec![self.beginning(prefix, field)];
@@ -119,13 +119,20 @@ impl Matching {
     }
 
     fn exact_word(&self, word: &QueryWord, field: Field) -> Box<dyn Query> {
-        any(self.forms(word).into_iter().map(|form| one(field, &form)).collect())
+        let strong = self.forms(std::iter::once(&word.folded).chain(&word.written_out));
+        let weak = self.forms(&word.with_umlauts);
+        let mut queries: Vec<Box<dyn Query>> = weak
+            .difference(&strong)
+            .map(|form| -> Box<dyn Query> { Box::new(BoostQuery::new(one(field, form), SIMILAR_WEIGHT)) })
+            .collect();
+        queries.extend(strong.iter().map(|form| one(field, form)));
+        any(queries)
     }
 
     /// Returns words a letter or two off, and compounds that begin or end with the word.
     fn similar_word(&self, word: &QueryWord, field: Field) -> Box<dyn Query> {
         let mut queries = vec![self.exact_word(word, field)];
-        for form in self.forms(word) {
+        for form in self.forms(std::iter::once(&word.folded)) {
             let Some(allowed) = allowed_difference(&form) else { continue };
             let fuzzy = FuzzyTermQuery::new(Term::from_field_text(field, &form), allowed, true);
             queries.push(Box::new(BoostQuery::new(Box::new(fuzzy), SIMILAR_WEIGHT)));
@@ -147,16 +154,19 @@ impl Matching {
 
     /// Returns a query for a phrase, stemmed by the rules of one language after the other.
     fn phrase(&self, words: &[QueryWord], gap: u32, field: Field) -> Box<dyn Query> {
-        let stems: Vec<_> = words.iter().map(|word| self.stems.of_each(&word.folded)).collect();
-        let others: Vec<_> =
-            words.iter().map(|word| self.stems.of_each(word.others.first().unwrap_or(&word.folded))).collect();
-        let mut phrases = BTreeSet::new();
-        for spelling in [&stems, &others] {
-            for language in 0..LANGUAGES {
-                phrases.insert(spelling.iter().map(|stems| stems[language].as_str()).collect::<Vec<&str>>());
-            }
+        let mut spelled: Vec<Vec<&String>> = vec![Vec::new()];
+        for word in words {
+            let longer = spelled.iter().flat_map(|before| {
+                word.spellings().map(|spelling| before.iter().copied().chain([spelling]).collect::<Vec<_>>())
+            });
+            spelled = longer.take(MAX_SPELLINGS).collect();
         }
-        let phrase = |words: Vec<&str>| -> Box<dyn Query> {
+        let mut phrases = BTreeSet::new();
+        for spelling in spelled {
+            let stems: Vec<_> = spelling.into_iter().map(|word| self.stems.of_each(word)).collect();
+            phrases.extend((0..LANGUAGES).map(|at| stems.iter().map(|stems| stems[at].clone()).collect::<Vec<_>>()));
+        }
+        let phrase = |words: Vec<String>| -> Box<dyn Query> {
             match words.as_slice() {
                 [] => Box::new(EmptyQuery),
                 [word] => one(field, word),
@@ -169,10 +179,9 @@ impl Matching {
         any(phrases.into_iter().map(phrase).collect())
     }
 
-    /// Returns the forms under which a word is in the index.
-    fn forms(&self, word: &QueryWord) -> BTreeSet<String> {
-        let spellings = std::iter::once(&word.folded).chain(&word.others);
-        spellings.flat_map(|spelling| self.stems.of_each(spelling)).collect()
+    /// Returns the forms under which spellings of a word are in the index.
+    fn forms<'a>(&self, spellings: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
+        spellings.into_iter().flat_map(|spelling| self.stems.of_each(spelling)).collect()
     }
 }
 
@@ -189,9 +198,12 @@ fn any(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
     }
 }
 
-/// Returns a query for a property.
-fn filtered(filter: Filter) -> Box<dyn Query> {
-    let predicate = FunctionPredicate::from(move |segment: &SegmentReader| fits(&filter, segment));
+/// Returns a query for a property. It finds nothing once time is up.
+fn filtered(filter: Filter, clock: Clock) -> Box<dyn Query> {
+    let predicate = FunctionPredicate::from(move |segment: &SegmentReader| {
+        let (fits, clock) = (fits(&filter, segment)?, clock.clone());
+        Ok(move |doc: DocId| !clock.is_over() && fits(doc))
+    });
     Box::new(BoostQuery::new(Box::new(DocPredicateQuery::from(predicate)), 0.0))
 }
 

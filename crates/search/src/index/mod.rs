@@ -21,6 +21,7 @@ mod weights;
 mod writer;
 
 pub use checkpoint::{Checkpoint, FORMAT, FollowedEvent, Gap};
+pub use clock::Clock;
 pub use columns::{Admission, Candidate};
 pub use entry::{Entry, Face, Fault, FaultyDocument};
 pub use facets::Facets;

@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use model::Result;
 use tantivy::schema::{TantivyDocument, Value};
 
+use super::clock::Clock;
 use super::error::index_failed;
 use super::top::Hit;
 use super::view::View;
@@ -58,13 +59,13 @@ impl View {
 }
 
 impl StoredEntry {
-    /// Returns the passage with the words of the query; `None` if they are only in the name.
-    pub fn passage(&self, matcher: &mut WordMatcher) -> Option<Passage> {
-        passage(&self.text, matcher)
+    /// Returns the passage with the words of the query; `None` if they are only in the name, or time is up.
+    pub fn passage(&self, matcher: &mut WordMatcher, clock: &Clock) -> Option<Passage> {
+        passage(&self.text, matcher, clock)
     }
 }
 
-fn passage(text: &str, matcher: &mut WordMatcher) -> Option<Passage> {
+fn passage(text: &str, matcher: &mut WordMatcher, clock: &Clock) -> Option<Passage> {
     let text = &text[..text.floor_char_boundary(SEARCHED)];
     // The words that were found within the length of one passage, each with the number of what it fits, how often each
     // of these, and the best words so far.
@@ -72,6 +73,9 @@ fn passage(text: &str, matcher: &mut WordMatcher) -> Option<Passage> {
     let mut best: Option<(usize, Vec<Word>)> = None;
     let words = |near: &VecDeque<(usize, Word)>| near.iter().map(|(_, word)| word.clone()).collect();
     for word in Words::of(text) {
+        if clock.is_over() {
+            return None;
+        }
         let Some(found) = matcher.fits(&word.folded) else { continue };
         while let Some((number, _)) = near.pop_front_if(|(_, first)| word.end - first.start > PASSAGE_BYTES) {
             if let Some(count) = counts.get_mut(&number) {
@@ -144,12 +148,14 @@ mod tests {
     use super::*;
     use crate::query::SearchQuery;
 
-    fn matcher(query: &str) -> WordMatcher {
-        WordMatcher::of(&SearchQuery::parse(query, model::Timestamp::from_micros(0)), false)
+    fn passage_of(text: &str, query: &str) -> Option<Passage> {
+        let query = SearchQuery::parse(query, model::Timestamp::from_micros(0));
+        let clock = Clock::new(std::time::Instant::now() + std::time::Duration::from_secs(60));
+        passage(text, &mut WordMatcher::of(&query, false), &clock)
     }
 
     fn shown(text: &str, query: &str) -> Option<String> {
-        let found = passage(text, &mut matcher(query))?;
+        let found = passage_of(text, query)?;
         let pieces =
             found.pieces.into_iter().map(|piece| if piece.hit { format!("[{}]", piece.text) } else { piece.text });
         Some(pieces.collect())
@@ -165,7 +171,7 @@ mod tests {
     #[test]
     fn the_part_with_most_words_is_shown() {
         let text = format!("one {} one two {} three", "x ".repeat(500), "y ".repeat(500));
-        let found = passage(&text, &mut matcher("one two")).unwrap();
+        let found = passage_of(&text, "one two").unwrap();
         assert_eq!(found.more, (true, true));
         let hits: Vec<&str> = found.pieces.iter().filter(|piece| piece.hit).map(|piece| piece.text.as_str()).collect();
         assert_eq!(hits, ["one", "two"]);
@@ -176,10 +182,10 @@ mod tests {
     #[test]
     fn cost_and_length_are_bounded() {
         let text = "a ".repeat(1 << 20) + "b";
-        let found = passage(&text, &mut matcher("a b")).unwrap();
+        let found = passage_of(&text, "a b").unwrap();
         assert!(found.pieces.len() < 300, "{}", found.pieces.len());
         let long = "x".repeat(1 << 20);
-        let found = passage(&long, &mut matcher(&long)).unwrap();
+        let found = passage_of(&long, &long).unwrap();
         let length: usize = found.pieces.iter().map(|piece| piece.text.len()).sum();
         assert!(length <= 3 * PASSAGE_BYTES, "{length}");
     }

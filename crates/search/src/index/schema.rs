@@ -41,7 +41,7 @@ pub(super) struct Fields {
     /// The words of the name, of the title and of the author that the content states.
     pub name: Field,
     pub title: Field,
-    pub writer: Field,
+    pub stated_author: Field,
     /// Long words backwards.
     pub ends: Field,
     /// The name as it is, by which a renamed document is noticed.
@@ -80,7 +80,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         text: builder.add_text_field("text", positions.clone()),
         name: builder.add_text_field("name", positions.clone()),
         title: builder.add_text_field("title", positions.clone()),
-        writer: builder.add_text_field("writer", positions),
+        stated_author: builder.add_text_field("stated_author", positions),
         ends: builder.add_text_field("ends", words(ends)),
         stored_name: builder.add_text_field("stored_name", STORED),
         body: builder.add_text_field("body", STORED),

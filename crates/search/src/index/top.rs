@@ -4,7 +4,6 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
-use std::time::Instant;
 
 use model::{Id, Result, Timestamp};
 use tantivy::query::EnableScoring;
@@ -25,9 +24,9 @@ pub enum HitOrder {
     /// The best first.
     #[default]
     Relevance,
-    /// Changed last first.
+    /// Most recently changed first.
     Newest,
-    /// Changed first first.
+    /// Least recently changed first.
     Oldest,
     /// Largest first.
     Largest,
@@ -41,7 +40,7 @@ pub struct TopRequest<'a> {
     /// The query.
     pub query: &'a SearchQuery,
     /// True if similar words and compounds fit as well.
-    pub is_similar: bool,
+    pub with_similar: bool,
     /// Limit on the hits.
     pub limit: usize,
     /// Their order.
@@ -50,8 +49,8 @@ pub struct TopRequest<'a> {
     pub counts_facets: bool,
     /// Current time, by which the age of hits is judged.
     pub now: Timestamp,
-    /// Time at which to stop.
-    pub deadline: Instant,
+    /// Time limit.
+    pub clock: Clock,
 }
 
 /// An entry that fits a query.
@@ -87,7 +86,7 @@ impl PartialOrd for Hit {
 pub struct TopHits {
     /// The hits, in the order that was asked for.
     pub hits: Vec<Hit>,
-    /// Number of entries that fit.
+    /// Number of admitted entries that fit; at least this many if `whole` is false.
     pub total: u64,
     /// Their numbers by properties, if these were asked for.
     pub facets: Facets,
@@ -95,7 +94,7 @@ pub struct TopHits {
     pub whole: bool,
 }
 
-/// Weight of a document that changed just now, beside those of its words. It is halved for each [`HALF_LIFE`].
+/// Score added for a document that changed just now. It halves every [`HALF_LIFE`] seconds.
 const RECENCY: f64 = 1.0;
 const HALF_LIFE: f64 = 180.0 * 86_400.0;
 
@@ -109,17 +108,16 @@ impl View {
     }
 
     fn best(&self, request: &TopRequest<'_>, admission: &dyn Admission) -> tantivy::Result<TopHits> {
-        let matching = Matching::new(self.fields, request.is_similar);
+        let matching = Matching::new(self.fields, request.with_similar, request.clock.clone());
         let Some(query) = matching.query(request.query) else {
             return Ok(TopHits { whole: true, ..TopHits::default() });
         };
-        let mut clock = Clock::new(request.deadline);
+        let clock = &request.clock;
         let segments = self.searcher.segment_readers();
         let columns = segments.iter().map(Columns::of).collect::<tantivy::Result<Vec<_>>>()?;
         let terms = matching.terms(request.query);
-        // The weight of a single word changes nothing.
-        let weights = if terms.len() > 1 && request.order == HitOrder::Relevance {
-            Weights::count(self, &columns, terms, admission, &mut clock)?
+        let weights = if request.order == HitOrder::Relevance {
+            Weights::count(self, &columns, terms, admission, clock)?
         } else {
             Weights::equal(self.fields)
         };
@@ -135,10 +133,11 @@ impl View {
             while scorer.doc() != TERMINATED && !clock.is_over() {
                 let doc = scorer.doc();
                 let is_deleted = alive.is_some_and(|alive| alive.is_deleted(doc));
-                if !is_deleted && admission.admits(&Candidate { columns, doc }) {
+                let place = if is_deleted { None } else { admission.admit(&Candidate { columns, doc }) };
+                if let Some(place) = place {
                     total += 1;
                     if request.counts_facets {
-                        counts.count(columns, doc);
+                        counts.count(columns, doc, place);
                     }
                     let rank = rank(request, columns, doc, || scorer.score());
                     if request.limit > 0 {

@@ -11,6 +11,7 @@ use super::checkpoint::Checkpoint;
 use super::entry::Entry;
 use super::error::index_failed;
 use super::search_index::SearchIndex;
+use crate::language::extension_of;
 
 /// Memory for entries that are not written yet, in bytes; the least that the library accepts.
 const MEMORY: usize = 15_000_000;
@@ -63,7 +64,7 @@ impl IndexWriter {
             document.add_i64(fields.created, entry.created.micros());
             document.add_i64(fields.modified, entry.modified.micros());
             document.add_u64(fields.size, entry.size);
-            if let Some(extension) = extension(&entry.name) {
+            if let Some(extension) = extension_of(&entry.name) {
                 document.add_text(fields.extension, extension);
             }
             for text in [&entry.name, &entry.text] {
@@ -72,7 +73,7 @@ impl IndexWriter {
             }
             document.add_text(fields.name, &entry.name);
             document.add_text(fields.title, &entry.title);
-            document.add_text(fields.writer, &entry.writer);
+            document.add_text(fields.stated_author, &entry.stated_author);
             document.add_text(fields.stored_name, &entry.name);
             document.add_text(fields.body, &entry.text);
             if let Some(fault) = &entry.fault {
@@ -105,15 +106,4 @@ impl IndexWriter {
     pub fn close(self) -> Result<()> {
         self.writer.wait_merging_threads().map_err(index_failed)
     }
-}
-
-/// Longest extension, in characters.
-const MAX_EXTENSION: usize = 16;
-
-/// Returns the extension of a name, folded; `None` if it has none.
-fn extension(name: &str) -> Option<String> {
-    let (stem, extension) = name.rsplit_once('.')?;
-    let folded = extension.to_lowercase();
-    let is_one = (1..=MAX_EXTENSION).contains(&folded.chars().count()) && folded.chars().all(char::is_alphanumeric);
-    (is_one && !stem.is_empty()).then_some(folded)
 }

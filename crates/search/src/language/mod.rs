@@ -4,3 +4,14 @@
 pub mod similar;
 pub mod stems;
 pub mod words;
+
+/// Longest extension, in characters.
+const MAX_EXTENSION: usize = 16;
+
+/// Returns the extension of a name, folded; `None` if it has none.
+pub fn extension_of(name: &str) -> Option<String> {
+    let (_, extension) = name.rsplit_once('.')?;
+    let folded = extension.to_lowercase();
+    let is_one = (1..=MAX_EXTENSION).contains(&folded.chars().count()) && folded.chars().all(char::is_alphanumeric);
+    is_one.then_some(folded)
+}

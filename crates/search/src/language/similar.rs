@@ -1,8 +1,10 @@
-//! Similar words: those a letter or two off, and compounds that begin or end with a word. Words are compared by their
-//! stems.
+//! Similar words: those with an edit distance of 1 or 2, and compounds that begin or end with a word. Words are
+//! compared by their stems.
 
 /// Fewest letters of a stem to which others are similar.
 const MIN_SIMILAR: usize = 4;
+/// Most letters, because the cost of the comparison grows with them.
+const MAX_SIMILAR: usize = 24;
 /// Fewest letters of a stem from which two letters may differ.
 const MIN_TWO_OFF: usize = 8;
 /// Fewest letters of a stem that is looked for in compounds.
@@ -14,7 +16,7 @@ const MIN_COMPOUND: usize = 8;
 pub fn allowed_difference(stem: &str) -> Option<u8> {
     let letters = stem.chars().count();
     let is_word = stem.chars().all(char::is_alphabetic);
-    (is_word && letters >= MIN_SIMILAR).then_some(if letters >= MIN_TWO_OFF { 2 } else { 1 })
+    (is_word && (MIN_SIMILAR..=MAX_SIMILAR).contains(&letters)).then_some(if letters >= MIN_TWO_OFF { 2 } else { 1 })
 }
 
 /// Returns whether a stem is looked for in compounds.
@@ -41,10 +43,10 @@ pub fn is_similar(stem: &str, sought: &str) -> bool {
 /// Returns how many letters must be replaced, inserted, removed or swapped with the next one, to make one word of the
 /// other: the optimal string alignment distance. Words whose lengths differ by more than 2 are 3 apart.
 fn difference(one: &str, other: &str) -> usize {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    if one.len().abs_diff(other.len()) > 2 {
+    if one.chars().count().abs_diff(other.chars().count()) > 2 {
         return 3;
     }
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=other.len()).collect();
     for (row, letter) in one.iter().enumerate() {

@@ -100,12 +100,12 @@ fn unit_of(word: &str) -> Option<Unit> {
     })
 }
 
-/// Returns the first of the last days, weeks and so on, today included.
+/// Returns the first day of the last `number` units, which end today.
 fn back(today: Date, number: &str, unit: &str) -> Option<Date> {
-    let number: i32 = number.parse().ok()?;
+    let number: i32 = number.parse().ok().filter(|number| *number > 0)?;
     let months = match unit_of(unit)? {
         Unit::Day => return today.checked_sub(Duration::days(i64::from(number.checked_sub(1)?))),
-        Unit::Week => return today.checked_sub(Duration::weeks(i64::from(number))),
+        Unit::Week => return today.checked_sub(Duration::days(7 * i64::from(number) - 1)),
         Unit::Month => number,
         Unit::Quarter => number.checked_mul(3)?,
         Unit::Year => number.checked_mul(12)?,
@@ -179,6 +179,8 @@ mod tests {
         assert_eq!(shown("this quarter"), "2026-10-01 2027-01-01");
         assert_eq!(shown("last_year"), "2025-01-01 2026-01-01");
         assert_eq!(shown("last 7 days"), "2026-11-20 2026-11-27");
+        assert_eq!(shown("1w"), shown("7d"));
+        assert_eq!(shown("0 days"), "");
         assert_eq!(shown("7d"), "2026-11-20 2026-11-27");
         assert_eq!(shown("letzte 3 Monate"), "2026-08-26 2026-11-27");
         assert_eq!(shown("1y"), "2025-11-26 2026-11-27");

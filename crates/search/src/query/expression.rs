@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use model::{Id, Timestamp};
 
+use super::query_word::QueryWord;
+
 /// What an entry must fulfil.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
@@ -16,7 +18,7 @@ pub enum Expression {
     All(Vec<Self>),
     /// At least one of these.
     Any(Vec<Self>),
-    /// Anything else.
+    /// Entries that do not fulfil this.
     Not(Box<Self>),
     /// Words in a field.
     Words(WordField, Sought),
@@ -24,7 +26,7 @@ pub enum Expression {
     Filter(Filter),
 }
 
-/// The words in which something is sought.
+/// The field in which words are sought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WordField {
     /// Name and text of the document.
@@ -34,7 +36,7 @@ pub enum WordField {
     /// The title that its content states.
     Title,
     /// The author that its content states.
-    Writer,
+    StatedAuthor,
 }
 
 /// A word or several.
@@ -44,22 +46,13 @@ pub enum Sought {
     Word(QueryWord),
     /// Words with this beginning.
     Prefix(String),
-    /// Words that stand one after the other, with at most `gap` others between.
+    /// Words in this order.
     Phrase {
         /// The words.
         words: Vec<QueryWord>,
-        /// Limit on the other words.
+        /// Limit on the other words between them, all together. From 2 on, neighbours may also be swapped.
         gap: u32,
     },
-}
-
-/// A word of a query.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct QueryWord {
-    /// The folded word.
-    pub folded: String,
-    /// Other spellings: "grosse" for "groesse", and "groesse" for "größe".
-    pub others: Vec<String>,
 }
 
 /// A property that an entry must have.
@@ -90,13 +83,17 @@ pub struct Reference {
     pub kind: ReferenceKind,
     /// The name as it was entered.
     pub name: String,
+    /// Where it stands, in bytes of the query.
+    pub range: Range<usize>,
 }
 
 /// A kind of thing that a query can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReferenceKind {
-    /// The creator of documents.
+    /// The creator of documents, or the author that their contents state.
     Author,
+    /// The creator of documents.
+    Creator,
     /// The author of the last change.
     Editor,
     /// A site.
@@ -137,7 +134,7 @@ impl PartialEq for Within {
 impl Eq for Within {}
 
 impl Expression {
-    /// Calls `visit` for each part, from the outside to the inside, with false for what is negated.
+    /// Calls `visit` for each part, from the outside to the inside, with false below an odd number of negations.
     pub fn each<'a>(&'a self, visit: &mut impl FnMut(&'a Self, bool)) {
         self.each_part(true, visit);
     }
@@ -167,12 +164,12 @@ impl Expression {
 }
 
 impl Sought {
-    /// Returns the words, with the beginning of one.
-    pub fn words(&self) -> Vec<&str> {
+    /// Returns the words; none for a prefix.
+    pub fn words(&self) -> &[QueryWord] {
         match self {
-            Self::Word(word) => vec![word.folded.as_str()],
-            Self::Prefix(prefix) => vec![prefix.as_str()],
-            Self::Phrase { words, .. } => words.iter().map(|word| word.folded.as_str()).collect(),
+            Self::Word(word) => std::slice::from_ref(word),
+            Self::Prefix(_) => &[],
+            Self::Phrase { words, .. } => words,
         }
     }
 }

@@ -9,20 +9,25 @@ pub(super) struct Token<'a> {
     pub range: Range<usize>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind<'a> {
     Open,
     Close,
     /// A hyphen right before what is not wanted.
     Minus,
-    /// A text in quotation marks, and the limit on other words between its words.
-    Phrase {
-        text: &'a str,
-        gap: u32,
-        is_closed: bool,
-    },
+    Phrase(Phrase<'a>),
     /// Characters without white space, quotation marks and parentheses.
     Chunk(&'a str),
+}
+
+/// A text in quotation marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Phrase<'a> {
+    pub text: &'a str,
+    /// Limit on other words between its words.
+    pub gap: u32,
+    /// False if it extends to the end of the query because there is no second quotation mark.
+    pub is_closed: bool,
 }
 
 /// Largest gap between the words of a phrase.
@@ -54,16 +59,17 @@ fn phrase(query: &str, start: usize, mark: char) -> Token<'_> {
     let end = length.map_or(query.len(), |length| inner + length);
     let text = &query[inner..end];
     let Some(closing) = query[end..].chars().next() else {
-        return Token { kind: TokenKind::Phrase { text, gap: 0, is_closed: false }, range: start..end };
+        return Token { kind: TokenKind::Phrase(Phrase { text, gap: 0, is_closed: false }), range: start..end };
     };
     let mut after = end + closing.len_utf8();
     let mut gap = 0;
     if let Some(number) = query[after..].strip_prefix('~') {
         let digits = number.bytes().take_while(u8::is_ascii_digit).count();
-        gap = number[..digits].parse().unwrap_or(MAX_GAP).min(MAX_GAP);
+        let digits_only = &number[..digits];
+        gap = if digits == 0 { 0 } else { digits_only.parse().unwrap_or(MAX_GAP).min(MAX_GAP) };
         after += 1 + digits;
     }
-    Token { kind: TokenKind::Phrase { text, gap, is_closed: true }, range: start..after }
+    Token { kind: TokenKind::Phrase(Phrase { text, gap, is_closed: true }), range: start..after }
 }
 
 /// Returns whether a character separates tokens. Control characters do, so that they cannot hide in words.
@@ -88,7 +94,7 @@ mod tests {
                 TokenKind::Open => "(".to_owned(),
                 TokenKind::Close => ")".to_owned(),
                 TokenKind::Minus => "-".to_owned(),
-                TokenKind::Phrase { text, gap, is_closed } => {
+                TokenKind::Phrase(Phrase { text, gap, is_closed }) => {
                     format!("[{text}]{gap}{}", if is_closed { "" } else { "?" })
                 }
                 TokenKind::Chunk(text) => text.to_owned(),

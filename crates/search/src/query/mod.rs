@@ -2,16 +2,18 @@
 
 mod dates;
 mod expression;
+mod fields;
 mod lex;
 mod parse;
+mod query_word;
 mod remark;
 mod search_query;
 mod sizes;
 mod types;
 mod word_matcher;
 
-pub use expression::{Expression, Filter, Position, QueryWord, Reference, ReferenceKind, Sought, Within, WordField};
-pub use parse::{MAX_QUERY_BYTES, MAX_WORDS};
+pub use expression::{Expression, Filter, Position, Reference, ReferenceKind, Sought, Within, WordField};
+pub use query_word::QueryWord;
 pub use remark::{Remark, RemarkReason};
 pub use search_query::SearchQuery;
 pub use word_matcher::WordMatcher;

@@ -6,7 +6,7 @@
 //! all    = item { ["AND" | "UND" | "&"] item }
 //! item   = ("NOT" | "NICHT" | "-") item | "(" any ")" | field | phrase | word | word "*" | "*"
 //! phrase = '"' text '"' ["~" number]
-//! field  = name (":" | "=" | "<" | "<=" | ">" | ">=") value | name ":" "(" value { ["," | "OR"] value } ")"
+//! field  = name (":" | "=" | "<" | "<=" | ">" | ">=") (value | "(" value { ["," | "OR" | "ODER"] value } ")")
 //! value  = text | phrase | value ".." value | value ".." | ".." value
 //! ```
 
@@ -14,24 +14,26 @@ use std::ops::Range;
 
 use model::Timestamp;
 
-use super::expression::{Expression, Filter, QueryWord, Reference, ReferenceKind, Sought, WordField};
-use super::lex::{Token, TokenKind, token};
+use super::expression::{Expression, Filter, Reference, Sought, WordField};
+use super::fields::{Comparison, Field, Property, bounded, split_field};
+use super::lex::{Phrase, Token, TokenKind, token};
+use super::query_word::QueryWord;
 use super::remark::{Remark, RemarkReason};
 use super::{dates, sizes, types};
 use crate::language::words::Words;
 
 /// Limit on the bytes of a query that are read.
-pub const MAX_QUERY_BYTES: usize = 16 << 10;
+const MAX_QUERY_BYTES: usize = 16 << 10;
 /// Limit on the words of a query. Further ones are left out.
-pub const MAX_WORDS: usize = 32;
+pub(super) const MAX_WORDS: usize = 32;
 /// Limit on the filters of a query. Further ones are left out.
 const MAX_FILTERS: usize = 32;
+/// Limit on the names of people and places in a query, each of which is looked up. Further ones are left out.
+const MAX_REFERENCES: usize = 6;
+/// Limit on the beginnings of words in a query, each of which may stand for many words. Further ones are left out.
+const MAX_PREFIXES: usize = 6;
 /// Limit on parentheses within parentheses.
 const MAX_NESTING: usize = 50;
-/// Limit on remarks.
-const MAX_REMARKS: usize = 10;
-/// Limit on the characters that a remark repeats.
-const MAX_REMARK_CHARS: usize = 60;
 /// Fewest letters before an asterisk.
 const MIN_PREFIX: usize = 3;
 
@@ -41,28 +43,11 @@ pub(super) struct Parser<'a> {
     now: Timestamp,
     words_left: usize,
     filters_left: usize,
+    references_left: usize,
+    prefixes_left: usize,
+    /// True if the query consists of words and phrases without operators, parentheses and fields.
+    pub is_plain: bool,
     pub remarks: Vec<Remark>,
-}
-
-/// A field of a query.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Field {
-    Words(WordField),
-    Type,
-    Reference(ReferenceKind),
-    Size,
-    Created,
-    Modified,
-}
-
-/// Comparison of a field with a value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Comparison {
-    Equal,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
 }
 
 enum Operator {
@@ -74,8 +59,17 @@ enum Operator {
 impl<'a> Parser<'a> {
     pub(super) fn new(query: &'a str, now: Timestamp) -> Self {
         let kept = &query[..query.floor_char_boundary(MAX_QUERY_BYTES)];
-        let (words_left, filters_left) = (MAX_WORDS, MAX_FILTERS);
-        let mut parser = Self { query: kept, at: 0, now, words_left, filters_left, remarks: Vec::new() };
+        let mut parser = Self {
+            query: kept,
+            at: 0,
+            now,
+            words_left: MAX_WORDS,
+            filters_left: MAX_FILTERS,
+            references_left: MAX_REFERENCES,
+            prefixes_left: MAX_PREFIXES,
+            is_plain: true,
+            remarks: Vec::new(),
+        };
         if kept.len() < query.len() {
             parser.remark(RemarkReason::TooMuch, kept.len()..kept.len());
         }
@@ -99,14 +93,14 @@ impl<'a> Parser<'a> {
     /// Reads a query of operators as words, such as "OR".
     fn only_words(&mut self) -> Option<Expression> {
         let is_operators = self.remarks.iter().any(|remark| remark.reason == RemarkReason::LoneOperator);
-        is_operators.then(|| self.words(self.query, 0, WordField::All)).flatten()
+        is_operators.then(|| self.words(self.query, 0..self.query.len(), WordField::All)).flatten()
     }
 
     fn any(&mut self, depth: usize) -> Option<Expression> {
         let mut parts = Vec::new();
         parts.extend(self.all(depth));
         while let Some((Operator::Or, operator)) = self.operator() {
-            self.at = operator.end;
+            (self.at, self.is_plain) = (operator.end, false);
             match self.all(depth) {
                 Some(part) if !parts.is_empty() => parts.push(part),
                 part => {
@@ -115,7 +109,7 @@ impl<'a> Parser<'a> {
                 }
             }
         }
-        if parts.len() > 1 { Some(Expression::Any(parts)) } else { parts.pop() }
+        any_of(parts)
     }
 
     fn all(&mut self, depth: usize) -> Option<Expression> {
@@ -125,7 +119,7 @@ impl<'a> Parser<'a> {
             match operator {
                 Some((Operator::Or, _)) => break,
                 Some((Operator::And, range)) => {
-                    self.at = range.end;
+                    (self.at, self.is_plain) = (range.end, false);
                     match (parts.is_empty(), self.item(depth)) {
                         (false, Some(part)) => parts.push(part),
                         (_, part) => {
@@ -145,32 +139,32 @@ impl<'a> Parser<'a> {
 
     /// Reads an item. Moves on in any case, unless there is none before the end of the group.
     fn item(&mut self, depth: usize) -> Option<Expression> {
-        if let Some((Operator::Not, range)) = self.operator() {
-            self.at = range.end;
-            if depth >= MAX_NESTING {
-                return self.give_up(range);
-            }
-            let Some(part) = self.item(depth + 1) else {
-                self.remark(RemarkReason::LoneOperator, range);
-                return None;
-            };
-            return Some(Expression::Not(Box::new(part)));
-        }
+        let is_operator = matches!(self.operator(), Some((Operator::Not, _)));
         let Token { kind, range } = self.peek()?;
+        let is_not = is_operator || kind == TokenKind::Minus;
         match kind {
-            TokenKind::Close => None,
-            TokenKind::Minus => {
-                self.at = range.end;
-                if depth >= MAX_NESTING {
-                    return self.give_up(range);
-                }
-                Some(Expression::Not(Box::new(self.item(depth + 1)?)))
-            }
+            TokenKind::Close => return None,
+            TokenKind::Open => self.is_plain = false,
+            _ => self.is_plain &= !is_not,
+        }
+        self.at = range.end;
+        if matches!(operator_in(kind), Some(Operator::And | Operator::Or)) {
+            return self.left_out(RemarkReason::LoneOperator, range);
+        }
+        if (is_not || kind == TokenKind::Open) && depth >= MAX_NESTING {
+            self.at = self.query.len();
+            return self.left_out(RemarkReason::TooMuch, range);
+        }
+        if is_not {
+            return match self.item(depth + 1) {
+                Some(Expression::Not(part)) => Some(*part),
+                Some(part) => Some(Expression::Not(Box::new(part))),
+                None => self.left_out(RemarkReason::LoneOperator, range),
+            };
+        }
+        match kind {
+            TokenKind::Close | TokenKind::Minus => None,
             TokenKind::Open => {
-                self.at = range.end;
-                if depth >= MAX_NESTING {
-                    return self.give_up(range);
-                }
                 let inner = self.any(depth + 1);
                 match self.peek() {
                     Some(Token { kind: TokenKind::Close, range }) => self.at = range.end,
@@ -178,136 +172,145 @@ impl<'a> Parser<'a> {
                 }
                 inner
             }
-            TokenKind::Phrase { text, gap, is_closed } => {
-                self.at = range.end;
-                if !is_closed {
-                    self.remark(RemarkReason::UnclosedPhrase, range);
-                }
-                self.phrase(text, gap, WordField::All)
-            }
-            TokenKind::Chunk(chunk) => {
-                self.at = range.end;
-                match field(chunk) {
-                    Some((field, comparison, value)) => self.field(field, comparison, value, range),
-                    None => self.words(chunk, range.start, WordField::All),
-                }
-            }
+            TokenKind::Phrase(phrase) => self.phrase(phrase, range, WordField::All),
+            TokenKind::Chunk(chunk) => match split_field(chunk) {
+                Some((field, comparison, value)) => self.field(field, comparison, value, range),
+                None => self.words(chunk, range, WordField::All),
+            },
         }
     }
 
-    fn field(
-        &mut self,
-        field: Field,
-        comparison: Comparison,
-        value: &'a str,
-        range: Range<usize>,
-    ) -> Option<Expression> {
+    /// Reads a field whose name and comparison end where `value` begins, at the end of `range`.
+    fn field(&mut self, field: Field, comparison: Comparison, value: &str, range: Range<usize>) -> Option<Expression> {
+        self.is_plain = false;
         if !value.is_empty() {
-            let values: Vec<&str> = if field == Field::Type { value.split(',').collect() } else { vec![value] };
-            let parts = values.into_iter().filter_map(|value| self.value(field, comparison, value, range.clone()));
-            return any_of(parts.collect());
+            return any_of(self.list(field, comparison, value, range.end - value.len()));
         }
         match self.next() {
-            Some(Token { kind: TokenKind::Phrase { text, gap, .. }, range: value }) => {
-                let range = range.start..value.end;
-                match field {
-                    Field::Words(words) => self.phrase(text, gap, words),
-                    _ => self.value(field, comparison, text, range),
-                }
+            Some(Token { kind: TokenKind::Phrase(phrase), range }) => self.quoted(field, comparison, phrase, range),
+            Some(Token { kind: TokenKind::Chunk(text), range }) => {
+                any_of(self.list(field, comparison, text, range.start))
             }
-            Some(Token { kind: TokenKind::Chunk(text), range: value }) => {
-                self.value(field, comparison, text, range.start..value.end)
-            }
-            Some(Token { kind: TokenKind::Open, .. }) => self.values(field, comparison, range.start),
+            Some(Token { kind: TokenKind::Open, .. }) => self.values(field, comparison, range),
             other => {
                 // What follows is no value.
                 self.at = other.map_or(self.at, |token| token.range.start);
-                self.remark(RemarkReason::NoValue, range);
-                None
+                self.left_out(RemarkReason::NoValue, range)
             }
         }
     }
 
-    /// Reads values in parentheses, of which one must fit.
-    fn values(&mut self, field: Field, comparison: Comparison, start: usize) -> Option<Expression> {
+    /// Reads values in parentheses, of which one must fit. `range` is that of the field's name.
+    fn values(&mut self, field: Field, comparison: Comparison, range: Range<usize>) -> Option<Expression> {
         let mut parts = Vec::new();
         while let Some(Token { kind, range }) = self.next() {
-            let range = start..range.end;
             match kind {
                 TokenKind::Close => return any_of(parts),
-                TokenKind::Phrase { text, gap, .. } => parts.extend(match field {
-                    Field::Words(words) => self.phrase(text, gap, words),
-                    _ => self.value(field, comparison, text, range),
-                }),
-                TokenKind::Chunk(chunk) if operator_of(chunk).is_none() => {
-                    for value in chunk.split(',').filter(|value| !value.is_empty()) {
-                        parts.extend(self.value(field, comparison, value, range.clone()));
-                    }
-                }
-                TokenKind::Chunk(_) | TokenKind::Minus | TokenKind::Open => {}
+                TokenKind::Phrase(phrase) => parts.extend(self.quoted(field, comparison, phrase, range)),
+                TokenKind::Chunk(chunk) => match operator_of(chunk) {
+                    None => parts.append(&mut self.list(field, comparison, chunk, range.start)),
+                    Some(Operator::Or) => {}
+                    Some(Operator::And | Operator::Not) => self.remark(RemarkReason::NoValue, range),
+                },
+                TokenKind::Minus | TokenKind::Open => self.remark(RemarkReason::NoValue, range),
             }
         }
-        self.remark(RemarkReason::UnmatchedParenthesis, start..self.at);
+        self.remark(RemarkReason::UnmatchedParenthesis, range);
         any_of(parts)
     }
 
-    fn value(&mut self, field: Field, comparison: Comparison, value: &str, range: Range<usize>) -> Option<Expression> {
-        if let Field::Words(words) = field {
-            return self.words(value, range.start, words);
+    /// Reads values between commas, or one value if the field has no lists.
+    fn list(&mut self, field: Field, comparison: Comparison, text: &str, start: usize) -> Vec<Expression> {
+        let (mut at, mut parts) = (start, Vec::new());
+        for value in text.split(|c| c == ',' && field.has_lists()) {
+            let range = at..at + value.len();
+            at = range.end + 1;
+            if !value.is_empty() {
+                parts.extend(match field {
+                    Field::Words(words) => self.words(value, range, words),
+                    Field::Property(property) => self.value(property, comparison, value, range),
+                });
+            }
         }
+        parts
+    }
+
+    /// Reads a value in quotation marks.
+    fn quoted(
+        &mut self,
+        field: Field,
+        comparison: Comparison,
+        phrase: Phrase<'_>,
+        range: Range<usize>,
+    ) -> Option<Expression> {
+        match field {
+            Field::Words(words) => self.phrase(phrase, range, words),
+            Field::Property(property) => {
+                if !phrase.is_closed {
+                    self.remark(RemarkReason::UnclosedPhrase, range.clone());
+                }
+                self.value(property, comparison, phrase.text, range)
+            }
+        }
+    }
+
+    fn value(
+        &mut self,
+        property: Property,
+        comparison: Comparison,
+        value: &str,
+        range: Range<usize>,
+    ) -> Option<Expression> {
         let Some(left) = self.filters_left.checked_sub(1) else {
-            self.remark(RemarkReason::TooMuch, range);
-            return None;
+            return self.left_out(RemarkReason::TooMuch, range);
         };
         self.filters_left = left;
         let now = self.now;
-        let filter = match field {
-            Field::Type => {
-                let folded = Words::of(value).map(|word| word.folded).collect::<Vec<_>>().join(" ");
-                if folded.is_empty() {
-                    self.remark(RemarkReason::NoValue, range);
-                    return None;
-                }
-                Filter::Extension(types::extensions(&folded))
-            }
-            Field::Reference(kind) => {
+        let time = |value| {
+            let limits = (Timestamp::from_micros(i64::MIN), Timestamp::from_micros(i64::MAX));
+            bounded(value, comparison, limits, |text| dates::period(text, now))
+        };
+        let filter = match property {
+            Property::Type => types::extensions(value).map(Filter::Extension),
+            Property::Extension => types::extension(value).map(|extension| Filter::Extension(vec![extension])),
+            Property::Reference(kind) => {
                 let name = value.trim().to_owned();
                 if name.is_empty() {
-                    self.remark(RemarkReason::NoValue, range);
-                    return None;
+                    return self.left_out(RemarkReason::NoValue, range);
                 }
-                Filter::Reference(Reference { kind, name })
+                let Some(left) = self.references_left.checked_sub(1) else {
+                    return self.left_out(RemarkReason::TooMuch, range);
+                };
+                self.references_left = left;
+                Some(Filter::Reference(Reference { kind, name, range: range.clone() }))
             }
-            Field::Size => match bounded(value, comparison, 0, u64::MAX, sizes::size) {
-                Some(sizes) => Filter::Size(sizes),
-                None => return self.unreadable(RemarkReason::NoSize, range),
-            },
-            Field::Created | Field::Modified => {
-                let (first, last) = (Timestamp::from_micros(i64::MIN), Timestamp::from_micros(i64::MAX));
-                match bounded(value, comparison, first, last, |text| dates::period(text, now)) {
-                    Some(time) if field == Field::Created => Filter::Created(time),
-                    Some(time) => Filter::Modified(time),
-                    None => return self.unreadable(RemarkReason::NoDate, range),
-                }
+            Property::Size => {
+                // The size itself is compared; only an equal one may be rounded.
+                let is_exact = comparison != Comparison::Equal;
+                let size = |text: &str| {
+                    sizes::size(text).map(|size| if is_exact { size.start..size.start.saturating_add(1) } else { size })
+                };
+                bounded(value, comparison, (0, u64::MAX), size).map(Filter::Size)
             }
-            Field::Words(_) => return None,
+            Property::Created => time(value).map(Filter::Created),
+            Property::Modified => time(value).map(Filter::Modified),
         };
-        Some(Expression::Filter(filter))
-    }
-
-    fn unreadable(&mut self, reason: RemarkReason, range: Range<usize>) -> Option<Expression> {
-        self.remark(reason, range);
-        None
+        match (filter, property) {
+            (Some(filter), _) => Some(Expression::Filter(filter)),
+            (None, Property::Size) => self.left_out(RemarkReason::NoSize, range),
+            (None, Property::Created | Property::Modified) => self.left_out(RemarkReason::NoDate, range),
+            (None, _) => self.left_out(RemarkReason::NoValue, range),
+        }
     }
 
     /// Reads a word. Words that are joined by other characters such as "RE-2026-0815" are a phrase.
-    fn words(&mut self, text: &str, start: usize, field: WordField) -> Option<Expression> {
+    fn words(&mut self, text: &str, range: Range<usize>, field: WordField) -> Option<Expression> {
         let before = text.trim_end_matches('*');
+        self.is_plain &= before.len() == text.len();
         if before.is_empty() {
             return (field == WordField::All && text == "*").then_some(Expression::Everything);
         }
-        let mut words = self.take(before, start);
-        let range = start..(start + text.len()).min(self.query.len());
+        let mut words = self.words_of(before, &range);
         if before.contains('*') {
             self.remark(RemarkReason::ShortPrefix, range.clone());
         }
@@ -315,7 +318,13 @@ impl<'a> Parser<'a> {
         if before.len() < text.len() {
             match words.pop() {
                 Some(last) if last.folded.chars().count() >= MIN_PREFIX && before.ends_with(char::is_alphanumeric) => {
-                    prefix = Some(Expression::Words(field, Sought::Prefix(last.folded)));
+                    match self.prefixes_left.checked_sub(1) {
+                        Some(left) => {
+                            self.prefixes_left = left;
+                            prefix = Some(Expression::Words(field, Sought::Prefix(last.folded)));
+                        }
+                        None => self.remark(RemarkReason::TooMuch, range),
+                    }
                 }
                 last => {
                     words.extend(last);
@@ -326,26 +335,31 @@ impl<'a> Parser<'a> {
         all_of(sought(words, 0).map(|sought| Expression::Words(field, sought)).into_iter().chain(prefix).collect())
     }
 
-    fn phrase(&mut self, text: &str, gap: u32, field: WordField) -> Option<Expression> {
-        let words = self.take(text, self.at);
-        sought(words, gap).map(|sought| Expression::Words(field, sought))
+    fn phrase(&mut self, phrase: Phrase<'_>, range: Range<usize>, field: WordField) -> Option<Expression> {
+        if !phrase.is_closed {
+            self.remark(RemarkReason::UnclosedPhrase, range.clone());
+        }
+        let words = self.words_of(phrase.text, &range);
+        sought(words, phrase.gap).map(|sought| Expression::Words(field, sought))
     }
 
     /// Returns the words of a text, within the limit.
-    fn take(&mut self, text: &str, at: usize) -> Vec<QueryWord> {
-        let words: Vec<QueryWord> =
-            Words::of(text).take(self.words_left + 1).map(|word| QueryWord::of(&text[word.start..word.end])).collect();
-        let taken = words.len().min(self.words_left);
-        if taken < words.len() {
-            self.remark(RemarkReason::TooMuch, at.min(self.query.len())..self.query.len());
+    fn words_of(&mut self, text: &str, range: &Range<usize>) -> Vec<QueryWord> {
+        let mut words = Vec::new();
+        for word in Words::of(text) {
+            let Some(left) = self.words_left.checked_sub(1) else {
+                self.remark(RemarkReason::TooMuch, range.clone());
+                break;
+            };
+            self.words_left = left;
+            words.push(QueryWord::of(&text[word.start..word.end], word.folded));
         }
-        self.words_left -= taken;
-        words.into_iter().take(taken).collect()
+        words
     }
 
-    fn give_up(&mut self, range: Range<usize>) -> Option<Expression> {
-        self.remark(RemarkReason::TooMuch, range);
-        self.at = self.query.len();
+    /// Remarks on a part that is left out.
+    fn left_out(&mut self, reason: RemarkReason, range: Range<usize>) -> Option<Expression> {
+        self.remark(reason, range);
         None
     }
 
@@ -368,31 +382,12 @@ impl<'a> Parser<'a> {
     }
 
     fn remark(&mut self, reason: RemarkReason, range: Range<usize>) {
-        if self.remarks.len() >= MAX_REMARKS {
-            return;
-        }
-        let text = self.query[range.clone()].chars().take(MAX_REMARK_CHARS).collect();
-        self.remarks.push(Remark { range, reason, text });
+        Remark::add(&mut self.remarks, reason, self.query, range);
     }
 }
 
-impl QueryWord {
-    /// Returns the words of a text.
-    pub fn all_of(text: &str) -> Vec<Self> {
-        Words::of(text).map(|word| Self::of(&text[word.start..word.end])).collect()
-    }
-
-    fn of(original: &str) -> Self {
-        let fold = |text: &str| Words::of(text).next().map(|word| word.folded).unwrap_or_default();
-        let folded = fold(original);
-        let umlauts = [("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("Ä", "ae"), ("Ö", "oe"), ("Ü", "ue")];
-        let written_out = umlauts.iter().fold(original.to_owned(), |text, (umlaut, out)| text.replace(umlaut, out));
-        let shortened = folded.replace("ae", "a").replace("oe", "o").replace("ue", "u");
-        let mut others = vec![fold(&written_out), shortened];
-        others.dedup();
-        others.retain(|other| *other != folded);
-        Self { folded, others }
-    }
+fn operator_in(kind: TokenKind<'_>) -> Option<Operator> {
+    if let TokenKind::Chunk(chunk) = kind { operator_of(chunk) } else { None }
 }
 
 fn operator_of(chunk: &str) -> Option<Operator> {
@@ -402,69 +397,6 @@ fn operator_of(chunk: &str) -> Option<Operator> {
         "NOT" | "NICHT" => Some(Operator::Not),
         _ => None,
     }
-}
-
-/// Splits a chunk into a field, a comparison and a value; `None` if it does not begin with the name of a field.
-fn field(chunk: &str) -> Option<(Field, Comparison, &str)> {
-    let end = chunk.find([':', '=', '<', '>'])?;
-    let field = field_of(&Words::of(&chunk[..end]).map(|word| word.folded).collect::<Vec<_>>().join(" "))?;
-    let mut value = &chunk[end..];
-    value = value.strip_prefix(':').unwrap_or(value);
-    let comparisons = [
-        ("<=", Comparison::LessOrEqual),
-        (">=", Comparison::GreaterOrEqual),
-        ("<", Comparison::Less),
-        (">", Comparison::Greater),
-        ("=", Comparison::Equal),
-    ];
-    for (sign, comparison) in comparisons {
-        if let Some(rest) = value.strip_prefix(sign) {
-            return Some((field, comparison, rest));
-        }
-    }
-    Some((field, Comparison::Equal, value))
-}
-
-/// Returns the field with a name in English or German, folded.
-fn field_of(name: &str) -> Option<Field> {
-    Some(match name {
-        "name" => Field::Words(WordField::Name),
-        "title" | "titel" => Field::Words(WordField::Title),
-        "text" => Field::Words(WordField::All),
-        "type" | "typ" | "ext" | "extension" | "filetype" => Field::Type,
-        "author" | "autor" | "verfasser" => Field::Reference(ReferenceKind::Author),
-        "editor" | "bearbeiter" => Field::Reference(ReferenceKind::Editor),
-        "site" | "website" => Field::Reference(ReferenceKind::Site),
-        "library" | "bibliothek" => Field::Reference(ReferenceKind::Library),
-        "in" | "folder" | "ordner" => Field::Reference(ReferenceKind::Container),
-        "size" | "grosse" | "groesse" => Field::Size,
-        "created" | "erstellt" => Field::Created,
-        "modified" | "changed" | "geandert" | "geaendert" => Field::Modified,
-        _ => return None,
-    })
-}
-
-/// Reads a value, or a range of values, with a comparison. Returns from the first that fits to the first that does not.
-fn bounded<T: Copy + PartialOrd>(
-    value: &str,
-    comparison: Comparison,
-    first: T,
-    last: T,
-    read: impl Fn(&str) -> Option<Range<T>>,
-) -> Option<Range<T>> {
-    if let Some((from, to)) = value.split_once("..") {
-        let from = if from.is_empty() { first } else { read(from)?.start };
-        let to = if to.is_empty() { last } else { read(to)?.end };
-        return Some(from..to);
-    }
-    let value = read(value)?;
-    Some(match comparison {
-        Comparison::Equal => value,
-        Comparison::Less => first..value.start,
-        Comparison::LessOrEqual => first..value.end,
-        Comparison::Greater => value.end..last,
-        Comparison::GreaterOrEqual => value.start..last,
-    })
 }
 
 fn sought(mut words: Vec<QueryWord>, gap: u32) -> Option<Sought> {

@@ -2,6 +2,11 @@
 
 use std::ops::Range;
 
+/// Limit on the remarks on a query.
+const MAX_REMARKS: usize = 10;
+/// Limit on the characters that a remark repeats.
+const MAX_REMARK_CHARS: usize = 60;
+
 /// A remark on a part of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
@@ -20,7 +25,8 @@ pub enum RemarkReason {
     UnclosedPhrase,
     /// A parenthesis is not closed, or closes nothing. It was left out.
     UnmatchedParenthesis,
-    /// An operator such as AND has nothing to connect. It was read as a word.
+    /// An operator such as AND has nothing to connect. It was left out. A query of
+    /// operators only is read as words.
     LoneOperator,
     /// The beginning of a word before an asterisk is too short, or there is none. The asterisk was left out.
     ShortPrefix,
@@ -28,12 +34,22 @@ pub enum RemarkReason {
     NoDate,
     /// No size could be read. The filter was left out.
     NoSize,
-    /// A filter has no value. It was left out.
+    /// A filter has no value, or one that it cannot have. It was left out.
     NoValue,
-    /// Nobody and nothing within reach has this name.
+    /// No person or place that the caller can see has this name. The filter finds nothing.
     UnknownName,
-    /// The query is too long, or nested too deep. The rest was left out.
+    /// The query is too long or too deeply nested. Parts of it were left out.
     TooMuch,
+}
+
+impl Remark {
+    /// Adds a remark on a part of a query, unless there are many already.
+    pub fn add(remarks: &mut Vec<Self>, reason: RemarkReason, query: &str, range: Range<usize>) {
+        if remarks.len() < MAX_REMARKS {
+            let part = query.get(range.clone()).unwrap_or_default();
+            remarks.push(Self { text: part.chars().take(MAX_REMARK_CHARS).collect(), range, reason });
+        }
+    }
 }
 
 impl RemarkReason {

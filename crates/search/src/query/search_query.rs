@@ -6,16 +6,19 @@ use model::Timestamp;
 
 use super::expression::{Expression, Filter, Reference, Sought, WordField};
 use super::parse::Parser;
-use super::remark::Remark;
+use super::remark::{Remark, RemarkReason};
 use crate::language::similar;
 
 /// A query, as it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchQuery {
-    /// What an entry must fulfil; `None` if nothing is looked for.
+    /// The condition that an entry must fulfil; `None` for a query without words and filters.
     pub expression: Option<Expression>,
-    /// What was read otherwise than it may have been meant.
+    /// Remarks on parts that were left out or read otherwise than they may have been meant.
     pub remarks: Vec<Remark>,
+    /// True if the query consists of words and phrases without operators, parentheses and fields, so that names can be
+    /// compared with it as well.
+    pub is_plain: bool,
 }
 
 impl SearchQuery {
@@ -23,20 +26,16 @@ impl SearchQuery {
     pub fn parse(text: &str, now: Timestamp) -> Self {
         let mut parser = Parser::new(text, now);
         let expression = parser.parse();
-        Self { expression, remarks: parser.remarks }
+        Self { expression, is_plain: parser.is_plain, remarks: parser.remarks }
     }
 
-    /// Returns whether the query consists of words and phrases that must all occur, so that names can be compared
-    /// with it as well.
-    pub fn is_plain(&self) -> bool {
-        let is_words = |part: &Expression| {
-            matches!(part, Expression::Words(WordField::All, Sought::Word(_) | Sought::Phrase { .. }))
-        };
-        match &self.expression {
-            Some(Expression::All(parts)) => parts.iter().all(is_words),
-            Some(part) => is_words(part),
-            None => true,
-        }
+    /// Returns a query that finds what this text finds, if it also fulfils a filter.
+    pub fn narrowed(text: &str, filter: &str) -> String {
+        let query = Self::parse(text, Timestamp::from_micros(0));
+        let is_unclosed = query.remarks.iter().any(|remark| remark.reason == RemarkReason::UnclosedPhrase);
+        let text = format!("{}{}", text.trim(), if is_unclosed { "\"" } else { "" });
+        let is_alone = query.remarks.is_empty() && !matches!(query.expression, Some(Expression::Any(_)));
+        if is_alone { format!("{text} {filter}") } else { format!("({text}) {filter}") }
     }
 
     /// Returns the names that must be replaced by what they stand for, each once.
@@ -52,21 +51,21 @@ impl SearchQuery {
         references
     }
 
-    /// Replaces names by what they stand for. Those without a meaning are fulfilled by nothing.
+    /// Replaces references by their meanings. A reference without a meaning is fulfilled by no entry.
     pub fn resolve(&mut self, meanings: &HashMap<Reference, Expression>) {
         if let Some(expression) = &mut self.expression {
             expression.resolve(meanings);
         }
     }
 
-    /// Calls `visit` for each part of the query, with false for what is negated.
+    /// Calls `visit` for each part of the query, with false below an odd number of negations.
     pub fn each<'a>(&'a self, mut visit: impl FnMut(&'a Expression, bool)) {
         if let Some(expression) = &self.expression {
             expression.each(&mut visit);
         }
     }
 
-    /// Returns whether words are sought to which others are similar.
+    /// Returns whether the query has a word to which others can be similar.
     pub fn has_similar(&self) -> bool {
         self.sought().iter().any(|(_, sought)| match sought {
             Sought::Word(word) => similar::allowed_difference(&word.folded).is_some(),

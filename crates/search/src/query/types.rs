@@ -1,8 +1,12 @@
 //! Kinds of documents that a query can name, each with the extensions of its names.
 
+use crate::language::extension_of;
+use crate::language::words::Words;
+
 /// Kinds by their names in English and German, folded.
-const KINDS: [(&[&str], &[&str]); 11] = [
-    (&["word", "text", "document", "dokument"], &["docx", "docm", "dotx", "doc", "odt", "rtf"]),
+const KINDS: [(&[&str], &[&str]); 12] = [
+    (&["text", "txt"], &["txt", "md", "log"]),
+    (&["word", "document", "dokument"], &["docx", "docm", "dotx", "doc", "odt", "rtf"]),
     (&["excel", "spreadsheet", "sheet", "tabelle"], &["xlsx", "xlsm", "xls", "ods", "csv", "tsv"]),
     (&["powerpoint", "presentation", "slides", "prasentation", "folien"], &["pptx", "pptm", "ppt", "odp"]),
     (
@@ -18,10 +22,16 @@ const KINDS: [(&[&str], &[&str]); 11] = [
     (&["video", "film"], &["mp4", "mov", "mkv", "webm", "avi"]),
 ];
 
-/// Returns the extensions that a kind stands for. A name that is no kind is an extension itself.
-pub(super) fn extensions(folded: &str) -> Vec<String> {
-    match KINDS.iter().find(|(names, _)| names.contains(&folded)) {
-        Some((_, extensions)) => extensions.iter().map(|extension| (*extension).to_owned()).collect(),
-        None => vec![folded.to_owned()],
+/// Returns the extensions of a kind of document, or the text itself as an extension; `None` if it can be neither.
+pub(super) fn extensions(text: &str) -> Option<Vec<String>> {
+    let folded = Words::of(text).map(|word| word.folded).collect::<Vec<_>>().join(" ");
+    match KINDS.iter().find(|(names, _)| names.contains(&folded.as_str())) {
+        Some((_, extensions)) => Some(extensions.iter().map(|extension| (*extension).to_owned()).collect()),
+        None => extension(text).map(|extension| vec![extension]),
     }
+}
+
+/// Returns a text as the extension of a name, with or without the full stop before it.
+pub(super) fn extension(text: &str) -> Option<String> {
+    extension_of(&format!(".{}", text.trim().trim_start_matches('.')))
 }

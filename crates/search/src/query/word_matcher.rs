@@ -17,7 +17,7 @@ pub struct WordMatcher {
     prefixes: Vec<(String, usize)>,
     /// First letters of the stems, to exclude most words at once.
     first: HashSet<char>,
-    is_similar: bool,
+    with_similar: bool,
     finder: Stems,
     remembered: HashMap<String, Option<usize>>,
     /// Number of different words that are sought.
@@ -25,19 +25,19 @@ pub struct WordMatcher {
 }
 
 impl WordMatcher {
-    /// Prepares for a query; with `is_similar`, similar words and compounds fit as well.
-    pub fn of(query: &SearchQuery, is_similar: bool) -> Self {
+    /// Prepares for a query; with `with_similar`, similar words and compounds fit as well.
+    pub fn of(query: &SearchQuery, with_similar: bool) -> Self {
         let mut matcher = Self {
             stems: HashMap::new(),
             prefixes: Vec::new(),
             first: HashSet::new(),
-            is_similar,
+            with_similar,
             finder: Stems::default(),
             remembered: HashMap::new(),
             count: 0,
         };
         query.each(|part, is_wanted| {
-            if let Expression::Words(WordField::All | WordField::Title | WordField::Writer, sought) = part
+            if let Expression::Words(WordField::All | WordField::Title | WordField::StatedAuthor, sought) = part
                 && is_wanted
             {
                 matcher.add(sought);
@@ -47,27 +47,19 @@ impl WordMatcher {
     }
 
     fn add(&mut self, sought: &Sought) {
-        let words = match sought {
-            Sought::Word(word) => std::slice::from_ref(word),
-            Sought::Phrase { words, .. } => words.as_slice(),
-            Sought::Prefix(prefix) => {
-                self.first.extend(prefix.chars().next());
-                self.prefixes.push((prefix.clone(), self.count));
-                self.count += 1;
-                return;
-            }
-        };
-        for word in words {
-            if self.finder.of_each(&word.folded).iter().any(|stem| self.stems.contains_key(stem)) {
-                continue;
-            }
-            for spelling in std::iter::once(&word.folded).chain(&word.others) {
-                for stem in self.finder.of_each(spelling) {
-                    self.first.extend(stem.chars().next());
-                    self.stems.entry(stem).or_insert(self.count);
-                }
-            }
+        if let Sought::Prefix(prefix) = sought {
+            self.first.extend(prefix.chars().next());
+            self.prefixes.push((prefix.clone(), self.count));
             self.count += 1;
+        }
+        for word in sought.words() {
+            let stems: Vec<String> = word.spellings().flat_map(|spelling| self.finder.of_each(spelling)).collect();
+            let number = stems.iter().find_map(|stem| self.stems.get(stem)).copied().unwrap_or(self.count);
+            self.count = self.count.max(number + 1);
+            for stem in stems {
+                self.first.extend(stem.chars().next());
+                self.stems.entry(stem).or_insert(number);
+            }
         }
     }
 
@@ -78,7 +70,7 @@ impl WordMatcher {
 
     /// Returns the number of what a folded word fits; `None` if it fits nothing.
     pub fn fits(&mut self, folded: &str) -> Option<usize> {
-        if !self.is_similar && !folded.chars().next().is_some_and(|first| self.first.contains(&first)) {
+        if !self.with_similar && !folded.chars().next().is_some_and(|first| self.first.contains(&first)) {
             return None;
         }
         if let Some(known) = self.remembered.get(folded) {
@@ -102,6 +94,6 @@ impl WordMatcher {
             // The same one each time, whatever the order of the map.
             self.stems.keys().filter(is_similar).filter_map(|sought| self.stems.get(sought)).min().copied()
         };
-        exact.or_else(begins).or_else(|| if self.is_similar { similar() } else { None })
+        exact.or_else(begins).or_else(|| if self.with_similar { similar() } else { None })
     }
 }

@@ -56,8 +56,12 @@ async fn filters_and_operators_work(engine: Engine) {
     assert_eq!(found("site:sales").await, ["offer.txt"]);
     assert_eq!(found("library:Offers heron").await, ["offer.txt"]);
     assert_eq!(found("modified:today minutes type:txt").await, ["minutes.txt"]);
-    assert_eq!(found("heron size>1MB").await, Vec::<String>::new());
-    assert_eq!(found("heron created<2020").await, Vec::<String>::new());
+    assert_eq!(found("heron size>1MB OR heron created<2020").await, Vec::<String>::new());
+    assert_eq!(found("minutes size<1KB created>=2020").await, ["minutes.txt"]);
+    // A folder that was created since the last search is within what contains it.
+    rig.put("Reports/2026/new.txt", "a kingfisher").await;
+    wait_for_results(&rig.admin, "in:Documents/Reports kingfisher", &["new.txt"]).await;
+    rig.admin.delete("Reports/2026").await.unwrap();
     // A moved document is in its new place at once.
     let (minutes, reports) = (rig.id("Documents/minutes.txt").await, rig.id("Documents/Reports").await);
     rig.call(Method::POST, &format!("/api/v1/items/{minutes}/move"), json!({ "to": reports })).await;

@@ -56,9 +56,9 @@ struct SearchPage<'a> {
     whole: bool,
     /// Number of documents with the words.
     documents: u64,
-    /// True if similar words were looked for.
-    is_similar: bool,
-    /// Messages about what was read otherwise than it may have been meant.
+    /// True if documents with similar words are among the results.
+    includes_similar: bool,
+    /// Messages about parts of the query that were left out or read otherwise than they may have been meant.
     remarks: Vec<String>,
     orders: Vec<OrderLink>,
     narrowings: Vec<Narrowing>,
@@ -111,7 +111,7 @@ async fn draw(visit: &Visit, found: &Found, order: HitOrder) -> PageResult<Respo
         more: found.more,
         whole: found.whole,
         documents: found.documents,
-        is_similar: found.is_similar,
+        includes_similar: found.includes_similar,
         remarks: found.remarks.iter().map(|remark| narrowing::remark(page, remark)).collect(),
         orders: narrowing::orders(page, order),
         examples: EXAMPLES,

@@ -1,7 +1,7 @@
 //! Links beside the results of a search that order them or narrow it, and remarks on the query.
 
 use form_urlencoded::Serializer;
-use repository::{FoundFacets, HitOrder, Remark, RemarkReason};
+use repository::{FoundFacets, HitOrder, Remark, RemarkReason, SearchQuery};
 
 use crate::frame::fault::PageResult;
 use crate::frame::page::Page;
@@ -54,23 +54,24 @@ pub(super) fn orders(page: &Page, order: HitOrder) -> Vec<OrderLink> {
     ORDERS.iter().map(link).collect()
 }
 
-/// Returns the properties of the documents found, and those that the query filters by.
+/// Returns links that narrow the search by properties of the documents found.
 pub(super) async fn narrowings(visit: &Visit, facets: &FoundFacets, order: HitOrder) -> PageResult<Vec<Narrowing>> {
     let page = &visit.page;
     let value = |filter: String, label: String, count: u64| {
         let (query, active) = match without(&page.query, &filter) {
             Some(query) => (query, true),
-            None => (format!("{} {filter}", page.query.trim()), false),
+            None => (SearchQuery::narrowed(&page.query, &filter), false),
         };
         NarrowingValue { href: address(query.trim(), order), label, count, active }
     };
-    let types =
-        facets.extensions.iter().map(|(name, count)| value(format!("type:{name}"), name.to_uppercase(), *count));
+    let types = facets.extensions.iter().map(|(name, count)| value(format!("ext:{name}"), name.to_uppercase(), *count));
     let ids: Vec<_> = facets.authors.iter().map(|(id, _)| *id).collect();
     let names = visit.session.principal_names(&ids).await?;
     let authors = facets.authors.iter().filter_map(|(id, count)| {
-        let name = &names.get(id)?.name;
-        Some(value(format!("author:{}", quoted(name)), name.clone(), *count))
+        // Accounts that are disabled cannot be searched for.
+        let known = names.get(id).filter(|known| !known.disabled)?;
+        let login = known.login.as_deref()?;
+        Some(value(format!("creator:{}", quoted(login)), known.name.clone(), *count))
     });
     let years = facets.years.iter().map(|(year, count)| value(format!("modified:{year}"), year.to_string(), *count));
     let sites = facets
@@ -87,7 +88,7 @@ pub(super) async fn narrowings(visit: &Visit, facets: &FoundFacets, order: HitOr
 }
 
 impl Narrowing {
-    /// Returns whether a value excludes something, or can be given up.
+    /// Returns whether a link changes the results.
     fn is_useful(&self) -> bool {
         self.values.len() > 1 || self.values.iter().any(|value| value.active)
     }
@@ -112,7 +113,11 @@ pub(super) fn remark(page: &Page, remark: &Remark) -> String {
 /// Returns a text in quotation marks, if it is more than one word.
 fn quoted(text: &str) -> String {
     let is_word = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    if is_word { text.to_owned() } else { format!("\"{}\"", text.replace('"', " ")) }
+    if is_word {
+        text.to_owned()
+    } else {
+        format!("\"{}\"", text.replace(['"', '\u{201c}', '\u{201d}', '\u{201e}', '\u{ab}', '\u{bb}'], " "))
+    }
 }
 
 /// Returns the query without a filter; `None` if it does not have it.

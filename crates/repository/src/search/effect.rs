@@ -2,7 +2,7 @@
 
 /// The documents whose entries an event changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Effect {
+pub enum IndexEffect {
     /// None. Permissions and positions of containers are not in the index.
     Nothing,
     /// The item itself, if it is a document.
@@ -12,7 +12,7 @@ pub(super) enum Effect {
 }
 
 /// Returns the effect of an action of the audit log.
-pub(super) fn effect(action: &str) -> Effect {
+pub fn index_effect(action: &str) -> IndexEffect {
     match action {
         "document.check-in"
         | "document.check-out"
@@ -28,9 +28,9 @@ pub(super) fn effect(action: &str) -> Effect {
         | "recycle.purge"
         | "version.delete"
         | "version.publish"
-        | "version.restore" => Effect::Document,
+        | "version.restore" => IndexEffect::Document,
         // Documents in recycle bins have no entries, because they may be deleted for good without further events.
-        "item.copy" | "item.delete" | "item.restore" => Effect::Below,
+        "item.copy" | "item.delete" | "item.restore" => IndexEffect::Below,
         "column.change"
         | "column.create"
         | "column.delete"
@@ -57,23 +57,22 @@ pub(super) fn effect(action: &str) -> Effect {
         | "site.look"
         | "site.quota"
         | "view.delete"
-        | "view.save" => Effect::Nothing,
+        | "view.save" => IndexEffect::Nothing,
         // An action of a newer version.
-        _ => Effect::Below,
+        _ => IndexEffect::Below,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use repository::AUDIT_ACTIONS;
-
     use super::*;
+    use crate::AUDIT_ACTIONS;
 
     #[test]
     fn every_action_has_an_effect() {
         let below = ["item.copy", "item.delete", "item.restore"];
         for action in AUDIT_ACTIONS {
-            assert_eq!(effect(action) == Effect::Below, below.contains(&action), "{action}");
+            assert_eq!(index_effect(action) == IndexEffect::Below, below.contains(&action), "{action}");
         }
     }
 }

@@ -1,0 +1,47 @@
+//! Sites, libraries and folders by their whole names.
+
+use database::content::search;
+use model::{Id, NodeKind, Result, Right, fold};
+
+use crate::Session;
+use crate::items::caller_view::CallerView;
+
+/// Limit on the containers with one name in each content database.
+const MAX_NAMED: usize = 200;
+
+impl Session {
+    /// Returns the identifiers and kinds of the sites, libraries and folders with this name that the caller may open.
+    /// The title of a root site counts as its name. Content databases that do not answer are left out.
+    pub(super) async fn containers_named(&self, name: &str) -> Result<Vec<(Id, NodeKind)>> {
+        let registry = self.registry().await?;
+        let wanted = fold(name.trim());
+        let mut found = Vec::new();
+        for content in &registry.databases {
+            let mut eyes = CallerView::of(self, &registry, content);
+            let (wanted, registry) = (wanted.clone(), registry.clone());
+            let look = move |reader: &mut database::Reader<'_>| {
+                let mut found = Vec::new();
+                let roots: Vec<Id> =
+                    eyes.collections(&registry).filter(|row| fold(&row.title) == wanted).map(|row| row.id).collect();
+                for root in roots {
+                    if eyes.locate(reader, root)?.is_some_and(|located| located.rights().has(Right::View)) {
+                        found.push((root, NodeKind::Site));
+                    }
+                }
+                let scopes = eyes.scopes(reader)?;
+                for row in search::containers_named(reader, &wanted, scopes.as_deref(), MAX_NAMED)? {
+                    if eyes.show(reader, &row)?.is_some() {
+                        found.push((row.id, row.kind));
+                    }
+                }
+                Ok(found)
+            };
+            match content.database.read_long(look).await {
+                Ok(mut some) => found.append(&mut some),
+                // The search itself says that this database was left out.
+                Err(error) => drop(content.name_if_database_error(error)?),
+            }
+        }
+        Ok(found)
+    }
+}

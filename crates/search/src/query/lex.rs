@@ -53,6 +53,12 @@ pub(super) fn token(query: &str, from: usize) -> Option<Token<'_>> {
     }
 }
 
+/// Returns whether a quotation mark in a query is not closed.
+pub(super) fn has_unclosed_phrase(query: &str) -> bool {
+    let tokens = std::iter::successors(token(query, 0), |last| token(query, last.range.end));
+    tokens.last().is_some_and(|last| matches!(last.kind, TokenKind::Phrase(phrase) if !phrase.is_closed))
+}
+
 fn phrase(query: &str, start: usize, mark: char) -> Token<'_> {
     let inner = start + mark.len_utf8();
     let length = query[inner..].find(is_quote);

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use model::Timestamp;
 
 use super::expression::{Expression, Filter, Reference, Sought, WordField};
+use super::lex::has_unclosed_phrase;
 use super::parse::Parser;
-use super::remark::{Remark, RemarkReason};
+use super::remark::Remark;
 use crate::language::similar;
 
 /// A query, as it was read.
@@ -32,8 +33,7 @@ impl SearchQuery {
     /// Returns a query that finds what this text finds, if it also fulfils a filter.
     pub fn narrowed(text: &str, filter: &str) -> String {
         let query = Self::parse(text, Timestamp::from_micros(0));
-        let is_unclosed = query.remarks.iter().any(|remark| remark.reason == RemarkReason::UnclosedPhrase);
-        let text = format!("{}{}", text.trim(), if is_unclosed { "\"" } else { "" });
+        let text = format!("{}{}", text.trim(), if has_unclosed_phrase(text) { "\"" } else { "" });
         let is_alone = query.remarks.is_empty() && !matches!(query.expression, Some(Expression::Any(_)));
         if is_alone { format!("{text} {filter}") } else { format!("({text}) {filter}") }
     }

@@ -1,0 +1,24 @@
+//! Fuzzes the query language. The input is a query.
+
+use search::query::{Expression, Filter, Reference, SearchQuery, WordMatcher};
+
+/// Reads a query, and looks for its words in its own text.
+pub fn read(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let query = SearchQuery::parse(&text, model::Timestamp::from_micros(1_795_730_400_000_000));
+    for remark in &query.remarks {
+        assert!(text.get(remark.range.clone()).is_some_and(|part| part.starts_with(&remark.text)));
+    }
+    let mut references: Vec<&Reference> = Vec::new();
+    query.each(|part, _| {
+        if let Expression::Filter(Filter::Reference(reference)) = part {
+            references.push(reference);
+        }
+    });
+    assert!(references.iter().all(|reference| text.get(reference.range.clone()).is_some()));
+    SearchQuery::narrowed(&text, "type:pdf");
+    let mut matcher = WordMatcher::of(&query, true);
+    for word in search::language::words::Words::of(&text).take(100) {
+        matcher.fits(&word.folded);
+    }
+}

@@ -57,6 +57,23 @@ rate() {
   awk '{ if ($4 + $5 > 0) exit 1; printf "%.1f\n", $2 * 1000000 / $3 }' <<<"$line" || { echo "$* answered with errors: $line" >&2; return 1; }
 }
 
+# copy_texts DIRECTORY DOCUMENTS TREE: copies the first so many files with text below DIRECTORY, by name, into a folder for
+# each 200 of them, with names of their own; sets number and megabytes.
+copy_texts() {
+  local file folder name
+  number=0
+  while IFS= read -rd '' file; do
+    folder=$3/$((number / 200))
+    [ $((number % 200)) -ne 0 ] || mkdir -p "$folder"
+    name=${file##*/}
+    cp "$file" "$folder/$number-${name//%/_}"
+    number=$((number + 1))
+  done < <(find "$1" -type f -size -16M -size +0 \( -name '*.html' -o -name '*.txt' -o -name '*.md' -o -name '*.rst' \
+    -o -name '*.pdf' -o -name '*.docx' -o -name '*.odt' -o -name '*.xlsx' -o -name '*.pptx' \) -print0 |
+    sort -z | head -zn "$2" || true)
+  megabytes=$(du -sm --apparent-size "$3" | cut -f1)
+}
+
 # ---- a Strongroom of the script's own ------------------------------------------------------------------------------
 
 build_strongroom() {

@@ -5,11 +5,13 @@
 //! no server. Built by `bench/lib.sh` with rustc alone, without any library.
 //!
 //!     load put HOST:PORT PREFIX RUN BYTES CONNECTIONS SECONDS AUTHORIZATION|- load get HOST:PORT PREFIX FILES BYTES
-//!     CONNECTIONS SECONDS AUTHORIZATION|- load page HOST:PORT PATH 1 0 CONNECTIONS SECONDS AUTHORIZATION|- load fill
-//!     HOST:PORT PREFIX FILES BYTES CONNECTIONS 0 AUTHORIZATION|-
+//!     CONNECTIONS SECONDS AUTHORIZATION|- load page HOST:PORT PATH 1 0 CONNECTIONS SECONDS AUTHORIZATION|- load paths
+//!     HOST:PORT LIST 1 0 CONNECTIONS SECONDS AUTHORIZATION|- load fill HOST:PORT PREFIX FILES BYTES CONNECTIONS 0
+//!     AUTHORIZATION|-
 //!
 //! `put` uploads PREFIX/RUN/DD/N.bin for the given time, `fill` uploads PREFIX/0.bin to PREFIX/(FILES-1).bin, `get`
-//! reads these in random order and checks their length, `page` asks for the same path again and again. Prints: RESULT
+//! reads these in random order and checks their length, `page` asks for the same path again and again, `paths` for
+//! those in the lines of the file LIST, one after the other. Prints: RESULT
 //! requests microseconds refused broken p50 p99, the last two in microseconds; a refused request was answered with an
 //! error, a broken one not at all.
 
@@ -32,6 +34,8 @@ struct Plan {
     connections: u64,
     seconds: u64,
     authorization: String,
+    /// Paths to ask for in turn.
+    paths: Vec<String>,
 }
 
 #[derive(Default)]
@@ -171,17 +175,19 @@ fn worker(plan: &Plan, number: u64, next: &AtomicU64, random_bytes: &[u8], end: 
         value => format!("Authorization: {value}\r\n"),
     };
     let files: u64 = if plan.mode == "put" { 0 } else { plan.run.parse().unwrap_or(1) };
-    let reads = plan.mode == "get" || plan.mode == "page";
+    let reads = ["get", "page", "paths"].contains(&plan.mode.as_str());
     let mut connection = Connection::open(&plan.host).ok();
     for count in 0.. {
         let started = Instant::now();
-        let taken = if plan.mode == "fill" { next.fetch_add(1, Ordering::Relaxed) } else { count };
+        let in_turn = plan.mode == "fill" || plan.mode == "paths";
+        let taken = if in_turn { next.fetch_add(1, Ordering::Relaxed) } else { count };
         if plan.mode == "fill" && taken >= files || plan.mode != "fill" && started >= end {
             break;
         }
         let path = match plan.mode.as_str() {
             "put" => format!("{}/{}/{:02}/{number}-{count}.bin", plan.prefix, plan.run, count % 64),
             "page" => plan.prefix.clone(),
+            "paths" => plan.paths[taken as usize % plan.paths.len()].clone(),
             "fill" => format!("{}/{taken}.bin", plan.prefix),
             _ => format!("{}/{}.bin", plan.prefix, random.next() % files),
         };
@@ -234,7 +240,7 @@ fn worker(plan: &Plan, number: u64, next: &AtomicU64, random_bytes: &[u8], end: 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [mode, host, prefix, run, bytes, connections, seconds, authorization] = words.as_slice() else {
-        eprintln!("load put|get|page|fill HOST:PORT PREFIX RUN|FILES BYTES CONNECTIONS SECONDS AUTHORIZATION|-");
+        eprintln!("load put|get|page|paths|fill HOST:PORT PREFIX RUN|FILES BYTES CONNECTIONS SECONDS AUTHORIZATION|-");
         std::process::exit(2);
     };
     let number = |text: &String| text.parse::<u64>().unwrap_or_else(|_| panic!("{text} is not a number"));
@@ -247,7 +253,14 @@ fn main() {
         connections: number(connections),
         seconds: number(seconds),
         authorization: authorization.clone(),
+        paths: match mode.as_str() {
+            "paths" => {
+                std::fs::read_to_string(prefix).expect("a list of paths").lines().map(str::to_owned).collect()
+            }
+            _ => Vec::new(),
+        },
     };
+    assert!(mode != "paths" || !plan.paths.is_empty(), "the list has no paths");
     let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |time| time.as_nanos());
     let mut random = Random(clock as u64 | 1);
     let uploads = plan.mode == "put" || plan.mode == "fill";

@@ -178,6 +178,8 @@ fn phrases_are_found_in_each_spelling() {
     assert_eq!(shelf.set("\"Größe der Quelle\""), [1, 2, 3]);
     assert_eq!(shelf.set("\"groesse der Quelle\""), [1, 2, 3]);
     assert_eq!(shelf.set("\"neue größe\""), [4]);
+    assert_eq!(shelf.set("groess*"), [1, 2, 3, 4]);
+    assert_eq!(shelf.set("größ*"), [1, 2, 3, 4]);
 }
 
 #[test]

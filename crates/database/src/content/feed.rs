@@ -1,6 +1,8 @@
 //! Changes for the search index: events in their order, documents in the order of their identifiers, and the places
 //! that decide who may find a document.
 
+use std::collections::HashSet;
+
 use model::{Id, NodeKind, Result, Timestamp};
 
 use super::node::{NodeRow, node_columns, read};
@@ -16,6 +18,9 @@ statements! {
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT ", node_columns!("n"), " FROM below b JOIN node n ON n.id = b.id
         WHERE n.kind = 'document' AND n.id > $2 ORDER BY n.id LIMIT $3");
+    REACHABLE = concat!("SELECT ", node_columns!("n"), " FROM node n JOIN node p ON p.id = n.parent_id
+        WHERE n.kind = 'document' AND n.id {in $1}");
+    OWN_SCOPES = "SELECT node_id FROM scope WHERE node_id {in $1}";
     TREES = "SELECT id, tree_version FROM collection ORDER BY id";
     CONTAINERS = "SELECT id, parent_id, scope_id, kind FROM node WHERE collection_id = $1 AND kind <> 'document'";
     PLACE = "SELECT id, parent_id, scope_id, kind FROM node WHERE id = $1";
@@ -60,6 +65,16 @@ pub fn documents(reader: &mut Reader<'_>, after: Id, limit: usize) -> Result<Vec
 /// `limit`.
 pub fn documents_below(reader: &mut Reader<'_>, item: Id, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
     reader.query(DOCUMENTS_BELOW, &params![item, after, limit as i64], read)
+}
+
+/// Documents with these identifiers whose parent is in no recycle bin itself.
+pub fn reachable(reader: &mut Reader<'_>, ids: &[Id]) -> Result<Vec<NodeRow>> {
+    reader.query(REACHABLE, &params![ids], read)
+}
+
+/// Those of these items that have permissions of their own.
+pub fn own_scopes(reader: &mut Reader<'_>, ids: &[Id]) -> Result<HashSet<Id>> {
+    Ok(reader.query(OWN_SCOPES, &params![ids], |row| row.get(0))?.into_iter().collect())
 }
 
 /// The site collections of the content database, each with the version of its tree.

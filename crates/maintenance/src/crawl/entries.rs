@@ -56,7 +56,7 @@ pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Pa
         let is_latest = matches!(face.face, Face::All | Face::Draft);
         let (editor, modified) = match is_latest {
             true => (document.modified_by, document.modified_at),
-            false => (version.created_by, version.created_at),
+            false => (version.created_by, version.modified_at),
         };
         entries.push(Entry {
             node: document.id,

@@ -3,19 +3,19 @@
 use database::content::search;
 use model::{Id, NodeKind, Result, Right, fold};
 
-use crate::Session;
 use crate::items::caller_view::CallerView;
+use crate::{Session, UnavailableDatabases};
 
 /// Limit on the containers with one name in each content database.
 const MAX_NAMED: usize = 200;
 
 impl Session {
     /// Returns the identifiers and kinds of the sites, libraries and folders with this name that the caller may open.
-    /// The title of a root site counts as its name. Content databases that do not answer are left out.
-    pub(super) async fn containers_named(&self, name: &str) -> Result<Vec<(Id, NodeKind)>> {
+    /// The title of a root site counts as its name. Also returns the content databases that do not answer.
+    pub(super) async fn containers_named(&self, name: &str) -> Result<(Vec<(Id, NodeKind)>, UnavailableDatabases)> {
         let registry = self.registry().await?;
         let wanted = fold(name.trim());
-        let mut found = Vec::new();
+        let (mut all, mut missing) = (Vec::new(), self.missing(registry.away()));
         for content in &registry.databases {
             let mut eyes = CallerView::of(self, &registry, content);
             let (wanted, registry) = (wanted.clone(), registry.clone());
@@ -37,11 +37,10 @@ impl Session {
                 Ok(found)
             };
             match content.database.read_long(look).await {
-                Ok(mut some) => found.append(&mut some),
-                // The search itself says that this database was left out.
-                Err(error) => drop(content.name_if_database_error(error)?),
+                Ok(mut some) => all.append(&mut some),
+                Err(error) => missing.add(content.name_if_database_error(error)?),
             }
         }
-        Ok(found)
+        Ok((all, missing))
     }
 }

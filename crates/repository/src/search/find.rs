@@ -6,11 +6,10 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
-use model::{Code, Error, Id, MAX_NAME_CHARS, NodeKind, Result, Timestamp};
-use search::index::{Clock, Facets, HitOrder, Passage};
+use model::{Code, Error, ErrorKind, Id, MAX_NAME_CHARS, NodeKind, Result, Timestamp};
+use search::index::{Facets, HitOrder, Passage};
 use search::query::SearchQuery;
 
 use super::meanings::Meanings;
@@ -21,12 +20,12 @@ use crate::{MAX_FOUND, Session, Target};
 
 /// Limit on the characters of a query.
 pub const MAX_QUERY_CHARS: usize = 4_096;
-/// Time limit of a search in all indexes.
-const LONGEST: Duration = Duration::from_millis(300);
 /// Number of documents below which similar words are looked for as well.
 const FEW: u64 = 3;
 /// Limit on the values of a property that are counted.
 const MAX_FACET_VALUES: usize = 10;
+/// Limit on the sites that are read to find those which the caller may know.
+const MAX_SITES_READ: usize = 30;
 
 /// What is common to all indexes of a search.
 struct TextRequest<'a> {
@@ -35,7 +34,6 @@ struct TextRequest<'a> {
     query: Arc<SearchQuery>,
     meanings: Arc<Meanings>,
     with_similar: bool,
-    clock: Clock,
 }
 
 impl Session {
@@ -52,7 +50,8 @@ impl Session {
             return Err(Error::invalid("a search text has at most 4096 characters").with_code(Code::SearchTooLong));
         }
         let mut query = SearchQuery::parse(text, Timestamp::now());
-        let mut found = Found { whole: true, ..Found::default() };
+        let missing = self.missing(self.registry().await?.away());
+        let mut found = Found { whole: true, missing, ..Found::default() };
         let mut named = Vec::new();
         if query.is_plain && length <= MAX_NAME_CHARS && request.order == HitOrder::Relevance {
             let names = self.search(text, limit).await?;
@@ -64,31 +63,31 @@ impl Session {
         }
         let mut texts = TextHits::default();
         if query.expression.is_some() {
-            let meanings = Arc::new(Meanings::of(self, text, &mut query).await?);
+            let meanings = Meanings::of(self, text, &mut query).await?;
+            if meanings.is_incomplete {
+                found.texts = TextSearch::Unavailable;
+            }
+            let meanings = Arc::new(meanings);
             let query = Arc::new(query.clone());
-            let mut asked = TextRequest {
-                request,
-                limit,
-                query,
-                meanings,
-                with_similar: false,
-                clock: Clock::new(Instant::now() + LONGEST),
-            };
+            let mut asked = TextRequest { request, limit, query, meanings, with_similar: false };
             texts = self.text_hits(&asked, &mut found).await?;
             if texts.total + (named.len() as u64) < FEW && texts.whole && asked.query.has_similar() {
                 asked.with_similar = true;
+                let state = found.texts;
                 let similar = self.text_hits(&asked, &mut found).await?;
                 if similar.total > texts.total {
                     found.includes_similar = true;
                     texts = similar;
+                } else {
+                    found.texts = state;
                 }
             }
         }
         found.remarks = query.remarks;
         found.documents = texts.total;
         found.facets = self.facets(std::mem::take(&mut texts.facets), &texts.sites).await?;
-        found.items = merged(request, named, texts.hits);
-        found.more |= found.items.len() > limit;
+        found.items = merged(request, named, std::mem::take(&mut texts.hits));
+        found.more |= texts.more || found.items.len() > limit;
         found.items.truncate(limit);
         Ok(found)
     }
@@ -116,12 +115,12 @@ impl Session {
                 limit: asked.limit,
                 order: asked.request.order,
                 counts_facets: asked.request.counts_facets,
-                clock: asked.clock.clone(),
             };
             match content.database.read_long(move |reader| pass.run(reader)).await {
                 Ok(Ok(mut some)) => {
                     all.hits.append(&mut some.hits);
                     all.total += some.total;
+                    all.more |= some.more;
                     all.facets.add(some.facets);
                     some.sites.into_iter().for_each(|(site, count)| *all.sites.entry(site).or_default() += count);
                     if !some.whole {
@@ -155,15 +154,19 @@ impl Session {
             years: facets.years.into_iter().rev().take(MAX_FACET_VALUES).collect(),
             sites: Vec::new(),
         };
-        for (site, count) in most(sites.iter().map(|(site, count)| (*site, *count))) {
+        let mut sites: Vec<(Id, u64)> = sites.iter().map(|(site, count)| (*site, *count)).collect();
+        sites.sort_by_key(|(site, count)| (Reverse(*count), *site));
+        for (site, count) in sites.into_iter().take(MAX_SITES_READ) {
             match self.item(&Target::Id(site)).await {
                 // The root site contains everything, so it is no useful filter.
                 Ok(item) if item.path.is_empty() => {}
                 Ok(item) => found.sites.push((FoundSite { name: item.name, path: item.path }, count)),
-                Err(error) if error.kind() == model::ErrorKind::NotFound => {}
+                // Unknown to the caller, or its content database does not answer any more.
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unavailable) => {}
                 Err(error) => return Err(error),
             }
         }
+        found.sites.truncate(MAX_FACET_VALUES);
         Ok(found)
     }
 }

@@ -21,6 +21,8 @@ const MAX_PEOPLE: usize = 20;
 pub(super) struct Meanings {
     people: HashMap<Reference, Vec<Id>>,
     containers: HashMap<Reference, Vec<Id>>,
+    /// True if a content database did not answer, so that a name may have more meanings.
+    pub(super) is_incomplete: bool,
 }
 
 impl Meanings {
@@ -36,8 +38,9 @@ impl Meanings {
                     is_known
                 }
                 ReferenceKind::Site | ReferenceKind::Library | ReferenceKind::Container => {
-                    let containers = containers(session, &reference).await?;
-                    let is_known = !containers.is_empty();
+                    let Named { containers, is_incomplete } = containers(session, &reference).await?;
+                    meanings.is_incomplete |= is_incomplete;
+                    let is_known = !containers.is_empty() || is_incomplete;
                     meanings.containers.insert(reference.clone(), containers);
                     is_known
                 }
@@ -115,21 +118,33 @@ async fn people(session: &Session, name: &str) -> Result<Vec<Id>> {
     Ok(found.into_iter().map(|found| found.id).collect())
 }
 
+/// The containers that a name stands for.
+struct Named {
+    containers: Vec<Id>,
+    /// True if a content database did not answer.
+    is_incomplete: bool,
+}
+
 /// Returns the containers at a path, or with a name.
-async fn containers(session: &Session, reference: &Reference) -> Result<Vec<Id>> {
+async fn containers(session: &Session, reference: &Reference) -> Result<Named> {
     let is_kind = |kind: NodeKind| match reference.kind {
         ReferenceKind::Site => kind == NodeKind::Site,
         ReferenceKind::Library => kind == NodeKind::Library,
         _ => kind != NodeKind::Document,
     };
+    let mut is_incomplete = false;
     if let Ok(target) = Target::path(reference.name.trim_matches('/')) {
         match session.item(&target).await {
-            Ok(item) if is_kind(item.kind) => return Ok(vec![item.id]),
+            Ok(item) if is_kind(item.kind) => return Ok(Named { containers: vec![item.id], is_incomplete }),
             Ok(_) => {}
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Invalid | ErrorKind::Forbidden) => {}
-            Err(error) => return Err(error),
+            Err(error) => match error.kind() {
+                ErrorKind::NotFound | ErrorKind::Invalid | ErrorKind::Forbidden => {}
+                ErrorKind::Unavailable => is_incomplete = true,
+                _ => return Err(error),
+            },
         }
     }
-    let found = session.containers_named(&reference.name).await?;
-    Ok(found.into_iter().filter(|(_, kind)| is_kind(*kind)).map(|(id, _)| id).collect())
+    let (found, missing) = session.containers_named(&reference.name).await?;
+    let containers = found.into_iter().filter(|(_, kind)| is_kind(*kind)).map(|(id, _)| id).collect();
+    Ok(Named { containers, is_incomplete: is_incomplete || !missing.is_empty() })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use database::Reader;
 use database::content::node;
@@ -29,8 +30,10 @@ pub(super) struct TextPass {
     pub(super) limit: usize,
     pub(super) order: HitOrder,
     pub(super) counts_facets: bool,
-    pub(super) clock: Clock,
 }
+
+/// Time limit for ranking the entries of one index, and for the passages of its hits.
+const LONGEST: Duration = Duration::from_millis(150);
 
 /// Result of a search in one content database.
 #[derive(Default)]
@@ -42,6 +45,8 @@ pub(super) struct TextHits {
     pub(super) facets: Facets,
     /// Their numbers by site, those of sites below included.
     pub(super) sites: HashMap<Id, u64>,
+    /// True if there may be more hits than `total` says.
+    pub(super) more: bool,
     /// True if everything was searched.
     pub(super) whole: bool,
 }
@@ -66,7 +71,12 @@ impl TextPass {
             trim.places = trim.places.with(reader, &unknown)?;
             self.session.repository.inner.search.keep_places(self.content.row.id, trim.places.clone());
             query = self.meanings.resolve(&self.query, &trim);
-            top = self.top(&query, &trim);
+            let again = self.top(&query, &trim);
+            // What was found in time is better than what was not.
+            top = match (top, again) {
+                (Ok(first), Ok(again)) if first.whole && !again.whole => Ok(TopHits { whole: false, ..first }),
+                (_, again) => again,
+            };
         }
         let TopHits { hits, total, mut facets, whole } = match top {
             Ok(top) => top,
@@ -79,7 +89,7 @@ impl TextPass {
             }
         }
         let mut matcher = WordMatcher::of(&query, self.with_similar);
-        let mut found = Vec::with_capacity(hits.len());
+        let (mut found, clock) = (Vec::with_capacity(hits.len()), Clock::new(Instant::now() + LONGEST));
         for hit in hits {
             let Some(row) = node::find(reader, hit.node)? else { continue };
             if is_application_file(&row.name) {
@@ -95,7 +105,7 @@ impl TextPass {
                 continue;
             }
             // A passage is a part of the content, whose reading such site collections record.
-            let passage = if self.eyes.records_reads(&row) { None } else { stored.passage(&mut matcher, &self.clock) };
+            let passage = if self.eyes.records_reads(&row) { None } else { stored.passage(&mut matcher, &clock) };
             found.push(TextHit { hit, found: FoundItem { item, passage } });
         }
         // Places that are unknown still were created meanwhile.
@@ -103,9 +113,9 @@ impl TextPass {
         if trim.tail.is_cut {
             // What was not judged by its row is not counted.
             let total = found.len() as u64;
-            return Ok(Ok(TextHits { hits: found, total, ..TextHits::default() }));
+            return Ok(Ok(TextHits { hits: found, total, more: true, ..TextHits::default() }));
         }
-        Ok(Ok(TextHits { hits: found, total, facets, sites, whole }))
+        Ok(Ok(TextHits { hits: found, total, facets, sites, more: false, whole }))
     }
 
     fn top(&self, query: &SearchQuery, trim: &Trim) -> Result<TopHits> {
@@ -116,7 +126,7 @@ impl TextPass {
             order: self.order,
             counts_facets: self.counts_facets,
             now: Timestamp::now(),
-            clock: self.clock.clone(),
+            clock: Clock::new(Instant::now() + LONGEST),
         };
         self.view.top(&request, trim)
     }

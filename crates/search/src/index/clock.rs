@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Number of checks between two that read the time.
-const STRETCH: u32 = 256;
+const STRETCH: u32 = 32;
 
 /// A deadline that is checked often, at the cost of reading the time for some checks only. Clones share what they know.
 #[derive(Clone, Debug)]
@@ -36,6 +36,14 @@ impl Clock {
     pub fn is_over(&self) -> bool {
         if self.shared.count.fetch_add(1, Ordering::Relaxed).is_multiple_of(STRETCH) && Instant::now() >= self.deadline
         {
+            self.shared.is_over.store(true, Ordering::Relaxed);
+        }
+        self.was_over()
+    }
+
+    /// Returns whether time is up, before work that may take long.
+    pub(super) fn is_over_now(&self) -> bool {
+        if Instant::now() >= self.deadline {
             self.shared.is_over.store(true, Ordering::Relaxed);
         }
         self.was_over()

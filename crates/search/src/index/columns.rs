@@ -51,6 +51,11 @@ impl Candidate<'_> {
         self.columns.author(self.doc)
     }
 
+    /// Print of the name under which it was indexed, by [`super::entry::name_print`].
+    pub fn name_print(&self) -> u64 {
+        self.columns.name_print.first(self.doc).unwrap_or_default()
+    }
+
     /// See [`super::entry::Entry::holder`].
     pub fn holder(&self) -> Id {
         id(&self.columns.holder, self.doc)
@@ -70,6 +75,7 @@ pub(super) struct Columns {
     created: Column<i64>,
     modified: Column<i64>,
     size: Column<u64>,
+    name_print: Column<u64>,
     /// `None` if no name in the segment has an extension.
     extension: Option<StrColumn>,
 }
@@ -89,6 +95,7 @@ impl Columns {
             created: columns.i64(schema::CREATED)?,
             modified: columns.i64(schema::MODIFIED)?,
             size: columns.u64(schema::SIZE)?,
+            name_print: columns.u64(schema::NAME_PRINT)?,
             extension: columns.str(schema::EXTENSION)?,
         })
     }

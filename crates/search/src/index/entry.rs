@@ -86,3 +86,9 @@ impl Face {
         Self::ALL.into_iter().find(|face| face.number() == number)
     }
 }
+
+/// Returns a number by which an entry with another name is noticed: the 64-bit FNV-1a hash
+/// (<http://www.isthe.com/chongo/tech/comp/fnv/>).
+pub fn name_print(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}

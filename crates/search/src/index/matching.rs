@@ -110,9 +110,8 @@ impl Matching {
             Sought::Word(word) if self.with_similar && is_wanted => self.similar_word(word, field),
             Sought::Word(word) => self.exact_word(word, field),
             Sought::Prefix(prefix) => {
-                let mut queries = vec![self.beginning(prefix, field)];
-                queries.extend(self.stems.of_each(prefix).map(|stem| one(field, &stem)));
-                any(queries)
+                let spelled = prefix.spellings().map(|spelling| self.beginning(spelling, field));
+                any(spelled.chain(self.forms(prefix.spellings()).iter().map(|form| one(field, form))).collect())
             }
             Sought::Phrase { words, gap } => self.phrase(words, *gap, field),
         }

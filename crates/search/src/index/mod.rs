@@ -23,7 +23,7 @@ mod writer;
 pub use checkpoint::{Checkpoint, FORMAT, FollowedEvent, Gap};
 pub use clock::Clock;
 pub use columns::{Admission, Candidate};
-pub use entry::{Entry, Face, Fault, FaultyDocument};
+pub use entry::{Entry, Face, Fault, FaultyDocument, name_print};
 pub use facets::Facets;
 pub use passage::{Passage, Piece, StoredEntry};
 pub use search_index::SearchIndex;

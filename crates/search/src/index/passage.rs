@@ -101,8 +101,8 @@ fn passage(text: &str, matcher: &mut WordMatcher, clock: &Clock) -> Option<Passa
     let (first, last) = (words.first()?.start, words.last()?.end);
     // The remaining length surrounds the words, one third before them.
     let left = PASSAGE_BYTES.saturating_sub(last - first);
-    let start = word_start(text, first.saturating_sub(left / 3));
-    let end = word_end(text, (last + left - left / 3).min(text.len()));
+    let start = word_start(text, first.saturating_sub(left / 3)).min(first);
+    let end = word_end(text, (last + left - left / 3).min(text.len())).max(last);
     let mut pieces = Vec::new();
     let mut at = start;
     let mut add = |range: std::ops::Range<usize>, hit| {
@@ -188,6 +188,19 @@ mod tests {
         let found = passage_of(&long, &long).unwrap();
         let length: usize = found.pieces.iter().map(|piece| piece.text.len()).sum();
         assert!(length <= 3 * PASSAGE_BYTES, "{length}");
+    }
+
+    #[test]
+    fn no_passage_begins_or_ends_within_its_words() {
+        let text = format!("{}aws\n and more", "東京".repeat(30));
+        assert!(shown(&text, "aws").unwrap().contains("[aws]"));
+        for length in 200..260 {
+            let text = format!("zz alpha {} beta. zz zz", "y".repeat(length));
+            let found = shown(&text, "alpha beta").unwrap();
+            assert!(found.contains("[alpha]") || found.contains("[beta]"), "{length}");
+            let text = format!("{} alpha {}", "x".repeat(length), "y".repeat(length));
+            assert!(shown(&text, "alpha").unwrap().contains("[alpha]"), "{length}");
+        }
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(super) const CREATED: &str = "created";
 pub(super) const MODIFIED: &str = "modified";
 pub(super) const SIZE: &str = "size";
 pub(super) const EXTENSION: &str = "extension";
+/// Name of the column with the print of the name.
+pub(super) const NAME_PRINT: &str = "name_print";
 /// Name of the column with the code of a fault.
 pub(super) const FAULT: &str = "fault";
 
@@ -36,6 +38,7 @@ pub(super) struct Fields {
     pub modified: Field,
     pub size: Field,
     pub extension: Field,
+    pub name_print: Field,
     /// The words of name and text.
     pub text: Field,
     /// The words of the name, of the title and of the author that the content states.
@@ -77,6 +80,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         modified: builder.add_i64_field(MODIFIED, FAST),
         size: builder.add_u64_field(SIZE, FAST),
         extension: builder.add_text_field(EXTENSION, FAST),
+        name_print: builder.add_u64_field(NAME_PRINT, FAST),
         text: builder.add_text_field("text", positions.clone()),
         name: builder.add_text_field("name", positions.clone()),
         title: builder.add_text_field("title", positions.clone()),

@@ -127,6 +127,9 @@ impl View {
         let (mut total, mut facets) = (0, Facets::default());
         for (ordinal, (segment, columns)) in (0..).zip(segments.iter().zip(&columns)) {
             let (alive, mut counts) = (segment.alive_bitset(), SegmentCounts::default());
+            if clock.is_over_now() {
+                break;
+            }
             // Entries are not skipped by the bounds of blocks, which the library computes with the mean length of all
             // entries, hidden ones included.
             let mut scorer = weight.scorer(segment, 1.0)?;

@@ -8,7 +8,7 @@ use tantivy::merge_policy::LogMergePolicy;
 use tantivy::{TantivyDocument, Term};
 
 use super::checkpoint::Checkpoint;
-use super::entry::Entry;
+use super::entry::{Entry, name_print};
 use super::error::index_failed;
 use super::search_index::SearchIndex;
 use crate::language::extension_of;
@@ -64,6 +64,7 @@ impl IndexWriter {
             document.add_i64(fields.created, entry.created.micros());
             document.add_i64(fields.modified, entry.modified.micros());
             document.add_u64(fields.size, entry.size);
+            document.add_u64(fields.name_print, name_print(&entry.name));
             if let Some(extension) = extension_of(&entry.name) {
                 document.add_text(fields.extension, extension);
             }

@@ -45,7 +45,7 @@ pub enum Sought {
     /// A word, with its inflections.
     Word(QueryWord),
     /// Words with this beginning.
-    Prefix(String),
+    Prefix(QueryWord),
     /// Words in this order.
     Phrase {
         /// The words.

@@ -321,7 +321,7 @@ impl<'a> Parser<'a> {
                     match self.prefixes_left.checked_sub(1) {
                         Some(left) => {
                             self.prefixes_left = left;
-                            prefix = Some(Expression::Words(field, Sought::Prefix(last.folded)));
+                            prefix = Some(Expression::Words(field, Sought::Prefix(last)));
                         }
                         None => self.remark(RemarkReason::TooMuch, range),
                     }

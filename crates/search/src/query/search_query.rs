@@ -10,6 +10,9 @@ use super::parse::Parser;
 use super::remark::Remark;
 use crate::language::similar;
 
+/// Limit on the words of a query for which similar ones are looked for.
+const MAX_SIMILAR_WORDS: usize = 8;
+
 /// A query, as it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchQuery {
@@ -65,12 +68,15 @@ impl SearchQuery {
         }
     }
 
-    /// Returns whether the query has a word to which others can be similar.
+    /// Returns whether the query has words to which others can be similar, and not so many that it takes long to look
+    /// for them.
     pub fn has_similar(&self) -> bool {
-        self.sought().iter().any(|(_, sought)| match sought {
+        let sought = self.sought();
+        let words = sought.iter().filter(|(_, sought)| match sought {
             Sought::Word(word) => similar::allowed_difference(&word.folded).is_some(),
             Sought::Prefix(_) | Sought::Phrase { .. } => false,
-        })
+        });
+        (1..=MAX_SIMILAR_WORDS).contains(&words.count())
     }
 
     /// Returns what is sought in names and texts, without what is negated.

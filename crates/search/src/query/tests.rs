@@ -32,7 +32,7 @@ fn show(expression: &Expression) -> String {
             let words = sought.words().iter().map(|word| word.folded.as_str()).collect::<Vec<_>>().join(" ");
             let sought = match sought {
                 Sought::Word(_) => words,
-                Sought::Prefix(prefix) => format!("{prefix}*"),
+                Sought::Prefix(prefix) => format!("{}*", prefix.folded),
                 Sought::Phrase { gap: 0, .. } => format!("[{words}]"),
                 Sought::Phrase { gap, .. } => format!("[{words}]~{gap}"),
             };

@@ -48,8 +48,10 @@ impl WordMatcher {
 
     fn add(&mut self, sought: &Sought) {
         if let Sought::Prefix(prefix) = sought {
-            self.first.extend(prefix.chars().next());
-            self.prefixes.push((prefix.clone(), self.count));
+            for spelling in prefix.spellings() {
+                self.first.extend(spelling.chars().next());
+                self.prefixes.push((spelling.clone(), self.count));
+            }
             self.count += 1;
         }
         for word in sought.words() {

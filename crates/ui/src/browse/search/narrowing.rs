@@ -7,13 +7,13 @@ use crate::frame::fault::PageResult;
 use crate::frame::page::Page;
 use crate::frame::visit::Visit;
 
-/// The orders by the texts that stand for them in addresses and in the keys of their labels.
-const ORDERS: [(&str, HitOrder); 5] = [
-    ("relevance", HitOrder::Relevance),
-    ("newest", HitOrder::Newest),
-    ("oldest", HitOrder::Oldest),
-    ("largest", HitOrder::Largest),
-    ("smallest", HitOrder::Smallest),
+/// The orders, each with the text that stands for it in addresses, and the key of its label.
+const ORDERS: [(HitOrder, &str, &str); 5] = [
+    (HitOrder::Relevance, "relevance", "search.order.relevance"),
+    (HitOrder::Newest, "newest", "search.order.newest"),
+    (HitOrder::Oldest, "oldest", "search.order.oldest"),
+    (HitOrder::Largest, "largest", "search.order.largest"),
+    (HitOrder::Smallest, "smallest", "search.order.smallest"),
 ];
 
 /// A link to the same results in another order.
@@ -41,14 +41,14 @@ pub(super) struct NarrowingValue {
 
 /// Returns the order that a text in an address stands for.
 pub(super) fn order_of(text: &str) -> HitOrder {
-    ORDERS.iter().find(|(name, _)| *name == text).map_or(HitOrder::Relevance, |(_, order)| *order)
+    ORDERS.iter().find(|(_, name, _)| *name == text).map_or(HitOrder::Relevance, |(order, ..)| *order)
 }
 
 /// Returns links to all orders.
 pub(super) fn orders(page: &Page, order: HitOrder) -> Vec<OrderLink> {
-    let link = |(name, it): &(&str, HitOrder)| OrderLink {
+    let link = |(it, _, label): &(HitOrder, &str, &str)| OrderLink {
         href: address(&page.query, *it),
-        label: page.s(&format!("search.order.{name}")),
+        label: page.s(label),
         current: *it == order,
     };
     ORDERS.iter().map(link).collect()
@@ -133,7 +133,7 @@ fn without(query: &str, filter: &str) -> Option<String> {
 fn address(query: &str, order: HitOrder) -> String {
     let mut fields = Serializer::new(String::new());
     fields.append_pair("q", query);
-    if let Some((name, _)) = ORDERS.iter().find(|(_, it)| *it == order && order != HitOrder::Relevance) {
+    if let Some((_, name, _)) = ORDERS.iter().find(|(it, ..)| *it == order && order != HitOrder::Relevance) {
         fields.append_pair("sort", name);
     }
     format!("/search?{}", fields.finish())

@@ -217,7 +217,13 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let program = place.path().join("sleeps-with-a-long-name");
         std::fs::copy("/bin/sleep", &program).unwrap();
-        let mut process = std::process::Command::new(&program).arg("60").spawn().unwrap();
+        let mut process = loop {
+            match std::process::Command::new(&program).arg("60").spawn() {
+                // A process that another test starts at this moment still holds the copy open for writing.
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+                started => break started.unwrap(),
+            }
+        };
         let mut machine = Machine::new(vec!["sleeps-with-a-long-name".to_owned(), "sleeps".to_owned()]);
         let names: Vec<String> = machine.read().into_iter().map(|(name, _)| name).collect();
         process.kill().unwrap();

@@ -40,6 +40,7 @@ SENTENCES = {
     "no user in this farm has": "the column takes people of the farm",
     "is reserved for addresses of the program": "a few first names of addresses are taken by the program",
     "the token would have ended": "the end of a token lies in the future",
+    "the query cannot be read as it is written": "the grammar of queries is no pattern, and strict refuses mistakes",
     "two tiers begin after": "two tiers have the same days",
     "the path does not contain the name of a document": "the empty path is the root site, which is no document",
 }

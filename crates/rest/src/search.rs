@@ -32,7 +32,7 @@ pub struct SearchQuery {
     #[param(minimum = 1, maximum = 50, default = 50)]
     limit: Option<usize>,
     /// Order of the items.
-    #[param(inline, default = "relevance")]
+    #[param(value_type = Option<super::wire::rules::SearchOrderWord>, default = "relevance")]
     sort: Option<SearchOrder>,
     /// True to count the documents found by type, author, year and site.
     facets: Option<bool>,
@@ -41,7 +41,7 @@ pub struct SearchQuery {
 }
 
 /// An order of search results.
-#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchOrder {
     Relevance,

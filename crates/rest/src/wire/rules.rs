@@ -228,6 +228,8 @@ rules! {
     Order => one_of(["ascending", "descending"]);
     /// A recycle bin: the caller's own, or that of the site collection.
     BinWord => one_of(["mine", "site"]);
+    /// An order of search results.
+    SearchOrderWord => one_of(["relevance", "newest", "oldest", "largest", "smallest"]);
     /// Behaviour when a document with the same name exists.
     Conflict => one_of(["replace", "fail", "keep-both"]);
     /// The colour of pages.

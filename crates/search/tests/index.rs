@@ -3,16 +3,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
 
+mod support;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use model::{ErrorKind, Id, Timestamp};
 use search::index::{
-    Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, Face, Fault, FollowedEvent, HitOrder, IndexWriter,
-    SearchIndex, TopHits, TopRequest, View,
+    Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, Fault, FollowedEvent, HitOrder, IndexWriter, SearchIndex,
+    TopHits, TopRequest, View,
 };
 use search::query::{SearchQuery, WordMatcher};
+use support::{NOW, nodes};
 
 fn opened(place: &Path) -> Arc<SearchIndex> {
     Arc::new(SearchIndex::open(place).unwrap())
@@ -27,24 +30,8 @@ fn later() -> Instant {
 }
 
 fn entry(node: i64, name: &str, text: &str) -> Entry {
-    Entry {
-        node: Id::new(node),
-        version: Id::new(node * 10),
-        collection: Id::new(1),
-        place: Id::new(2),
-        face: Face::All,
-        author: Id::new(7),
-        editor: Id::new(8),
-        holder: Id::NONE,
-        created: Timestamp::from_micros(node),
-        modified: Timestamp::from_micros(node),
-        size: text.len() as u64,
-        title: String::new(),
-        stated_author: String::new(),
-        name: name.to_owned(),
-        text: text.to_owned(),
-        fault: None,
-    }
+    let at = Timestamp::from_micros(node);
+    Entry { created: at, modified: at, size: text.len() as u64, ..support::entry(node, name, text) }
 }
 
 fn checkpoint(sequence: i64) -> Checkpoint {
@@ -65,9 +52,6 @@ fn found(view: &View, query: &str, limit: usize) -> Vec<i64> {
     found_of(view, query, limit, |_| true)
 }
 
-/// 2026-11-26.
-const NOW: Timestamp = Timestamp::from_micros(1_795_730_400_000_000);
-
 fn parsed(query: &str) -> SearchQuery {
     SearchQuery::parse(query, NOW)
 }
@@ -81,10 +65,6 @@ fn top_of(view: &View, request: TopRequest<'_>, admits: impl Fn(&Candidate<'_>) 
     let top = view.top(&request, &Only(admits)).unwrap();
     assert!(top.whole);
     top
-}
-
-fn nodes(top: &TopHits) -> Vec<i64> {
-    top.hits.iter().map(|hit| hit.node.get()).collect()
 }
 
 fn found_of(view: &View, query: &str, limit: usize, admits: impl Fn(&Candidate<'_>) -> bool) -> Vec<i64> {

@@ -1,7 +1,9 @@
-//! What queries find in an index: inflections, operators, filters, similar words, orders and counts; and that no answer
+//! Queries to an index: inflections, operators, filters, similar words, orders and counts; and that no answer
 //! depends on entries which are not admitted.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
+
+mod support;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,13 +11,11 @@ use std::time::{Duration, Instant};
 
 use model::{Id, Timestamp};
 use search::index::{
-    Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, Face, HitOrder, IndexWriter, SearchIndex, TopHits,
-    TopRequest,
+    Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, HitOrder, IndexWriter, SearchIndex, TopHits, TopRequest,
 };
 use search::query::{Expression, Filter, QueryWord, Reference, SearchQuery, Sought, Within, WordField};
+use support::{NOW, entry, nodes};
 
-/// 2026-11-26.
-const NOW: Timestamp = Timestamp::from_micros(1_795_730_400_000_000);
 const DAY: i64 = 86_400_000_000;
 
 /// An index in a directory that lasts as long as it.
@@ -30,27 +30,6 @@ struct InPlace(Option<i64>);
 impl Admission for InPlace {
     fn admit(&self, entry: &Candidate<'_>) -> Option<Id> {
         self.0.is_none_or(|place| entry.place() == Id::new(place)).then(|| entry.place())
-    }
-}
-
-fn entry(node: i64, name: &str, text: &str) -> Entry {
-    Entry {
-        node: Id::new(node),
-        version: Id::new(node * 10),
-        collection: Id::new(1),
-        place: Id::new(2),
-        face: Face::All,
-        author: Id::new(7),
-        editor: Id::new(8),
-        holder: Id::NONE,
-        created: NOW,
-        modified: NOW,
-        size: 1_000,
-        name: name.to_owned(),
-        title: String::new(),
-        stated_author: String::new(),
-        text: text.to_owned(),
-        fault: None,
     }
 }
 
@@ -89,10 +68,6 @@ impl Shelf {
     fn similar(&self, query: &str) -> Vec<i64> {
         nodes(&self.top(&SearchQuery::parse(query, NOW), true, HitOrder::Relevance, &InPlace(None)))
     }
-}
-
-fn nodes(top: &TopHits) -> Vec<i64> {
-    top.hits.iter().map(|hit| hit.node.get()).collect()
 }
 
 const GERMAN: &str = "Der Vertrag über die Lieferung von Rohren wurde von beiden Seiten unterschrieben und wird in der \

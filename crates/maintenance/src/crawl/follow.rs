@@ -69,7 +69,7 @@ pub(super) struct Follower {
     /// `None` only while it works.
     writer: Option<IndexWriter>,
     checkpoint: Checkpoint,
-    /// What was written since the last commit.
+    /// Entries that were written since the last commit.
     waiting: Waiting,
     /// State of the database when its events were read last.
     followed: Option<Mark>,

@@ -27,7 +27,7 @@ const MAX_FACET_VALUES: usize = 10;
 /// Limit on the sites that are read to find those which the caller may know.
 const MAX_SITES_READ: usize = 30;
 
-/// What is common to all indexes of a search.
+/// Search in all indexes: the parts that are the same for each.
 struct TextRequest<'a> {
     request: &'a FindRequest,
     limit: usize,

@@ -16,7 +16,7 @@ use crate::{Session, Target};
 /// Limit on the people whom one name stands for.
 const MAX_PEOPLE: usize = 20;
 
-/// What the names in a query stand for.
+/// People and containers for which the names in a query stand.
 #[derive(Clone, Default)]
 pub(super) struct Meanings {
     people: HashMap<Reference, Vec<Id>>,

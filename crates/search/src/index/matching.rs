@@ -26,7 +26,7 @@ const SIMILAR_WEIGHT: Score = 0.5;
 /// Limit on the spellings of a phrase.
 const MAX_SPELLINGS: usize = 8;
 
-/// Translates queries.
+/// Translates queries into those of the library, for one search.
 pub(super) struct Matching {
     fields: Fields,
     stems: Stems,

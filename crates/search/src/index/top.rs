@@ -34,7 +34,7 @@ pub enum HitOrder {
     Smallest,
 }
 
-/// What is asked of an index.
+/// Request for the best hits of a query.
 #[derive(Clone, Debug)]
 pub struct TopRequest<'a> {
     /// The query.

@@ -33,7 +33,7 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// The same weight for all words.
+    /// Returns statistics by which all words have the same weight.
     pub(super) fn equal(fields: Fields) -> Self {
         Self { text: fields.text, counts: HashMap::new() }
     }

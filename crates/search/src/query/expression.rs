@@ -9,7 +9,7 @@ use model::{Id, Timestamp};
 
 use super::query_word::QueryWord;
 
-/// What an entry must fulfil.
+/// A condition that an entry must fulfil.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
     /// Any entry.

@@ -4,6 +4,7 @@
 //! This crate uses local files, the API of [`repository::Session`], and below it databases and BLOB stores as a whole.
 //! It contains no SQL, no terminal output and no wire format.
 
+mod background;
 mod backup;
 mod clean_up;
 mod crawl;

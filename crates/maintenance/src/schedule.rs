@@ -11,7 +11,7 @@ use database::configuration::farm;
 use futures_util::future::BoxFuture;
 use model::{Code, PolicyLevel, Result, TierBasis, Timestamp};
 use repository::{
-    CheckWork, CollectWork, HEALTH_RULES, MigrateWork, Repository, Session, Storage, StoragePolicy, Work,
+    CheckWork, CollectWork, CrawlWork, HEALTH_RULES, MigrateWork, Repository, Session, Storage, StoragePolicy, Work,
 };
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -127,6 +127,11 @@ async fn begin_due(repository: &Repository) -> Result<()> {
         for policy in session.storage_policies().await? {
             begin_tiers(&session, &policy).await?;
         }
+    }
+    if let Some(days) = storage.search_settings().await?.full_crawl_days
+        && claim_due(&storage, "schedule.crawl", DAY * days).await?
+    {
+        session.start_job(Work::Crawl(CrawlWork::default())).await?;
     }
     if claim_due(&storage, "schedule.check", MONTH).await? {
         session.start_job(Work::Check(CheckWork { store: None, rate: Some(SCRUB_RATE) })).await?;

@@ -11,6 +11,8 @@ words! {
     Collect = "collect",
     /// Re-reads BLOBs and follows references.
     Check = "check",
+    /// Builds search indexes anew.
+    Crawl = "crawl",
 }
 
 words! {
@@ -86,6 +88,8 @@ words! {
     FindingOrphans = "looking for BLOBs that no database knows",
     /// A collection deletes BLOBs whose quarantine has ended.
     EmptyingQuarantine = "deleting what was in quarantine",
+    /// A crawl reads documents.
+    ReadingDocuments = "reading documents",
     /// A job waits after an error, which follows the words.
     WaitingToRetry = "waiting to retry",
 }

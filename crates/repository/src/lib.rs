@@ -59,19 +59,20 @@ pub use items::{
     SearchResults, Sort, SortKey, Space, Transfer, Transferred, ValueTest,
 };
 pub use jobs::{
-    CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Job, JobError, JobProgress, JobRequest, LACKING_CHANGES, MigrateWork,
-    QUARANTINE_DAYS, Work,
+    CheckWork, CollectWork, CrawlWork, DEFAULT_WINDOW_DAYS, Job, JobError, JobProgress, JobRequest, LACKING_CHANGES,
+    MigrateWork, QUARANTINE_DAYS, Work,
 };
 pub use locations::claim::restoration::{
     require_restorable, require_restoration_outside_farms, require_separate_restoration,
 };
 pub use locations::data_directory::{DataDirectory, DataDirectoryLock};
 pub use locations::markers::{BACKUP_MARKER, real_path};
+pub use locations::search_directory::SearchDirectory;
 pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
 pub use people::*;
 pub use search::{
-    FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace, MAX_QUERY_CHARS, TextSearch,
-    index_effect, indexed_faces,
+    FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace, MAX_QUERY_CHARS, SearchFault,
+    SearchSettings, SearchState, SearchStatus, TextSearch, index_effect, indexed_faces,
 };
 pub use session::caller::Session;
 pub use session::target::Target;

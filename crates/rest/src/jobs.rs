@@ -57,7 +57,8 @@ async fn list(caller: Authenticated, Query(query): Query<PageQuery>) -> Answer<R
 
 /// Start a job
 ///
-/// Farm administrators only. A server of the farm begins the job within seconds. Jobs run one after the other.
+/// Farm administrators only. A server of the farm begins the job within seconds. Crawls run one after
+/// the other, and so do all other jobs.
 #[utoipa::path(
     post,
     path = "/api/v1/farm/jobs",

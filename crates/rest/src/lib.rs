@@ -6,6 +6,7 @@
 mod archive;
 mod collections;
 pub(crate) mod content;
+mod crawl;
 mod documents;
 pub(crate) mod extract;
 mod figures;

@@ -223,7 +223,8 @@ fn documents_that_cannot_be_read_are_listed_until_they_can() {
     };
     assert_eq!(listed(None, 10), [4, 3, 2, 1]);
     assert_eq!(listed(None, 2), [4, 3]);
-    assert_eq!(listed(Some(Id::new(3)), 2), [2, 1]);
+    assert_eq!(listed(Some((Id::new(3), Id::new(30))), 2), [2, 1]);
+    assert_eq!(listed(Some((Id::new(3), Id::new(31))), 2), [3, 2], "a page ends between two versions of a document");
     let first = view.faults(None, 1).unwrap().remove(0);
     assert_eq!((first.version, first.fault), (Id::new(40), fault("not_readable").unwrap()));
 }

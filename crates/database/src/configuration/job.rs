@@ -23,8 +23,8 @@ statements! {
     FIND = concat!("SELECT ", columns!(), " FROM job WHERE id = $1");
     LIST = concat!("SELECT ", columns!(), " FROM job WHERE id < $1 ORDER BY id DESC LIMIT $2");
     READY = concat!("SELECT ", columns!(),
-        " FROM job WHERE (state = 'waiting' OR (state = 'running' AND (lease_until < $1 OR lease_until > $2))) ORDER
-        BY id LIMIT 20");
+        " FROM job WHERE (state = 'waiting' OR (state = 'running' AND (lease_until < $1 OR lease_until > $2)))
+        AND CASE WHEN kind = 'crawl' THEN 1 ELSE 0 END = $3 ORDER BY id LIMIT 1");
     CLAIM = "UPDATE job SET state = 'running', runner = $2, lease_until = $4, started_at = COALESCE(started_at, $3)
         WHERE id = $1 AND (state = 'waiting' OR (state = 'running' AND (lease_until < $3 OR lease_until > $5)))";
     RENEW = "UPDATE job SET lease_until = $3, progress = $4 WHERE id = $1 AND runner = $2 AND state = 'running'";
@@ -128,9 +128,9 @@ pub fn list(reader: &mut Reader<'_>, before: Option<Id>, limit: usize) -> Result
     reader.query(LIST, &params![before.unwrap_or(Id::new(i64::MAX)), limit as i64], read)
 }
 
-/// Jobs that wait for a runner or whose runner's lease has expired, oldest first, at most 20.
-pub fn ready(reader: &mut Reader<'_>, now: Timestamp) -> Result<Vec<JobRow>> {
-    reader.query(READY, &params![now, now.after(MAX_LEASE)], read)
+/// The oldest job that waits for a runner or whose runner's lease has expired, among the crawls or all other jobs.
+pub fn oldest_ready(reader: &mut Reader<'_>, crawls: bool, now: Timestamp) -> Result<Option<JobRow>> {
+    reader.find(READY, &params![now, now.after(MAX_LEASE), i64::from(crawls)], read)
 }
 
 /// Upper bound on a plausible lease. A lease that ends later was granted by a clock that ran ahead and is ignored.

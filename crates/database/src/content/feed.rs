@@ -13,6 +13,8 @@ statements! {
     AT = "SELECT sequence, at, node_id, action FROM event WHERE sequence {in $1} ORDER BY sequence";
     DOCUMENTS = concat!("SELECT ", node_columns!("node"), " FROM node WHERE id > $1 AND kind = 'document'
         ORDER BY id LIMIT $2");
+    COUNT_DOCUMENTS = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM node
+        WHERE id > $1 AND kind = 'document'";
     DOCUMENTS_BELOW = concat!("WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
@@ -59,6 +61,12 @@ pub fn at(reader: &mut Reader<'_>, sequences: &[i64]) -> Result<Vec<Change>> {
 /// Documents with identifiers after `after`, in this order, those in recycle bins included; at most `limit`.
 pub fn documents(reader: &mut Reader<'_>, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
     reader.query(DOCUMENTS, &params![after, limit as i64], read)
+}
+
+/// Number and bytes of the documents with identifiers after `after`.
+pub fn count_documents(reader: &mut Reader<'_>, after: Id) -> Result<(u64, u64)> {
+    let counts = |row: &Row<'_>| Ok((model::unsigned(row.get(0)?), model::unsigned(row.get(1)?)));
+    Ok(reader.find(COUNT_DOCUMENTS, &params![after], counts)?.unwrap_or_default())
 }
 
 /// Documents below an item, or the item itself if it is one, with identifiers after `after`, in this order; at most

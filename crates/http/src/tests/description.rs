@@ -142,7 +142,7 @@ fn every_refusal_and_every_word_of_an_address_is_described() {
 fn each_kind_of_work_is_an_object_of_its_own() {
     let document = rest::document();
     let kinds = document["components"]["schemas"]["WorkJson"]["oneOf"].as_array().unwrap().clone();
-    assert_eq!(kinds.len(), 3);
+    assert_eq!(kinds.len(), 4);
     for kind in kinds {
         assert_eq!(kind["additionalProperties"], false, "{kind}");
         assert!(kind["properties"]["kind"]["enum"].is_array(), "{kind}");

@@ -23,6 +23,13 @@ pub(super) struct DocumentEntries {
     pub entries: Vec<Entry>,
     /// False if a text could not be read because a store or a child process did not answer in time.
     pub is_whole: bool,
+    /// True if only the beginning of a text was read.
+    pub is_cut: bool,
+}
+
+impl DocumentEntries {
+    /// Entries of a document that nobody finds.
+    pub(super) const NONE: Self = Self { entries: Vec::new(), is_whole: true, is_cut: false };
 }
 
 /// Returns the index entries of a document.
@@ -31,10 +38,10 @@ pub(super) struct DocumentEntries {
 /// Those of the database; `Unavailable` while the server stops.
 pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Patience) -> Result<DocumentEntries> {
     if is_application_file(&document.name) {
-        return Ok(DocumentEntries { entries: Vec::new(), is_whole: true });
+        return Ok(DocumentEntries::NONE);
     }
     let outline = outline(&reader.database().database, &document).await?;
-    let (mut entries, mut is_whole) = (Vec::with_capacity(outline.versions.len()), true);
+    let mut all = DocumentEntries { entries: Vec::with_capacity(outline.versions.len()), ..DocumentEntries::NONE };
     for (face, version) in outline.versions {
         let (text, fault) = match reader.text(&document.name, &version, patience).await {
             Ok(FoundText::Text(text)) => (text, None),
@@ -43,7 +50,7 @@ pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Pa
             // What was read of it before stays in the index.
             Err(error) if reader.is_stopping() => return Err(error),
             Err(error) => {
-                is_whole = false;
+                all.is_whole = false;
                 tracing::debug!(
                     document = document.id.get(),
                     error = error.report(),
@@ -52,13 +59,14 @@ pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Pa
                 (DocumentText::default(), None)
             }
         };
+        all.is_cut |= text.is_cut;
         // An older version has the properties that it had itself.
         let is_latest = matches!(face.face, Face::All | Face::Draft);
         let (editor, modified) = match is_latest {
             true => (document.modified_by, document.modified_at),
             false => (version.created_by, version.modified_at),
         };
-        entries.push(Entry {
+        all.entries.push(Entry {
             node: document.id,
             version: version.id,
             collection: document.collection_id,
@@ -77,7 +85,7 @@ pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Pa
             fault,
         });
     }
-    Ok(DocumentEntries { entries, is_whole })
+    Ok(all)
 }
 
 /// Returns the text with the title and the author before it, by which documents are found too.

@@ -1,26 +1,30 @@
-//! Follower of one content database: indexes all documents once, and events as they arrive.
+//! Follower of one content database: writes all documents to an index once, and what events change as they arrive.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use database::content::feed::{self, Change};
+use database::content::feed;
 use database::content::node::{self, NodeRow};
-use database::{Engine, Mark, Reader};
-use model::{Error, ErrorKind, Id, NodeKind, Result, Timestamp};
-use repository::{IndexEffect, Repository, Storage, StorageDatabase, index_effect};
-use search::index::{Checkpoint, Entry, FollowedEvent, Gap, IndexWriter};
+use database::{Mark, Reader};
+use model::{Error, ErrorKind, Id, NodeKind, Result};
+use repository::{IndexEffect, Sandbox, Storage, StorageDatabase, index_effect};
+use search::index::{Checkpoint, Entry, IndexWriter, SearchIndex};
 use search::sandbox::Patience;
 use tokio::task::JoinSet;
 
 use super::entries::{DocumentEntries, entries};
-use super::place::{blocking, open_index};
+use super::followed::note_followed;
+use super::pace::Pace;
+use super::place::{begin, blocking};
 use super::text::TextReader;
 
 /// Polling interval for events, and for a document that is being read beside them.
 const POLL: Duration = Duration::from_millis(100);
 const POLL_READING: Duration = Duration::from_millis(10);
-/// Events and documents that are read at once; documents below a container.
+/// Events that are read at once; documents of a walk; documents below a container.
 const BATCH: usize = 500;
+const BATCH_WALK: usize = 200;
 const BATCH_BELOW: usize = 5_000;
 /// Commit interval during the initial walk, and for events that changed no entry.
 const COMMIT: Duration = Duration::from_secs(5);
@@ -32,10 +36,6 @@ const AT_ONCE: usize = 6;
 const MAX_WAITING: usize = 16 << 20;
 /// Retry interval for missing sequences.
 const GAPS: Duration = Duration::from_secs(1);
-/// Age at which a missing sequence counts as that of a transaction that was rolled back.
-const GIVEN_UP: Duration = Duration::from_secs(60 * 60);
-/// Limit on the missing sequences that are remembered.
-const MAX_GAPS: usize = 10_000;
 /// Pause after a store or a child process did not answer.
 const PENDING: Duration = Duration::from_secs(30);
 /// Limit on the documents whose texts are to be tried again.
@@ -62,8 +62,24 @@ struct Waiting {
     documents: usize,
 }
 
-/// The follower of a content database.
-pub(super) struct Follower {
+/// What a follower has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CrawlCounts {
+    /// Documents of the walk, and their size in bytes.
+    pub walked: u64,
+    pub walked_bytes: u64,
+    /// Documents whose text was read, and those of them of which only the beginning was.
+    pub texts: u64,
+    pub cut: u64,
+    /// Documents whose text cannot be read.
+    pub faults: u64,
+    /// Documents that were removed from the index.
+    pub removed: u64,
+}
+
+/// The follower of a content database, which is the only writer of an index.
+pub(crate) struct Follower {
+    storage: Storage,
     database: StorageDatabase,
     texts: TextReader,
     /// `None` only while it works.
@@ -73,63 +89,98 @@ pub(super) struct Follower {
     waiting: Waiting,
     /// State of the database when its events were read last.
     followed: Option<Mark>,
+    /// True if there were no events when they were read last.
+    has_caught_up: bool,
     committed: Instant,
     /// Last time of this action; `None` before the first.
     asked_for_gaps: Option<Instant>,
     slow: SlowReading,
     saw_stores: Instant,
+    pace: Pace,
+    counts: CrawlCounts,
+    /// True while documents of the walk are written. What events change is not counted: it may have been counted before.
+    counts_texts: bool,
 }
 
 impl Follower {
-    /// Opens the index of a content database for searches and for writing. See [`open_index`] about `suspect`.
-    pub(super) async fn open(repository: &Repository, storage: Storage, database: Id, suspect: bool) -> Result<Self> {
-        let database = storage.databases()?.into_iter().find(|known| known.id == database);
-        let database = database.ok_or_else(|| Error::unavailable("the content database is not open"))?;
-        let texts = TextReader::new(repository.sandbox()?.clone(), storage.clone(), database.clone());
-        repository.use_search_index(database.id, None);
-        let (index, checkpoint) = open_index(storage.search_index(database.id), &database, suspect).await?;
-        let opened = index.clone();
-        let writer = Some(blocking(move || IndexWriter::open(opened)).await?);
-        repository.use_search_index(database.id, Some(index));
+    /// Opens an index for writing. The walk reads at most `rate` bytes of documents per second.
+    ///
+    /// # Errors
+    /// Those of the database; `Unavailable` if the index has a writer already.
+    pub(crate) async fn open(
+        sandbox: &Sandbox,
+        storage: Storage,
+        database: StorageDatabase,
+        index: Arc<SearchIndex>,
+        rate: Option<u64>,
+    ) -> Result<Self> {
+        let texts = TextReader::new(sandbox.clone(), storage.clone(), database.clone()).await?;
+        let checkpoint = begin(&database, index.view().checkpoint().clone()).await?;
+        let writer = Some(blocking(move || IndexWriter::open(index)).await?);
         let now = Instant::now();
         Ok(Self {
+            storage,
             database,
             texts,
             writer,
             checkpoint,
             waiting: Waiting::default(),
             followed: None,
+            has_caught_up: false,
             committed: now,
             asked_for_gaps: None,
             slow: SlowReading { reading: JoinSet::new(), last: Id::NONE, is_stale: false, rests_since: None },
             saw_stores: now,
+            pace: Pace::new(rate),
+            counts: CrawlCounts::default(),
+            counts_texts: false,
         })
     }
 
-    /// Follows until an error.
-    pub(super) async fn run(mut self) -> Result<()> {
-        let ended = self.follow().await;
-        if let Some(writer) = self.writer.take() {
-            // Its merges end before another writer opens the same files.
-            blocking(move || writer.close()).await?;
+    /// Writes what the next events changed and the next documents of the walk, and commits when it is time. Waits when
+    /// there is nothing to do.
+    pub(crate) async fn step(&mut self) -> Result<()> {
+        let followed = self.follow_events().await?;
+        self.has_caught_up = !followed;
+        let walked = self.walk_on().await?;
+        self.read_pending().await?;
+        let has_waited = self.committed.elapsed() >= COMMIT;
+        let is_walking = self.checkpoint.walk.is_some();
+        let is_due = if is_walking { has_waited } else { self.waiting.documents > 0 || followed && has_waited };
+        if is_due {
+            self.commit().await?;
         }
-        ended
+        if !walked {
+            tokio::time::sleep(if self.slow.reading.is_empty() { POLL } else { POLL_READING }).await;
+        }
+        Ok(())
     }
 
-    async fn follow(&mut self) -> Result<()> {
-        loop {
-            let followed = self.follow_events().await?;
-            let walked = self.walk_on().await?;
-            self.read_pending().await?;
-            let has_waited = self.committed.elapsed() >= COMMIT;
-            let is_due = if walked { has_waited } else { self.waiting.documents > 0 || followed && has_waited };
-            if is_due {
-                self.commit().await?;
-            }
-            if !walked {
-                tokio::time::sleep(if self.slow.reading.is_empty() { POLL } else { POLL_READING }).await;
-            }
+    /// Returns whether the index contains all documents, except texts that cannot be read at the moment.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.checkpoint.walk.is_none() && self.has_caught_up
+    }
+
+    /// Returns what it has done.
+    pub(crate) fn counts(&self) -> CrawlCounts {
+        self.counts
+    }
+
+    /// The last document of the walk; `None` once the walk is through.
+    pub(crate) fn walk(&self) -> Option<Id> {
+        self.checkpoint.walk.map(Id::new)
+    }
+
+    /// Ends it. With `commit`, what was written is kept. Its merges end before another writer opens the same files.
+    ///
+    /// # Errors
+    /// Those of the index.
+    pub(crate) async fn close(mut self, commit: bool) -> Result<()> {
+        let committed = if commit { self.commit().await } else { Ok(()) };
+        if let Some(writer) = self.writer.take() {
+            blocking(move || writer.close()).await?;
         }
+        committed
     }
 
     /// Writes the documents that the next events changed. Returns false if there are no events.
@@ -148,7 +199,7 @@ impl Follower {
         };
         let changes = self.database.database.read(read).await?;
         if changes.is_empty() {
-            self.note_followed(&changes, &asked);
+            note_followed(&mut self.checkpoint, self.database.database.engine(), &changes, &asked);
             self.followed = state;
             return Ok(false);
         }
@@ -159,7 +210,7 @@ impl Follower {
         for id in of(IndexEffect::Below) {
             self.write_below(id).await?;
         }
-        self.note_followed(&changes, &asked);
+        note_followed(&mut self.checkpoint, self.database.database.engine(), &changes, &asked);
         Ok(true)
     }
 
@@ -172,36 +223,14 @@ impl Follower {
         self.checkpoint.gaps.iter().map(|gap| gap.sequence).collect()
     }
 
-    /// Moves the checkpoint behind the changes, and remembers sequences that are missing. `asked` are those that were
-    /// missing before and were asked for again.
-    fn note_followed(&mut self, changes: &[Change], asked: &[i64]) {
-        let now = Timestamp::now();
-        let seen: BTreeSet<i64> = changes.iter().map(|change| change.sequence).collect();
-        // SQLite assigns sequences in the order of the commits.
-        let has_gaps = self.database.database.engine() == Engine::Postgres;
-        let checkpoint = &mut self.checkpoint;
-        let newest = seen.last().copied().unwrap_or_default().max(checkpoint.sequence);
-        let missing = (checkpoint.sequence + 1..newest).filter(|sequence| has_gaps && !seen.contains(sequence));
-        let missing: Vec<Gap> = missing.map(|sequence| Gap { sequence, since: now.micros() }).collect();
-        let (asked, given_up) = (asked.iter().collect::<BTreeSet<_>>(), now.before(GIVEN_UP).micros());
-        let is_over = |gap: &Gap| gap.since <= given_up && asked.contains(&gap.sequence);
-        checkpoint.gaps.retain(|gap| !seen.contains(&gap.sequence) && !is_over(gap));
-        checkpoint.gaps.extend(missing);
-        let excess = checkpoint.gaps.len().saturating_sub(MAX_GAPS);
-        checkpoint.gaps.drain(..excess);
-        let known = checkpoint.newest.map_or(0, |known| known.sequence);
-        let last = changes.iter().max_by_key(|change| change.sequence);
-        if let Some(change) = last.filter(|change| change.sequence > known) {
-            let (sequence, at, node) = (change.sequence, change.at.micros(), change.node_id.get());
-            checkpoint.newest = Some(FollowedEvent { sequence, at, node });
-        }
-        checkpoint.sequence = newest;
-    }
-
-    /// Writes the next documents of the first walk. Returns false once it is through.
+    /// Writes the next documents of the walk. Returns false if there are none, or it is not their time.
     async fn walk_on(&mut self) -> Result<bool> {
         let Some(after) = self.checkpoint.walk else { return Ok(false) };
-        let read = move |reader: &mut Reader<'_>| feed::documents(reader, Id::new(after), BATCH);
+        if !self.pace.may_go_on() {
+            return Ok(false);
+        }
+        let begun = Instant::now();
+        let read = move |reader: &mut Reader<'_>| feed::documents(reader, Id::new(after), BATCH_WALK);
         let documents = self.database.database.read_long(read).await?;
         if documents.is_empty() {
             self.checkpoint.walk = None;
@@ -210,8 +239,15 @@ impl Follower {
             return Ok(false);
         }
         let last = documents.last().map(|document| document.id.get());
-        self.write(documents, COMMIT).await?;
+        let (count, bytes) = (documents.len() as u64, documents.iter().map(|row| model::unsigned(row.size)).sum());
+        self.counts_texts = true;
+        let written = self.write(documents, COMMIT).await;
+        self.counts_texts = false;
+        written?;
         self.checkpoint.walk = last.or(self.checkpoint.walk);
+        self.counts.walked += count;
+        self.counts.walked_bytes += bytes;
+        self.pace.note(&self.storage, begun, bytes);
         Ok(true)
     }
 
@@ -225,7 +261,10 @@ impl Follower {
             if !read.is_whole {
                 self.slow.rests_since = Some(Instant::now());
             } else if !std::mem::take(&mut self.slow.is_stale) {
-                self.put(id, read).await?;
+                self.counts_texts = true;
+                let written = self.put(id, read).await;
+                self.counts_texts = false;
+                written?;
             }
         }
         let rests = self.slow.rests_since.is_some_and(|since| since.elapsed() < PENDING);
@@ -242,7 +281,7 @@ impl Follower {
                 self.slow.reading.spawn(async move { (id, entries(&texts, row, Patience::Long).await) });
                 Ok(())
             }
-            _ => self.put(id, DocumentEntries { entries: Vec::new(), is_whole: true }).await,
+            _ => self.put(id, DocumentEntries::NONE).await,
         }
     }
 
@@ -256,7 +295,10 @@ impl Follower {
             match row {
                 Some(row) if row.kind == NodeKind::Document => documents.push(row),
                 Some(_) => {}
-                None => self.put(id, DocumentEntries { entries: Vec::new(), is_whole: true }).await?,
+                None => {
+                    self.counts.removed += 1;
+                    self.put(id, DocumentEntries::NONE).await?;
+                }
             }
         }
         self.write(documents, commit).await
@@ -320,6 +362,12 @@ impl Follower {
             pending.insert(id.get());
         } else {
             return Err(Error::unavailable("too many texts cannot be read at the moment"));
+        }
+        let has = |is: fn(&Entry) -> bool| u64::from(read.entries.iter().any(is));
+        if self.counts_texts {
+            self.counts.texts += has(|entry| !entry.text.is_empty());
+            self.counts.faults += has(|entry| entry.fault.is_some());
+            self.counts.cut += u64::from(read.is_cut);
         }
         self.waiting.bytes += read.entries.iter().map(|entry| entry.text.len()).sum::<usize>();
         self.replace(id, read.entries).await

@@ -2,31 +2,39 @@
 //! writes it to the index in the server's data directory.
 //!
 //! An index holds nothing that the databases and stores do not hold. One that is missing, damaged or of another history
-//! is therefore rebuilt.
+//! is therefore rebuilt. A full crawl builds another generation beside the one in use; the follower changes over to the
+//! newest generation.
 
 mod entries;
 mod follow;
+mod followed;
+mod pace;
 mod place;
 mod text;
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
-use model::{ErrorKind, Id, Result};
-use repository::{Repository, Storage};
+use model::{Error, ErrorKind, Id, Result};
+use repository::{Repository, SearchDirectory, Storage};
 use tokio::task::JoinHandle;
 
-use follow::Follower;
+use crate::background::run_in_background;
+
+pub(crate) use follow::{CrawlCounts, Follower};
+pub(crate) use place::{blocking, open_building};
 
 /// Polling interval for content databases that were added or opened.
 const DATABASES: Duration = Duration::from_secs(5);
+/// Polling interval for another generation of an index.
+const GENERATIONS: Duration = Duration::from_secs(1);
 /// Delay before a failed follower restarts.
 const RETRY: Duration = Duration::from_secs(15);
 
 /// Keeps the search indexes up to date until dropped.
 pub fn keep_search_indexes(repository: Repository) -> BoxFuture<'static, ()> {
-    Box::pin(async move {
+    Box::pin(run_in_background("search", move || async move {
         let mut followers = Followers::default();
         loop {
             if let Err(error) = followers.start_missing(&repository).await {
@@ -34,7 +42,7 @@ pub fn keep_search_indexes(repository: Repository) -> BoxFuture<'static, ()> {
             }
             tokio::time::sleep(DATABASES).await;
         }
-    })
+    }))
 }
 
 /// The running followers by content database; dropped, they end.
@@ -56,6 +64,7 @@ impl Followers {
         for database in databases {
             let begin = || tokio::spawn(follow_always(repository.clone(), storage.clone(), database.id));
             self.0.entry(database.id).or_insert_with(begin);
+            discard_abandoned(&storage, storage.search_index(database.id)).await?;
         }
         Ok(())
     }
@@ -67,24 +76,73 @@ impl Drop for Followers {
     }
 }
 
+/// Removes indexes whose jobs have ended without finishing them.
+async fn discard_abandoned(storage: &Storage, directory: SearchDirectory) -> Result<()> {
+    let listed = directory.clone();
+    for job in blocking(move || listed.builders()).await? {
+        let has_ended = match storage.job(job).await {
+            Ok(job) => job.status.has_ended(),
+            Err(error) if error.kind() == ErrorKind::NotFound => true,
+            Err(error) => return Err(error),
+        };
+        if has_ended {
+            let directory = directory.clone();
+            blocking(move || directory.discard(job)).await?;
+        }
+    }
+    Ok(())
+}
+
 /// Follows a content database, and restarts after each failure.
 async fn follow_always(repository: Repository, storage: Storage, database: Id) {
     let mut suspect = false;
     loop {
-        let ended = async {
-            let storage = storage.refreshed().await?;
-            Follower::open(&repository, storage, database, suspect).await?.run().await
+        let Err(error) = follow_generation(&repository, &storage, database, suspect).await else {
+            suspect = false;
+            continue;
         };
-        if let Err(error) = ended.await {
-            // The index or the database is damaged; the next look at the files of the index decides.
-            suspect = error.kind() == ErrorKind::Corrupt;
-            metrics::counter!("strongroom_search_failures_total").increment(1);
-            tracing::warn!(
-                database = database.get(),
-                error = error.report(),
-                "a search index cannot be updated; retrying in 15 seconds"
-            );
+        // The index or the database is damaged; the next look at the files of the index decides.
+        suspect = error.kind() == ErrorKind::Corrupt;
+        if suspect {
+            repository.use_search_index(database, None);
         }
+        metrics::counter!("strongroom_search_failures_total").increment(1);
+        tracing::warn!(
+            database = database.get(),
+            error = error.report(),
+            "a search index cannot be updated; retrying in 15 seconds"
+        );
         tokio::time::sleep(RETRY).await;
     }
+}
+
+/// Follows a content database with the generation of the index in use, until there is another one.
+async fn follow_generation(repository: &Repository, storage: &Storage, id: Id, suspect: bool) -> Result<()> {
+    let storage = storage.refreshed().await?;
+    let database = storage.databases()?.into_iter().find(|known| known.id == id);
+    let database = database.ok_or_else(|| Error::unavailable("the content database is not open"))?;
+    let directory = storage.search_index(id);
+    let current = place::open_current(directory.clone(), &database, suspect).await?;
+    let mut follower = Follower::open(repository.sandbox()?, storage, database, current.index.clone(), None).await?;
+    repository.use_search_index(id, Some(current.index));
+    let tidying = directory.clone();
+    if let Err(error) = blocking(move || tidying.tidy()).await {
+        tracing::warn!(error = error.report(), "old search indexes cannot be removed");
+    }
+    let ended = async {
+        let mut looked = Instant::now();
+        loop {
+            follower.step().await?;
+            if looked.elapsed() >= GENERATIONS {
+                looked = Instant::now();
+                let directory = directory.clone();
+                if blocking(move || directory.current()).await?.as_ref() != Some(&current.path) {
+                    return Ok(());
+                }
+            }
+        }
+    };
+    let ended: Result<()> = ended.await;
+    let closed = follower.close(false).await;
+    ended.and(closed)
 }

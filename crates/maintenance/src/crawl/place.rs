@@ -1,73 +1,96 @@
-//! The directory of a content database's index: opening it, and replacing an index that cannot be used.
+//! Opens the index of a content database, and begins a new one where it cannot be used.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use database::content::{event, feed};
 use database::{Engine, Reader};
-use model::{Error, ErrorKind, Result};
-use repository::StorageDatabase;
+use model::{Error, ErrorKind, Id, Result};
+use repository::{SearchDirectory, StorageDatabase};
 use search::index::{Checkpoint, FollowedEvent, SearchIndex};
 
 /// Number of recent sequences that a new index on PostgreSQL reads again. There, sequences are assigned before commit
 /// and can become visible out of order.
 const OVERTAKEN: i64 = 10_000;
 
-/// Opens the index of a content database, and makes a new one where there is none that can be used. With `suspect`, all
-/// files are compared with their checksums first. Returns the index, and the checkpoint from which to follow.
+/// Opens the generation of an index that is in use, and begins a new one where there is none that can be used. With
+/// `suspect`, all files are compared with their checksums first.
 ///
 /// # Errors
 /// `Unavailable` if the directory or the database cannot be read or written.
-pub(super) async fn open_index(
-    directory: PathBuf,
+pub(super) async fn open_current(
+    directory: SearchDirectory,
     database: &StorageDatabase,
     suspect: bool,
-) -> Result<(Arc<SearchIndex>, Checkpoint)> {
-    let index = open(directory.clone(), suspect).await?;
-    let checkpoint = index.view().checkpoint().clone();
-    if matches_database(database, &checkpoint).await? {
-        return Ok((index, begin(database, checkpoint).await?));
-    }
-    tracing::info!(database = database.name, "the search index does not match this content database and is rebuilt");
-    drop(index);
-    let index = blocking(move || {
-        remove(&directory)?;
-        SearchIndex::open(&directory).map(Arc::new)
-    })
-    .await?;
-    let checkpoint = index.view().checkpoint().clone();
-    Ok((index, begin(database, checkpoint).await?))
-}
-
-async fn open(directory: PathBuf, suspect: bool) -> Result<Arc<SearchIndex>> {
-    blocking(move || {
-        blobs::create_private_directories(&directory)?;
-        let opened = SearchIndex::open(&directory).and_then(|index| {
-            if suspect {
-                index.verify()?;
-            }
-            Ok(index)
-        });
-        match opened {
+) -> Result<OpenIndex> {
+    let opening = directory.clone();
+    let current = blocking(move || {
+        let Some(path) = opening.current()? else { return Ok(None) };
+        match open(&path, suspect) {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 tracing::warn!(error = error.report(), "a search index cannot be used and is rebuilt");
-                remove(&directory)?;
-                SearchIndex::open(&directory)
+                Ok(None)
             }
-            opened => opened,
+            opened => opened.map(|index| Some(OpenIndex { path, index })),
         }
-        .map(Arc::new)
+    })
+    .await?;
+    if let Some(current) = current {
+        if matches_database(database, current.index.view().checkpoint()).await? {
+            return Ok(current);
+        }
+        tracing::info!(
+            database = database.name,
+            "the search index does not match this content database and is rebuilt"
+        );
+    }
+    blocking(move || {
+        let path = directory.begin()?;
+        let index = open(&path, false)?;
+        Ok(OpenIndex { path, index })
     })
     .await
 }
 
-/// Replaces the directory by an empty one.
-fn remove(directory: &Path) -> Result<()> {
-    std::fs::remove_dir_all(directory).map_err(|error| {
-        let message = format!("the search index in {} cannot be removed: {error}", directory.display());
-        Error::unavailable(message).with_source(error)
-    })?;
-    blobs::create_private_directories(directory)
+/// Opens the index that a job builds, and begins it anew if it cannot be used.
+///
+/// # Errors
+/// `Unavailable` if the directory or the database cannot be read or written.
+pub(crate) async fn open_building(
+    directory: SearchDirectory,
+    database: &StorageDatabase,
+    job: Id,
+) -> Result<Arc<SearchIndex>> {
+    let opening = directory.clone();
+    let opened = blocking(move || open(&opening.building(job)?, false)).await;
+    let is_usable = match &opened {
+        Ok(index) => matches_database(database, index.view().checkpoint()).await?,
+        Err(error) if error.kind() == ErrorKind::Corrupt => false,
+        Err(_) => true,
+    };
+    if is_usable {
+        return opened;
+    }
+    drop(opened);
+    blocking(move || {
+        directory.discard(job)?;
+        open(&directory.building(job)?, false)
+    })
+    .await
+}
+
+/// An index that is open, and its directory.
+pub(super) struct OpenIndex {
+    pub(super) path: PathBuf,
+    pub(super) index: Arc<SearchIndex>,
+}
+
+fn open(path: &Path, suspect: bool) -> Result<Arc<SearchIndex>> {
+    let index = SearchIndex::open(path)?;
+    if suspect {
+        index.verify()?;
+    }
+    Ok(Arc::new(index))
 }
 
 /// Returns whether the content database contains the newest event that the index has followed.
@@ -79,7 +102,7 @@ async fn matches_database(database: &StorageDatabase, checkpoint: &Checkpoint) -
 
 /// Returns the checkpoint from which to follow. A new index begins at the newest event, or some events before it where
 /// sequences are assigned before transactions commit; the walk through all documents has what is older.
-async fn begin(database: &StorageDatabase, checkpoint: Checkpoint) -> Result<Checkpoint> {
+pub(super) async fn begin(database: &StorageDatabase, checkpoint: Checkpoint) -> Result<Checkpoint> {
     if checkpoint.newest.is_some() {
         return Ok(checkpoint);
     }
@@ -95,7 +118,7 @@ async fn begin(database: &StorageDatabase, checkpoint: Checkpoint) -> Result<Che
 }
 
 /// Runs work that waits for a disk.
-pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {
         let kind = if error.is_panic() { ErrorKind::Corrupt } else { ErrorKind::Unavailable };
         Error::new(kind, "work on a search index ended early").with_source(error)

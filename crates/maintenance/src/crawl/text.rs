@@ -22,17 +22,21 @@ pub(super) struct TextReader {
     sandbox: Sandbox,
     storage: Storage,
     database: StorageDatabase,
+    /// True if texts from stores that encrypt are read too.
+    reads_encrypted: bool,
 }
 
 impl TextReader {
     /// Reads documents of a content database in children of `sandbox`.
-    pub(super) fn new(sandbox: Sandbox, storage: Storage, database: StorageDatabase) -> Self {
-        Self { sandbox, storage, database }
+    pub(super) async fn new(sandbox: Sandbox, storage: Storage, database: StorageDatabase) -> Result<Self> {
+        let reads_encrypted = storage.search_settings().await?.indexes_encrypted;
+        Ok(Self { sandbox, storage, database, reads_encrypted })
     }
 
-    /// Looks for stores that were added or changed.
+    /// Looks for stores and settings that were added or changed.
     pub(super) async fn refresh(&mut self) -> Result<()> {
         self.storage = self.storage.refreshed().await?;
+        self.reads_encrypted = self.storage.search_settings().await?.indexes_encrypted;
         Ok(())
     }
 
@@ -82,7 +86,7 @@ impl TextReader {
         Ok(FoundText::Text(text))
     }
 
-    /// Returns the first bytes of a version, at most `limit`; `None` if its store encrypts, because such text is not
+    /// Returns the first bytes of a version, at most `limit`; `None` if its store encrypts and such text must not be
     /// kept in the clear. Reads them again if they have moved to another store.
     async fn bytes(&self, version: &VersionRow, limit: u64) -> Result<Option<Vec<u8>>> {
         let error = match self.bytes_at(version, limit).await {
@@ -100,7 +104,7 @@ impl TextReader {
     }
 
     async fn bytes_at(&self, version: &VersionRow, limit: u64) -> Result<Option<Vec<u8>>> {
-        if self.storage.encrypts(version.store_id).await? {
+        if !self.reads_encrypted && self.storage.encrypts(version.store_id).await? {
             return Ok(None);
         }
         let locator = version.locator.as_deref().map(Locator::from_bytes).transpose()?;

@@ -3,6 +3,7 @@
 
 mod check;
 mod collect;
+mod crawl;
 mod delete_copies;
 mod migrate;
 mod resume;

@@ -3,15 +3,15 @@
 use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
-use database::Transaction;
 use database::configuration::job;
+use database::{Reader, Transaction};
 use futures_util::future::BoxFuture;
-use model::{Code, Error, ErrorKind, Id, JobPhase, JobStatus, Result, Timestamp};
+use model::{Code, Error, ErrorKind, Id, JobKind, JobPhase, JobStatus, Result, Timestamp};
 use repository::{Job, JobProgress, Repository, Session, Storage, Work};
-use tokio::sync::oneshot;
 
 use super::running_job::{Halt, JobResult, LEASE, RunningJob};
-use super::{check, collect, migrate};
+use super::{check, collect, crawl, migrate};
+use crate::background::{NICE, run_in_background};
 
 /// Polling interval for jobs.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -21,42 +21,30 @@ const RETENTION: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 const MAX_WAIT: Duration = Duration::from_secs(30 * 60);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(60);
-/// Niceness of job threads, relative to request threads.
-const NICE: i32 = 10;
 
-/// Runs the farm's jobs until dropped. Several servers may do so concurrently; each job has one runner.
+/// Runs the farm's jobs until dropped: one crawl, and one other job at a time. Several servers may do so concurrently;
+/// each job has one runner.
 #[boxed]
 pub async fn run_jobs(repository: Repository) {
-    let (stopped, stop) = oneshot::channel::<()>();
-    let handle = std::thread::Builder::new().name("jobs".to_owned()).spawn(move || {
-        // Threads started by this one inherit the priority.
-        if let Err(error) = rustix::process::nice(NICE) {
-            tracing::debug!(%error, "the priority of the threads for jobs cannot be lowered");
-        }
-        match tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(8).build() {
-            Ok(runtime) => runtime.block_on(async {
-                tokio::select! {
-                    () = poll_jobs(repository) => {}
-                    _ = stop => {}
-                }
-            }),
-            Err(error) => tracing::error!(%error, "jobs cannot be run"),
-        }
-    });
-    if let Err(error) = &handle {
-        tracing::error!(%error, "jobs cannot be run");
-    }
-    // Dropping this future drops `stopped`, which ends the thread.
-    std::future::pending::<()>().await;
-    drop(stopped);
+    let crawling = repository.clone();
+    let crawls = run_in_background("crawls", move || poll_jobs(crawling, Lane::Crawls));
+    let others = run_in_background("jobs", move || poll_jobs(repository, Lane::Others));
+    tokio::join!(crawls, others);
 }
 
-async fn poll_jobs(repository: Repository) {
+/// The jobs that run one after the other. Crawls do not delay other jobs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lane {
+    Crawls,
+    Others,
+}
+
+async fn poll_jobs(repository: Repository, lane: Lane) {
     let mut tick = tokio::time::interval(POLL_INTERVAL);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
-        if let Err(error) = run_next(&repository).await {
+        if let Err(error) = run_next(&repository, lane).await {
             tracing::warn!(error = error.report(), "the waiting jobs cannot be read");
             tokio::time::sleep(10 * POLL_INTERVAL).await;
         }
@@ -64,11 +52,11 @@ async fn poll_jobs(repository: Repository) {
 }
 
 /// Runs the oldest ready job, if any.
-async fn run_next(repository: &Repository) -> Result<()> {
+async fn run_next(repository: &Repository, lane: Lane) -> Result<()> {
     let now = Timestamp::now();
     let session = repository.as_caller(repository.farm_administrator().await?);
-    let ready = repository.jobs_database().read(move |reader| job::ready(reader, now)).await?;
-    let Some(next) = ready.first().map(|row| row.id) else { return Ok(()) };
+    let ready = move |reader: &mut Reader<'_>| job::oldest_ready(reader, lane == Lane::Crawls, now);
+    let Some(next) = repository.jobs_database().read(ready).await?.map(|row| row.id) else { return Ok(()) };
     let storage = session.storage().await?;
     let runner = storage.next_id();
     let long_ago = storage.settled_now().await?.before(RETENTION);
@@ -185,6 +173,7 @@ async fn attempt(job: &RunningJob, work: &Work) -> JobResult<String> {
         Work::Migrate(work) => migrate::run(job, work).await,
         Work::Collect(work) => collect::run(job, work).await,
         Work::Check(work) => check::run(job, work).await,
+        Work::Crawl(work) => crawl::run(job, work).await,
     }
 }
 
@@ -227,7 +216,8 @@ fn start_here<'a>(session: &'a Session, work: Work, watch: Watch<'a>) -> BoxFutu
     })
 }
 
-/// Waits for the end of a job that is queued or running. If no other process runs the job, it is run here.
+/// Waits for the end of a job that is queued or running. If no other process runs the job, it is run here, except for a
+/// crawl.
 ///
 /// # Errors
 /// `Forbidden` for callers other than farm administrators; `NotFound`.
@@ -253,7 +243,8 @@ fn wait<'a>(session: &'a Session, id: Id, watch: Watch<'a>) -> BoxFuture<'a, Res
             if job.status.has_ended() || job.status == JobStatus::Paused {
                 return Ok(job);
             }
-            if begun.elapsed() > 3 * POLL_INTERVAL {
+            // Only servers read documents.
+            if begun.elapsed() > 3 * POLL_INTERVAL && job.work.kind() != JobKind::Crawl {
                 let claim = move |transaction: &mut Transaction<'_>| {
                     let now = Timestamp::now();
                     job::claim(transaction, id, runner, now, now.after(LEASE))

@@ -22,7 +22,7 @@ const CLOCKS_APART: Duration = Duration::from_secs(3_600);
 const OF_JOB: usize = 50;
 
 /// All actions that the audit log of the farm can contain.
-pub const FARM_ACTIONS: [&str; 46] = [
+pub const FARM_ACTIONS: [&str; 47] = [
     "account.change",
     "account.create",
     "account.delete",
@@ -54,6 +54,7 @@ pub const FARM_ACTIONS: [&str; 46] = [
     "role.change",
     "role.create",
     "role.delete",
+    "search.settings",
     "session.end",
     "sign-in.failure",
     "sign-in.proof",

@@ -18,7 +18,8 @@ use crate::{Session, Storage};
 
 pub use database::configuration::job::JobError;
 pub use work::{
-    CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, JobProgress, LACKING_CHANGES, MigrateWork, QUARANTINE_DAYS, Work,
+    CheckWork, CollectWork, CrawlWork, DEFAULT_WINDOW_DAYS, JobProgress, LACKING_CHANGES, MigrateWork, QUARANTINE_DAYS,
+    Work,
 };
 
 /// A job as administrators see it.

@@ -32,6 +32,8 @@ pub enum Work {
     Collect(CollectWork),
     /// Re-read BLOBs and follow references.
     Check(CheckWork),
+    /// Build search indexes anew.
+    Crawl(CrawlWork),
 }
 
 /// BLOBs to move, and their target. Sizes are in bytes.
@@ -105,6 +107,15 @@ pub struct CheckWork {
     pub rate: Option<u64>,
 }
 
+/// Scope of a full crawl.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrawlWork {
+    /// Only the documents of this content database; of all databases when absent.
+    pub database: Option<String>,
+    /// Bytes of documents per second; unlimited when absent.
+    pub rate: Option<u64>,
+}
+
 /// Name of the result that counts the databases that lack acknowledged changes. They also count as damaged.
 pub const LACKING_CHANGES: &str = "databases_lacking_changes";
 
@@ -113,11 +124,11 @@ pub const LACKING_CHANGES: &str = "databases_lacking_changes";
 pub struct JobProgress {
     /// Current phase, in words.
     pub phase: String,
-    /// BLOBs to process, as far as known.
+    /// BLOBs to process, or documents in a crawl, as far as known.
     pub total_items: u64,
     /// Their size in bytes.
     pub total_bytes: u64,
-    /// BLOBs processed.
+    /// BLOBs or documents processed.
     pub items: u64,
     /// Their size in bytes.
     pub bytes: u64,
@@ -160,6 +171,17 @@ impl Work {
             Self::Migrate(_) => JobKind::Migrate,
             Self::Collect(_) => JobKind::Collect,
             Self::Check(_) => JobKind::Check,
+            Self::Crawl(_) => JobKind::Crawl,
+        }
+    }
+
+    /// Returns the limit in bytes per second; `None` for unlimited.
+    pub const fn rate(&self) -> Option<u64> {
+        match self {
+            Self::Migrate(work) => work.rate,
+            Self::Collect(work) => work.rate,
+            Self::Check(work) => work.rate,
+            Self::Crawl(work) => work.rate,
         }
     }
 
@@ -181,12 +203,7 @@ impl Work {
 
     /// Refuses work that cannot be done.
     pub(super) fn check(&self, storage: &Storage) -> Result<()> {
-        let rate = match self {
-            Self::Migrate(work) => work.rate,
-            Self::Collect(work) => work.rate,
-            Self::Check(work) => work.rate,
-        };
-        if rate == Some(0) {
+        if self.rate() == Some(0) {
             return Err(Error::invalid(
                 "at a rate of 0 bytes a second the job would never end: leave the rate out, or give at least 1",
             ));
@@ -195,6 +212,7 @@ impl Work {
             Self::Migrate(work) => work.check(storage),
             Self::Collect(work) => work.check(),
             Self::Check(work) => work.store.as_ref().map_or(Ok(()), |name| storage.store_named(name).map(drop)),
+            Self::Crawl(work) => work.database.as_ref().map_or(Ok(()), |name| storage.database(name).map(drop)),
         }
     }
 }

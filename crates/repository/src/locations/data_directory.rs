@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use blobs::STORE_MARKER;
 use model::{Error, Id, Result};
 
+use super::search_directory::SearchDirectory;
+
 /// Location of the store `files` of a new farm.
 pub(crate) const FILES_LOCATION: &str = "blobs";
 /// Directory of the embedded content databases.
@@ -100,8 +102,8 @@ impl DataDirectory {
     }
 
     /// The search index of a content database.
-    pub fn search_index(&self, database: Id) -> PathBuf {
-        self.path.join(SEARCH).join(database.to_string())
+    pub fn search_index(&self, database: Id) -> SearchDirectory {
+        SearchDirectory::new(self.path.join(SEARCH).join(database.to_string()))
     }
 
     /// The lock file. It stays after the lock is released. A server sets its modification time while users are active.

@@ -4,3 +4,4 @@ pub(crate) mod claim;
 pub(crate) mod data_directory;
 pub(crate) mod markers;
 mod nesting;
+pub(crate) mod search_directory;

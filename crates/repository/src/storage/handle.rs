@@ -15,6 +15,7 @@ use model::{Error, Id, Result, Timestamp};
 use crate::Session;
 use crate::farm::activity::ActivityMonitor;
 use crate::farm::registry::Registry;
+use crate::locations::search_directory::SearchDirectory;
 use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::settings::KEYS;
 
@@ -101,8 +102,16 @@ impl Storage {
     }
 
     /// The directory of a content database's search index in this data directory.
-    pub fn search_index(&self, database: Id) -> PathBuf {
+    pub fn search_index(&self, database: Id) -> SearchDirectory {
         self.repository.inner.directory.search_index(database)
+    }
+
+    /// Returns the sandbox in which this process opens documents.
+    ///
+    /// # Errors
+    /// `Unavailable` in a process that opens no documents.
+    pub fn sandbox(&self) -> Result<crate::Sandbox> {
+        self.repository.sandbox().cloned()
     }
 
     /// Returns a new identifier.

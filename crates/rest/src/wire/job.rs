@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use model::{JobKind, Result};
-use repository::{BlobFault, CheckWork, CollectWork, FaultyDocument, Job, JobError, MigrateWork, PendingReclaim, Work};
+use repository::{
+    BlobFault, CheckWork, CollectWork, CrawlWork, FaultyDocument, Job, JobError, MigrateWork, PendingReclaim, Work,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
@@ -23,6 +25,8 @@ pub enum WorkJson {
     Collect(CollectJson),
     /// Reads BLOBs again and follows references.
     Check(CheckJson),
+    /// Builds search indexes anew.
+    Crawl(CrawlJson),
 }
 
 /// Each kind has its own fields and no others, so each is described as a whole. An object schema that refuses unknown
@@ -33,6 +37,7 @@ impl PartialSchema for WorkJson {
             (JobKind::Migrate, "Moves BLOBs from store to store", MigrateJson::schema()),
             (JobKind::Collect, "Removes BLOBs that nothing refers to", CollectJson::schema()),
             (JobKind::Check, "Re-reads BLOBs and follows references", CheckJson::schema()),
+            (JobKind::Crawl, "Builds search indexes anew, from all documents", CrawlJson::schema()),
         ];
         let mut any = OneOfBuilder::new().description(Some("The work of a job"));
         for (kind, about, schema) in kinds {
@@ -51,6 +56,7 @@ impl ToSchema for WorkJson {
         MigrateJson::schemas(schemas);
         CollectJson::schemas(schemas);
         CheckJson::schemas(schemas);
+        CrawlJson::schemas(schemas);
     }
 }
 
@@ -120,6 +126,17 @@ pub struct CheckJson {
     pub rate: Option<u64>,
 }
 
+/// Scope of a full crawl.
+#[derive(Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CrawlJson {
+    /// Only the documents of this content database.
+    pub database: Option<String>,
+    /// Bytes of documents per second; unlimited when absent.
+    #[schema(minimum = 1)]
+    pub rate: Option<u64>,
+}
+
 impl Default for CollectJson {
     fn default() -> Self {
         CollectWork::default().into()
@@ -151,6 +168,7 @@ impl From<Work> for WorkJson {
             }),
             Work::Collect(work) => Self::Collect(work.into()),
             Work::Check(CheckWork { store, rate }) => Self::Check(CheckJson { store, rate }),
+            Work::Crawl(CrawlWork { database, rate }) => Self::Crawl(CrawlJson { database, rate }),
         }
     }
 }
@@ -185,6 +203,7 @@ impl WorkJson {
                 })
             }
             Self::Check(CheckJson { store, rate }) => Work::Check(CheckWork { store, rate }),
+            Self::Crawl(CrawlJson { database, rate }) => Work::Crawl(CrawlWork { database, rate }),
         })
     }
 }
@@ -205,9 +224,9 @@ pub struct JobJson {
     pub message: String,
     /// Current phase.
     pub phase: String,
-    /// BLOBs processed.
+    /// BLOBs or documents processed.
     pub items: u64,
-    /// Number of BLOBs to process, as far as known; otherwise 0.
+    /// Number of BLOBs or documents to process, as far as known; otherwise 0.
     pub total_items: u64,
     /// Number of bytes processed.
     pub bytes: u64,

@@ -27,23 +27,23 @@ impl View {
         Ok(counts)
     }
 
-    /// Returns entries without a readable text, newest documents first: those before the document `before`, at most
-    /// `limit`. Blocks while it reads the index.
+    /// Returns entries without a readable text, newest documents first: those before the document and version `before`,
+    /// at most `limit`. Blocks while it reads the index.
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
-    pub fn faults(&self, before: Option<Id>, limit: usize) -> Result<Vec<FaultyDocument>> {
+    pub fn faults(&self, before: Option<(Id, Id)>, limit: usize) -> Result<Vec<FaultyDocument>> {
         self.newest_faults(before, limit).map_err(index_failed)
     }
 
-    fn newest_faults(&self, before: Option<Id>, limit: usize) -> tantivy::Result<Vec<FaultyDocument>> {
+    fn newest_faults(&self, before: Option<(Id, Id)>, limit: usize) -> tantivy::Result<Vec<FaultyDocument>> {
         // The oldest leave while others are found, so that memory depends on `limit` alone.
         let mut newest: BTreeMap<(Id, Id), DocAddress> = BTreeMap::new();
         self.each_fault(|_, segment, address| {
             let column = |name| segment.fast_fields().i64(name);
             let id = |column: Column<i64>| Id::new(column.first(address.doc_id).unwrap_or_default());
             let key = (id(column(schema::NODE)?), id(column(schema::VERSION)?));
-            if before.is_none_or(|before| key.0 < before) {
+            if before.is_none_or(|before| key < before) {
                 newest.insert(key, address);
                 if newest.len() > limit {
                     newest.pop_first();

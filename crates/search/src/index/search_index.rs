@@ -31,16 +31,32 @@ impl SearchIndex {
     /// `Corrupt` if the directory holds an index that cannot be read or is of another version; `Unavailable` if the
     /// directory cannot be read or written.
     pub fn open(directory: &Path) -> Result<Self> {
-        let (schema, fields) = schema::schema();
-        let place = MmapDirectory::open(directory).map_err(|error| index_error(directory, error.into()))?;
+        let (place, is_new) = place(directory)?;
         let failed = |error| index_error(directory, error);
-        let is_new = !Index::exists(&place).map_err(|error| failed(error.into()))?;
         let index = if is_new {
             let settings = IndexSettings { docstore_compression: schema::compression(), ..IndexSettings::default() };
-            Index::create(place, schema, settings).map_err(failed)?
+            Index::create(place, schema::schema().0, settings).map_err(failed)?
         } else {
             Index::open(place).map_err(failed)?
         };
+        Self::take(directory, index, is_new)
+    }
+
+    /// Opens the index in a directory, if there is one, for reading while another process may write it. Blocks.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn open_existing(directory: &Path) -> Result<Option<Self>> {
+        let (place, is_new) = place(directory)?;
+        if is_new {
+            return Ok(None);
+        }
+        let index = Index::open(place).map_err(|error| index_error(directory, error))?;
+        Self::take(directory, index, false).map(Some)
+    }
+
+    fn take(directory: &Path, index: Index, is_new: bool) -> Result<Self> {
+        let (fields, failed) = (schema::schema().1, |error| index_error(directory, error));
         if index.schema() != schema::schema().0 {
             return Err(other_version());
         }
@@ -83,4 +99,11 @@ impl SearchIndex {
         *self.view.lock().unwrap_or_else(PoisonError::into_inner) = view;
         Ok(())
     }
+}
+
+/// Returns the place of an index, and whether it holds none.
+fn place(directory: &Path) -> Result<(MmapDirectory, bool)> {
+    let place = MmapDirectory::open(directory).map_err(|error| index_error(directory, error.into()))?;
+    let exists = Index::exists(&place).map_err(|error| index_error(directory, error.into()))?;
+    Ok((place, !exists))
 }

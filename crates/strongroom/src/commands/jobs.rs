@@ -124,5 +124,5 @@ fn listed(jobs: &[Job]) -> String {
             ]
         })
         .collect();
-    table(["JOB", "KIND", "STATE", "BLOBS", "BYTES", "FAILED", "CREATED", "RESULT"], &rows)
+    table(["JOB", "KIND", "STATE", "ITEMS", "BYTES", "FAILED", "CREATED", "RESULT"], &rows)
 }

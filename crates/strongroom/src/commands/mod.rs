@@ -6,6 +6,7 @@ mod backup_sets;
 mod backup_verify;
 mod blobs;
 mod clock;
+mod crawl;
 mod export;
 mod farm;
 mod fault_log;
@@ -49,8 +50,10 @@ pub enum Command {
     Site(site::Arguments),
     /// Manage and check BLOBs and BLOB stores
     Blobs(blobs::Arguments),
-    /// Manage background jobs: migrations, collections, checks
+    /// Manage background jobs: migrations, collections, checks, full crawls
     Jobs(jobs::Arguments),
+    /// Show the search indexes and unreadable documents, and build indexes anew
+    Crawl(crawl::Arguments),
     /// Show or accept the farm's clock, which decides when items are permanently deleted
     Clock(clock::Arguments),
     /// Back up the whole farm while it is in use; list, verify and prune backups
@@ -91,6 +94,7 @@ pub async fn run(command: Command) -> Result<ExitCode> {
         Command::Site(arguments) => site::run(arguments).await,
         Command::Blobs(arguments) => blobs::run(arguments).await,
         Command::Jobs(arguments) => jobs::run(arguments).await,
+        Command::Crawl(arguments) => crawl::run(arguments).await,
         Command::Clock(arguments) => clock::run(arguments).await,
         Command::Backup(arguments) => backup::run(arguments).await,
         Command::Restore(arguments) => restore::run(arguments).await,

@@ -25,6 +25,7 @@ mod broken_answers;
 mod clocks;
 mod cloud;
 mod copies;
+mod crawls;
 mod cut_short;
 mod database_disk;
 mod deep;

@@ -137,6 +137,7 @@ pub fn fill_farm_side_bar(page: &mut Page, current: &str) -> Result<()> {
         link("/farm/stores", "database", page.s("nav.stores")),
         link("/farm/policies", "sliders", page.s("nav.policies")),
         link("/farm/jobs", "history", page.s("nav.jobs")),
+        link("/farm/search", "search", page.s("nav.search-indexes")),
         link("/farm/reclaim", "trash", page.s("nav.reclaim")),
         link("/farm/faults", "alert", page.s("nav.faults")),
     ];

@@ -64,7 +64,7 @@ impl Case {
         ] {
             case.words.insert(word, value);
         }
-        for word in ["main", "database", "collection", "directory", "migrate", "collect"] {
+        for word in ["main", "database", "collection", "directory", "migrate", "collect", "crawl"] {
             case.words.insert(word, word.into());
         }
         let fields: String = row.fields.iter().map(|(_, value)| *value).collect();

@@ -218,7 +218,7 @@ pub fn watcher(as_json: bool) -> (impl Fn(&JobProgress) + Send + Sync, Finish) {
         let pace = pace(progress.bytes, progress.total_bytes, started.elapsed(), true);
         let failed = if progress.failed > 0 { format!(", {} failed", grouped(progress.failed)) } else { String::new() };
         bar.set_message(format!(
-            "{}: {} of {} BLOBs{pace}{failed}",
+            "{}: {} of {} items{pace}{failed}",
             progress.phase,
             grouped(progress.items),
             grouped(progress.total_items)

@@ -2,7 +2,7 @@
 
 use axum::extract::Path;
 use model::{Error, JobKind, Result};
-use repository::{CheckWork, CollectWork, MigrateWork, Work};
+use repository::{CheckWork, CollectWork, CrawlWork, MigrateWork, Work};
 
 use super::jobs::HERE;
 use super::stores;
@@ -41,6 +41,9 @@ async fn form<'a>(visit: &'a Visit, kind: JobKind, fields: Option<&Fields>) -> R
         JobKind::Check => {
             (page.s("job.new-check"), icon("check"), page.s("job.start"), check_fields(visit, &typed).await?)
         }
+        JobKind::Crawl => {
+            (page.s("job.new-crawl"), icon("replace"), page.s("job.start"), crawl_fields(visit, &typed).await?)
+        }
     };
     all.push(Field::line("rate", page.s("job.rate"), typed.text("rate")).hint(page.s("job.rate-hint")));
     Ok(Form {
@@ -63,12 +66,16 @@ async fn all_stores(visit: &Visit, none: &str, chosen: &str) -> Result<Vec<Choic
     Ok(choices)
 }
 
+async fn all_databases(visit: &Visit, chosen: &str) -> Result<Vec<Choice>> {
+    let databases = visit.session.open_databases().await?;
+    let mut choices = vec![Choice::new("", visit.page.s("job.all-databases"), chosen.is_empty())];
+    choices.extend(databases.iter().map(|name| Choice::new(name, name, *name == chosen)));
+    Ok(choices)
+}
+
 async fn migrate_fields(visit: &Visit, typed: &Typed<'_>) -> Result<Vec<Field>> {
     let page = &visit.page;
-    let databases = visit.session.open_databases().await?;
-    let chosen = typed.text("database");
-    let mut of = vec![Choice::new("", page.s("job.all-databases"), chosen.is_empty())];
-    of.extend(databases.iter().map(|name| Choice::new(name, name, *name == chosen)));
+    let of = all_databases(visit, &typed.text("database")).await?;
     let to = some(typed.text("to"));
     let mut targets = vec![Choice::new("", page.s("job.active-store"), to.is_none())];
     targets.extend(stores::active(&visit.session, to.as_deref(), "").await?);
@@ -110,6 +117,15 @@ async fn check_fields(visit: &Visit, typed: &Typed<'_>) -> Result<Vec<Field>> {
     Ok(vec![Field::paragraph(page.s("job.check-text")), Field::of("store", page.s("job.store"), Input::Select(stores))])
 }
 
+async fn crawl_fields(visit: &Visit, typed: &Typed<'_>) -> Result<Vec<Field>> {
+    let page = &visit.page;
+    let databases = all_databases(visit, &typed.text("database")).await?;
+    Ok(vec![
+        Field::paragraph(page.s("job.crawl-text")),
+        Field::of("database", page.s("farm.database"), Input::Select(databases)),
+    ])
+}
+
 fn read(kind: JobKind, fields: &Fields) -> Result<Work> {
     let rate = parse_size(&fields.text("rate"))?.filter(|rate| *rate > 0);
     let named = |name: &str| some(fields.trimmed(name));
@@ -137,6 +153,7 @@ fn read(kind: JobKind, fields: &Fields) -> Result<Work> {
             })
         }
         JobKind::Check => Work::Check(CheckWork { store: named("store"), rate }),
+        JobKind::Crawl => Work::Crawl(CrawlWork { database: named("database"), rate }),
     })
 }
 

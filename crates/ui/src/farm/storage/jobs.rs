@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::{Path, Query};
-use model::{Error, Id, JobStatus, RequestedState, Timestamp};
+use model::{Error, Id, JobKind, JobStatus, RequestedState, Timestamp};
 use repository::{Job, JobError, JobRequest};
 use serde::Deserialize;
 
@@ -31,27 +31,31 @@ pub struct From {
 }
 
 /// A row of the list, and the header of the job's own page.
-struct JobRow {
-    id: Id,
-    what: String,
-    state: &'static str,
-    tone: &'static str,
+pub(super) struct JobRow {
+    pub(super) id: Id,
+    pub(super) what: String,
+    pub(super) state: &'static str,
+    pub(super) tone: &'static str,
     is_running: bool,
     /// Current phase, or the outcome.
-    note: String,
-    percent: Option<u64>,
-    done: String,
-    rate: String,
-    left: String,
+    pub(super) note: String,
+    pub(super) percent: Option<u64>,
+    pub(super) done: String,
+    pub(super) rate: String,
+    pub(super) left: String,
     failed: u64,
-    at: Timestamp,
-    by: String,
+    pub(super) at: Timestamp,
+    pub(super) by: String,
 }
 
 impl JobRow {
-    fn of(page: &Page, job: &Job, by: String) -> Self {
+    pub(super) fn of(page: &Page, job: &Job, by: String) -> Self {
         let (state, tone) = state(page, job);
         let progress = &job.progress;
+        let counted = |items| match job.work.kind() {
+            JobKind::Crawl => page.n("job.documents", items),
+            JobKind::Migrate | JobKind::Collect | JobKind::Check => page.n("job.blobs", items),
+        };
         let has_results = matches!(job.status, JobStatus::Finished | JobStatus::Incomplete);
         let is_running = job.status == JobStatus::Running;
         let share = |done: u64, total: u64| (total > 0).then(|| (done.min(total) as f64 / total as f64 * 100.0) as u64);
@@ -61,10 +65,10 @@ impl JobRow {
         let left = progress.seconds_left().map(|seconds| words::length(page, seconds));
         let done = match (progress.items, progress.total_bytes) {
             (0, 0) => String::new(),
-            (items, 0) => format!("{}\u{a0}· {}", page.n("job.blobs", items), page.size(&progress.bytes)),
+            (items, 0) => format!("{}\u{a0}· {}", counted(items), page.size(&progress.bytes)),
             (items, total) => format!(
                 "{}\u{a0}· {}",
-                page.n("job.blobs", items),
+                counted(items),
                 page.f2("job.of-total", page.size(&progress.bytes.min(total)), page.size(&total))
             ),
         };

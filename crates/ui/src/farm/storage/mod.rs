@@ -1,5 +1,5 @@
-//! The storage pages for farm administrators: BLOB stores, storage policies, jobs, BLOBs awaiting deletion, and damaged
-//! BLOBs.
+//! The storage pages for farm administrators: BLOB stores, storage policies, jobs, search indexes, BLOBs awaiting
+//! deletion, and damaged BLOBs.
 
 mod faults;
 mod job_forms;
@@ -7,6 +7,7 @@ mod jobs;
 mod pending_deletions;
 mod policies;
 mod policy_form;
+mod search_indexes;
 mod store_forms;
 mod stores;
 pub(super) mod words;
@@ -37,6 +38,8 @@ pub fn routes() -> Router<AppState> {
         .route("/farm/jobs", get(jobs::list))
         .route("/farm/jobs/new/{kind}", get(job_forms::ask).post(job_forms::start))
         .route("/farm/jobs/{job}", get(jobs::show).post(jobs::ask))
+        .route("/farm/search", get(search_indexes::list))
+        .route("/farm/search/settings", get(search_indexes::ask).post(search_indexes::save))
         .route("/farm/reclaim", get(pending_deletions::show))
         .route("/farm/faults", get(faults::list))
         .route("/farm/faults/{digest}", post(faults::resolve))

@@ -101,13 +101,12 @@ pub fn work(page: &Page, work: &Work) -> String {
             Some(store) => page.f1("job.check-one", store),
             None => page.s("job.check").to_owned(),
         },
+        Work::Crawl(work) => match &work.database {
+            Some(database) => page.f1("job.crawl-one", database),
+            None => page.s("job.crawl").to_owned(),
+        },
     };
-    let rate = match work {
-        Work::Migrate(work) => work.rate,
-        Work::Collect(work) => work.rate,
-        Work::Check(work) => work.rate,
-    };
-    if let Some(rate) = rate {
+    if let Some(rate) = work.rate() {
         text += &page.f1("job.at-most", page.size(&rate));
     }
     text

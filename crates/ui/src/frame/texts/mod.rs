@@ -185,6 +185,7 @@ mod tests {
             "status.",
             "error.",
             "fault.",
+            "search-fault.",
             "misfit.",
             "did.",
             "work.",

@@ -1,0 +1,95 @@
+//! Settings of the search for the whole farm.
+
+use async_recursion::async_recursion as boxed;
+use database::configuration::{event, farm};
+use database::{Reader, Transaction};
+use model::{Error, Result, Timestamp};
+
+use crate::{CrawlWork, Session, Storage, Work};
+
+/// Name of the setting that says how often all documents are read again; "0" for never.
+const FULL_CRAWL_DAYS: &str = "search-full-crawl-days";
+/// Name of the setting that says whether texts from stores that encrypt are indexed: "yes" or "no".
+const ENCRYPTED_TEXTS: &str = "search-encrypted-texts";
+
+/// Limit on the days between two full crawls.
+const MAX_DAYS: u32 = 3_650;
+
+/// Settings of the search for the whole farm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SearchSettings {
+    /// Days after which all documents are read again; `None` for never.
+    pub full_crawl_days: Option<u32>,
+    /// True if texts from stores that encrypt are indexed too. The index keeps texts as they are, so its directory
+    /// should then be on an encrypted disk. Otherwise such documents are found by name only.
+    pub indexes_encrypted: bool,
+}
+
+impl Session {
+    /// Returns the settings of the search.
+    ///
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
+    pub async fn search_settings(&self) -> Result<SearchSettings> {
+        self.storage().await?.search_settings().await
+    }
+
+    /// Changes the settings of the search. A change that concerns stores that encrypt starts a full crawl.
+    ///
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `Invalid` for more than ten years between two crawls.
+    #[boxed]
+    pub async fn set_search_settings(&self, settings: SearchSettings) -> Result<()> {
+        let storage = self.storage().await?;
+        let days = settings.full_crawl_days.unwrap_or(0);
+        if days > MAX_DAYS || settings.full_crawl_days == Some(0) {
+            return Err(Error::invalid(format!("all documents can be read again every 1 to {MAX_DAYS} days")));
+        }
+        let before = storage.search_settings().await?;
+        let recording = storage.clone();
+        let write = move |transaction: &mut Transaction<'_>| {
+            let encrypted = if settings.indexes_encrypted { "yes" } else { "no" };
+            farm::put_setting(transaction, FULL_CRAWL_DAYS, &days.to_string())?;
+            farm::put_setting(transaction, ENCRYPTED_TEXTS, encrypted)?;
+            let detail = format!("full crawl every {days} days, texts of encrypting stores: {encrypted}");
+            event::record(transaction, Timestamp::now(), recording.actor(), "search.settings", "search", &detail)
+        };
+        storage.configuration().write(write).await?;
+        if before.indexes_encrypted != settings.indexes_encrypted {
+            self.start_job(Work::Crawl(CrawlWork::default())).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Storage {
+    /// Returns the settings of the search.
+    #[boxed]
+    pub async fn search_settings(&self) -> Result<SearchSettings> {
+        let read = |reader: &mut Reader<'_>| {
+            let days = farm::setting(reader, FULL_CRAWL_DAYS)?;
+            let encrypted = farm::setting(reader, ENCRYPTED_TEXTS)?;
+            Ok(SearchSettings {
+                full_crawl_days: days.and_then(|days| days.parse().ok()).filter(|days| *days > 0),
+                indexes_encrypted: encrypted.as_deref() == Some("yes"),
+            })
+        };
+        self.configuration().read(read).await
+    }
+
+    /// Returns the names of the stores that encrypt.
+    ///
+    /// # Errors
+    /// Those of opening the secrets of a store.
+    #[boxed]
+    pub async fn encrypting_stores(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for (row, _) in self.stores() {
+            if self.encrypts(row.id).await? {
+                names.push(row.name.clone());
+            }
+        }
+        Ok(names)
+    }
+}

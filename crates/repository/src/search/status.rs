@@ -1,0 +1,222 @@
+//! The state of the search indexes, for administrators.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_recursion::async_recursion as boxed;
+use database::Reader;
+use database::content::{event, feed, node};
+use model::{Error, ErrorKind, Id, Result, Timestamp};
+use search::index::{SearchIndex, View};
+
+use crate::locations::search_directory::SearchDirectory;
+use crate::{Session, Storage, StorageDatabase};
+
+/// Age from which a change that is not in the index counts. Events that change no entry are noted every five seconds.
+const RECENT: Duration = Duration::from_secs(10);
+
+/// State of the search index of a content database, on this server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchStatus {
+    /// Name of the content database.
+    pub database: String,
+    /// False if there is no index that can be used. Documents are then found by name only.
+    pub is_available: bool,
+    /// Documents read so far and all documents, while the index is built for the first time.
+    pub building: Option<(u64, u64)>,
+    /// Number of entries: one for each version of a document that somebody finds.
+    pub entries: u64,
+    /// Number of entries without a readable text, by error code.
+    pub faults: BTreeMap<String, u64>,
+    /// Number of documents whose texts could not be read because a store or a child process did not answer in time.
+    pub waiting: u64,
+    /// Number of events that are not in the index yet.
+    pub events_behind: u64,
+    /// Time of the oldest of these.
+    pub behind_since: Option<Timestamp>,
+    /// Size on disk in bytes.
+    pub size: u64,
+}
+
+/// The state of a search index as administrators see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchState {
+    /// There is no index that can be used. Documents are found by name only.
+    Unavailable,
+    /// The index is built for the first time. Documents that it does not contain yet are found by name only.
+    Building,
+    /// A change of more than ten seconds ago is not in it.
+    Behind,
+    /// It contains every change, up to the last seconds.
+    Current,
+}
+
+impl SearchState {
+    /// Public name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unavailable => "unavailable",
+            Self::Building => "building",
+            Self::Behind => "behind",
+            Self::Current => "current",
+        }
+    }
+}
+
+impl SearchStatus {
+    /// Returns the state in one word.
+    pub fn state(&self) -> SearchState {
+        let is_old = |since: Timestamp| since < Timestamp::now().before(RECENT);
+        match self {
+            Self { is_available: false, .. } => SearchState::Unavailable,
+            Self { building: Some(_), .. } => SearchState::Building,
+            Self { behind_since: Some(since), .. } if is_old(*since) => SearchState::Behind,
+            _ => SearchState::Current,
+        }
+    }
+}
+
+/// A document whose text cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchFault {
+    /// Name of the content database.
+    pub database: String,
+    /// The document.
+    pub document: Id,
+    /// The version.
+    pub version: Id,
+    /// Name of the document; empty if it was deleted meanwhile.
+    pub name: String,
+    /// Site, library and path; `None` for a document in a recycle bin, or one that the caller may not see.
+    pub path: Option<String>,
+    /// Error code.
+    pub code: String,
+    /// The reason in words.
+    pub reason: String,
+}
+
+impl Session {
+    /// Returns the state of the search index of each open content database.
+    ///
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
+    pub async fn search_status(&self) -> Result<Vec<SearchStatus>> {
+        let storage = self.storage().await?;
+        let mut all = Vec::new();
+        for database in storage.databases()? {
+            let mut status = SearchStatus { database: database.name.clone(), ..SearchStatus::default() };
+            if let Some(view) = self.search_view(&storage, &database).await? {
+                let size = size_of(storage.search_index(database.id));
+                status = read_status(&database, view, SearchStatus { is_available: true, ..status }).await?;
+                status.size = size;
+            }
+            all.push(status);
+        }
+        Ok(all)
+    }
+
+    /// Returns documents whose text cannot be read, newest documents first: those before this document and version, at
+    /// most `limit`.
+    ///
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; `Unavailable` if an index cannot be read.
+    #[boxed]
+    pub async fn search_faults(&self, before: Option<(Id, Id)>, limit: usize) -> Result<Vec<SearchFault>> {
+        let storage = self.storage().await?;
+        let mut all = Vec::new();
+        for database in storage.databases()? {
+            let Some(view) = self.search_view(&storage, &database).await? else { continue };
+            let read = move |reader: &mut Reader<'_>| {
+                let faults = match view.faults(before, limit) {
+                    Ok(faults) => faults,
+                    Err(error) => return Ok(Err(error)),
+                };
+                let named = faults.into_iter().map(|fault| Ok((node::find(reader, fault.node)?, fault)));
+                named.collect::<Result<Vec<_>>>().map(Ok)
+            };
+            for (row, fault) in database.database.read_long(read).await?? {
+                all.push(SearchFault {
+                    database: database.name.clone(),
+                    document: fault.node,
+                    version: fault.version,
+                    name: row.map(|row| row.name).unwrap_or_default(),
+                    path: None,
+                    code: fault.fault.code,
+                    reason: fault.fault.reason,
+                });
+            }
+        }
+        all.sort_by_key(|fault| std::cmp::Reverse((fault.document, fault.version)));
+        all.truncate(limit);
+        for fault in &mut all {
+            fault.path = self.item(&fault.document.into()).await.ok().map(|item| item.path);
+        }
+        Ok(all)
+    }
+
+    /// Returns the index of a content database as it is now; `None` if there is none that can be used. Without a server
+    /// in this process, it is opened for reading.
+    async fn search_view(&self, storage: &Storage, database: &StorageDatabase) -> Result<Option<Arc<View>>> {
+        if let Some(index) = self.repository.inner.search.of(database.id) {
+            return Ok(Some(index.view()));
+        }
+        if self.repository.inner.serving {
+            return Ok(None);
+        }
+        let directory = storage.search_index(database.id);
+        let opened = tokio::task::spawn_blocking(move || {
+            let Some(path) = directory.current()? else { return Ok(None) };
+            SearchIndex::open_existing(&path).map(|index| index.map(|index| index.view()))
+        });
+        match opened
+            .await
+            .map_err(|error| Error::unavailable("reading a search index ended early").with_source(error))?
+        {
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+            opened => opened,
+        }
+    }
+}
+
+async fn read_status(database: &StorageDatabase, view: Arc<View>, status: SearchStatus) -> Result<SearchStatus> {
+    let read = move |reader: &mut Reader<'_>| {
+        let checkpoint = view.checkpoint();
+        let building = match checkpoint.walk {
+            Some(last) => {
+                let (all, _) = feed::count_documents(reader, Id::NONE)?;
+                let (left, _) = feed::count_documents(reader, Id::new(last))?;
+                Some((all.saturating_sub(left), all))
+            }
+            None => None,
+        };
+        let next = feed::after(reader, checkpoint.sequence, 1)?.pop();
+        let events_behind = match &next {
+            Some(_) => model::unsigned(event::last(reader)? - checkpoint.sequence),
+            None => 0,
+        };
+        let faults = match view.fault_counts() {
+            Ok(faults) => faults,
+            Err(error) => return Ok(Err(error)),
+        };
+        Ok(Ok(SearchStatus {
+            building,
+            entries: view.len(),
+            faults,
+            waiting: checkpoint.pending.len() as u64,
+            events_behind,
+            behind_since: next.map(|event| event.at),
+            ..status
+        }))
+    };
+    database.database.read_long(read).await?
+}
+
+/// Returns the size of the files of the generation in use, as far as they can be read.
+fn size_of(directory: SearchDirectory) -> u64 {
+    let files = |path: PathBuf| path.read_dir().into_iter().flatten().flatten();
+    let Ok(Some(path)) = directory.current() else { return 0 };
+    files(path).filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
+}

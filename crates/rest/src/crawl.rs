@@ -1,0 +1,182 @@
+//! The search indexes: their state, the documents whose text cannot be read, and their settings. Farm administrators
+//! only. A full crawl is a job.
+
+use std::collections::BTreeMap;
+
+use axum::Json as Reply;
+use axum::http::StatusCode;
+use model::Id;
+use repository::{SearchFault, SearchSettings, SearchStatus};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use http_core::identity::Authenticated;
+use http_core::protocol::time;
+use http_core::server::error::Answer;
+use http_core::server::state::AppState;
+
+use super::extract::{Json, Query};
+use super::wire::list::{List, PageQuery, cursor_of_other_list, page};
+
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(status)).routes(routes!(faults)).routes(routes!(settings, set_settings))
+}
+
+/// State of the search index of a content database.
+#[derive(Serialize, ToSchema)]
+pub struct SearchStatusJson {
+    /// Name of the content database.
+    database: String,
+    /// `current` (every change is in it), `behind`, `building` (for the first time), or `unavailable` (documents are
+    /// found by name only).
+    state: &'static str,
+    /// Number of entries: one for each version of a document that somebody finds.
+    entries: u64,
+    /// Documents read so far, while the index is built.
+    documents_read: Option<u64>,
+    /// All documents, while the index is built.
+    documents: Option<u64>,
+    /// Number of entries without a readable text.
+    unreadable: u64,
+    /// These numbers by error code.
+    unreadable_by_code: BTreeMap<String, u64>,
+    /// Number of documents whose texts are tried again, because a store or a reader did not answer in time.
+    waiting: u64,
+    /// Number of events that are not in the index yet.
+    events_behind: u64,
+    /// Time of the oldest of these.
+    behind_since: Option<String>,
+    /// Size on disk in bytes.
+    size: u64,
+}
+
+impl From<SearchStatus> for SearchStatusJson {
+    fn from(status: SearchStatus) -> Self {
+        Self {
+            state: status.state().as_str(),
+            database: status.database,
+            entries: status.entries,
+            documents_read: status.building.map(|(read, _)| read),
+            documents: status.building.map(|(_, all)| all),
+            unreadable: status.faults.values().sum(),
+            unreadable_by_code: status.faults,
+            waiting: status.waiting,
+            events_behind: status.events_behind,
+            behind_since: status.behind_since.map(time::format),
+            size: status.size,
+        }
+    }
+}
+
+/// A document whose text cannot be read.
+#[derive(Serialize, ToSchema)]
+pub struct SearchFaultJson {
+    /// Name of the content database.
+    database: String,
+    /// Identifier of the document.
+    document: String,
+    /// Identifier of the version.
+    version: String,
+    /// Name of the document; empty if it was deleted meanwhile.
+    name: String,
+    /// Site, library and path; null for a document in a recycle bin, or one that the caller may not see.
+    path: Option<String>,
+    /// Error code.
+    code: String,
+    /// The reason in words.
+    reason: String,
+}
+
+impl From<SearchFault> for SearchFaultJson {
+    fn from(fault: SearchFault) -> Self {
+        let SearchFault { database, document, version, name, path, code, reason } = fault;
+        Self { database, document: document.to_string(), version: version.to_string(), name, path, code, reason }
+    }
+}
+
+/// Settings of the search.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchSettingsJson {
+    /// Days after which all documents are read again; null for never.
+    #[schema(minimum = 1, maximum = 3650)]
+    full_crawl_days: Option<u32>,
+    /// True if texts from stores that encrypt are indexed too. The index keeps texts as they are, so its directory
+    /// should then be on an encrypted disk.
+    indexes_encrypted: bool,
+}
+
+/// List the search indexes
+///
+/// Farm administrators only. The state of the index of each content database on the server that answers.
+#[utoipa::path(
+    get,
+    path = "/api/v1/farm/search",
+    operation_id = "search_status",
+    tag = "storage",
+    responses((status = 200, description = "All indexes", body = List<SearchStatusJson>))
+)]
+async fn status(caller: Authenticated) -> Answer<Reply<List<SearchStatusJson>>> {
+    let indexes = caller.session.search_status().await?;
+    Ok(Reply(List::whole(indexes.into_iter().map(Into::into).collect())))
+}
+
+/// List the documents whose text cannot be read
+///
+/// Farm administrators only. They are found by name and properties. Newest first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/farm/search/faults",
+    operation_id = "list_search_faults",
+    tag = "storage",
+    params(PageQuery),
+    responses((status = 200, description = "One page", body = List<SearchFaultJson>))
+)]
+async fn faults(caller: Authenticated, Query(query): Query<PageQuery>) -> Answer<Reply<List<SearchFaultJson>>> {
+    let position = |word: &str| {
+        let (document, version) = word.split_once('.')?;
+        Some((document.parse::<Id>().ok()?, version.parse::<Id>().ok()?))
+    };
+    let before = match query.after_word()?.as_str() {
+        "" => None,
+        word => Some(position(word).ok_or_else(cursor_of_other_list)?),
+    };
+    let limit = query.limit_with_probe()?;
+    let found = caller.session.search_faults(before, limit + 1).await?;
+    let (faults, next) = page(found, limit, |fault| format!("{}.{}", fault.document, fault.version));
+    Ok(Reply(List { items: faults.into_iter().map(Into::into).collect(), next }))
+}
+
+/// Get the settings of the search
+///
+/// Farm administrators only.
+#[utoipa::path(
+    get,
+    path = "/api/v1/farm/search/settings",
+    operation_id = "search_settings",
+    tag = "storage",
+    responses((status = 200, description = "The settings", body = SearchSettingsJson))
+)]
+async fn settings(caller: Authenticated) -> Answer<Reply<SearchSettingsJson>> {
+    let SearchSettings { full_crawl_days, indexes_encrypted } = caller.session.search_settings().await?;
+    Ok(Reply(SearchSettingsJson { full_crawl_days, indexes_encrypted }))
+}
+
+/// Change the settings of the search
+///
+/// Farm administrators only. A change of `indexes_encrypted` starts a full crawl.
+#[utoipa::path(
+    put,
+    path = "/api/v1/farm/search/settings",
+    operation_id = "set_search_settings",
+    tag = "storage",
+    request_body = SearchSettingsJson,
+    responses((status = 204, description = "Done"))
+)]
+async fn set_settings(caller: Authenticated, Json(form): Json<SearchSettingsJson>) -> Answer<StatusCode> {
+    let SearchSettingsJson { full_crawl_days, indexes_encrypted } = form;
+    caller.session.set_search_settings(SearchSettings { full_crawl_days, indexes_encrypted }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,245 @@
+//! `strongroom crawl`: the search indexes, the documents whose text cannot be read, and full crawls.
+
+use clap::{Args, Subcommand};
+use std::process::ExitCode;
+
+use maintenance::jobs;
+use model::{Error, Id, JobKind, Result, grouped};
+use repository::{CrawlWork, Job, JobRequest, SearchFault, SearchState, SearchStatus, Session, Work};
+use serde_json::{Value, json};
+
+use super::blobs::{job_json, outcome_with_fault_hint, watcher};
+use super::farm;
+use super::output::{show, table, time};
+use super::size::{parse_size, size};
+use super::verdict::{CommandResult, Verdict};
+use crate::configuration::CommonArguments;
+
+/// Documents read per page, and the limit on those that are shown.
+const PAGE: usize = 1_000;
+const MAX_LISTED: usize = 10_000;
+/// Recent jobs among which full crawls are looked for.
+const RECENT_JOBS: usize = 50;
+
+/// Arguments of `strongroom crawl`.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    common: CommonArguments,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Show the state of the search indexes
+    Status,
+    /// List the documents whose text cannot be read
+    Faults,
+    /// Read all documents again and build new search indexes beside those in use
+    Full {
+        /// Only the documents of this content database
+        #[arg(long, value_name = "DATABASE")]
+        database: Option<String>,
+        /// Limit in bytes of documents per second, such as 20M [default: no limit]
+        #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+        rate: Option<u64>,
+        /// Do not wait for the end
+        #[arg(long)]
+        background: bool,
+    },
+    /// Pause the running full crawl; it can be resumed
+    Pause,
+    /// Resume the full crawl that was paused
+    Resume,
+    /// End the full crawl permanently; the index in use stays
+    Stop,
+    /// Show or change how often a full crawl starts, and whether texts from stores that encrypt are indexed
+    Settings {
+        /// Days between two full crawls; 0 for never
+        #[arg(long, value_name = "DAYS")]
+        full_every: Option<u32>,
+        /// Index texts from stores that encrypt. The directory `search` of the data directory then holds them
+        /// unencrypted, so it should be on an encrypted disk
+        #[arg(long, value_name = "YES|NO", value_parser = parse_yes_or_no)]
+        encrypted_texts: Option<bool>,
+    },
+}
+
+fn parse_yes_or_no(text: &str) -> std::result::Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("write yes or no".to_owned()),
+    }
+}
+
+/// Runs `strongroom crawl`.
+pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let (repository, session) = farm::open(&arguments.common).await?;
+    let outcome = act(&session, arguments.action, arguments.common.json).await;
+    repository.close().await;
+    let (value, text, verdict) = outcome?;
+    show(arguments.common.json, &value, &text);
+    Ok(verdict.into())
+}
+
+async fn act(session: &Session, action: Action, as_json: bool) -> Result<CommandResult> {
+    match action {
+        Action::Status => status(session).await,
+        Action::Faults => faults(session).await,
+        Action::Full { database, rate, background } => {
+            let job = session.start_job(Work::Crawl(CrawlWork { database, rate })).await?;
+            if background {
+                return Ok(asked(&job, "waits for a server of the farm"));
+            }
+            if !as_json {
+                eprintln!("Job {} is run by a server of the farm. Ctrl+C leaves it to the server.", job.id);
+            }
+            let watch = watcher(as_json);
+            let job = jobs::follow(session, job.id, &watch.0).await?;
+            drop(watch);
+            outcome_with_fault_hint(session, &job).await
+        }
+        Action::Pause => request(session, JobRequest::Pause, "pauses").await,
+        Action::Resume => request(session, JobRequest::Resume, "waits for a server of the farm").await,
+        Action::Stop => request(session, JobRequest::Abort, "ends").await,
+        Action::Settings { full_every, encrypted_texts } => settings(session, full_every, encrypted_texts).await,
+    }
+}
+
+/// Sends a request to the latest full crawl that has not ended.
+async fn request(session: &Session, request: JobRequest, what: &str) -> Result<CommandResult> {
+    let jobs = session.jobs(None, RECENT_JOBS).await?;
+    let crawl = jobs.iter().find(|job| job.work.kind() == JobKind::Crawl && !job.status.has_ended());
+    let crawl = crawl
+        .ok_or_else(|| Error::not_found("no full crawl is running or paused: `strongroom crawl full` starts one"))?;
+    Ok(asked(&session.ask_job(crawl.id, request).await?, what))
+}
+
+fn asked(job: &Job, what: &str) -> CommandResult {
+    let text = format!("Job {} {what}: `strongroom jobs show {}` shows its progress.\n", job.id, job.id);
+    (job_json(job), text, Verdict::Good)
+}
+
+async fn status(session: &Session) -> Result<CommandResult> {
+    let indexes = session.search_status().await?;
+    let rows: Vec<_> = indexes
+        .iter()
+        .map(|index| {
+            let state = match (index.state(), index.building) {
+                (SearchState::Building, Some((read, all))) => {
+                    format!("building: {} of {} documents", grouped(read), grouped(all))
+                }
+                (SearchState::Behind, _) => format!("behind: {} events", grouped(index.events_behind)),
+                (state, _) => state.as_str().to_owned(),
+            };
+            [
+                index.database.clone(),
+                state,
+                grouped(index.entries),
+                grouped(unreadable(index)),
+                grouped(index.waiting),
+                size(index.size),
+            ]
+        })
+        .collect();
+    let mut text = table(["DATABASE", "STATE", "ENTRIES", "UNREADABLE", "WAITING", "SIZE"], &rows);
+    let settings = session.search_settings().await?;
+    let stores = session.storage().await?.encrypting_stores().await?;
+    if !stores.is_empty() {
+        let found = match settings.indexes_encrypted {
+            true => "are in the index, unencrypted",
+            false => "are not indexed; such documents are found by name only",
+        };
+        text.push_str(&format!("\nTexts from stores that encrypt ({}) {found}.\n", stores.join(", ")));
+    }
+    if indexes.iter().any(|index| unreadable(index) > 0) {
+        text.push_str("\n`strongroom crawl faults` names the documents whose text cannot be read.\n");
+    }
+    let value = json!({
+        "indexes": indexes.iter().map(status_json).collect::<Value>(),
+        "encrypting_stores": stores,
+        "indexes_encrypted": settings.indexes_encrypted,
+        "full_crawl_days": settings.full_crawl_days,
+    });
+    let is_bad = indexes.iter().any(|index| index.state() == SearchState::Unavailable);
+    Ok((value, text, if is_bad { Verdict::Bad } else { Verdict::Good }))
+}
+
+fn unreadable(index: &SearchStatus) -> u64 {
+    index.faults.values().sum()
+}
+
+fn status_json(index: &SearchStatus) -> Value {
+    json!({
+        "database": index.database,
+        "state": index.state().as_str(),
+        "entries": index.entries,
+        "documents_read": index.building.map(|(read, _)| read),
+        "documents": index.building.map(|(_, all)| all),
+        "unreadable": unreadable(index),
+        "unreadable_by_code": index.faults,
+        "waiting": index.waiting,
+        "events_behind": index.events_behind,
+        "behind_since": index.behind_since.map(time),
+        "size": index.size,
+    })
+}
+
+async fn faults(session: &Session) -> Result<CommandResult> {
+    let mut all: Vec<SearchFault> = Vec::new();
+    let mut is_complete = false;
+    while !is_complete && all.len() < MAX_LISTED {
+        let before: Option<(Id, Id)> = all.last().map(|fault| (fault.document, fault.version));
+        let mut page = session.search_faults(before, PAGE).await?;
+        is_complete = page.len() < PAGE;
+        all.append(&mut page);
+    }
+    let rows: Vec<_> = all
+        .iter()
+        .map(|fault| {
+            let name = fault.path.clone().unwrap_or_else(|| fault.name.clone());
+            [fault.document.to_string(), name, fault.code.clone(), fault.reason.clone()]
+        })
+        .collect();
+    let mut text = match all.is_empty() {
+        true => "All texts could be read.\n".to_owned(),
+        false => table(["ID", "DOCUMENT", "CODE", "REASON"], &rows),
+    };
+    if !is_complete {
+        text.push_str("There may be more than these.\n");
+    }
+    let fault_json = |fault: &SearchFault| {
+        json!({
+            "database": fault.database,
+            "document": fault.document.to_string(),
+            "version": fault.version.to_string(),
+            "name": fault.name,
+            "path": fault.path,
+            "code": fault.code,
+            "reason": fault.reason,
+        })
+    };
+    Ok((all.iter().map(fault_json).collect(), text, Verdict::Good))
+}
+
+async fn settings(session: &Session, days: Option<u32>, encrypted: Option<bool>) -> Result<CommandResult> {
+    let mut settings = session.search_settings().await?;
+    if days.is_some() || encrypted.is_some() {
+        if let Some(days) = days {
+            settings.full_crawl_days = Some(days).filter(|days| *days > 0);
+        }
+        settings.indexes_encrypted = encrypted.unwrap_or(settings.indexes_encrypted);
+        session.set_search_settings(settings).await?;
+    }
+    let every = match settings.full_crawl_days {
+        Some(1) => "A full crawl starts every day.".to_owned(),
+        Some(days) => format!("A full crawl starts every {days} days."),
+        None => "No full crawl is scheduled.".to_owned(),
+    };
+    let texts = if settings.indexes_encrypted { "indexed" } else { "not indexed" };
+    let text = format!("{every} Texts from stores that encrypt are {texts}.\n");
+    let value = json!({ "full_crawl_days": settings.full_crawl_days, "indexes_encrypted": settings.indexes_encrypted });
+    Ok((value, text, Verdict::Good))
+}

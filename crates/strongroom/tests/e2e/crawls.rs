@@ -1,0 +1,200 @@
+//! Full crawls build a new search index beside the one in use. They can be paused and ended, and survive the server.
+//! Whenever the server is killed, the index agrees with the database afterwards.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use database::Engine;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Client, Farm, Random, Server};
+use crate::words::{Rig, names, wait_for_results};
+
+/// Time after which a state that is not reached counts as missed.
+const SOON: Duration = Duration::from_secs(60);
+
+async fn get(client: &Client, path: &str) -> Value {
+    let answer = client.send(Method::GET, path, Vec::new()).await.unwrap();
+    assert!(answer.status.is_success(), "{path}: {}", answer.text());
+    answer.json()
+}
+
+/// Starts a full crawl. At one byte a second, it reads the first documents and then rests.
+async fn start_crawl(client: &Client, rate: Option<u64>) -> String {
+    let work = json!({ "kind": "crawl", "rate": rate });
+    let answer = client.send_json(Method::POST, "/api/v1/farm/jobs", &work).await.unwrap();
+    assert!(answer.status.is_success(), "{}", answer.text());
+    answer.json()["id"].as_str().unwrap().to_owned()
+}
+
+async fn wait_until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + SOON;
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what} did not happen");
+        // sleep: polled, since the server works by itself
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn wait_for_job(client: &Client, job: &str, state: &str) -> Value {
+    let path = format!("/api/v1/farm/jobs/{job}");
+    wait_until(state, async || Some(get(client, &path).await).filter(|job| job["state"] == state)).await
+}
+
+/// The directories of the indexes of the only content database.
+fn generations(farm: &Farm) -> BTreeSet<String> {
+    let databases = std::fs::read_dir(farm.data.join("search")).unwrap();
+    let directories: Vec<PathBuf> = databases.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(directories.len(), 1, "{directories:?}");
+    let names = std::fs::read_dir(&directories[0]).unwrap();
+    names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+async fn a_full_crawl_replaces_the_index_while_searches_go_on(engine: Engine) {
+    let rig = Rig::new(engine).await;
+    rig.put("pipes.txt", "Der Plan der Rohre").await;
+    rig.put("broken.docx", "PK\u{3}\u{4} and nothing more").await;
+    wait_for_results(&rig.admin, "plan rohre", &["pipes.txt"]).await;
+    let current = async || {
+        let status = get(&rig.admin, "/api/v1/farm/search").await["items"][0].clone();
+        (status["state"] == "current" && status["unreadable"] == 1).then_some(status)
+    };
+    let status = wait_until("the index is current", current).await;
+    assert_eq!((&status["entries"], &status["events_behind"]), (&json!(2), &json!(0)), "{status}");
+    let faults = get(&rig.admin, "/api/v1/farm/search/faults").await["items"].clone();
+    assert_eq!(faults.as_array().unwrap().len(), 1, "{faults}");
+    assert_eq!((&faults[0]["path"], &faults[0]["code"]), (&json!("Documents/broken.docx"), &json!("not_readable")));
+    let text = rig.farm.run(&["crawl", "faults"]).unwrap();
+    assert!(text.contains("Documents/broken.docx"), "{text}");
+    let status = rig.farm.json(&["crawl", "status"]);
+    assert_eq!((&status["indexes"][0]["state"], &status["indexes"][0]["unreadable"]), (&json!("current"), &json!(1)));
+
+    let slow = start_crawl(&rig.admin, Some(1)).await;
+    wait_until("documents are read", async || {
+        let job = get(&rig.admin, &format!("/api/v1/farm/jobs/{slow}")).await;
+        (job["items"] == 2 && job["total_items"] == 2).then_some(())
+    })
+    .await;
+    assert_eq!(generations(&rig.farm), BTreeSet::from(["1".to_owned(), format!("building-{slow}")]));
+    rig.put("during.txt", "Schiefer").await;
+    wait_for_results(&rig.admin, "schiefer plan", &[]).await;
+    wait_for_results(&rig.admin, "schiefer", &["during.txt"]).await;
+    rig.farm.run(&["crawl", "pause"]).unwrap();
+    wait_for_job(&rig.admin, &slow, "paused").await;
+    rig.farm.run(&["crawl", "resume"]).unwrap();
+    wait_for_job(&rig.admin, &slow, "running").await;
+    rig.farm.run(&["crawl", "stop"]).unwrap();
+    wait_for_job(&rig.admin, &slow, "aborted").await;
+    wait_until("what was built is removed", async || {
+        (generations(&rig.farm) == BTreeSet::from(["1".to_owned()])).then_some(())
+    })
+    .await;
+    let refused = rig.farm.run(&["crawl", "pause"]).unwrap_err();
+    assert!(refused.output.contains("no full crawl is running"), "{}", refused.output);
+
+    let text = rig.farm.run(&["crawl", "full"]).unwrap();
+    assert!(text.contains("3 documents read, 2 with text, 1 whose text cannot be read"), "{text}");
+    let replaced = async || (generations(&rig.farm) == BTreeSet::from(["2".to_owned()])).then_some(());
+    wait_until("the index is replaced", replaced).await;
+    assert_eq!(names(&rig.admin, "schiefer").await, ["during.txt"]);
+    rig.put("after.txt", "Dachrinne").await;
+    wait_for_results(&rig.admin, "dachrinne", &["after.txt"]).await;
+    wait_for_results(&rig.admin, "plan rohre", &["pipes.txt"]).await;
+    let status = rig.farm.json(&["crawl", "status"]);
+    assert_eq!(status["indexes"][0]["unreadable"], 1, "{status}");
+    // Somebody removes the index.
+    std::fs::remove_dir_all(rig.farm.data.join("search")).unwrap();
+    rig.put("last.txt", "Giebel").await;
+    wait_for_results(&rig.admin, "giebel", &["last.txt"]).await;
+    wait_for_results(&rig.admin, "dachrinne", &["after.txt"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_crawl_replaces_the_index_while_searches_go_on_on_sqlite() {
+    a_full_crawl_replaces_the_index_while_searches_go_on(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_crawl_replaces_the_index_while_searches_go_on_on_postgresql() {
+    a_full_crawl_replaces_the_index_while_searches_go_on(Engine::Postgres).await;
+}
+
+/// Number of documents in the kill loop.
+const DOCUMENTS: u64 = 20;
+/// The kill comes after a random time, below this many microseconds.
+const MOMENT: u64 = 700_000;
+
+fn rounds(usual: usize) -> usize {
+    std::env::var("RIG_KILL_ROUNDS").map_or(usual, |rounds| rounds.parse().unwrap())
+}
+
+/// Changes documents until a request fails. Each text is a word that no other text has.
+async fn change(client: &Client, mut random: Random, writer: &str) {
+    for number in 0.. {
+        let name = format!("{}.txt", random.below(DOCUMENTS));
+        let changed = match random.below(5) {
+            0 => client.delete(&name).await,
+            _ => client.put(&name, format!("{writer}x{number}z").into_bytes()).await,
+        };
+        if changed.is_err() {
+            return;
+        }
+    }
+}
+
+/// Waits until the index is current and no crawl runs, and compares what is found with what is stored.
+async fn compare(farm: &Farm, client: &Client, round: usize) {
+    let jobs = async || {
+        let jobs = get(client, "/api/v1/farm/jobs").await["items"].clone();
+        jobs.as_array().unwrap().iter().all(|job| job["state"] == "finished").then_some(())
+    };
+    wait_until("all crawls end", jobs).await;
+    let mut stored = Vec::new();
+    for number in 0..DOCUMENTS {
+        let answer = client.get(&format!("{number}.txt")).await.unwrap();
+        if answer.status.is_success() {
+            stored.push((format!("{number}.txt"), answer.text()));
+        }
+    }
+    for (name, word) in &stored {
+        wait_for_results(client, word, &[name]).await;
+    }
+    let entries = async || {
+        let status = farm.json(&["crawl", "status"])["indexes"][0].clone();
+        (status["entries"] == stored.len() && status["state"] == "current").then_some(())
+    };
+    wait_until(&format!("round {round}: the index has {} entries", stored.len()), entries).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_index_agrees_with_the_database_after_kills() {
+    let mut random = Random::fresh();
+    let farm = Farm::on(Engine::Sqlite).await;
+    let mut server: Server = farm.start();
+    let token = farm.token();
+    let rounds = rounds(6);
+    for round in 0..rounds {
+        let client = server.client(&token);
+        start_crawl(&client, None).await;
+        let load = ["a", "b"].map(|writer| {
+            let (client, random) = (server.client(&token), Random::seeded(random.next()));
+            tokio::spawn(async move { change(&client, random, &format!("{writer}{round}")).await })
+        });
+        // sleep: the kill must come at a random moment
+        tokio::time::sleep(Duration::from_micros(random.below(MOMENT))).await;
+        server.kill();
+        for changes in load {
+            changes.await.unwrap();
+        }
+        server = farm.start();
+        if round % 3 == 2 || round + 1 == rounds {
+            compare(&farm, &server.client(&token), round).await;
+        }
+    }
+    assert!(server.stop().success());
+}

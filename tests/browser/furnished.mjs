@@ -112,6 +112,7 @@ export async function furnish(browser, server) {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   };
+  await server.put('Not a document.docx', 'no document');
   damage(join(server.farm, 'blobs'));
   const check = await ended(await ask('POST', '/api/v1/farm/jobs', { kind: 'check' }));
   await ended(await ask('POST', '/api/v1/farm/jobs', { kind: 'collect', dry_run: true }));

@@ -95,8 +95,10 @@ export function pages(farm) {
     '/farm/policies/new': { 'policy-new': '/farm/policies/new' },
     '/farm/policies/{kind}/{target}': { policy: `/farm/policies/library/${library.id}` },
     '/farm/jobs': { jobs: '/farm/jobs' },
-    '/farm/jobs/new/{kind}': Object.fromEntries(['migrate', 'collect', 'check'].map((kind) => [`job-new-${kind}`, `/farm/jobs/new/${kind}`])),
+    '/farm/jobs/new/{kind}': Object.fromEntries(['migrate', 'collect', 'check', 'crawl'].map((kind) => [`job-new-${kind}`, `/farm/jobs/new/${kind}`])),
     '/farm/jobs/{job}': { job: `/farm/jobs/${farm.check.id}` },
+    '/farm/search': { 'search-indexes': '/farm/search' },
+    '/farm/search/settings': { 'search-settings': '/farm/search/settings' },
     '/farm/reclaim': { reclaim: '/farm/reclaim' },
     '/farm/faults': { faults: '/farm/faults' },
   };

@@ -138,6 +138,35 @@ test('without scripts, forms are pages and a job is followed by reloading', asyn
   await page.finish();
 });
 
+test('the search index is built anew, and documents that cannot be read are named', async () => {
+  await server.put('broken.docx', 'no document');
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await page.goto('/farm');
+  await page.getByRole('navigation').getByRole('link', { name: 'Search index' }).click();
+  const link = page.getByRole('link', { name: /broken\.docx/ });
+  for (let i = 0; i < 120 && await link.count() === 0; i += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    await page.reload();
+  }
+  await page.getByText('Up to date', { exact: true }).waitFor();
+  await page.getByRole('link', { name: 'Full crawl', exact: true }).click();
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.waitForURL('**/farm/jobs/*');
+  await page.getByText('Finished', { exact: true }).waitFor();
+  await page.getByText('Documents with text', { exact: true }).waitFor();
+  await page.goto('/farm/search');
+  await page.getByRole('link', { name: 'Settings', exact: true }).click();
+  page.expectFault(/400/);
+  await page.getByLabel('Days between full crawls').fill('x');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('alert').waitFor();
+  await page.getByLabel('Days between full crawls').fill('30');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('A full crawl starts every 30 days.').waitFor();
+  await page.finish();
+});
+
 for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'wide', WIDE], ['light', 'narrow', NARROW], ['dark', 'narrow', NARROW]]) {
   test(`the pages of storage fit and are accessible: ${scheme}, ${screen}`, async () => {
     const page = await openPage(browser, server, { scheme, viewport });
@@ -158,6 +187,9 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'wid
       'job-migrate': '/farm/jobs/new/migrate',
       'job-collect': '/farm/jobs/new/collect',
       'job-check': '/farm/jobs/new/check',
+      'job-crawl': '/farm/jobs/new/crawl',
+      'search-indexes': '/farm/search',
+      'search-settings': '/farm/search/settings',
       reclaim: '/farm/reclaim',
       faults: '/farm/faults',
       'library-storage': `/items/${library.id}/settings`,

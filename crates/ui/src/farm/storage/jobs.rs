@@ -96,8 +96,8 @@ impl JobRow {
     }
 }
 
-/// Capitalises a job's message.
-fn sentence(message: &str) -> String {
+/// Capitalises a message.
+pub(super) fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

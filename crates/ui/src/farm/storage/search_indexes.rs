@@ -6,7 +6,7 @@ use model::{Error, Id, JobKind, Result};
 use repository::{Job, SearchFault, SearchSettings, SearchState, SearchStatus};
 use serde::Deserialize;
 
-use super::jobs::JobRow;
+use super::jobs::{JobRow, sentence};
 use super::words::parse_number;
 use crate::frame::fault::PageResult;
 use crate::frame::fields::Fields;
@@ -136,7 +136,7 @@ fn fault_row(page: &Page, fault: SearchFault) -> FaultRow {
         true => None,
         false => page.language.find(&format!("search-fault.{}", fault.code)),
     };
-    let reason = translated.map_or_else(|| refuse::typographic(&fault.reason), ToOwned::to_owned);
+    let reason = translated.map_or_else(|| refuse::typographic(&sentence(&fault.reason)), ToOwned::to_owned);
     FaultRow { href: fault.path.as_deref().map(address::browse), reason, fault }
 }
 

@@ -55,8 +55,8 @@ pub use import::{
 };
 pub use items::item::{CheckOut, Item, Person, Version};
 pub use items::{
-    BulkOutcome, DetailOptions, Details, Filter, Home, ItemEvent, KnownSite, ListRequest, Listed, MAX_FOUND, Page,
-    SearchResults, Sort, SortKey, Space, Transfer, Transferred, ValueTest,
+    BulkOutcome, DetailOptions, Details, Filter, Home, ItemEvent, KnownSite, ListRequest, Listed, Page, Sort, SortKey,
+    Space, Transfer, Transferred, ValueTest,
 };
 pub use jobs::{
     CheckWork, CollectWork, CrawlWork, DEFAULT_WINDOW_DAYS, Job, JobError, JobProgress, JobRequest, LACKING_CHANGES,
@@ -71,8 +71,8 @@ pub use locations::search_directory::SearchDirectory;
 pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
 pub use people::*;
 pub use search::{
-    FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace, MAX_QUERY_CHARS, SearchFault,
-    SearchSettings, SearchState, SearchStatus, TextSearch, index_effect, indexed_faces,
+    FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace, MAX_FOUND, MAX_QUERY_CHARS,
+    SearchFault, SearchResults, SearchSettings, SearchState, SearchStatus, TextSearch, index_effect, indexed_faces,
 };
 pub use session::caller::Session;
 pub use session::target::Target;

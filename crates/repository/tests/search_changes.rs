@@ -134,3 +134,48 @@ async fn what_was_hidden_since_is_neither_found_nor_counted() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_found_in_the_index_as_in_the_rows() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let names =
+            ["Große Übersicht.pdf", "offer.txt", "Offer A.txt", "a.b", "東京の地図.md", "x", "two  words", "100%_a"];
+        let mut paths: Vec<String> = names.iter().map(|name| format!("Documents/{name}")).collect();
+        paths.push("Documents/offers/deep offer.txt".to_owned());
+        for path in &paths {
+            put(&admin, path, "y").await.unwrap();
+        }
+        let mut queries: Vec<String> =
+            ["offer", "OFFER a", "grosse", "%_", "er.t", "京の", "words two", "zzz", "o"].map(str::to_owned).to_vec();
+        for name in names {
+            let chars: Vec<char> = name.chars().collect();
+            let parts = (0..chars.len()).flat_map(|at| (at + 1..=chars.len()).map(move |end| (at, end)));
+            queries.extend(parts.map(|(at, end)| chars[at..end].iter().collect::<String>()));
+        }
+        let search = async |text: &str| {
+            let found = admin.search(text, 50).await.unwrap();
+            assert!(found.whole && !found.more, "{text}");
+            let mut paths: Vec<String> = found.items.into_iter().map(|item| item.path).collect();
+            paths.sort();
+            paths
+        };
+        let mut by_rows = Vec::new();
+        for query in &queries {
+            by_rows.push(search(query).await);
+        }
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let _index = freeze(&farm, &paths).await;
+        for (query, expected) in queries.iter().zip(by_rows) {
+            assert_eq!(search(query).await, expected, "{query:?}");
+        }
+        // What changed since is compared with its row.
+        put(&admin, "Documents/an offering.txt", "y").await.unwrap();
+        let renamed = admin.item(&at("Documents/offer.txt")).await.unwrap();
+        admin.rename(&renamed.id.into(), &Name::new("bid.txt").unwrap()).await.unwrap();
+        assert_eq!(search("offering").await, ["Documents/an offering.txt"]);
+        assert_eq!(search("bid.t").await, ["Documents/bid.txt"]);
+        assert_eq!(search("offer.t").await, ["Documents/offers/deep offer.txt"]);
+    })
+    .await;
+}

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use model::{ErrorKind, Id, Timestamp};
 use search::index::{
-    Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, Fault, FollowedEvent, HitOrder, IndexWriter, SearchIndex,
-    TopHits, TopRequest, View,
+    Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, Fault, FollowedEvent, HitOrder, IndexWriter, NameRequest,
+    SearchIndex, TopHits, TopRequest, View,
 };
 use search::query::{SearchQuery, WordMatcher};
 use support::{NOW, nodes};
@@ -227,4 +227,36 @@ fn documents_that_cannot_be_read_are_listed_until_they_can() {
     assert_eq!(listed(Some((Id::new(3), Id::new(31))), 2), [3, 2], "a page ends between two versions of a document");
     let first = view.faults(None, 1).unwrap().remove(0);
     assert_eq!((first.version, first.fault), (Id::new(40), fault("not_readable").unwrap()));
+}
+
+#[test]
+fn names_are_found_by_any_part_of_them() {
+    let place = tempfile::tempdir().unwrap();
+    let index = opened(place.path());
+    let mut writer = writer_of(&index);
+    let names = ["Plan 2026.pdf", "Große Pläne.txt", "my plan.txt", "PLANUNG.docx", "anplan", "lanp", "東京の地図"];
+    for (node, name) in (1..).zip(names) {
+        writer.replace(Id::new(node), &[entry(node, name, "")]).unwrap();
+    }
+    writer.replace(Id::new(8), &[entry(8, "plan of another", "")]).unwrap();
+    writer.commit(&checkpoint(1)).unwrap();
+    writer.replace(Id::new(8), &[]).unwrap();
+    writer.commit(&checkpoint(2)).unwrap();
+    let view = index.view();
+    let named = |parts: &[&str], limit, hidden: i64| {
+        let parts: Vec<String> = parts.iter().map(|part| model::fold(part)).collect();
+        let request = NameRequest { parts: &parts, beginning: &parts.join(" "), limit, clock: Clock::new(later()) };
+        let found = view.named(&request, &Only(|entry: &Candidate<'_>| entry.node().get() != hidden)).unwrap();
+        assert!(found.whole);
+        (found.hits.iter().map(|hit| hit.node.get()).collect::<Vec<_>>(), found.more)
+    };
+    // Beginnings first, newest first.
+    assert_eq!(named(&["plan"], 10, 0), (vec![4, 1, 5, 3], false));
+    assert_eq!(named(&["plan"], 2, 0), (vec![4, 1], true));
+    assert_eq!(named(&["plan"], 3, 4), (vec![1, 5, 3], false), "what is hidden takes no place");
+    assert_eq!(named(&["plan", "pdf"], 10, 0), (vec![1], false));
+    assert_eq!(named(&["GROSSE"], 10, 0), (vec![2], false));
+    assert_eq!(named(&["n 2"], 10, 0), (vec![1], false));
+    assert_eq!(named(&["京の"], 10, 0), (vec![7], false));
+    assert_eq!(named(&["planp"], 10, 0), (vec![], false), "parts of a name follow each other");
 }

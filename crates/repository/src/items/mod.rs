@@ -17,7 +17,6 @@ pub(crate) mod page_cursor;
 mod remove;
 mod renaming;
 mod save_sequence;
-mod search;
 mod slices;
 mod transfer;
 mod transfer_plan;
@@ -32,8 +31,6 @@ pub use home::{Home, KnownSite};
 pub use list::Listed;
 pub use order::{ListRequest, Sort, SortKey};
 pub use page::Page;
-pub(crate) use search::begins_with;
-pub use search::{MAX_FOUND, SearchResults};
 pub use transfer_plan::{Transfer, Transferred};
 
 use async_recursion::async_recursion as boxed;

@@ -1,7 +1,7 @@
 //! Finding items by their names and documents by their words, limited to what the caller may open.
 //!
-//! Names are compared with the rows of the databases, so that a new name is found at once. Words are looked up in the
-//! indexes, which follow the databases. Each hit is read from its database again, with the caller's rights.
+//! Names and words are looked up in the indexes, which follow the databases. Documents that changed since are judged by
+//! their rows. Each hit is read from its database again, with the caller's rights.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -12,11 +12,13 @@ use model::{Code, Error, ErrorKind, Id, MAX_NAME_CHARS, NodeKind, Result, Timest
 use search::index::{Facets, HitOrder, Passage};
 use search::query::SearchQuery;
 
+use super::content_pass::{ContentPass, TextHit, TextHits};
 use super::meanings::Meanings;
+use super::names::{MAX_FOUND, NameQuery, NamedItems};
 use super::request::{FindRequest, Found, FoundFacets, FoundItem, FoundSite, TextSearch};
-use super::text_pass::{TextHit, TextHits, TextPass};
 use crate::items::caller_view::CallerView;
-use crate::{MAX_FOUND, Session, Target};
+use crate::items::item::Item;
+use crate::{Session, Target};
 
 /// Limit on the characters of a query.
 pub const MAX_QUERY_CHARS: usize = 4_096;
@@ -27,13 +29,34 @@ const MAX_FACET_VALUES: usize = 10;
 /// Limit on the sites that are read to find those which the caller may know.
 const MAX_SITES_READ: usize = 30;
 
-/// Search in all indexes: the parts that are the same for each.
-struct TextRequest<'a> {
-    request: &'a FindRequest,
-    limit: usize,
-    query: Arc<SearchQuery>,
-    meanings: Arc<Meanings>,
-    with_similar: bool,
+/// The parts of a search that are the same for each content database.
+pub(super) struct Asked {
+    pub(super) names: Option<NameQuery>,
+    pub(super) words: Option<Arc<AskedWords>>,
+    /// True if similar words and compounds fit as well.
+    pub(super) with_similar: bool,
+    pub(super) limit: usize,
+}
+
+/// Words and filters that are looked up in the indexes.
+pub(super) struct AskedWords {
+    pub(super) query: SearchQuery,
+    pub(super) meanings: Meanings,
+    pub(super) order: HitOrder,
+    pub(super) counts_facets: bool,
+}
+
+impl Asked {
+    /// A search for names alone.
+    pub(super) fn names(names: NameQuery, limit: usize) -> Arc<Self> {
+        Arc::new(Self { names: Some(names), words: None, with_similar: false, limit })
+    }
+}
+
+/// Results of all content databases.
+pub(super) struct AllHits {
+    pub(super) named: NamedItems,
+    texts: TextHits,
 }
 
 impl Session {
@@ -52,83 +75,92 @@ impl Session {
         let mut query = SearchQuery::parse(text, Timestamp::now());
         let missing = self.missing(self.registry().await?.away());
         let mut found = Found { whole: true, missing, ..Found::default() };
-        let mut named = Vec::new();
-        if query.is_plain && length <= MAX_NAME_CHARS && request.order == HitOrder::Relevance {
-            let names = self.search(text, limit).await?;
-            (found.more, found.whole, found.missing) = (names.more, names.whole, names.missing);
-            named = names.items;
-        }
         if !found.missing.is_empty() {
             found.texts = TextSearch::Unavailable;
         }
-        let mut texts = TextHits::default();
+        let (mut names, mut words) = (None, None);
+        if query.is_plain && length <= MAX_NAME_CHARS && request.order == HitOrder::Relevance {
+            names = Some(NameQuery::parse(text)?).filter(|names| !names.is_empty());
+        }
+        let has_similar = query.has_similar();
         if query.expression.is_some() {
             let meanings = Meanings::of(self, text, &mut query).await?;
             if meanings.is_incomplete {
                 found.texts = TextSearch::Unavailable;
             }
-            let meanings = Arc::new(meanings);
-            let query = Arc::new(query.clone());
-            let mut asked = TextRequest { request, limit, query, meanings, with_similar: false };
-            texts = self.text_hits(&asked, &mut found).await?;
-            if texts.total + (named.len() as u64) < FEW && texts.whole && asked.query.has_similar() {
-                asked.with_similar = true;
-                let state = found.texts;
-                let similar = self.text_hits(&asked, &mut found).await?;
-                if similar.total > texts.total {
-                    found.includes_similar = true;
-                    texts = similar;
-                } else {
-                    found.texts = state;
-                }
+            let (order, counts_facets) = (request.order, request.counts_facets);
+            let query = query.clone();
+            words = Some(Arc::new(AskedWords { query, meanings, order, counts_facets }));
+        }
+        let similar = words.clone().filter(|_| has_similar);
+        let asked = Arc::new(Asked { names, words, with_similar: false, limit });
+        let AllHits { named, mut texts } = self.ask_all(&asked, &mut found).await?;
+        (found.more, found.whole) = (named.more, !named.is_cut);
+        let named = named.into_items(&asked);
+        if texts.total + (named.len() as u64) < FEW
+            && texts.whole
+            && let Some(words) = similar
+        {
+            let state = found.texts;
+            let asked = Arc::new(Asked { names: None, words: Some(words), with_similar: true, limit });
+            let similar = self.ask_all(&asked, &mut found).await?.texts;
+            if similar.total > texts.total {
+                found.includes_similar = true;
+                texts = similar;
+            } else {
+                found.texts = state;
             }
         }
         found.remarks = query.remarks;
         found.documents = texts.total;
         found.facets = self.facets(std::mem::take(&mut texts.facets), &texts.sites).await?;
-        found.items = merged(request, named, std::mem::take(&mut texts.hits));
+        found.items = merged(asked.names.as_ref(), named, std::mem::take(&mut texts.hits));
         found.more |= texts.more || found.items.len() > limit;
         found.items.truncate(limit);
         Ok(found)
     }
 
-    async fn text_hits(&self, asked: &TextRequest<'_>, found: &mut Found) -> Result<TextHits> {
+    /// Searches all content databases. Notes in `found` what was not searched.
+    pub(super) async fn ask_all(&self, asked: &Arc<Asked>, found: &mut Found) -> Result<AllHits> {
+        self.repository.inner.activity.note();
         let registry = self.registry().await?;
-        let mut all = TextHits { whole: true, ..TextHits::default() };
+        let texts = TextHits { whole: true, ..TextHits::default() };
+        let mut all = AllHits { named: NamedItems::default(), texts };
         for content in &registry.databases {
-            let Some(index) = self.repository.inner.search.of(content.row.id) else {
-                found.texts = found.texts.max(TextSearch::Unavailable);
-                continue;
-            };
-            let view = index.view();
-            if view.checkpoint().walk.is_some() || !view.checkpoint().pending.is_empty() {
-                found.texts = found.texts.max(TextSearch::Incomplete);
+            let view = self.repository.inner.search.of(content.row.id).map(|index| index.view());
+            if asked.words.is_some() {
+                found.texts = found.texts.max(match &view {
+                    None => TextSearch::Unavailable,
+                    Some(view) if view.checkpoint().walk.is_some() || !view.checkpoint().pending.is_empty() => {
+                        TextSearch::Incomplete
+                    }
+                    Some(_) => TextSearch::Complete,
+                });
             }
-            let pass = TextPass {
+            let pass = ContentPass {
                 session: self.clone(),
                 eyes: CallerView::of(self, &registry, content),
                 content: content.clone(),
                 view,
-                query: asked.query.clone(),
-                meanings: asked.meanings.clone(),
-                with_similar: asked.with_similar,
-                limit: asked.limit,
-                order: asked.request.order,
-                counts_facets: asked.request.counts_facets,
+                asked: asked.clone(),
             };
-            match content.database.read_long(move |reader| pass.run(reader)).await {
-                Ok(Ok(mut some)) => {
-                    all.hits.append(&mut some.hits);
-                    all.total += some.total;
-                    all.more |= some.more;
-                    all.facets.add(some.facets);
-                    some.sites.into_iter().for_each(|(site, count)| *all.sites.entry(site).or_default() += count);
-                    if !some.whole {
-                        all.whole = false;
+            let hits = match content.database.read_long(move |reader| pass.run(reader)).await {
+                Ok(hits) => hits,
+                Err(error) => {
+                    found.missing.add(content.name_if_database_error(error)?);
+                    found.texts = TextSearch::Unavailable;
+                    continue;
+                }
+            };
+            all.named.add(hits.named);
+            match hits.texts {
+                Some(Ok(texts)) => {
+                    if !texts.whole {
                         found.texts = found.texts.max(TextSearch::Incomplete);
                     }
+                    all.texts.add(texts);
                 }
-                Ok(Err(error)) => {
+                Some(Err(error)) => {
                     tracing::warn!(
                         database = content.row.name,
                         error = error.report(),
@@ -136,13 +168,11 @@ impl Session {
                     );
                     found.texts = found.texts.max(TextSearch::Unavailable);
                 }
-                Err(error) => {
-                    found.missing.add(content.name_if_database_error(error)?);
-                    found.texts = TextSearch::Unavailable;
-                }
+                None => {}
             }
         }
-        all.hits.sort_by_key(|hit| hit.hit);
+        all.named.note_more(asked.limit);
+        all.texts.hits.sort_by_key(|hit| hit.hit);
         Ok(all)
     }
 
@@ -180,18 +210,18 @@ fn most<T: Ord + Clone>(counts: impl IntoIterator<Item = (T, u64)>) -> Vec<(T, u
 }
 
 /// Puts items found by name and documents found by words in one order.
-fn merged(request: &FindRequest, names: Vec<crate::Item>, hits: Vec<TextHit>) -> Vec<FoundItem> {
+fn merged(names: Option<&NameQuery>, named: Vec<Item>, hits: Vec<TextHit>) -> Vec<FoundItem> {
     let mut passages: HashMap<Id, Option<Passage>> =
         hits.iter().map(|hit| (hit.hit.node, hit.found.passage.clone())).collect();
-    let mut named: Vec<FoundItem> = Vec::with_capacity(names.len());
-    for item in names {
+    let named = named.into_iter().map(|item| {
         let passage = passages.remove(&item.id).flatten();
-        named.push(FoundItem { item, passage });
-    }
+        FoundItem { item, passage }
+    });
     let is_first = |found: &FoundItem| {
-        found.item.kind != NodeKind::Document || crate::items::begins_with(&found.item.name, &request.text)
+        let begins = names.is_some_and(|names| names.distance(&found.item.name) < 2);
+        found.item.kind != NodeKind::Document || begins
     };
-    let (first, last): (Vec<_>, Vec<_>) = named.into_iter().partition(is_first);
+    let (first, last): (Vec<_>, Vec<_>) = named.partition(is_first);
     let shown: HashSet<Id> = first.iter().map(|found| found.item.id).collect();
     let hits: Vec<FoundItem> =
         hits.into_iter().map(|hit| hit.found).filter(|found| !shown.contains(&found.item.id)).collect();

@@ -3,22 +3,24 @@
 
 mod attach;
 mod containers;
+mod content_pass;
 mod effect;
 mod faces;
 mod find;
 pub(crate) mod indexes;
 mod meanings;
+mod names;
 mod places;
 mod request;
 mod settings;
 mod status;
 mod tail;
-mod text_pass;
 mod trim;
 
 pub use effect::{IndexEffect, index_effect};
 pub use faces::{IndexedFace, indexed_faces};
 pub use find::MAX_QUERY_CHARS;
+pub use names::{MAX_FOUND, SearchResults};
 pub use request::{FindRequest, Found, FoundFacets, FoundItem, FoundSite, TextSearch};
 pub use settings::SearchSettings;
 pub use status::{SearchFault, SearchState, SearchStatus};

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use database::Reader;
 use database::content::feed;
-use model::{Id, Result};
+use model::{Id, Result, Timestamp};
 use search::index::{Candidate, Checkpoint, name_print};
 
 use super::effect::{IndexEffect, index_effect};
@@ -26,9 +26,13 @@ pub(super) struct Tail {
 }
 
 /// A document as it is now.
-struct ChangedDocument {
+pub(super) struct ChangedDocument {
     place: Id,
     name_print: u64,
+    /// Its name, folded.
+    pub(super) folded: String,
+    /// Time of its last change.
+    pub(super) modified: Timestamp,
     /// The versions that callers see.
     faces: Vec<IndexedFace>,
 }
@@ -58,6 +62,8 @@ impl Tail {
                 place: if own.contains(&row.id) { row.id } else { row.parent_id },
                 name_print: name_print(&row.name),
                 faces: indexed_faces(&row),
+                folded: row.folded,
+                modified: row.modified_at,
             };
             documents.insert(row.id, Some(document));
         }
@@ -77,6 +83,16 @@ impl Tail {
         // A new name is not in the index yet. The search for names compares it.
         let is_current = entry.name_print() == changed.name_print && changed.faces.iter().any(is_current);
         is_current.then_some(changed.place)
+    }
+
+    /// Returns whether a document changed.
+    pub(super) fn has(&self, document: Id) -> bool {
+        self.documents.contains_key(&document)
+    }
+
+    /// Iterates over the documents that changed and still exist.
+    pub(super) fn documents(&self) -> impl Iterator<Item = (Id, &ChangedDocument)> {
+        self.documents.iter().filter_map(|(id, changed)| Some((*id, changed.as_ref()?)))
     }
 
     /// Returns the place of a document now, if it changed.

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::{Id, Principal, Right, Rights};
+use database::Reader;
+use model::{Id, Principal, Result, Right, Rights};
 use search::index::{Admission, Candidate, Face};
 
 use super::places::{Places, UnknownPlace};
@@ -58,6 +59,35 @@ impl VisibleScopes {
         if sees_drafts(rights) {
             self.drafts.insert(scope);
         }
+    }
+}
+
+impl VisibleScopes {
+    /// Returns the scopes in which the caller may view documents, in their order.
+    pub(super) fn sorted(&self) -> Vec<Id> {
+        let mut scopes: Vec<Id> = self.view.iter().copied().collect();
+        scopes.sort_unstable();
+        scopes
+    }
+}
+
+impl Trim {
+    /// Looks something up, and does so again if that named places which were created meanwhile.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(super) fn with_known_places<T>(
+        &mut self,
+        reader: &mut Reader<'_>,
+        mut look: impl FnMut(&Self) -> T,
+    ) -> Result<T> {
+        let found = look(self);
+        let unknown = self.unknown.take();
+        if unknown.is_empty() {
+            return Ok(found);
+        }
+        self.places = self.places.with(reader, &unknown)?;
+        Ok(look(self))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
+use crate::language::parts::each_part;
 use crate::language::similar::{backwards, is_compound};
 use crate::language::stems::{Stems, TextRules};
 use crate::language::words::{Word, Words};
@@ -10,6 +11,46 @@ use crate::language::words::{Word, Words};
 pub(super) const STEMS: &str = "stems";
 /// Name of the tokenizer for the ends of words.
 pub(super) const ENDS: &str = "ends";
+
+/// Name of the tokenizer for parts of names.
+pub(super) const PARTS: &str = "parts";
+
+/// Cuts folded names into their parts.
+#[derive(Clone, Default)]
+pub(super) struct PartTokenizer {
+    parts: Vec<(usize, String)>,
+}
+
+pub(super) struct PartStream<'a> {
+    parts: std::vec::Drain<'a, (usize, String)>,
+    token: Token,
+}
+
+impl Tokenizer for PartTokenizer {
+    type TokenStream<'a> = PartStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> PartStream<'a> {
+        self.parts.clear();
+        each_part(text, |position, part| self.parts.push((position, part.to_owned())));
+        PartStream { parts: self.parts.drain(..), token: Token::default() }
+    }
+}
+
+impl TokenStream for PartStream<'_> {
+    fn advance(&mut self) -> bool {
+        let Some((position, text)) = self.parts.next() else { return false };
+        (self.token.position, self.token.text) = (position, text);
+        true
+    }
+
+    fn token(&self) -> &Token {
+        &self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.token
+    }
+}
 
 /// Cuts texts into their words and the stems of these. A word and its stems are at the same position.
 #[derive(Default)]

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use tantivy::query::doc_predicate_query::{DocPredicateQuery, FunctionPredicate};
 use tantivy::query::{
-    AllQuery, BooleanQuery, BoostQuery, DisjunctionMaxQuery, EmptyQuery, FuzzyTermQuery, Occur, PhraseQuery, Query,
-    TermQuery,
+    AllQuery, BooleanQuery, BoostQuery, DisjunctionMaxQuery, EmptyQuery, Occur, PhraseQuery, Query, TermQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Score, SegmentReader, Term};
@@ -13,6 +12,8 @@ use tantivy::{DocId, Score, SegmentReader, Term};
 use super::clock::Clock;
 use super::columns::Columns;
 use super::schema::Fields;
+use super::weights::Weights;
+use super::word_query::WordQuery;
 use crate::language::similar::{allowed_difference, backwards, is_part};
 use crate::language::stems::{LANGUAGES, Stems};
 use crate::query::{Expression, Filter, QueryWord, SearchQuery, Sought, WordField};
@@ -26,18 +27,42 @@ const SIMILAR_WEIGHT: Score = 0.5;
 /// Limit on the spellings of a phrase.
 const MAX_SPELLINGS: usize = 8;
 
+/// Number of entries with a word below which it may be a mistake.
+const RARE: u64 = 10;
+
 /// Translates queries into those of the library, for one search.
-pub(super) struct Matching {
+pub(super) struct Matching<'a> {
     fields: Fields,
-    stems: Stems,
+    stems: &'a Stems,
+    weights: &'a Weights,
     /// True if similar words and compounds fit as well.
     with_similar: bool,
     clock: Clock,
 }
 
-impl Matching {
-    pub(super) fn new(fields: Fields, with_similar: bool, clock: Clock) -> Self {
-        Self { fields, stems: Stems::default(), with_similar, clock }
+/// Returns the terms whose frequency decides about the order.
+pub(super) fn terms(query: &SearchQuery, stems: &Stems) -> BTreeSet<String> {
+    let mut terms = BTreeSet::new();
+    for (_, sought) in query.sought() {
+        sought.words().iter().for_each(|word| terms.extend(forms(word.spellings(), stems)));
+    }
+    terms
+}
+
+/// Returns the forms under which spellings of a word are in the index.
+fn forms<'a>(spellings: impl IntoIterator<Item = &'a String>, stems: &Stems) -> BTreeSet<String> {
+    spellings.into_iter().flat_map(|spelling| stems.of_each(spelling)).collect()
+}
+
+impl<'a> Matching<'a> {
+    pub(super) fn new(
+        fields: Fields,
+        stems: &'a Stems,
+        weights: &'a Weights,
+        with_similar: bool,
+        clock: Clock,
+    ) -> Self {
+        Self { fields, stems, weights, with_similar, clock }
     }
 
     /// Returns the query for the index; `None` if nothing is looked for.
@@ -56,15 +81,6 @@ impl Matching {
             }
         }
         Some(if clauses.len() > 1 { Box::new(BooleanQuery::new(clauses)) } else { clauses.pop()?.1 })
-    }
-
-    /// Returns the terms whose frequency decides about the order.
-    pub(super) fn terms(&self, query: &SearchQuery) -> BTreeSet<String> {
-        let mut terms = BTreeSet::new();
-        for (_, sought) in query.sought() {
-            sought.words().iter().for_each(|word| terms.extend(self.forms(word.spellings())));
-        }
-        terms
     }
 
     /// Translates a part of a query. Similar words are not looked for in what is negated.
@@ -128,13 +144,16 @@ impl Matching {
         any(queries)
     }
 
-    /// Returns words a letter or two off, and compounds that begin or end with the word.
+    /// Returns compounds that begin or end with the word, and words a letter or two off if it is rare itself, so that it
+    /// may be a mistake.
     fn similar_word(&self, word: &QueryWord, field: Field) -> Box<dyn Query> {
         let mut queries = vec![self.exact_word(word, field)];
         for form in self.forms(std::iter::once(&word.folded)) {
             let Some(allowed) = allowed_difference(&form) else { continue };
-            let fuzzy = FuzzyTermQuery::new(Term::from_field_text(field, &form), allowed, true);
-            queries.push(Box::new(BoostQuery::new(Box::new(fuzzy), SIMILAR_WEIGHT)));
+            if self.is_rare(&form) {
+                let similar = WordQuery::similar(field, &form, allowed, self.clock.clone());
+                queries.push(Box::new(BoostQuery::new(Box::new(similar), SIMILAR_WEIGHT)));
+            }
             if is_part(&form) {
                 queries.push(self.beginning(&form, field));
                 if field == self.fields.text {
@@ -147,8 +166,8 @@ impl Matching {
 
     /// Returns a query for all words with a beginning.
     fn beginning(&self, text: &str, field: Field) -> Box<dyn Query> {
-        let term = Term::from_field_text(field, text);
-        Box::new(BoostQuery::new(Box::new(FuzzyTermQuery::new_prefix(term, 0, false)), SIMILAR_WEIGHT))
+        let words = WordQuery::beginning(field, text, self.clock.clone());
+        Box::new(BoostQuery::new(Box::new(words), SIMILAR_WEIGHT))
     }
 
     /// Returns a query for a phrase, stemmed by the rules of one language after the other.
@@ -178,9 +197,12 @@ impl Matching {
         any(phrases.into_iter().map(phrase).collect())
     }
 
-    /// Returns the forms under which spellings of a word are in the index.
-    fn forms<'a>(&self, spellings: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
-        spellings.into_iter().flat_map(|spelling| self.stems.of_each(spelling)).collect()
+    fn forms<'s>(&self, spellings: impl IntoIterator<Item = &'s String>) -> BTreeSet<String> {
+        forms(spellings, self.stems)
+    }
+
+    fn is_rare(&self, form: &str) -> bool {
+        self.weights.count_of(form).is_none_or(|count| count < RARE)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Stored name and text of a hit, and its passage: the part of the text with most of the query's words.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use model::Result;
 use tantivy::schema::{TantivyDocument, Value};
@@ -9,7 +10,7 @@ use super::clock::Clock;
 use super::error::index_failed;
 use super::top::Hit;
 use super::view::View;
-use crate::language::words::{Word, Words};
+use crate::language::words::{Words, fold_into};
 use crate::query::WordMatcher;
 
 /// Approximate length of a passage in bytes.
@@ -69,14 +70,20 @@ fn passage(text: &str, matcher: &mut WordMatcher, clock: &Clock) -> Option<Passa
     let text = &text[..text.floor_char_boundary(SEARCHED)];
     // The words that were found within the length of one passage, each with the number of what it fits, how often each
     // of these, and the best words so far.
-    let (mut near, mut counts) = (VecDeque::<(usize, Word)>::new(), HashMap::<usize, usize>::new());
-    let mut best: Option<(usize, Vec<Word>)> = None;
-    let words = |near: &VecDeque<(usize, Word)>| near.iter().map(|(_, word)| word.clone()).collect();
-    for word in Words::of(text) {
+    let (mut near, mut counts) = (VecDeque::<(usize, Range<usize>)>::new(), HashMap::<usize, usize>::new());
+    let mut best: Option<(usize, Vec<Range<usize>>)> = None;
+    let words = |near: &VecDeque<(usize, Range<usize>)>| near.iter().map(|(_, word)| word.clone()).collect();
+    let (mut spans, mut folded) = (Words::of(text), String::new());
+    while let Some(span) = spans.next_span() {
         if clock.is_over() {
             return None;
         }
-        let Some(found) = matcher.fits(&word.folded) else { continue };
+        if !matcher.may_fit(&text[span.clone()]) {
+            continue;
+        }
+        fold_into(&text[span.clone()], &mut folded);
+        let Some(found) = matcher.fits(&folded) else { continue };
+        let word = span;
         while let Some((number, _)) = near.pop_front_if(|(_, first)| word.end - first.start > PASSAGE_BYTES) {
             if let Some(count) = counts.get_mut(&number) {
                 *count -= 1;

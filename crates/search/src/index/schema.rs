@@ -45,6 +45,8 @@ pub(super) struct Fields {
     pub name: Field,
     pub title: Field,
     pub stated_author: Field,
+    /// The parts of the name.
+    pub parts: Field,
     /// Long words backwards.
     pub ends: Field,
     /// The name as it is, by which a renamed document is noticed.
@@ -64,6 +66,10 @@ pub(super) fn schema() -> (Schema, Fields) {
     let ends = TextFieldIndexing::default()
         .set_tokenizer(analyzer::ENDS)
         .set_index_option(IndexRecordOption::Basic)
+        .set_fieldnorms(false);
+    let parts = TextFieldIndexing::default()
+        .set_tokenizer(analyzer::PARTS)
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions)
         .set_fieldnorms(false);
     let words = |indexing| TextOptions::default().set_indexing_options(indexing);
     let positions = words(stems);
@@ -85,6 +91,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         name: builder.add_text_field("name", positions.clone()),
         title: builder.add_text_field("title", positions.clone()),
         stated_author: builder.add_text_field("stated_author", positions),
+        parts: builder.add_text_field("parts", words(parts)),
         ends: builder.add_text_field("ends", words(ends)),
         stored_name: builder.add_text_field("stored_name", STORED),
         body: builder.add_text_field("body", STORED),

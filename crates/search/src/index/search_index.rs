@@ -61,6 +61,7 @@ impl SearchIndex {
             return Err(other_version());
         }
         index.tokenizers().register(analyzer::STEMS, analyzer::StemTokenizer::default());
+        index.tokenizers().register(analyzer::PARTS, analyzer::PartTokenizer::default());
         index.tokenizers().register(analyzer::ENDS, analyzer::EndTokenizer::default());
         let reader = index
             .reader_builder()

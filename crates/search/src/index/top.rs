@@ -13,9 +13,10 @@ use super::clock::Clock;
 use super::columns::{Admission, Candidate, Columns};
 use super::error::index_failed;
 use super::facets::{Facets, SegmentCounts};
-use super::matching::Matching;
+use super::matching::{Matching, terms};
 use super::view::View;
 use super::weights::Weights;
+use crate::language::stems::Stems;
 use crate::query::SearchQuery;
 
 /// An order of hits. Hits that are equal in it are ordered by the time of their last change, newest first.
@@ -108,18 +109,18 @@ impl View {
     }
 
     fn best(&self, request: &TopRequest<'_>, admission: &dyn Admission) -> tantivy::Result<TopHits> {
-        let matching = Matching::new(self.fields, request.with_similar, request.clock.clone());
-        let Some(query) = matching.query(request.query) else {
-            return Ok(TopHits { whole: true, ..TopHits::default() });
-        };
-        let clock = &request.clock;
+        let (clock, stems) = (&request.clock, Stems::default());
         let segments = self.searcher.segment_readers();
         let columns = segments.iter().map(Columns::of).collect::<tantivy::Result<Vec<_>>>()?;
-        let terms = matching.terms(request.query);
+        let terms = terms(request.query, &stems);
         let weights = if request.order == HitOrder::Relevance {
             Weights::count(self, &columns, terms, admission, clock)?
         } else {
             Weights::equal(self.fields)
+        };
+        let matching = Matching::new(self.fields, &stems, &weights, request.with_similar, clock.clone());
+        let Some(query) = matching.query(request.query) else {
+            return Ok(TopHits { whole: true, ..TopHits::default() });
         };
         let weight = query.weight(EnableScoring::enabled_from_statistics_provider(&weights, &self.searcher))?;
         // The worst of the best hits is on top.

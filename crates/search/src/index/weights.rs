@@ -71,6 +71,13 @@ impl Weights {
     }
 }
 
+impl Weights {
+    /// Returns the number of admitted entries with a term, as far as it was counted; `None` if it was not.
+    pub(super) fn count_of(&self, term: &str) -> Option<u64> {
+        self.counts.get(term).copied()
+    }
+}
+
 impl Bm25StatisticsProvider for Weights {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
         Ok(ENTRIES * if field == self.text { TEXT_WORDS } else { NAME_WORDS })
@@ -81,7 +88,7 @@ impl Bm25StatisticsProvider for Weights {
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        let count = term.value().as_str().and_then(|word| self.counts.get(word)).copied();
+        let count = term.value().as_str().and_then(|word| self.count_of(word));
         Ok(count.unwrap_or(MAX_COUNTED / 2))
     }
 }

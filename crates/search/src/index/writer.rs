@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Id, Result};
+use model::{Id, Result, fold};
 use tantivy::indexer::IndexWriterOptions;
 use tantivy::merge_policy::LogMergePolicy;
 use tantivy::{TantivyDocument, Term};
@@ -72,6 +72,7 @@ impl IndexWriter {
                 document.add_text(fields.text, text);
                 document.add_text(fields.ends, text);
             }
+            document.add_text(fields.parts, fold(&entry.name));
             document.add_text(fields.name, &entry.name);
             document.add_text(fields.title, &entry.title);
             document.add_text(fields.stated_author, &entry.stated_author);

@@ -1,4 +1,4 @@
-//! Similar words: those with an edit distance of 1 or 2, and compounds that begin or end with a word. Words are
+//! Similar words: those with the same first letter and an edit distance of 1 or 2, and compounds that begin or end with a word. Words are
 //! compared by their stems.
 
 /// Fewest letters of a stem to which others are similar.
@@ -24,6 +24,11 @@ pub fn is_part(stem: &str) -> bool {
     stem.len() >= MIN_PART && stem.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
+/// Returns whether the stem of a word of this many bytes can be a compound that is found by its end.
+pub fn may_be_compound(bytes: usize) -> bool {
+    bytes >= MIN_COMPOUND
+}
+
 /// Returns whether a stem can be a compound that is found by its end.
 pub fn is_compound(stem: &str) -> bool {
     stem.len() >= MIN_COMPOUND && stem.bytes().all(|byte| byte.is_ascii_lowercase())
@@ -37,7 +42,8 @@ pub fn backwards(word: &str) -> String {
 /// Returns whether the stem of a word is similar to another.
 pub fn is_similar(stem: &str, sought: &str) -> bool {
     let is_part_of = is_part(sought) && (stem.starts_with(sought) || is_compound(stem) && stem.ends_with(sought));
-    is_part_of || allowed_difference(sought).is_some_and(|allowed| difference(stem, sought) <= usize::from(allowed))
+    let is_near = |allowed| difference(stem, sought) <= usize::from(allowed);
+    is_part_of || stem.chars().next() == sought.chars().next() && allowed_difference(sought).is_some_and(is_near)
 }
 
 /// Returns how many letters must be replaced, inserted, removed or swapped with the next one, to make one word of the

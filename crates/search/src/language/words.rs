@@ -4,6 +4,8 @@
 //! Han, Kana and Hangul are written without spaces. Their characters are words of one character each, so that a phrase
 //! of them is found wherever it occurs.
 
+use std::ops::Range;
+
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -35,26 +37,42 @@ impl<'a> Words<'a> {
 
     /// Puts the next word into `word`. Returns false at the end of the text.
     pub fn next_into(&mut self, word: &mut Word) -> bool {
-        word.folded.clear();
-        let rest = &self.text[self.at..];
-        let Some(start) = rest.find(is_part) else {
-            self.at = self.text.len();
-            return false;
-        };
-        let run = &rest[start..];
-        let mut characters = run.char_indices();
-        // `find` returned the position of a character.
-        let first = characters.next().map_or(' ', |(_, first)| first);
-        let end = if stands_alone(first) {
-            first.len_utf8()
-        } else {
-            characters.find(|(_, c)| !is_part(*c) || stands_alone(*c)).map_or(run.len(), |(at, _)| at)
-        };
-        word.start = self.at + start;
-        word.end = word.start + end;
-        self.at = word.end;
-        fold_into(&run[..end], &mut word.folded);
+        let Some(span) = self.next_span() else { return false };
+        fold_into(&self.text[span.clone()], &mut word.folded);
+        (word.start, word.end) = (span.start, span.end);
         true
+    }
+
+    /// Returns where the next word is, without folding it.
+    pub fn next_span(&mut self) -> Option<Range<usize>> {
+        let start = self.position_of(self.at, is_part).unwrap_or(self.text.len());
+        let first = self.text[start..].chars().next();
+        let end = match first {
+            Some(first) if stands_alone(first) => start + first.len_utf8(),
+            _ => self.position_of(start, |c| !is_part(c) || stands_alone(c)).unwrap_or(self.text.len()),
+        };
+        self.at = end;
+        first.map(|_| start..end)
+    }
+
+    /// Returns the position of the first character at or after `at` for which `is_wanted` holds.
+    fn position_of(&self, mut at: usize, is_wanted: impl Fn(char) -> bool) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        loop {
+            let byte = *bytes.get(at)?;
+            if byte.is_ascii() {
+                if is_wanted(char::from(byte)) {
+                    return Some(at);
+                }
+                at += 1;
+            } else {
+                let c = self.text[at..].chars().next()?;
+                if is_wanted(c) {
+                    return Some(at);
+                }
+                at += c.len_utf8();
+            }
+        }
     }
 }
 
@@ -68,7 +86,7 @@ impl Iterator for Words<'_> {
 }
 
 fn is_part(c: char) -> bool {
-    c.is_alphanumeric() || is_combining_mark(c)
+    if c.is_ascii() { c.is_ascii_alphanumeric() } else { c.is_alphanumeric() || is_combining_mark(c) }
 }
 
 /// Returns whether a character of a script without spaces is a word by itself.
@@ -77,8 +95,9 @@ fn stands_alone(c: char) -> bool {
         | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }
 
-/// Appends the folded form of one word, cut at [`MAX_WORD_CHARS`].
-fn fold_into(word: &str, folded: &mut String) {
+/// Puts the folded form of one word into `folded`, cut at [`MAX_WORD_CHARS`].
+pub(crate) fn fold_into(word: &str, folded: &mut String) {
+    folded.clear();
     let mut left = MAX_WORD_CHARS;
     if word.is_ascii() {
         folded.extend(word.bytes().take(left).map(|byte| byte.to_ascii_lowercase() as char));

@@ -70,11 +70,16 @@ impl WordMatcher {
         self.count
     }
 
+    /// Returns whether a word may fit, before it is folded. Excludes most words of a text at once.
+    pub fn may_fit(&self, word: &str) -> bool {
+        let Some(first) = word.chars().next() else { return false };
+        // Other characters may fold to any letter.
+        let may_begin = !first.is_ascii() || self.first.contains(&first.to_ascii_lowercase());
+        may_begin || self.with_similar && similar::may_be_compound(word.len())
+    }
+
     /// Returns the number of what a folded word fits; `None` if it fits nothing.
     pub fn fits(&mut self, folded: &str) -> Option<usize> {
-        if !self.with_similar && !folded.chars().next().is_some_and(|first| self.first.contains(&first)) {
-            return None;
-        }
         if let Some(known) = self.remembered.get(folded) {
             return *known;
         }

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use database::content::node;
 use model::{Id, Result, Timestamp, is_application_file};
-use search::index::{Clock, Facets, Hit, HitOrder, TopHits, TopRequest, View};
+use search::index::{Clock, Facets, Hit, TopHits, TopRequest, View};
 use search::query::{SearchQuery, WordMatcher};
 
-use super::meanings::Meanings;
+use super::find::{Asked, AskedWords};
+use super::names::{NamePass, NamedItems};
 use super::request::FoundItem;
 use super::tail::Tail;
 use super::trim::{Trim, UnknownPlaces, VisibleScopes};
@@ -18,18 +19,14 @@ use crate::Session;
 use crate::farm::registry::ContentDatabase;
 use crate::items::caller_view::CallerView;
 
-/// A search for words in one content database.
-pub(super) struct TextPass {
+/// A search in one content database.
+pub(super) struct ContentPass {
     pub(super) session: Session,
     pub(super) eyes: CallerView,
     pub(super) content: Arc<ContentDatabase>,
-    pub(super) view: Arc<View>,
-    pub(super) query: Arc<SearchQuery>,
-    pub(super) meanings: Arc<Meanings>,
-    pub(super) with_similar: bool,
-    pub(super) limit: usize,
-    pub(super) order: HitOrder,
-    pub(super) counts_facets: bool,
+    /// The index; `None` if there is none that can be used.
+    pub(super) view: Option<Arc<View>>,
+    pub(super) asked: Arc<Asked>,
 }
 
 /// Time limit for ranking the entries of one index, and for the passages of its hits.
@@ -51,33 +48,75 @@ pub(super) struct TextHits {
     pub(super) whole: bool,
 }
 
+impl TextHits {
+    /// Adds the hits of another content database.
+    pub(super) fn add(&mut self, mut other: Self) {
+        self.hits.append(&mut other.hits);
+        self.total += other.total;
+        self.more |= other.more;
+        self.facets.add(other.facets);
+        other.sites.into_iter().for_each(|(site, count)| *self.sites.entry(site).or_default() += count);
+        self.whole &= other.whole;
+    }
+}
+
 /// A document with the words.
 pub(super) struct TextHit {
     pub(super) hit: Hit,
     pub(super) found: FoundItem,
 }
 
-impl TextPass {
-    /// Returns the documents found.
+/// Result of a search in one content database.
+pub(super) struct ContentHits {
+    pub(super) named: NamedItems,
+    /// `None` if texts were not looked for, or there is no index.
+    pub(super) texts: Option<Result<TextHits>>,
+}
+
+impl ContentPass {
+    /// Returns the items found.
     ///
     /// # Errors
     /// Those of the database. Errors of the index are in the answer.
-    pub(super) fn run(mut self, reader: &mut Reader<'_>) -> Result<Result<TextHits>> {
-        let mut trim = self.trim(reader)?;
-        let mut query = self.meanings.resolve(&self.query, &trim);
-        let mut top = self.top(&query, &trim);
-        let unknown = trim.unknown.take();
-        if !unknown.is_empty() {
-            trim.places = trim.places.with(reader, &unknown)?;
-            self.session.repository.inner.search.keep_places(self.content.row.id, trim.places.clone());
-            query = self.meanings.resolve(&self.query, &trim);
-            let again = self.top(&query, &trim);
-            // What was found in time is better than what was not.
-            top = match (top, again) {
-                (Ok(first), Ok(again)) if first.whole && !again.whole => Ok(TopHits { whole: false, ..first }),
-                (_, again) => again,
-            };
+    pub(super) fn run(mut self, reader: &mut Reader<'_>) -> Result<ContentHits> {
+        let (view, asked) = (self.view.take(), self.asked.clone());
+        let mut trim = view.as_ref().map(|view| self.trim(reader, view)).transpose()?;
+        let mut named = NamedItems::default();
+        if let Some(query) = &asked.names {
+            let index = view.as_deref().zip(trim.as_mut());
+            named = NamePass { eyes: &mut self.eyes, query, limit: asked.limit }.run(reader, index)?;
         }
+        let texts = match (&asked.words, view, trim.as_mut()) {
+            (Some(words), Some(view), Some(trim)) => Some(self.texts(reader, words, &view, trim)?),
+            _ => None,
+        };
+        if let Some(trim) = trim {
+            self.session.repository.inner.search.keep_places(self.content.row.id, trim.places);
+        }
+        Ok(ContentHits { named, texts })
+    }
+
+    fn texts(
+        &mut self,
+        reader: &mut Reader<'_>,
+        words: &AskedWords,
+        view: &View,
+        trim: &mut Trim,
+    ) -> Result<Result<TextHits>> {
+        let resolve = |trim: &Trim| words.meanings.resolve(&words.query, trim);
+        let mut query = resolve(trim);
+        let mut first: Option<TopHits> = None;
+        let top = trim.with_known_places(reader, |trim| {
+            query = resolve(trim);
+            match (first.take(), self.top(words, &query, view, trim)) {
+                // What was found in time is better than what was not.
+                (Some(first), Ok(again)) if first.whole && !again.whole => Ok(TopHits { whole: false, ..first }),
+                (_, top) => {
+                    first = top.as_ref().ok().cloned();
+                    top
+                }
+            }
+        })?;
         let TopHits { hits, total, mut facets, whole } = match top {
             Ok(top) => top,
             Err(error) => return Ok(Err(error)),
@@ -88,7 +127,7 @@ impl TextPass {
                 *sites.entry(site).or_default() += count;
             }
         }
-        let mut matcher = WordMatcher::of(&query, self.with_similar);
+        let mut matcher = WordMatcher::of(&query, self.asked.with_similar);
         let (mut found, clock) = (Vec::with_capacity(hits.len()), Clock::new(Instant::now() + LONGEST));
         for hit in hits {
             let Some(row) = node::find(reader, hit.node)? else { continue };
@@ -96,7 +135,7 @@ impl TextPass {
                 continue;
             }
             let Some(item) = self.eyes.show_version(reader, &row, hit.version)? else { continue };
-            let stored = match self.view.read(&hit) {
+            let stored = match view.read(&hit) {
                 Ok(stored) => stored,
                 Err(error) => return Ok(Err(error)),
             };
@@ -118,32 +157,27 @@ impl TextPass {
         Ok(Ok(TextHits { hits: found, total, facets, sites, more: false, whole }))
     }
 
-    fn top(&self, query: &SearchQuery, trim: &Trim) -> Result<TopHits> {
+    fn top(&self, words: &AskedWords, query: &SearchQuery, view: &View, trim: &Trim) -> Result<TopHits> {
         let request = TopRequest {
             query,
-            with_similar: self.with_similar,
-            limit: self.limit + 1,
-            order: self.order,
-            counts_facets: self.counts_facets,
+            with_similar: self.asked.with_similar,
+            limit: self.asked.limit + 1,
+            order: words.order,
+            counts_facets: words.counts_facets,
             now: Timestamp::now(),
             clock: Clock::new(Instant::now() + LONGEST),
         };
-        self.view.top(&request, trim)
+        view.top(&request, trim)
     }
 
-    fn trim(&self, reader: &mut Reader<'_>) -> Result<Trim> {
-        let indexes = &self.session.repository.inner.search;
-        let (database, known) = (self.content.row.id, indexes.places(self.content.row.id));
-        let places = known.current(reader)?;
-        if !Arc::ptr_eq(&places, &known) {
-            indexes.keep_places(database, places.clone());
-        }
+    fn trim(&self, reader: &mut Reader<'_>, view: &View) -> Result<Trim> {
+        let places = self.session.repository.inner.search.places(self.content.row.id).current(reader)?;
         let scopes = self.eyes.granted_rights(reader)?.map(|granted| {
             let mut scopes = VisibleScopes::default();
             granted.into_iter().for_each(|(scope, rights)| scopes.add(scope, rights));
             scopes
         });
-        let tail = Arc::new(Tail::after(reader, self.view.checkpoint())?);
+        let tail = Arc::new(Tail::after(reader, view.checkpoint())?);
         Ok(Trim { places, tail, principal: self.session.principal.clone(), scopes, unknown: UnknownPlaces::default() })
     }
 }

@@ -1,0 +1,76 @@
+//! A query for all words that an automaton accepts. It is interrupted when time is up, also within one segment.
+
+use tantivy::query::{AutomatonWeight, DfaWrapper, EnableScoring, FuzzyTermQuery, Query, Weight};
+use tantivy::schema::Field;
+use tantivy::{Result, Term};
+use tantivy_fst::Automaton;
+
+use super::clock::Clock;
+
+/// A query for words that are similar to another, or begin with it.
+#[derive(Clone, Debug)]
+pub(super) struct WordQuery {
+    term: FuzzyTermQuery,
+    field: Field,
+    /// First byte of the words.
+    first: Option<u8>,
+    clock: Clock,
+}
+
+impl WordQuery {
+    /// Looks for words with a beginning.
+    pub(super) fn beginning(field: Field, text: &str, clock: Clock) -> Self {
+        let term = FuzzyTermQuery::new_prefix(Term::from_field_text(field, text), 0, false);
+        Self { term, field, first: text.bytes().next(), clock }
+    }
+
+    /// Looks for words at an edit distance of at most `allowed` letters that begin with the same one. Two letters that
+    /// are swapped count as one difference.
+    pub(super) fn similar(field: Field, word: &str, allowed: u8, clock: Clock) -> Self {
+        let term = FuzzyTermQuery::new(Term::from_field_text(field, word), allowed, true);
+        Self { term, field, first: word.bytes().next(), clock }
+    }
+}
+
+impl Query for WordQuery {
+    fn weight(&self, _: EnableScoring<'_>) -> Result<Box<dyn Weight>> {
+        let words = Words { accepted: self.term.automaton()?, first: self.first, clock: self.clock.clone() };
+        Ok(Box::new(AutomatonWeight::new(self.field, words)))
+    }
+}
+
+/// Accepts words until time is up.
+struct Words {
+    accepted: DfaWrapper,
+    first: Option<u8>,
+    clock: Clock,
+}
+
+/// State after some bytes of a word; `None` if it is not accepted whatever follows.
+#[derive(Clone)]
+struct State {
+    inner: Option<u32>,
+    is_start: bool,
+}
+
+impl Automaton for Words {
+    type State = State;
+
+    fn start(&self) -> State {
+        State { inner: Some(self.accepted.start()), is_start: true }
+    }
+
+    fn is_match(&self, state: &State) -> bool {
+        state.inner.is_some_and(|inner| self.accepted.is_match(&inner))
+    }
+
+    fn can_match(&self, state: &State) -> bool {
+        state.inner.is_some_and(|inner| self.accepted.can_match(&inner)) && !self.clock.is_over()
+    }
+
+    fn accept(&self, state: &State, byte: u8) -> State {
+        let fits = !state.is_start || self.first.is_none_or(|first| first == byte);
+        let inner = state.inner.filter(|_| fits).map(|inner| self.accepted.accept(&inner, byte));
+        State { inner, is_start: false }
+    }
+}

@@ -57,14 +57,14 @@ rate() {
   awk '{ if ($4 + $5 > 0) exit 1; printf "%.1f\n", $2 * 1000000 / $3 }' <<<"$line" || { echo "$* answered with errors: $line" >&2; return 1; }
 }
 
-# copy_texts DIRECTORY DOCUMENTS TREE: copies the first so many files with text below DIRECTORY, by name, into a folder for
-# each 200 of them, with names of their own; sets number and megabytes.
+# copy_texts DIRECTORY DOCUMENTS TREE [EACH]: copies the first so many files with text below DIRECTORY, by name, into a
+# folder for each EACH of them (200), with names of their own; sets number and megabytes.
 copy_texts() {
-  local file folder name
+  local file folder name each=${4:-200}
   number=0
   while IFS= read -rd '' file; do
-    folder=$3/$((number / 200))
-    [ $((number % 200)) -ne 0 ] || mkdir -p "$folder"
+    folder=$3/$((number / each))
+    [ $((number % each)) -ne 0 ] || mkdir -p "$folder"
     name=${file##*/}
     cp "$file" "$folder/$number-${name//%/_}"
     number=$((number + 1))

@@ -36,6 +36,9 @@ pub struct SearchQuery {
     sort: Option<SearchOrder>,
     /// True to count the documents found by type, author, year and site.
     facets: Option<bool>,
+    /// False to leave out passages, which take about half of the time.
+    #[param(default = true)]
+    passages: Option<bool>,
     /// True to answer 400 with `invalid_query` instead of remarks.
     strict: Option<bool>,
 }
@@ -228,7 +231,9 @@ async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answ
     }
     let order = query.sort.map_or(HitOrder::Relevance, SearchOrder::of_hits);
     let counts_facets = query.facets.unwrap_or_default();
-    let found = caller.session.find(&FindRequest { text: query.q, limit, order, counts_facets }).await?;
+    let without_passages = query.passages == Some(false);
+    let request = FindRequest { text: query.q, limit, order, counts_facets, without_passages };
+    let found = caller.session.find(&request).await?;
     if let Some(remark) = found.remarks.first().filter(|_| query.strict.unwrap_or_default()) {
         let message = format!("the query cannot be read as it is written ({}): {}", remark.reason.code(), remark.text);
         return Err(Error::invalid(message).with_code(Code::InvalidQuery).into());

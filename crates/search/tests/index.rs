@@ -172,7 +172,7 @@ fn passages_are_those_of_the_hit() {
     writer.commit(&checkpoint(1)).unwrap();
     let (view, query) = (index.view(), parsed("heron"));
     let (hits, mut matcher) = (top_of(&view, request(&query), |_| true).hits, WordMatcher::of(&query, false));
-    let shown = hits.iter().map(|hit| view.read(hit).unwrap().passage(&mut matcher, &Clock::new(later())));
+    let shown = hits.iter().map(|hit| view.passage(hit, &mut matcher, &Clock::new(later())).unwrap());
     let shown: Vec<Option<String>> =
         shown.map(|passage| Some(passage?.pieces.iter().map(|piece| piece.text.as_str()).collect())).collect();
     assert_eq!(hits.iter().map(|hit| hit.node.get()).collect::<Vec<_>>(), [1, 2]);

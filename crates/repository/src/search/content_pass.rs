@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use database::content::node;
 use model::{Id, Result, Timestamp, is_application_file};
-use search::index::{Clock, Facets, Hit, TopHits, TopRequest, View};
+use search::index::{Clock, Facets, Hit, TopHits, TopRequest, View, name_print};
 use search::query::{SearchQuery, WordMatcher};
 
 use super::find::{Asked, AskedWords};
@@ -135,16 +135,18 @@ impl ContentPass {
                 continue;
             }
             let Some(item) = self.eyes.show_version(reader, &row, hit.version)? else { continue };
-            let stored = match view.read(&hit) {
-                Ok(stored) => stored,
-                Err(error) => return Ok(Err(error)),
-            };
             // Renamed since. The new name is compared by the search for names.
-            if stored.name != row.name {
+            if hit.name_print != name_print(&row.name) {
                 continue;
             }
             // A passage is a part of the content, whose reading such site collections record.
-            let passage = if self.eyes.records_reads(&row) { None } else { stored.passage(&mut matcher, &clock) };
+            let passage = match words.without_passages || self.eyes.records_reads(&row) {
+                true => None,
+                false => match view.passage(&hit, &mut matcher, &clock) {
+                    Ok(passage) => passage,
+                    Err(error) => return Ok(Err(error)),
+                },
+            };
             found.push(TextHit { hit, found: FoundItem { item, passage } });
         }
         // Places that are unknown still were created meanwhile.

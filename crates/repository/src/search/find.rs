@@ -44,6 +44,7 @@ pub(super) struct AskedWords {
     pub(super) meanings: Meanings,
     pub(super) order: HitOrder,
     pub(super) counts_facets: bool,
+    pub(super) without_passages: bool,
 }
 
 impl Asked {
@@ -88,9 +89,13 @@ impl Session {
             if meanings.is_incomplete {
                 found.texts = TextSearch::Unavailable;
             }
-            let (order, counts_facets) = (request.order, request.counts_facets);
-            let query = query.clone();
-            words = Some(Arc::new(AskedWords { query, meanings, order, counts_facets }));
+            words = Some(Arc::new(AskedWords {
+                query: query.clone(),
+                meanings,
+                order: request.order,
+                counts_facets: request.counts_facets,
+                without_passages: request.without_passages,
+            }));
         }
         let similar = words.clone().filter(|_| has_similar);
         let asked = Arc::new(Asked { names, words, with_similar: false, limit });

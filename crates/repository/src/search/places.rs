@@ -2,12 +2,13 @@
 //! to them. An entry of the index names its place, so that a change of permissions, a move or a deletion of a folder
 //! acts on the next search without any entry being written anew.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use database::Reader;
 use database::content::feed::{self, PlaceRow};
 use model::{Id, MAX_DEPTH, NodeKind};
+use rustc_hash::FxHashMap;
 
 /// A place that was created since the places were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,14 +19,14 @@ pub(super) struct UnknownPlace {
 
 /// The places of all site collections of a content database.
 #[derive(Default)]
-pub(super) struct Places(HashMap<Id, Arc<CollectionPlaces>>);
+pub(super) struct Places(FxHashMap<Id, Arc<CollectionPlaces>>);
 
 /// The places of a site collection, as of one version of its tree. New containers do not change that version; they are
 /// added when an entry names them.
 #[derive(Clone)]
 struct CollectionPlaces {
     tree_version: i64,
-    places: HashMap<Id, Place>,
+    places: FxHashMap<Id, Place>,
 }
 
 #[derive(Clone, Copy)]
@@ -55,7 +56,7 @@ impl Places {
         if trees.len() == self.0.len() && trees.iter().all(is_current) {
             return Ok(self.clone());
         }
-        let mut places = HashMap::with_capacity(trees.len());
+        let mut places = FxHashMap::default();
         for tree in trees {
             let (id, tree_version) = tree;
             let kept = self.0.get(&id).filter(|_| is_current(&tree)).cloned();
@@ -120,10 +121,10 @@ impl Places {
     }
 }
 
-fn read(reader: &mut Reader<'_>, collection: Id) -> model::Result<HashMap<Id, Place>> {
+fn read(reader: &mut Reader<'_>, collection: Id) -> model::Result<FxHashMap<Id, Place>> {
     let rows = feed::places(reader, collection)?;
-    let mut places: HashMap<Id, Place> = rows.iter().map(|row| (row.id, Place::of(row))).collect();
-    let mut known: HashMap<Id, bool> = HashMap::with_capacity(rows.len());
+    let mut places: FxHashMap<Id, Place> = rows.iter().map(|row| (row.id, Place::of(row))).collect();
+    let mut known: FxHashMap<Id, bool> = FxHashMap::default();
     let mut way = Vec::new();
     for row in &rows {
         let mut at = row.id;

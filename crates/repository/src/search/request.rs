@@ -18,6 +18,8 @@ pub struct FindRequest {
     pub order: HitOrder,
     /// True if the documents found are counted by their properties.
     pub counts_facets: bool,
+    /// True to leave out the passages, which take about half of the time.
+    pub without_passages: bool,
 }
 
 /// An item that was found.

@@ -1,11 +1,12 @@
 //! Documents that changed since an index was committed. What the index says of them is compared with their rows, so
 //! that moved, replaced and deleted documents are judged as they are now.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use database::Reader;
 use database::content::feed;
 use model::{Id, Result, Timestamp};
+use rustc_hash::FxHashMap;
 use search::index::{Candidate, Checkpoint, name_print};
 
 use super::effect::{IndexEffect, index_effect};
@@ -20,7 +21,7 @@ const MAX_DOCUMENTS: usize = 500;
 #[derive(Default)]
 pub(super) struct Tail {
     /// By identifier; `None` for those that are gone.
-    documents: HashMap<Id, Option<ChangedDocument>>,
+    documents: FxHashMap<Id, Option<ChangedDocument>>,
     /// True if there are more changes than were read.
     pub(super) is_cut: bool,
 }
@@ -56,7 +57,7 @@ impl Tail {
         }
         let changed: Vec<Id> = changed.into_iter().collect();
         let (rows, own) = (feed::reachable(reader, &changed)?, feed::own_scopes(reader, &changed)?);
-        let mut documents: HashMap<Id, Option<ChangedDocument>> = changed.into_iter().map(|id| (id, None)).collect();
+        let mut documents: FxHashMap<Id, Option<ChangedDocument>> = changed.into_iter().map(|id| (id, None)).collect();
         for row in rows {
             let document = ChangedDocument {
                 place: if own.contains(&row.id) { row.id } else { row.parent_id },

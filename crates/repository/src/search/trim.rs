@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use database::Reader;
 use model::{Id, Principal, Result, Right, Rights};
+use rustc_hash::FxHashSet;
 use search::index::{Admission, Candidate, Face};
 
 use super::places::{Places, UnknownPlace};
@@ -46,8 +47,8 @@ impl UnknownPlaces {
 /// The scopes that a caller may view.
 #[derive(Default)]
 pub(super) struct VisibleScopes {
-    view: HashSet<Id>,
-    drafts: HashSet<Id>,
+    view: FxHashSet<Id>,
+    drafts: FxHashSet<Id>,
 }
 
 impl VisibleScopes {
@@ -106,7 +107,7 @@ impl Admission for Trim {
                 return None;
             }
         };
-        let may = |scopes: fn(&VisibleScopes) -> &HashSet<Id>| {
+        let may = |scopes: fn(&VisibleScopes) -> &FxHashSet<Id>| {
             self.scopes.as_ref().is_none_or(|visible| scopes(visible).contains(&scope))
         };
         if !may(|visible| &visible.view) {

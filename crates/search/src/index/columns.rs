@@ -53,7 +53,7 @@ impl Candidate<'_> {
 
     /// Print of the name under which it was indexed, by [`super::entry::name_print`].
     pub fn name_print(&self) -> u64 {
-        self.columns.name_print.first(self.doc).unwrap_or_default()
+        self.columns.name_print(self.doc)
     }
 
     /// See [`super::entry::Entry::holder`].
@@ -134,6 +134,10 @@ impl Columns {
 
     pub(super) fn modified(&self, doc: DocId) -> Timestamp {
         time(&self.modified, doc)
+    }
+
+    pub(super) fn name_print(&self, doc: DocId) -> u64 {
+        self.name_print.first(doc).unwrap_or_default()
     }
 
     pub(super) fn size(&self, doc: DocId) -> u64 {

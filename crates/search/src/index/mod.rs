@@ -28,7 +28,7 @@ pub use columns::{Admission, Candidate};
 pub use entry::{Entry, Face, Fault, FaultyDocument, name_print};
 pub use facets::Facets;
 pub use names::{NameHit, NameHits, NameRequest, SHORTEST_PART};
-pub use passage::{Passage, Piece, StoredEntry};
+pub use passage::{Passage, Piece};
 pub use search_index::SearchIndex;
 pub use top::{Hit, HitOrder, TopHits, TopRequest};
 pub use view::View;

@@ -9,7 +9,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, TERMINATED, Term};
 
 use super::clock::Clock;
-use super::columns::{Admission, Candidate, Columns};
+use super::columns::{Admission, Candidate};
 use super::error::index_failed;
 use super::view::View;
 use crate::language::parts::covering;
@@ -71,16 +71,16 @@ impl View {
         // The worst of the best hits is on top.
         let mut best: BinaryHeap<Reverse<NameHit>> = BinaryHeap::with_capacity(request.limit + 1);
         let mut more = false;
-        for segment in self.searcher.segment_readers() {
+        for (segment, columns) in self.searcher.segment_readers().iter().zip(self.columns()?) {
             if clock.is_over_now() {
                 break;
             }
-            let (columns, alive) = (Columns::of(segment)?, segment.alive_bitset());
+            let alive = segment.alive_bitset();
             let (mut found, mut begins) = (parts.scorer(segment, 1.0)?, beginning.scorer(segment, 1.0)?);
             while found.doc() != TERMINATED && !clock.is_over() {
                 let doc = found.doc();
                 let is_alive = alive.is_none_or(|alive| alive.is_alive(doc));
-                if is_alive && admission.admit(&Candidate { columns: &columns, doc }).is_some() {
+                if is_alive && admission.admit(&Candidate { columns, doc }).is_some() {
                     let begins = begins.doc() == doc || begins.doc() < doc && begins.seek(doc) == doc;
                     best.push(Reverse(NameHit { begins, modified: columns.modified(doc), node: columns.node(doc) }));
                     if best.len() > request.limit {

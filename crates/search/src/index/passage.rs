@@ -1,4 +1,4 @@
-//! Stored name and text of a hit, and its passage: the part of the text with most of the query's words.
+//! The passage of a hit: the part of the text with most of the query's words.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -15,8 +15,8 @@ use crate::query::WordMatcher;
 
 /// Approximate length of a passage in bytes.
 const PASSAGE_BYTES: usize = 240;
-/// Limit on the bytes of a text that are searched for a passage.
-const SEARCHED: usize = 256 << 10;
+/// Limit on the bytes of a text that are kept and searched for a passage.
+const KEPT: usize = 256 << 10;
 /// Number of words in a passage that ends the search for a better one.
 const ENOUGH: usize = 4;
 
@@ -38,36 +38,25 @@ pub struct Piece {
     pub hit: bool,
 }
 
-/// Name and text of an entry, as they were indexed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StoredEntry {
-    /// Name of the document.
-    pub name: String,
-    /// Its text.
-    pub text: String,
+/// Returns the beginning of a text that is kept for passages.
+pub(super) fn kept(text: &str) -> &str {
+    &text[..text.floor_char_boundary(KEPT)]
 }
 
 impl View {
-    /// Reads name and text of a hit. Blocks while it reads the index.
+    /// Returns the passage of a hit with the words of the query; `None` if they are only in the name, or time is up.
+    /// Blocks while it reads the index.
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
-    pub fn read(&self, hit: &Hit) -> Result<StoredEntry> {
+    pub fn passage(&self, hit: &Hit, matcher: &mut WordMatcher, clock: &Clock) -> Result<Option<Passage>> {
         let document: TantivyDocument = self.searcher.doc(hit.address).map_err(index_failed)?;
-        let stored = |field| document.get_first(field).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
-        Ok(StoredEntry { name: stored(self.fields.stored_name), text: stored(self.fields.body) })
-    }
-}
-
-impl StoredEntry {
-    /// Returns the passage with the words of the query; `None` if they are only in the name, or time is up.
-    pub fn passage(&self, matcher: &mut WordMatcher, clock: &Clock) -> Option<Passage> {
-        passage(&self.text, matcher, clock)
+        let text = document.get_first(self.fields.body).and_then(|value| value.as_str()).unwrap_or_default();
+        Ok(passage(text, matcher, clock))
     }
 }
 
 fn passage(text: &str, matcher: &mut WordMatcher, clock: &Clock) -> Option<Passage> {
-    let text = &text[..text.floor_char_boundary(SEARCHED)];
     // The words that were found within the length of one passage, each with the number of what it fits, how often each
     // of these, and the best words so far.
     let (mut near, mut counts) = (VecDeque::<(usize, Range<usize>)>::new(), HashMap::<usize, usize>::new());
@@ -75,11 +64,11 @@ fn passage(text: &str, matcher: &mut WordMatcher, clock: &Clock) -> Option<Passa
     let words = |near: &VecDeque<(usize, Range<usize>)>| near.iter().map(|(_, word)| word.clone()).collect();
     let (mut spans, mut folded) = (Words::of(text), String::new());
     while let Some(span) = spans.next_span() {
-        if clock.is_over() {
-            return None;
-        }
         if !matcher.may_fit(&text[span.clone()]) {
             continue;
+        }
+        if clock.is_over() {
+            return None;
         }
         fold_into(&text[span.clone()], &mut folded);
         let Some(found) = matcher.fits(&folded) else { continue };

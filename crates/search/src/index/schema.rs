@@ -49,9 +49,7 @@ pub(super) struct Fields {
     pub parts: Field,
     /// Long words backwards.
     pub ends: Field,
-    /// The name as it is, by which a renamed document is noticed.
-    pub stored_name: Field,
-    /// The text as it is, for passages.
+    /// The beginning of the text as it is, for passages.
     pub body: Field,
     /// Code and words of the reason why there is no text.
     pub fault: Field,
@@ -93,7 +91,6 @@ pub(super) fn schema() -> (Schema, Fields) {
         stated_author: builder.add_text_field("stated_author", positions),
         parts: builder.add_text_field("parts", words(parts)),
         ends: builder.add_text_field("ends", words(ends)),
-        stored_name: builder.add_text_field("stored_name", STORED),
         body: builder.add_text_field("body", STORED),
         fault: builder.add_text_field(FAULT, FAST | STORED),
         reason: builder.add_text_field("reason", STORED),

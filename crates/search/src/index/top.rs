@@ -63,6 +63,8 @@ pub struct Hit {
     pub version: Id,
     /// Time of its last change.
     pub modified: Timestamp,
+    /// Print of the name under which it was indexed.
+    pub name_print: u64,
     /// Position in the order, comparable within one request only; greater is earlier.
     rank: i64,
     pub(super) address: DocAddress,
@@ -111,10 +113,10 @@ impl View {
     fn best(&self, request: &TopRequest<'_>, admission: &dyn Admission) -> tantivy::Result<TopHits> {
         let (clock, stems) = (&request.clock, Stems::default());
         let segments = self.searcher.segment_readers();
-        let columns = segments.iter().map(Columns::of).collect::<tantivy::Result<Vec<_>>>()?;
+        let columns = self.columns()?;
         let terms = terms(request.query, &stems);
         let weights = if request.order == HitOrder::Relevance {
-            Weights::count(self, &columns, terms, admission, clock)?
+            Weights::count(self, columns, terms, admission, clock)?
         } else {
             Weights::equal(self.fields)
         };
@@ -126,7 +128,7 @@ impl View {
         // The worst of the best hits is on top.
         let mut best: BinaryHeap<Hit> = BinaryHeap::with_capacity(request.limit + 1);
         let (mut total, mut facets) = (0, Facets::default());
-        for (ordinal, (segment, columns)) in (0..).zip(segments.iter().zip(&columns)) {
+        for (ordinal, (segment, columns)) in (0..).zip(segments.iter().zip(columns)) {
             let (alive, mut counts) = (segment.alive_bitset(), SegmentCounts::default());
             if clock.is_over_now() {
                 break;
@@ -180,6 +182,7 @@ fn hit(columns: &Columns, doc: DocId, rank: i64, segment: u32) -> Hit {
         node: columns.node(doc),
         version: columns.version(doc),
         modified: columns.modified(doc),
+        name_print: columns.name_print(doc),
         rank,
         address: DocAddress::new(segment, doc),
     }

@@ -1,9 +1,12 @@
 //! Immutable snapshot of an index.
 
+use std::sync::OnceLock;
+
 use model::Result;
 use tantivy::{Index, IndexReader, Searcher};
 
 use super::checkpoint::{Checkpoint, FORMAT};
+use super::columns::Columns;
 use super::error::{index_failed, other_version};
 use super::schema::Fields;
 
@@ -12,6 +15,8 @@ pub struct View {
     pub(super) searcher: Searcher,
     pub(super) fields: Fields,
     checkpoint: Checkpoint,
+    /// The columns of each segment, opened when they are first needed.
+    columns: OnceLock<Vec<Columns>>,
 }
 
 impl View {
@@ -21,7 +26,16 @@ impl View {
             Some(payload) => serde_json::from_str(&payload).map_err(|_| other_version())?,
             None => Checkpoint { format: FORMAT, walk: Some(0), ..Checkpoint::default() },
         };
-        Ok(Self { searcher: reader.searcher(), fields, checkpoint })
+        Ok(Self { searcher: reader.searcher(), fields, checkpoint, columns: OnceLock::new() })
+    }
+
+    /// Returns the columns of each segment.
+    pub(super) fn columns(&self) -> tantivy::Result<&[Columns]> {
+        if let Some(columns) = self.columns.get() {
+            return Ok(columns);
+        }
+        let opened = self.searcher.segment_readers().iter().map(Columns::of).collect::<tantivy::Result<Vec<_>>>()?;
+        Ok(self.columns.get_or_init(|| opened))
     }
 
     /// Position of this commit in the events of its content database.

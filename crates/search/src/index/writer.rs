@@ -10,6 +10,7 @@ use tantivy::{TantivyDocument, Term};
 use super::checkpoint::Checkpoint;
 use super::entry::{Entry, name_print};
 use super::error::index_failed;
+use super::passage::kept;
 use super::search_index::SearchIndex;
 use crate::language::extension_of;
 
@@ -76,8 +77,7 @@ impl IndexWriter {
             document.add_text(fields.name, &entry.name);
             document.add_text(fields.title, &entry.title);
             document.add_text(fields.stated_author, &entry.stated_author);
-            document.add_text(fields.stored_name, &entry.name);
-            document.add_text(fields.body, &entry.text);
+            document.add_text(fields.body, kept(&entry.text));
             if let Some(fault) = &entry.fault {
                 document.add_text(fields.fault, &fault.code);
                 document.add_text(fields.reason, &fault.reason);

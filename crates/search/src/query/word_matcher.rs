@@ -1,6 +1,6 @@
 //! Finds the words of a text for which a query is fulfilled, to mark them in passages.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::expression::{Expression, Sought, WordField};
 use super::search_query::SearchQuery;
@@ -15,8 +15,10 @@ pub struct WordMatcher {
     /// The number of what is sought, by stem.
     stems: HashMap<String, usize>,
     prefixes: Vec<(String, usize)>,
-    /// First letters of the stems, to exclude most words at once.
-    first: HashSet<char>,
+    /// The first two letters of the stems, to exclude most words at once: a word and its stem have them in common.
+    beginnings: Vec<[u8; 2]>,
+    /// True if a stem is shorter or begins with another character, so that all words are folded.
+    folds_all: bool,
     with_similar: bool,
     finder: Stems,
     remembered: HashMap<String, Option<usize>>,
@@ -30,7 +32,8 @@ impl WordMatcher {
         let mut matcher = Self {
             stems: HashMap::new(),
             prefixes: Vec::new(),
-            first: HashSet::new(),
+            beginnings: Vec::new(),
+            folds_all: false,
             with_similar,
             finder: Stems::default(),
             remembered: HashMap::new(),
@@ -49,7 +52,7 @@ impl WordMatcher {
     fn add(&mut self, sought: &Sought) {
         if let Sought::Prefix(prefix) = sought {
             for spelling in prefix.spellings() {
-                self.first.extend(spelling.chars().next());
+                self.note_beginning(spelling);
                 self.prefixes.push((spelling.clone(), self.count));
             }
             self.count += 1;
@@ -59,7 +62,7 @@ impl WordMatcher {
             let number = stems.iter().find_map(|stem| self.stems.get(stem)).copied().unwrap_or(self.count);
             self.count = self.count.max(number + 1);
             for stem in stems {
-                self.first.extend(stem.chars().next());
+                self.note_beginning(&stem);
                 self.stems.entry(stem).or_insert(number);
             }
         }
@@ -70,12 +73,25 @@ impl WordMatcher {
         self.count
     }
 
+    fn note_beginning(&mut self, stem: &str) {
+        match stem.as_bytes() {
+            [first, second, ..] if first.is_ascii() && second.is_ascii() => {
+                self.beginnings.push([*first, *second]);
+            }
+            _ => self.folds_all = true,
+        }
+    }
+
     /// Returns whether a word may fit, before it is folded. Excludes most words of a text at once.
     pub fn may_fit(&self, word: &str) -> bool {
-        let Some(first) = word.chars().next() else { return false };
-        // Other characters may fold to any letter.
-        let may_begin = !first.is_ascii() || self.first.contains(&first.to_ascii_lowercase());
-        may_begin || self.with_similar && similar::may_be_compound(word.len())
+        let may_begin = match word.as_bytes() {
+            [first, second, ..] if first.is_ascii() && second.is_ascii() => {
+                self.beginnings.contains(&[first.to_ascii_lowercase(), second.to_ascii_lowercase()])
+            }
+            // Other characters may fold to any letters.
+            _ => true,
+        };
+        may_begin || self.folds_all || self.with_similar && similar::may_be_compound(word.len())
     }
 
     /// Returns the number of what a folded word fits; `None` if it fits nothing.

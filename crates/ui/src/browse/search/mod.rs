@@ -89,7 +89,7 @@ pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
         return Ok(html(&ResultsPart { rows, away: unavailable::in_palette(&visit.page, &found.missing) }));
     }
     let order = narrowing::order_of(&wish.sort);
-    let request = FindRequest { text: asked, limit: MAX_FOUND, order, counts_facets: true };
+    let request = FindRequest { text: asked, limit: MAX_FOUND, order, counts_facets: true, ..FindRequest::default() };
     let found = visit.session.find(&request).await?;
     visit.page.query = request.text;
     draw(&visit, &found, order).await

@@ -98,7 +98,7 @@ pub(crate) struct Follower {
     saw_stores: Instant,
     pace: Pace,
     counts: CrawlCounts,
-    /// True while documents of the walk are written. What events change is not counted: it may have been counted before.
+    /// True while documents of the walk are written. Documents that events change may have been counted before.
     counts_texts: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The pace at which all documents are read: at most a given rate, and about a sixth of the time while users are active.
-//! Documents that change are not delayed by it.
+//! The pace at which all documents are read: at most a given rate, and about a sixth of the time while users are
+//! active. It does not delay documents that change.
 
 use std::time::{Duration, Instant};
 

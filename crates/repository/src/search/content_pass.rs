@@ -10,7 +10,7 @@ use model::{Id, Result, Timestamp, is_application_file};
 use search::index::{Clock, Facets, Hit, TopHits, TopRequest, View, name_print};
 use search::query::{SearchQuery, WordMatcher};
 
-use super::find::{Asked, AskedWords};
+use super::asked::{Asked, AskedWords};
 use super::names::{NamePass, NamedItems};
 use super::request::FoundItem;
 use super::tail::Tail;

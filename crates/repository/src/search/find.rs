@@ -12,14 +12,18 @@ use model::{Code, Error, ErrorKind, Id, MAX_NAME_CHARS, NodeKind, Result, Timest
 use search::index::{Facets, HitOrder, Passage};
 use search::query::SearchQuery;
 
+use super::asked::{Asked, AskedWords};
 use super::content_pass::{ContentPass, TextHit, TextHits};
 use super::meanings::Meanings;
-use super::names::{MAX_FOUND, NameQuery, NamedItems};
+use super::name_query::NameQuery;
+use super::names::NamedItems;
 use super::request::{FindRequest, Found, FoundFacets, FoundItem, FoundSite, TextSearch};
 use crate::items::caller_view::CallerView;
 use crate::items::item::Item;
-use crate::{Session, Target};
+use crate::{Session, Target, UnavailableDatabases};
 
+/// Maximum number of items in one result.
+pub const MAX_FOUND: usize = 50;
 /// Limit on the characters of a query.
 pub const MAX_QUERY_CHARS: usize = 4_096;
 /// Number of documents below which similar words are looked for as well.
@@ -29,38 +33,48 @@ const MAX_FACET_VALUES: usize = 10;
 /// Limit on the sites that are read to find those which the caller may know.
 const MAX_SITES_READ: usize = 30;
 
-/// The parts of a search that are the same for each content database.
-pub(super) struct Asked {
-    pub(super) names: Option<NameQuery>,
-    pub(super) words: Option<Arc<AskedWords>>,
-    /// True if similar words and compounds fit as well.
-    pub(super) with_similar: bool,
-    pub(super) limit: usize,
-}
-
-/// Words and filters that are looked up in the indexes.
-pub(super) struct AskedWords {
-    pub(super) query: SearchQuery,
-    pub(super) meanings: Meanings,
-    pub(super) order: HitOrder,
-    pub(super) counts_facets: bool,
-    pub(super) without_passages: bool,
-}
-
-impl Asked {
-    /// A search for names alone.
-    pub(super) fn names(names: NameQuery, limit: usize) -> Arc<Self> {
-        Arc::new(Self { names: Some(names), words: None, with_similar: false, limit })
-    }
+/// Result of a search.
+#[derive(Clone, Debug, Default)]
+pub struct SearchResults {
+    /// Sites, libraries and folders, then documents. In both groups, names that begin with the query come first.
+    /// Documents of equal rank are sorted newest first.
+    pub items: Vec<Item>,
+    /// True if there are more results than requested.
+    pub more: bool,
+    /// True if everything was searched. Otherwise time was up, and older documents were left out.
+    pub whole: bool,
+    /// Content databases that were not searched.
+    pub missing: UnavailableDatabases,
 }
 
 /// Results of all content databases.
-pub(super) struct AllHits {
-    pub(super) named: NamedItems,
+struct AllHits {
+    named: NamedItems,
     texts: TextHits,
 }
 
 impl Session {
+    /// Returns items whose name contains all words of `text`, with case folded as in names; at most `limit`, which is
+    /// capped at [`MAX_FOUND`]. Up to half of them may be sites, libraries and folders. A text without words finds
+    /// nothing.
+    ///
+    /// # Errors
+    /// `Invalid` when the text is longer than a name can be.
+    #[boxed]
+    pub async fn search(&self, text: &str, limit: usize) -> Result<SearchResults> {
+        let names = NameQuery::parse(text)?;
+        if names.is_empty() {
+            return Ok(SearchResults { whole: true, ..SearchResults::default() });
+        }
+        let limit = limit.clamp(1, MAX_FOUND);
+        let asked = Arc::new(Asked { names: Some(names), words: None, with_similar: false, limit });
+        let mut found = Found { missing: self.missing(self.registry().await?.away()), ..Found::default() };
+        let named = self.ask_all(&asked, &mut found).await?.named;
+        let (more, whole) = (named.more, !named.is_cut);
+        let items = asked.names.as_ref().map(|names| named.into_items(names, limit)).unwrap_or_default();
+        Ok(SearchResults { items, more, whole, missing: found.missing })
+    }
+
     /// Returns items whose name contains the text of the request, and documents that fit it as a query. Names are
     /// compared only with queries without operators and filters. A query without words and filters finds nothing.
     ///
@@ -101,7 +115,7 @@ impl Session {
         let asked = Arc::new(Asked { names, words, with_similar: false, limit });
         let AllHits { named, mut texts } = self.ask_all(&asked, &mut found).await?;
         (found.more, found.whole) = (named.more, !named.is_cut);
-        let named = named.into_items(&asked);
+        let named = asked.names.as_ref().map(|names| named.into_items(names, limit)).unwrap_or_default();
         if texts.total + (named.len() as u64) < FEW
             && texts.whole
             && let Some(words) = similar
@@ -126,7 +140,7 @@ impl Session {
     }
 
     /// Searches all content databases. Notes in `found` what was not searched.
-    pub(super) async fn ask_all(&self, asked: &Arc<Asked>, found: &mut Found) -> Result<AllHits> {
+    async fn ask_all(&self, asked: &Arc<Asked>, found: &mut Found) -> Result<AllHits> {
         self.repository.inner.activity.note();
         let registry = self.registry().await?;
         let texts = TextHits { whole: true, ..TextHits::default() };

@@ -1,6 +1,7 @@
 //! Full-text search: the indexes of the farm's content databases, what of a document is indexed, and finding documents
 //! by their words, limited to what the caller may open.
 
+mod asked;
 mod attach;
 mod containers;
 mod content_pass;
@@ -9,6 +10,7 @@ mod faces;
 mod find;
 pub(crate) mod indexes;
 mod meanings;
+mod name_query;
 mod names;
 mod places;
 mod request;
@@ -19,8 +21,7 @@ mod trim;
 
 pub use effect::{IndexEffect, index_effect};
 pub use faces::{IndexedFace, indexed_faces};
-pub use find::MAX_QUERY_CHARS;
-pub use names::{MAX_FOUND, SearchResults};
+pub use find::{MAX_FOUND, MAX_QUERY_CHARS, SearchResults};
 pub use request::{FindRequest, Found, FoundFacets, FoundItem, FoundSite, TextSearch};
 pub use settings::SearchSettings;
 pub use status::{SearchFault, SearchState, SearchStatus};

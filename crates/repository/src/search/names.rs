@@ -5,23 +5,18 @@
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
-use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::node;
-use database::content::search::{self as rows, MAX_WORDS, NEWEST, OLDEST, SearchTerms};
-use model::{Code, Error, MAX_NAME_CHARS, Result, Right, fold, is_application_file};
-use search::index::{Clock, NameHit, NameRequest, SHORTEST_PART, View};
+use database::content::search::{self as rows, NEWEST, OLDEST, SearchTerms};
+use model::{Result, Right, fold, is_application_file};
+use search::index::{Clock, NameHit, NameRequest, View};
 
 use crate::items::caller_view::CallerView;
 use crate::items::item::Item;
-use crate::{Session, UnavailableDatabases};
 
-use super::find::Asked;
-use super::request::Found;
+use super::name_query::NameQuery;
 use super::trim::Trim;
 
-/// Maximum number of items in one result.
-pub const MAX_FOUND: usize = 50;
 /// Rows read by one statement.
 const BATCH: usize = 100;
 /// Maximum number of sites, libraries and folders read by one statement. Those in recycle bins are removed afterwards.
@@ -32,99 +27,13 @@ const STRETCH: usize = 100_000;
 /// Time after which no further step of such a walk begins, and time limit in an index.
 const LONGEST: Duration = Duration::from_millis(200);
 
-/// Result of a search.
-#[derive(Clone, Debug, Default)]
-pub struct SearchResults {
-    /// Sites, libraries and folders, then documents. In both groups, names that begin with the query come first.
-    /// Documents of equal rank are sorted newest first.
-    pub items: Vec<Item>,
-    /// True if there are more results than requested.
-    pub more: bool,
-    /// True if everything was searched. Otherwise time was up, and older documents were left out.
-    pub whole: bool,
-    /// Content databases that were not searched.
-    pub missing: UnavailableDatabases,
-}
-
-/// A query for names.
+/// Some of the items found by their names.
 #[derive(Default)]
-pub(super) struct NameQuery {
-    /// All words in their original order.
-    phrase: String,
-    /// Parts that names must contain, longest first, because the longest excludes most.
-    words: Vec<String>,
-}
-
-impl NameQuery {
-    /// Parses a text.
-    ///
-    /// # Errors
-    /// `Invalid` when it is longer than a name can be.
-    pub(super) fn parse(text: &str) -> Result<Self> {
-        if text.chars().count() > MAX_NAME_CHARS {
-            return Err(Error::invalid("no name is longer than 255 characters: search for a part of it")
-                .with_code(Code::SearchTooLong));
-        }
-        let folded = fold(text);
-        let parts = folded.split(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '/' | '\\'));
-        let mut words: Vec<String> = parts.filter(|word| !word.is_empty()).map(str::to_owned).collect();
-        let phrase = words.join(" ");
-        // A query with this many words is probably a pasted name, so the excess words must occur in this order.
-        if words.len() > MAX_WORDS {
-            let tail = words.split_off(MAX_WORDS - 1).join(" ");
-            words.push(tail);
-        }
-        words.sort_by_key(|word| Reverse(word.len()));
-        Ok(Self { phrase, words })
-    }
-
-    /// Returns whether nothing is looked for.
-    pub(super) fn is_empty(&self) -> bool {
-        self.words.is_empty()
-    }
-
-    /// Returns whether an index knows parts that are as short as the words.
-    fn suits_index(&self) -> bool {
-        self.words.iter().all(|word| word.chars().count() >= SHORTEST_PART)
-    }
-
-    fn matches(&self, folded: &str) -> bool {
-        self.words.iter().all(|word| folded.contains(word.as_str()))
-    }
-
-    /// Returns the distance of a name from the query; smaller is better.
-    pub(super) fn distance(&self, name: &str) -> u8 {
-        let folded = fold(name);
-        let stem = folded.rsplit_once('.').map_or(folded.as_str(), |(stem, _)| stem);
-        if folded == self.phrase || stem == self.phrase {
-            0
-        } else if folded.starts_with(&self.phrase) {
-            1
-        } else {
-            2
-        }
-    }
-}
-
-impl Session {
-    /// Returns items whose name contains all words of `text`, with case folded as in names; at most `limit`, which is
-    /// capped at [`MAX_FOUND`]. Up to half of them may be sites, libraries and folders. A text without words finds
-    /// nothing.
-    ///
-    /// # Errors
-    /// `Invalid` when the text is longer than a name can be.
-    #[boxed]
-    pub async fn search(&self, text: &str, limit: usize) -> Result<SearchResults> {
-        let names = NameQuery::parse(text)?;
-        if names.is_empty() {
-            return Ok(SearchResults { whole: true, ..SearchResults::default() });
-        }
-        let asked = Asked::names(names, limit.clamp(1, MAX_FOUND));
-        let mut found = Found { missing: self.missing(self.registry().await?.away()), ..Found::default() };
-        let named = self.ask_all(&asked, &mut found).await?.named;
-        let (more, whole) = (named.more, !named.is_cut);
-        Ok(SearchResults { items: named.into_items(&asked), more, whole, missing: found.missing })
-    }
+struct FoundPart {
+    items: Vec<Item>,
+    more: bool,
+    /// True if everything was searched.
+    whole: bool,
 }
 
 /// Items found by their names.
@@ -148,13 +57,12 @@ impl NamedItems {
     }
 
     /// Returns the best items in their order.
-    pub(super) fn into_items(self, asked: &Asked) -> Vec<Item> {
-        let Some(query) = &asked.names else { return Vec::new() };
+    pub(super) fn into_items(self, query: &NameQuery, limit: usize) -> Vec<Item> {
         let Self { mut places, mut documents, .. } = self;
         places.sort_by_cached_key(|item| query.distance(&item.name));
-        places.truncate(asked.limit.div_ceil(2));
+        places.truncate(limit.div_ceil(2));
         documents.sort_by_cached_key(|item| (query.distance(&item.name), Reverse((item.modified_at, item.id))));
-        documents.truncate(asked.limit - places.len());
+        documents.truncate(limit - places.len());
         places.append(&mut documents);
         places
     }
@@ -197,8 +105,8 @@ impl NamePass<'_> {
         Ok(NamedItems { places: places.items, documents: documents.items, more, is_cut: !documents.whole })
     }
 
-    fn places(&mut self, reader: &mut Reader<'_>, wanted: &SearchTerms<'_>) -> Result<SearchResults> {
-        let mut found = SearchResults::default();
+    fn places(&mut self, reader: &mut Reader<'_>, wanted: &SearchTerms<'_>) -> Result<FoundPart> {
+        let mut found = FoundPart::default();
         let limit = self.limit.div_ceil(2);
         for item in self.roots(reader)? {
             add(&mut found, item, limit);
@@ -237,7 +145,7 @@ impl NamePass<'_> {
         view: &View,
         trim: &mut Trim,
         begun: Instant,
-    ) -> Result<Option<SearchResults>> {
+    ) -> Result<Option<FoundPart>> {
         if view.checkpoint().walk.is_some() || trim.tail.is_cut {
             return Ok(None);
         }
@@ -258,7 +166,7 @@ impl NamePass<'_> {
             },
         ));
         hits.sort_unstable_by(|one, other| other.cmp(one));
-        let mut found = SearchResults { more: named.more, whole: named.whole, ..SearchResults::default() };
+        let mut found = FoundPart { more: named.more, whole: named.whole, ..FoundPart::default() };
         for hit in hits {
             if found.items.len() > self.limit {
                 break;
@@ -274,8 +182,8 @@ impl NamePass<'_> {
         Ok(Some(found))
     }
 
-    fn documents(&mut self, reader: &mut Reader<'_>, wanted: &SearchTerms<'_>, end: Instant) -> Result<SearchResults> {
-        let mut found = SearchResults::default();
+    fn documents(&mut self, reader: &mut Reader<'_>, wanted: &SearchTerms<'_>, end: Instant) -> Result<FoundPart> {
+        let mut found = FoundPart::default();
         let mut after = NEWEST;
         loop {
             let until = rows::position_after(reader, after, STRETCH)?;
@@ -290,7 +198,7 @@ impl NamePass<'_> {
                         add(&mut found, item, self.limit);
                     }
                     if found.more {
-                        return Ok(SearchResults { whole: true, ..found });
+                        return Ok(FoundPart { whole: true, ..found });
                     }
                 }
                 if rows.len() < BATCH {
@@ -300,7 +208,7 @@ impl NamePass<'_> {
                     return Ok(found);
                 }
             }
-            let Some(until) = until else { return Ok(SearchResults { whole: true, ..found }) };
+            let Some(until) = until else { return Ok(FoundPart { whole: true, ..found }) };
             after = until;
             if Instant::now() > end {
                 return Ok(found);
@@ -310,39 +218,10 @@ impl NamePass<'_> {
 }
 
 /// Adds an item, or records that there are more than `limit`.
-fn add(found: &mut SearchResults, item: Item, limit: usize) {
+fn add(found: &mut FoundPart, item: Item, limit: usize) {
     if found.items.len() < limit {
         found.items.push(item);
     } else {
         found.more = true;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn queries_are_folded_and_cut_into_words() {
-        let query = NameQuery::parse("  ÄRGER im/Büro\t2026 ").unwrap();
-        assert_eq!(query.phrase, "ärger im büro 2026");
-        assert_eq!(query.words, ["ärger", "büro", "2026", "im"]);
-        let long = NameQuery::parse("a b c d e f g h").unwrap();
-        assert_eq!(long.words, ["f g h", "a", "b", "c", "d", "e"]);
-        assert!(long.matches("a b c d e f g h.pdf"));
-        assert!(!long.matches("a b c d e f h g"));
-        assert!(NameQuery::parse("\u{0}\u{7}  ").unwrap().words.is_empty());
-        assert_eq!(
-            NameQuery::parse(&"x".repeat(256)).err().map(|error| error.code().as_str()),
-            Some("search_too_long")
-        );
-        NameQuery::parse(&"ü".repeat(255)).unwrap();
-    }
-
-    #[test]
-    fn names_that_begin_with_the_query_are_nearer() {
-        let query = NameQuery::parse("Plan").unwrap();
-        let distances = ["plan", "Plan.PDF", "Planung.txt", "my plan.txt"].map(|name| query.distance(name));
-        assert_eq!(distances, [0, 0, 1, 2]);
     }
 }

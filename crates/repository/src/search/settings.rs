@@ -35,6 +35,21 @@ impl Session {
         self.storage().await?.search_settings().await
     }
 
+    /// Returns the names of the stores that encrypt.
+    ///
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator; those of opening the secrets of a store.
+    #[boxed]
+    pub async fn encrypting_stores(&self) -> Result<Vec<String>> {
+        let (storage, mut names) = (self.storage().await?, Vec::new());
+        for (row, _) in storage.stores() {
+            if storage.encrypts(row.id).await? {
+                names.push(row.name.clone());
+            }
+        }
+        Ok(names)
+    }
+
     /// Changes the settings of the search. A change that concerns stores that encrypt starts a full crawl.
     ///
     /// # Errors
@@ -76,20 +91,5 @@ impl Storage {
             })
         };
         self.configuration().read(read).await
-    }
-
-    /// Returns the names of the stores that encrypt.
-    ///
-    /// # Errors
-    /// Those of opening the secrets of a store.
-    #[boxed]
-    pub async fn encrypting_stores(&self) -> Result<Vec<String>> {
-        let mut names = Vec::new();
-        for (row, _) in self.stores() {
-            if self.encrypts(row.id).await? {
-                names.push(row.name.clone());
-            }
-        }
-        Ok(names)
     }
 }

@@ -1,5 +1,5 @@
-//! Similar words: those with the same first letter and an edit distance of 1 or 2, and compounds that begin or end with a word. Words are
-//! compared by their stems.
+//! Similar words: those with the same first letter and an edit distance of 1 or 2, and compounds that begin or end with
+//! a word. Words are compared by their stems.
 
 /// Fewest letters of a stem to which others are similar.
 const MIN_SIMILAR: usize = 4;

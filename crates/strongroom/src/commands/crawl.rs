@@ -146,7 +146,7 @@ async fn status(session: &Session) -> Result<CommandResult> {
         .collect();
     let mut text = table(["DATABASE", "STATE", "ENTRIES", "UNREADABLE", "WAITING", "SIZE"], &rows);
     let settings = session.search_settings().await?;
-    let stores = session.storage().await?.encrypting_stores().await?;
+    let stores = session.encrypting_stores().await?;
     if !stores.is_empty() {
         let found = match settings.indexes_encrypted {
             true => "are in the index, unencrypted",

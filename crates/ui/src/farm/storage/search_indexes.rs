@@ -91,7 +91,7 @@ pub async fn list(mut visit: Visit, Query(from): Query<Before>) -> PageResult {
     let names = visit.session.principal_names(&people).await?;
     let away = unavailable::named(&visit.page, &visit.session.databases_away().await?);
     let settings = visit.session.search_settings().await?;
-    let stores = visit.session.storage().await?.encrypting_stores().await?;
+    let stores = visit.session.encrypting_stores().await?;
     let page = &visit.page;
     let is_alive = crawls.iter().any(|job| job.status.is_alive());
     let is_working = status.iter().any(|index| index.state() != SearchState::Current);

@@ -1,0 +1,28 @@
+//! A search, as far as it is the same for each content database.
+
+use std::sync::Arc;
+
+use search::index::HitOrder;
+use search::query::SearchQuery;
+
+use super::meanings::Meanings;
+use super::name_query::NameQuery;
+
+/// A search.
+pub(super) struct Asked {
+    pub(super) names: Option<NameQuery>,
+    pub(super) words: Option<Arc<AskedWords>>,
+    /// True if similar words and compounds fit as well.
+    pub(super) with_similar: bool,
+    /// Limit on the items.
+    pub(super) limit: usize,
+}
+
+/// Words and filters that are looked up in the indexes.
+pub(super) struct AskedWords {
+    pub(super) query: SearchQuery,
+    pub(super) meanings: Meanings,
+    pub(super) order: HitOrder,
+    pub(super) counts_facets: bool,
+    pub(super) without_passages: bool,
+}

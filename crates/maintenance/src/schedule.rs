@@ -129,6 +129,7 @@ async fn begin_due(repository: &Repository) -> Result<()> {
         }
     }
     if let Some(days) = storage.search_settings().await?.full_crawl_days
+        && session.full_crawls().await?.iter().all(|crawl| crawl.status.has_ended())
         && claim_due(&storage, "schedule.crawl", DAY * days).await?
     {
         session.start_job(Work::Crawl(CrawlWork::default())).await?;
@@ -197,7 +198,8 @@ async fn begin_tiers(session: &Session, policy: &StoragePolicy) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use repository::{
-        Destination, NamedTier, Options, PolicyChange, PolicyTarget, Target, UploadOptions, VersionChoice,
+        Destination, JobRequest, NamedTier, Options, PolicyChange, PolicyTarget, SearchSettings, Target, UploadOptions,
+        VersionChoice,
     };
 
     use super::*;
@@ -260,6 +262,23 @@ mod tests {
             "a clock that was ahead stops nothing for a year"
         );
         assert!(!claim_due(&storage, "schedule.x", DAY).await.unwrap());
+
+        let due = Timestamp::now().before(365 * DAY).micros().to_string();
+        let put = move |transaction: &mut Transaction<'_>| farm::put_setting(transaction, "schedule.crawl", &due);
+        storage.configuration().write(put).await.unwrap();
+        begin_due(&repository).await.unwrap();
+        assert!(session.full_crawls().await.unwrap().is_empty(), "no full crawl is scheduled");
+        session
+            .set_search_settings(SearchSettings { full_crawl_days: Some(1), ..SearchSettings::default() })
+            .await
+            .unwrap();
+        session.start_job(Work::Crawl(CrawlWork::default())).await.unwrap();
+        begin_due(&repository).await.unwrap();
+        let crawls = session.full_crawls().await.unwrap();
+        assert_eq!(crawls.len(), 1, "none starts while another waits");
+        session.ask_job(crawls[0].id, JobRequest::Abort).await.unwrap();
+        begin_due(&repository).await.unwrap();
+        assert_eq!(session.full_crawls().await.unwrap().len(), 2);
 
         let tier = NamedTier { basis: TierBasis::Access, days: 90, store: "files".to_owned() };
         let change = PolicyChange { tiers: Some(vec![tier]), ..PolicyChange::default() };

@@ -169,6 +169,14 @@ async fn names_are_found_in_the_index_as_in_the_rows() {
         for (query, expected) in queries.iter().zip(by_rows) {
             assert_eq!(search(query).await, expected, "{query:?}");
         }
+        // A document that the index does not know shows that the index answers.
+        let known: Vec<&str> = paths.iter().copied().filter(|path| *path != "Documents/offer.txt").collect();
+        let _without_one = freeze(&farm, &known).await;
+        assert_eq!(search("offer.t").await, ["Documents/offers/deep offer.txt"]);
+        let _index = freeze(&farm, &paths).await;
+        let first = admin.search("offer", 2).await.unwrap();
+        let names: Vec<String> = first.items.into_iter().map(|item| item.name).collect();
+        assert_eq!((names, first.more), (vec!["offers".to_owned(), "offer.txt".to_owned()], true));
         // What changed since is compared with its row.
         put(&admin, "Documents/an offering.txt", "y").await.unwrap();
         let renamed = admin.item(&at("Documents/offer.txt")).await.unwrap();
@@ -176,6 +184,10 @@ async fn names_are_found_in_the_index_as_in_the_rows() {
         assert_eq!(search("offering").await, ["Documents/an offering.txt"]);
         assert_eq!(search("bid.t").await, ["Documents/bid.txt"]);
         assert_eq!(search("offer.t").await, ["Documents/offers/deep offer.txt"]);
+        // A copied folder has one event, and its documents are found at once.
+        let (folder, target) = (at("Documents/offers"), at("Documents"));
+        admin.copy_to(&folder, &target, Some(&Name::new("copied").unwrap())).await.unwrap();
+        assert_eq!(search("deep").await, ["Documents/copied/deep offer.txt", "Documents/offers/deep offer.txt"]);
     })
     .await;
 }

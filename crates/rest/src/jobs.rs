@@ -57,8 +57,8 @@ async fn list(caller: Authenticated, Query(query): Query<PageQuery>) -> Answer<R
 
 /// Start a job
 ///
-/// Farm administrators only. A server of the farm begins the job within seconds. Crawls run one after
-/// the other, and so do all other jobs.
+/// Farm administrators only. A server of the farm begins the job within seconds. Each server
+/// runs at most one full crawl and one other job at a time.
 #[utoipa::path(
     post,
     path = "/api/v1/farm/jobs",

@@ -6,7 +6,6 @@
 mod archive;
 mod collections;
 pub(crate) mod content;
-mod crawl;
 mod documents;
 pub(crate) mod extract;
 mod figures;
@@ -23,6 +22,7 @@ mod permissions;
 mod preconditions;
 mod routes;
 mod search;
+mod search_indexes;
 mod sharing;
 mod storage;
 mod uploads;

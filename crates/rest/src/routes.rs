@@ -18,8 +18,8 @@ use http_core::server::state::AppState;
 
 use super::preconditions::evaluates_preconditions;
 use super::{
-    archive, collections, content, crawl, documents, figures, following, groups, items, jobs, libraries, locks, me,
-    moving, openapi, permissions, search, sharing, storage, uploads, users, views,
+    archive, collections, content, documents, figures, following, groups, items, jobs, libraries, locks, me, moving,
+    openapi, permissions, search, search_indexes, sharing, storage, uploads, users, views,
 };
 
 /// All routes of the interface, and the OpenAPI document at `/api/openapi.json`.
@@ -50,7 +50,7 @@ fn described() -> OpenApiRouter<AppState> {
         .merge(figures::routes())
         .merge(storage::routes())
         .merge(jobs::routes())
-        .merge(crawl::routes())
+        .merge(search_indexes::routes())
         .merge(uploads::routes())
 }
 

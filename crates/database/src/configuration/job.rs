@@ -22,6 +22,7 @@ statements! {
         VALUES ($1, $2, 'waiting', 'run', $3, '', '', 0, 0, $4, $5)";
     FIND = concat!("SELECT ", columns!(), " FROM job WHERE id = $1");
     LIST = concat!("SELECT ", columns!(), " FROM job WHERE id < $1 ORDER BY id DESC LIMIT $2");
+    LIST_KIND = concat!("SELECT ", columns!(), " FROM job WHERE kind = $1 ORDER BY id DESC LIMIT $2");
     READY = concat!("SELECT ", columns!(),
         " FROM job WHERE (state = 'waiting' OR (state = 'running' AND (lease_until < $1 OR lease_until > $2)))
         AND CASE WHEN kind = 'crawl' THEN 1 ELSE 0 END = $3 ORDER BY id LIMIT 1");
@@ -126,6 +127,11 @@ pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<JobRow>> {
 /// Jobs older than `before`, newest first.
 pub fn list(reader: &mut Reader<'_>, before: Option<Id>, limit: usize) -> Result<Vec<JobRow>> {
     reader.query(LIST, &params![before.unwrap_or(Id::new(i64::MAX)), limit as i64], read)
+}
+
+/// Jobs of a kind, newest first.
+pub fn list_kind(reader: &mut Reader<'_>, kind: JobKind, limit: usize) -> Result<Vec<JobRow>> {
+    reader.query(LIST_KIND, &params![kind, limit as i64], read)
 }
 
 /// The oldest job that waits for a runner or whose runner's lease has expired, among the crawls or all other jobs.

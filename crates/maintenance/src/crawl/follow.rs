@@ -9,14 +9,14 @@ use database::content::node::{self, NodeRow};
 use database::{Mark, Reader};
 use model::{Error, ErrorKind, Id, NodeKind, Result};
 use repository::{IndexEffect, Sandbox, Storage, StorageDatabase, index_effect};
-use search::index::{Checkpoint, Entry, IndexWriter, SearchIndex};
+use search::index::{Checkpoint, Entry, IndexWriter, SearchIndex, WalkCounts};
 use search::sandbox::Patience;
 use tokio::task::JoinSet;
 
 use super::entries::{DocumentEntries, entries};
 use super::followed::note_followed;
 use super::pace::Pace;
-use super::place::{begin, blocking};
+use super::place::{blocking, starting_checkpoint};
 use super::text::TextReader;
 
 /// Polling interval for events, and for a document that is being read beside them.
@@ -62,19 +62,11 @@ struct Waiting {
     documents: usize,
 }
 
-/// What a follower has done.
+/// Documents that were walked through since a follower was opened, and their size in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct CrawlCounts {
-    /// Documents of the walk, and their size in bytes.
-    pub walked: u64,
-    pub walked_bytes: u64,
-    /// Documents whose text was read, and those of them of which only the beginning was.
-    pub texts: u64,
-    pub cut: u64,
-    /// Documents whose text cannot be read.
-    pub faults: u64,
-    /// Documents that were removed from the index.
-    pub removed: u64,
+pub(crate) struct Walked {
+    pub(crate) documents: u64,
+    pub(crate) bytes: u64,
 }
 
 /// The follower of a content database, which is the only writer of an index.
@@ -97,7 +89,7 @@ pub(crate) struct Follower {
     slow: SlowReading,
     saw_stores: Instant,
     pace: Pace,
-    counts: CrawlCounts,
+    walked: Walked,
     /// True while documents of the walk are written. Documents that events change may have been counted before.
     counts_texts: bool,
 }
@@ -115,7 +107,8 @@ impl Follower {
         rate: Option<u64>,
     ) -> Result<Self> {
         let texts = TextReader::new(sandbox.clone(), storage.clone(), database.clone()).await?;
-        let checkpoint = begin(&database, index.view().checkpoint().clone()).await?;
+        let mut checkpoint = starting_checkpoint(&database, index.view().checkpoint().clone()).await?;
+        checkpoint.has_encrypted_texts |= texts.reads_encrypted();
         let writer = Some(blocking(move || IndexWriter::open(index)).await?);
         let now = Instant::now();
         Ok(Self {
@@ -132,7 +125,7 @@ impl Follower {
             slow: SlowReading { reading: JoinSet::new(), last: Id::NONE, is_stale: false, rests_since: None },
             saw_stores: now,
             pace: Pace::new(rate),
-            counts: CrawlCounts::default(),
+            walked: Walked::default(),
             counts_texts: false,
         })
     }
@@ -161,17 +154,33 @@ impl Follower {
         self.checkpoint.walk.is_none() && self.has_caught_up
     }
 
-    /// Returns what it has done.
-    pub(crate) fn counts(&self) -> CrawlCounts {
-        self.counts
+    /// Returns whether the index may contain texts from stores that encrypt.
+    pub(crate) fn has_encrypted_texts(&self) -> bool {
+        self.checkpoint.has_encrypted_texts
     }
 
-    /// The last document of the walk; `None` once the walk is through.
-    pub(crate) fn walk(&self) -> Option<Id> {
+    /// Returns the number of documents whose texts are still to be read, because a store or a child process did not
+    /// answer in time.
+    pub(crate) fn pending(&self) -> usize {
+        self.checkpoint.pending.len()
+    }
+
+    /// Returns how far the walk has come since the follower was opened.
+    pub(crate) fn walked(&self) -> Walked {
+        self.walked
+    }
+
+    /// Returns the numbers of documents in the whole walk.
+    pub(crate) fn walk_counts(&self) -> WalkCounts {
+        self.checkpoint.walk_counts
+    }
+
+    /// Returns the last document that the walk has written; `None` after the walk.
+    pub(crate) fn walked_to(&self) -> Option<Id> {
         self.checkpoint.walk.map(Id::new)
     }
 
-    /// Ends it. With `commit`, what was written is kept. Its merges end before another writer opens the same files.
+    /// Closes the index. With `commit`, commits first. Waits for merges, so that another writer can open the files.
     ///
     /// # Errors
     /// Those of the index.
@@ -245,8 +254,8 @@ impl Follower {
         self.counts_texts = false;
         written?;
         self.checkpoint.walk = last.or(self.checkpoint.walk);
-        self.counts.walked += count;
-        self.counts.walked_bytes += bytes;
+        self.walked.documents += count;
+        self.walked.bytes += bytes;
         self.pace.note(&self.storage, begun, bytes);
         Ok(true)
     }
@@ -296,7 +305,7 @@ impl Follower {
                 Some(row) if row.kind == NodeKind::Document => documents.push(row),
                 Some(_) => {}
                 None => {
-                    self.counts.removed += 1;
+                    self.checkpoint.walk_counts.removed += 1;
                     self.put(id, DocumentEntries::NONE).await?;
                 }
             }
@@ -324,6 +333,7 @@ impl Follower {
         if self.saw_stores.elapsed() >= STORES {
             // Stores may have been added or changed since.
             self.texts.refresh().await?;
+            self.checkpoint.has_encrypted_texts |= self.texts.reads_encrypted();
             self.saw_stores = Instant::now();
         }
         let (mut documents, mut reading) = (documents.into_iter(), JoinSet::new());
@@ -365,9 +375,10 @@ impl Follower {
         }
         let has = |is: fn(&Entry) -> bool| u64::from(read.entries.iter().any(is));
         if self.counts_texts {
-            self.counts.texts += has(|entry| !entry.text.is_empty());
-            self.counts.faults += has(|entry| entry.fault.is_some());
-            self.counts.cut += u64::from(read.is_cut);
+            let counts = &mut self.checkpoint.walk_counts;
+            counts.texts += has(|entry| !entry.text.is_empty());
+            counts.faults += has(|entry| entry.fault.is_some());
+            counts.cut += u64::from(read.is_cut);
         }
         self.waiting.bytes += read.entries.iter().map(|entry| entry.text.len()).sum::<usize>();
         self.replace(id, read.entries).await

@@ -22,12 +22,12 @@ use tokio::task::JoinHandle;
 
 use crate::background::run_in_background;
 
-pub(crate) use follow::{CrawlCounts, Follower};
+pub(crate) use follow::{Follower, Walked};
 pub(crate) use place::{blocking, open_building};
 
 /// Polling interval for content databases that were added or opened.
 const DATABASES: Duration = Duration::from_secs(5);
-/// Polling interval for another generation of an index.
+/// Polling interval for another generation of an index, and for the settings of the search.
 const GENERATIONS: Duration = Duration::from_secs(1);
 /// Delay before a failed follower restarts.
 const RETRY: Duration = Duration::from_secs(15);
@@ -64,7 +64,9 @@ impl Followers {
         for database in databases {
             let begin = || tokio::spawn(follow_always(repository.clone(), storage.clone(), database.id));
             self.0.entry(database.id).or_insert_with(begin);
-            discard_abandoned(&storage, storage.search_index(database.id)).await?;
+            if let Err(error) = discard_abandoned(&storage, storage.search_index(database.id)).await {
+                tracing::warn!(error = error.report(), "what an ended full crawl has left cannot be removed");
+            }
         }
         Ok(())
     }
@@ -116,17 +118,20 @@ async fn follow_always(repository: Repository, storage: Storage, database: Id) {
     }
 }
 
-/// Follows a content database with the generation of the index in use, until there is another one.
+/// Follows a content database with the generation of the index in use, until there is another one or the index contains
+/// texts that it must not contain any more.
 async fn follow_generation(repository: &Repository, storage: &Storage, id: Id, suspect: bool) -> Result<()> {
     let storage = storage.refreshed().await?;
     let database = storage.databases()?.into_iter().find(|known| known.id == id);
     let database = database.ok_or_else(|| Error::unavailable("the content database is not open"))?;
     let directory = storage.search_index(id);
-    let current = place::open_current(directory.clone(), &database, suspect).await?;
-    let mut follower = Follower::open(repository.sandbox()?, storage, database, current.index.clone(), None).await?;
+    let settings = storage.search_settings().await?;
+    let current = place::open_current(directory.clone(), &database, settings, suspect).await?;
+    let mut follower =
+        Follower::open(repository.sandbox()?, storage.clone(), database, current.index.clone(), None).await?;
     repository.use_search_index(id, Some(current.index));
-    let tidying = directory.clone();
-    if let Err(error) = blocking(move || tidying.tidy()).await {
+    let (tidying, in_use) = (directory.clone(), current.path.clone());
+    if let Err(error) = blocking(move || tidying.tidy(&in_use)).await {
         tracing::warn!(error = error.report(), "old search indexes cannot be removed");
     }
     let ended = async {
@@ -136,7 +141,9 @@ async fn follow_generation(repository: &Repository, storage: &Storage, id: Id, s
             if looked.elapsed() >= GENERATIONS {
                 looked = Instant::now();
                 let directory = directory.clone();
-                if blocking(move || directory.current()).await?.as_ref() != Some(&current.path) {
+                let is_newest = blocking(move || directory.current()).await?.as_ref() == Some(&current.path);
+                let reads_encrypted = storage.search_settings().await?.index_encrypted_texts;
+                if !is_newest || follower.has_encrypted_texts() && !reads_encrypted {
                     return Ok(());
                 }
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use database::content::{event, feed};
 use database::{Engine, Reader};
 use model::{Error, ErrorKind, Id, Result};
-use repository::{SearchDirectory, StorageDatabase};
+use repository::{SearchDirectory, SearchSettings, StorageDatabase};
 use search::index::{Checkpoint, FollowedEvent, SearchIndex};
 
 /// Number of recent sequences that a new index on PostgreSQL reads again. There, sequences are assigned before commit
@@ -21,6 +21,7 @@ const OVERTAKEN: i64 = 10_000;
 pub(super) async fn open_current(
     directory: SearchDirectory,
     database: &StorageDatabase,
+    settings: SearchSettings,
     suspect: bool,
 ) -> Result<OpenIndex> {
     let opening = directory.clone();
@@ -36,12 +37,12 @@ pub(super) async fn open_current(
     })
     .await?;
     if let Some(current) = current {
-        if matches_database(database, current.index.view().checkpoint()).await? {
+        if is_usable(database, settings, &current.index).await? {
             return Ok(current);
         }
         tracing::info!(
             database = database.name,
-            "the search index does not match this content database and is rebuilt"
+            "the search index does not match its content database or the settings, and is rebuilt"
         );
     }
     blocking(move || {
@@ -59,22 +60,22 @@ pub(super) async fn open_current(
 pub(crate) async fn open_building(
     directory: SearchDirectory,
     database: &StorageDatabase,
+    settings: SearchSettings,
     job: Id,
 ) -> Result<Arc<SearchIndex>> {
     let opening = directory.clone();
-    let opened = blocking(move || open(&opening.building(job)?, false)).await;
-    let is_usable = match &opened {
-        Ok(index) => matches_database(database, index.view().checkpoint()).await?,
-        Err(error) if error.kind() == ErrorKind::Corrupt => false,
-        Err(_) => true,
+    let opened = blocking(move || open(&opening.create_building(job)?, false)).await;
+    let is_final = match &opened {
+        Ok(index) => is_usable(database, settings, index).await?,
+        Err(error) => error.kind() != ErrorKind::Corrupt,
     };
-    if is_usable {
+    if is_final {
         return opened;
     }
     drop(opened);
     blocking(move || {
         directory.discard(job)?;
-        open(&directory.building(job)?, false)
+        open(&directory.create_building(job)?, false)
     })
     .await
 }
@@ -93,16 +94,22 @@ fn open(path: &Path, suspect: bool) -> Result<Arc<SearchIndex>> {
     Ok(Arc::new(index))
 }
 
-/// Returns whether the content database contains the newest event that the index has followed.
-async fn matches_database(database: &StorageDatabase, checkpoint: &Checkpoint) -> Result<bool> {
+/// Returns whether the content database contains the newest event that an index has followed, and the index contains
+/// no text that it must not contain.
+async fn is_usable(database: &StorageDatabase, settings: SearchSettings, index: &SearchIndex) -> Result<bool> {
+    let (view, database) = (index.view(), &database.database);
+    let checkpoint = view.checkpoint();
+    if checkpoint.has_encrypted_texts && !settings.index_encrypted_texts {
+        return Ok(false);
+    }
     let Some(newest) = checkpoint.newest else { return Ok(checkpoint.sequence == 0) };
-    let found = database.database.read(move |reader: &mut Reader<'_>| feed::at(reader, &[newest.sequence])).await?;
+    let found = database.read(move |reader: &mut Reader<'_>| feed::at(reader, &[newest.sequence])).await?;
     Ok(found.first().is_some_and(|event| (event.at.micros(), event.node_id.get()) == (newest.at, newest.node)))
 }
 
 /// Returns the checkpoint from which to follow. A new index begins at the newest event, or some events before it where
 /// sequences are assigned before transactions commit; the walk through all documents has what is older.
-pub(super) async fn begin(database: &StorageDatabase, checkpoint: Checkpoint) -> Result<Checkpoint> {
+pub(super) async fn starting_checkpoint(database: &StorageDatabase, checkpoint: Checkpoint) -> Result<Checkpoint> {
     if checkpoint.newest.is_some() {
         return Ok(checkpoint);
     }

@@ -23,21 +23,26 @@ pub(super) struct TextReader {
     storage: Storage,
     database: StorageDatabase,
     /// True if texts from stores that encrypt are read too.
-    reads_encrypted: bool,
+    index_encrypted_texts: bool,
 }
 
 impl TextReader {
     /// Reads documents of a content database in children of `sandbox`.
     pub(super) async fn new(sandbox: Sandbox, storage: Storage, database: StorageDatabase) -> Result<Self> {
-        let reads_encrypted = storage.search_settings().await?.indexes_encrypted;
-        Ok(Self { sandbox, storage, database, reads_encrypted })
+        let index_encrypted_texts = storage.search_settings().await?.index_encrypted_texts;
+        Ok(Self { sandbox, storage, database, index_encrypted_texts })
     }
 
     /// Looks for stores and settings that were added or changed.
     pub(super) async fn refresh(&mut self) -> Result<()> {
         self.storage = self.storage.refreshed().await?;
-        self.reads_encrypted = self.storage.search_settings().await?.indexes_encrypted;
+        self.index_encrypted_texts = self.storage.search_settings().await?.index_encrypted_texts;
         Ok(())
+    }
+
+    /// Returns whether texts from stores that encrypt are read too.
+    pub(super) fn reads_encrypted(&self) -> bool {
+        self.index_encrypted_texts
     }
 
     /// The content database.
@@ -104,7 +109,7 @@ impl TextReader {
     }
 
     async fn bytes_at(&self, version: &VersionRow, limit: u64) -> Result<Option<Vec<u8>>> {
-        if !self.reads_encrypted && self.storage.encrypts(version.store_id).await? {
+        if !self.index_encrypted_texts && self.storage.encrypts(version.store_id).await? {
             return Ok(None);
         }
         let locator = version.locator.as_deref().map(Locator::from_bytes).transpose()?;

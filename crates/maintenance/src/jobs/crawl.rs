@@ -1,22 +1,30 @@
 //! Full crawls: each builds a new search index of a content database beside the one in use, from all documents, while
-//! searches go on.
+//! searches go on. The new index replaces the other only when all texts were read.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use database::Reader;
 use database::content::feed;
-use model::{Error, ErrorKind, Id, JobPhase, counted};
-use repository::{CrawlWork, StorageDatabase};
+use model::{Error, ErrorKind, Id, JobPhase, counted, readable_size};
+use repository::{CrawlWork, SearchDirectory, Storage, StorageDatabase};
+use search::index::WalkCounts;
 use serde::{Deserialize, Serialize};
 
 use super::running_job::{Halt, JobResult, RunningJob};
-use crate::crawl::{CrawlCounts, Follower, blocking, open_building};
+use crate::crawl::{Follower, Walked, blocking, open_building};
+
+/// Interval between two looks at the free space of the disk, and the least that is left to databases and stores.
+const ROOM: Duration = Duration::from_secs(5);
+const LEAST_FREE: u64 = 256 << 20;
+/// Maximum time for which a crawl waits for texts that cannot be read at the moment.
+const MAX_WAIT: Duration = Duration::from_secs(30 * 60);
 
 /// Position from which a crawl resumes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Cursor {
-    /// The content databases whose index is finished.
-    finished: BTreeSet<i64>,
+    /// The content databases whose index is finished, with the numbers of their documents.
+    finished: BTreeMap<i64, WalkCounts>,
 }
 
 /// Numbers of documents, and their size in bytes.
@@ -50,16 +58,17 @@ pub(super) async fn run(job: &RunningJob, work: &CrawlWork) -> JobResult<String>
         (progress.items, progress.bytes) = (0, 0);
     });
     for (database, size) in databases.iter().zip(sizes) {
-        if cursor.finished.contains(&database.id.get()) {
+        if cursor.finished.contains_key(&database.id.get()) {
             job.update_progress(|progress| {
                 progress.items += size.documents;
                 progress.bytes += size.bytes;
             });
             continue;
         }
-        build(job, work, database, size).await?;
-        cursor.finished.insert(database.id.get());
+        let counts = build(job, work, database, size, &cursor).await?;
+        cursor.finished.insert(database.id.get(), counts);
         job.update_progress(|progress| progress.cursor = serde_json::to_value(&cursor).unwrap_or_default());
+        job.save().await?;
     }
     job.update_progress(|progress| {
         progress.phase = String::new();
@@ -75,6 +84,21 @@ pub(super) async fn run(job: &RunningJob, work: &CrawlWork) -> JobResult<String>
     ))
 }
 
+/// Refuses to go on when the disk of the indexes is nearly full: databases may be on it.
+fn require_room(storage: &Storage, directory: &SearchDirectory) -> JobResult<()> {
+    let data = storage.directory();
+    let free = blobs::free_bytes(if directory.path().exists() { directory.path() } else { &data })?;
+    if free >= LEAST_FREE {
+        return Ok(());
+    }
+    let message = format!(
+        "only {} are free on the disk of {}, which is too little for another search index",
+        readable_size(free),
+        directory.path().display()
+    );
+    Err(Halt::Fault(Error::new(ErrorKind::Exhausted, message)))
+}
+
 async fn amount(database: &StorageDatabase, after: Id) -> model::Result<Amount> {
     let count = move |reader: &mut Reader<'_>| feed::count_documents(reader, after);
     let (documents, bytes) = database.database.read_long(count).await?;
@@ -82,52 +106,89 @@ async fn amount(database: &StorageDatabase, after: Id) -> model::Result<Amount> 
 }
 
 /// Builds the index of a content database, and puts it into use.
-async fn build(job: &RunningJob, work: &CrawlWork, database: &StorageDatabase, size: Amount) -> JobResult<()> {
+async fn build(
+    job: &RunningJob,
+    work: &CrawlWork,
+    database: &StorageDatabase,
+    size: Amount,
+    cursor: &Cursor,
+) -> JobResult<WalkCounts> {
     let storage = job.storage().refreshed().await?;
     let directory = storage.search_index(database.id);
-    let index = open_building(directory.clone(), database, job.id).await?;
+    require_room(&storage, &directory)?;
+    let settings = storage.search_settings().await?;
+    let index = open_building(directory.clone(), database, settings, job.id).await?;
     let sandbox = storage.sandbox()?;
-    let mut follower = Follower::open(&sandbox, storage, database.clone(), index, work.rate).await?;
-    let rest = match follower.walk() {
+    let mut follower = Follower::open(&sandbox, storage.clone(), database.clone(), index, work.rate).await?;
+    let rest = match follower.walked_to() {
         Some(last) => amount(database, last).await?,
         None => Amount::default(),
     };
-    // What an earlier run of this job has read.
+    // Documents that an earlier run of this job has read.
     job.update_progress(|progress| {
         progress.items += size.documents.saturating_sub(rest.documents);
         progress.bytes += size.bytes.saturating_sub(rest.bytes);
     });
-    let read = read_all(job, &mut follower).await;
+    let read = read_all(job, &mut follower, cursor, &directory).await;
+    let (counts, has_encrypted_texts) = (follower.walk_counts(), follower.has_encrypted_texts());
+    // After an error, another attempt goes on from the last commit. Another commit would hide entries that were lost.
+    let closed = follower.close(matches!(read, Ok(()) | Err(Halt::Stopped))).await;
     let is_damaged = matches!(&read, Err(Halt::Fault(error)) if error.kind() == ErrorKind::Corrupt);
-    // Another runner goes on from the last commit.
-    let is_lost = matches!(read, Err(Halt::Lost));
-    let closed = follower.close(!is_damaged && !is_lost).await;
-    if is_damaged {
+    let is_outdated = has_encrypted_texts && !storage.search_settings().await?.index_encrypted_texts;
+    if is_damaged || is_outdated {
         let (directory, job) = (directory.clone(), job.id);
         blocking(move || directory.discard(job)).await?;
     }
     read?;
     closed?;
+    if is_outdated {
+        return Err(Halt::Fault(Error::unavailable(
+            "the settings of the search changed: all documents are read again",
+        )));
+    }
     let (directory, job) = (directory, job.id);
     blocking(move || directory.publish(job)).await?;
-    Ok(())
+    Ok(counts)
 }
 
-/// Reads all documents.
-async fn read_all(job: &RunningJob, follower: &mut Follower) -> JobResult<()> {
-    let mut before = CrawlCounts::default();
-    while !follower.is_complete() {
+/// Reads all documents. Waits for stores and child processes that do not answer in time, up to a limit.
+async fn read_all(
+    job: &RunningJob,
+    follower: &mut Follower,
+    cursor: &Cursor,
+    directory: &SearchDirectory,
+) -> JobResult<()> {
+    let mut before = Walked::default();
+    let (mut looked, mut least_pending, mut waiting_since) = (Instant::now(), usize::MAX, Instant::now());
+    while !follower.is_complete() || follower.pending() > 0 {
         job.check_stop()?;
+        if looked.elapsed() >= ROOM {
+            looked = Instant::now();
+            require_room(job.storage(), directory)?;
+        }
+        if !follower.is_complete() || follower.pending() < least_pending {
+            (least_pending, waiting_since) = (follower.pending(), Instant::now());
+        } else if waiting_since.elapsed() >= MAX_WAIT {
+            let left = counted(follower.pending() as u64, "document");
+            let message = format!("{left} cannot be read because a store or a reader does not answer; the index stays");
+            return Err(Halt::Fault(Error::new(ErrorKind::Exhausted, message)));
+        }
         follower.step().await?;
-        let now = follower.counts();
+        let now = follower.walked();
+        let counts = cursor.finished.values().copied().chain([follower.walk_counts()]);
+        let sum = |of: fn(WalkCounts) -> u64| counts.clone().map(of).sum::<u64>();
         job.update_progress(|progress| {
-            progress.items += now.walked - before.walked;
-            progress.bytes += now.walked_bytes - before.walked_bytes;
+            progress.items += now.documents - before.documents;
+            progress.bytes += now.bytes - before.bytes;
+            for (name, amount) in [
+                ("texts_read", sum(|counts| counts.texts)),
+                ("texts_cut", sum(|counts| counts.cut)),
+                ("texts_unreadable", sum(|counts| counts.faults)),
+                ("documents_removed", sum(|counts| counts.removed)),
+            ] {
+                progress.results.insert(name.to_owned(), amount);
+            }
         });
-        job.count("texts_read", now.texts - before.texts);
-        job.count("texts_cut", now.cut - before.cut);
-        job.count("texts_unreadable", now.faults - before.faults);
-        job.count("documents_removed", now.removed - before.removed);
         before = now;
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! Execution of jobs: in a server one at a time, on threads with low priority, and in a command that waits for the end.
+//! Execution of jobs: in a server one full crawl and one other job at a time, on threads with low priority, and in a
+//! command that waits for the end.
 
 use std::time::{Duration, Instant};
 
@@ -131,7 +132,8 @@ impl Drop for Running {
 /// finished part.
 async fn perform(job: &RunningJob, work: Work) -> JobResult<String> {
     let (mut done, mut pause) = (job.progress().items, FIRST_PAUSE);
-    let mut waiting_since = None;
+    // A job that has made progress before waits for what it needs at once, as after the restart of a server.
+    let mut waiting_since = (done > 0).then(Instant::now);
     loop {
         let error = match attempt(job, &work).await {
             Err(Halt::Fault(error)) if is_transient(&error) => error,

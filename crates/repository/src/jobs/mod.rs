@@ -9,9 +9,9 @@ mod work;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
-use database::Transaction;
 use database::configuration::job::{self, JobRow};
-use model::{Code, Error, Id, JobState, JobStatus, RequestedState, Result, Timestamp};
+use database::{Reader, Transaction};
+use model::{Code, Error, Id, JobKind, JobState, JobStatus, RequestedState, Result, Timestamp};
 
 use crate::session::idempotency::IdempotencyKey;
 use crate::{Session, Storage};
@@ -21,6 +21,9 @@ pub use work::{
     CheckWork, CollectWork, CrawlWork, DEFAULT_WINDOW_DAYS, JobProgress, LACKING_CHANGES, MigrateWork, QUARANTINE_DAYS,
     Work,
 };
+
+/// Limit on the full crawls that are listed.
+const MAX_CRAWLS: usize = 20;
 
 /// A job as administrators see it.
 #[derive(Clone, Debug)]
@@ -98,6 +101,18 @@ impl Session {
         let storage = self.storage().await?;
         let rows = storage.configuration().read(move |reader| job::list(reader, before, limit)).await?;
         rows.into_iter().map(Job::read).collect()
+    }
+
+    /// Returns the latest full crawls, newest first, at most 20. A crawl that has not ended is among them, unless more
+    /// than 20 wait.
+    ///
+    /// # Errors
+    /// `Forbidden` unless the caller is a farm administrator.
+    #[boxed]
+    pub async fn full_crawls(&self) -> Result<Vec<Job>> {
+        let storage = self.storage().await?;
+        let read = |reader: &mut Reader<'_>| job::list_kind(reader, JobKind::Crawl, MAX_CRAWLS);
+        storage.configuration().read(read).await?.into_iter().map(Job::read).collect()
     }
 
     /// Returns one job.

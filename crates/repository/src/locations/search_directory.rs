@@ -22,6 +22,11 @@ impl SearchDirectory {
         Self { path }
     }
 
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns the generation that is in use; `None` if there is none yet. Blocks, as all methods do.
     ///
     /// # Errors
@@ -45,8 +50,8 @@ impl SearchDirectory {
     ///
     /// # Errors
     /// `Unavailable` if the directory cannot be written.
-    pub fn building(&self, job: Id) -> Result<PathBuf> {
-        let path = self.path.join(format!("{BUILDING}{job}"));
+    pub fn create_building(&self, job: Id) -> Result<PathBuf> {
+        let path = self.building(job);
         create_private_directories(&path)?;
         Ok(path)
     }
@@ -63,9 +68,9 @@ impl SearchDirectory {
     /// Turns the index that a job has built into the generation in use. Durable when it returns.
     ///
     /// # Errors
-    /// `Unavailable` if the directory cannot be written.
+    /// `Unavailable` if the job has built none, or the directory cannot be written.
     pub fn publish(&self, job: Id) -> Result<()> {
-        let (built, next) = (self.building(job)?, self.next()?);
+        let (built, next) = (self.building(job), self.next()?);
         fs::rename(&built, &next).map_err(|error| failed(&built, &error))?;
         sync_directory(&self.path)
     }
@@ -75,18 +80,24 @@ impl SearchDirectory {
     /// # Errors
     /// `Unavailable` if it cannot be removed.
     pub fn discard(&self, job: Id) -> Result<()> {
-        remove(&self.path.join(format!("{BUILDING}{job}")))
+        remove(&self.building(job))
     }
 
-    /// Removes everything except the generation in use and what jobs are building.
+    /// Removes everything except a generation that is in use, newer ones, and what jobs are building.
     ///
     /// # Errors
     /// `Unavailable` if something cannot be removed.
-    pub fn tidy(&self) -> Result<()> {
-        let newest = self.newest()?.map(|number| number.to_string());
-        let names = self.names()?;
-        let is_old = |name: &&String| Some(*name) != newest.as_ref() && !name.starts_with(BUILDING);
-        names.iter().filter(is_old).try_for_each(|name| remove(&self.path.join(name)))
+    pub fn tidy(&self, in_use: &Path) -> Result<()> {
+        let in_use = in_use.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<u64>().ok());
+        let is_old = |name: &&String| match name.parse::<u64>() {
+            Ok(number) => in_use.is_some_and(|in_use| number < in_use),
+            Err(_) => !name.starts_with(BUILDING),
+        };
+        self.names()?.iter().filter(is_old).try_for_each(|name| remove(&self.path.join(name)))
+    }
+
+    fn building(&self, job: Id) -> PathBuf {
+        self.path.join(format!("{BUILDING}{job}"))
     }
 
     fn next(&self) -> Result<PathBuf> {
@@ -140,22 +151,26 @@ mod tests {
         assert_eq!(directory.current().unwrap(), None);
         let first = directory.begin().unwrap();
         let (job, other) = (Id::new(7), Id::new(8));
-        let building = directory.building(job).unwrap();
+        let building = directory.create_building(job).unwrap();
         fs::write(building.join("new"), "").unwrap();
-        directory.building(other).unwrap();
+        directory.create_building(other).unwrap();
         assert_eq!(directory.current().unwrap(), Some(first.clone()), "what is being built is not in use");
         directory.publish(job).unwrap();
         let second = directory.current().unwrap().unwrap();
         assert!(second.join("new").exists());
         assert!(first.exists(), "the old one may still be in use");
         fs::write(place.path().join("search/1/meta.json"), "").unwrap();
-        directory.tidy().unwrap();
+        directory.tidy(&first).unwrap();
+        assert!(first.exists() && second.exists(), "a generation stays while its follower changes over");
+        directory.tidy(&second).unwrap();
         assert!(!first.exists());
         assert!(!place.path().join("search/1/meta.json").exists());
         assert_eq!(directory.builders().unwrap(), [other]);
         directory.discard(other).unwrap();
         directory.discard(other).unwrap();
         assert!(directory.builders().unwrap().is_empty());
-        assert_eq!(directory.current().unwrap(), Some(second));
+        assert_eq!(directory.current().unwrap(), Some(second.clone()));
+        directory.publish(other).unwrap_err();
+        assert_eq!(directory.current().unwrap(), Some(second), "what was not built replaces nothing");
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct ContentPass {
     /// The index; `None` if there is none that can be used.
     pub(super) view: Option<Arc<View>>,
     pub(super) asked: Arc<Asked>,
+    /// Time limit for walking through rows.
+    pub(super) end: Instant,
 }
 
 /// Time limit for ranking the entries of one index, and for the passages of its hits.
@@ -84,7 +86,7 @@ impl ContentPass {
         let mut named = NamedItems::default();
         if let Some(query) = &asked.names {
             let index = view.as_deref().zip(trim.as_mut());
-            named = NamePass { eyes: &mut self.eyes, query, limit: asked.limit }.run(reader, index)?;
+            named = NamePass { eyes: &mut self.eyes, query, limit: asked.limit, end: self.end }.run(reader, index)?;
         }
         let texts = match (&asked.words, view, trim.as_mut()) {
             (Some(words), Some(view), Some(trim)) => Some(self.texts(reader, words, &view, trim)?),
@@ -103,13 +105,12 @@ impl ContentPass {
         view: &View,
         trim: &mut Trim,
     ) -> Result<Result<TextHits>> {
-        let resolve = |trim: &Trim| words.meanings.resolve(&words.query, trim);
-        let mut query = resolve(trim);
+        let mut query = words.query.clone();
         let mut first: Option<TopHits> = None;
         let top = trim.with_known_places(reader, |trim| {
-            query = resolve(trim);
+            query = words.meanings.resolve(&words.query, trim);
             match (first.take(), self.top(words, &query, view, trim)) {
-                // What was found in time is better than what was not.
+                // The first result stays if it is complete and the second is not.
                 (Some(first), Ok(again)) if first.whole && !again.whole => Ok(TopHits { whole: false, ..first }),
                 (_, top) => {
                     first = top.as_ref().ok().cloned();
@@ -150,7 +151,7 @@ impl ContentPass {
             found.push(TextHit { hit, found: FoundItem { item, passage } });
         }
         // Places that are unknown still were created meanwhile.
-        let whole = whole && trim.unknown.take().is_empty();
+        let whole = whole && trim.unknown.take().is_empty() && !trim.tail.has_containers;
         if trim.tail.is_cut {
             // What was not judged by its row is not counted.
             let total = found.len() as u64;

@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
 use model::{Code, Error, ErrorKind, Id, MAX_NAME_CHARS, NodeKind, Result, Timestamp};
@@ -26,6 +27,8 @@ use crate::{Session, Target, UnavailableDatabases};
 pub const MAX_FOUND: usize = 50;
 /// Limit on the characters of a query.
 pub const MAX_QUERY_CHARS: usize = 4_096;
+/// Time after which names are not compared with further rows.
+const LONGEST: Duration = Duration::from_millis(200);
 /// Number of documents below which similar words are looked for as well.
 const FEW: u64 = 3;
 /// Limit on the values of a property that are counted.
@@ -41,7 +44,7 @@ pub struct SearchResults {
     pub items: Vec<Item>,
     /// True if there are more results than requested.
     pub more: bool,
-    /// True if everything was searched. Otherwise time was up, and older documents were left out.
+    /// True if everything was searched. Otherwise time was up, and documents were left out.
     pub whole: bool,
     /// Content databases that were not searched.
     pub missing: UnavailableDatabases,
@@ -143,6 +146,7 @@ impl Session {
     async fn ask_all(&self, asked: &Arc<Asked>, found: &mut Found) -> Result<AllHits> {
         self.repository.inner.activity.note();
         let registry = self.registry().await?;
+        let end = Instant::now() + LONGEST;
         let texts = TextHits { whole: true, ..TextHits::default() };
         let mut all = AllHits { named: NamedItems::default(), texts };
         for content in &registry.databases {
@@ -162,6 +166,7 @@ impl Session {
                 content: content.clone(),
                 view,
                 asked: asked.clone(),
+                end,
             };
             let hits = match content.database.read_long(move |reader| pass.run(reader)).await {
                 Ok(hits) => hits,

@@ -1,5 +1,5 @@
-//! Full-text search: the indexes of the farm's content databases, what of a document is indexed, and finding documents
-//! by their words, limited to what the caller may open.
+//! Search: the indexes of the farm's content databases, what of a document is indexed, and finding items by their names
+//! and documents by their words, limited to what the caller may open.
 
 mod asked;
 mod attach;

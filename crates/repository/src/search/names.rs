@@ -9,7 +9,7 @@ use database::Reader;
 use database::content::node;
 use database::content::search::{self as rows, NEWEST, OLDEST, SearchTerms};
 use model::{Result, Right, fold, is_application_file};
-use search::index::{Clock, NameHit, NameRequest, View};
+use search::index::{Clock, NameHit, NameHits, NameRequest, View};
 
 use crate::items::caller_view::CallerView;
 use crate::items::item::Item;
@@ -22,10 +22,10 @@ const BATCH: usize = 100;
 /// Maximum number of sites, libraries and folders read by one statement. Those in recycle bins are removed afterwards.
 const MAX_CONTAINERS: usize = 500;
 
+/// Time limit for looking up names in one index.
+const LONGEST: Duration = Duration::from_millis(100);
 /// Number of documents between two checks of the time, in a walk through their rows.
 const STRETCH: usize = 100_000;
-/// Time after which no further step of such a walk begins, and time limit in an index.
-const LONGEST: Duration = Duration::from_millis(200);
 
 /// Some of the items found by their names.
 #[derive(Default)]
@@ -39,7 +39,7 @@ struct FoundPart {
 /// Items found by their names.
 #[derive(Default)]
 pub(super) struct NamedItems {
-    places: Vec<Item>,
+    containers: Vec<Item>,
     documents: Vec<Item>,
     /// True if there are more than requested.
     pub(super) more: bool,
@@ -50,7 +50,7 @@ pub(super) struct NamedItems {
 impl NamedItems {
     /// Adds what another content database has.
     pub(super) fn add(&mut self, mut other: Self) {
-        self.places.append(&mut other.places);
+        self.containers.append(&mut other.containers);
         self.documents.append(&mut other.documents);
         self.more |= other.more;
         self.is_cut |= other.is_cut;
@@ -58,18 +58,18 @@ impl NamedItems {
 
     /// Returns the best items in their order.
     pub(super) fn into_items(self, query: &NameQuery, limit: usize) -> Vec<Item> {
-        let Self { mut places, mut documents, .. } = self;
-        places.sort_by_cached_key(|item| query.distance(&item.name));
-        places.truncate(limit.div_ceil(2));
+        let Self { mut containers, mut documents, .. } = self;
+        containers.sort_by_cached_key(|item| query.distance(&item.name));
+        containers.truncate(limit.div_ceil(2));
         documents.sort_by_cached_key(|item| (query.distance(&item.name), Reverse((item.modified_at, item.id))));
-        documents.truncate(limit - places.len());
-        places.append(&mut documents);
-        places
+        documents.truncate(limit - containers.len());
+        containers.append(&mut documents);
+        containers
     }
 
     /// Notes whether there are more items than requested.
     pub(super) fn note_more(&mut self, limit: usize) {
-        self.more |= self.places.len() > limit.div_ceil(2) || self.places.len() + self.documents.len() > limit;
+        self.more |= self.containers.len() > limit.div_ceil(2) || self.containers.len() + self.documents.len() > limit;
     }
 }
 
@@ -78,6 +78,8 @@ pub(super) struct NamePass<'a> {
     pub(super) eyes: &'a mut CallerView,
     pub(super) query: &'a NameQuery,
     pub(super) limit: usize,
+    /// Time after which no further step of a walk through rows begins.
+    pub(super) end: Instant,
 }
 
 impl NamePass<'_> {
@@ -86,26 +88,25 @@ impl NamePass<'_> {
     /// # Errors
     /// Those of the database.
     pub(super) fn run(&mut self, reader: &mut Reader<'_>, index: Option<(&View, &mut Trim)>) -> Result<NamedItems> {
-        let begun = Instant::now();
         let scopes = match &index {
             Some((_, trim)) => trim.scopes.as_ref().map(|scopes| scopes.sorted()),
             None => self.eyes.scopes(reader)?,
         };
         let wanted = SearchTerms { words: &self.query.words, scopes: scopes.as_deref() };
-        let places = self.places(reader, &wanted)?;
+        let containers = self.containers(reader, &wanted)?;
         let by_index = match index {
-            Some((view, trim)) if self.query.suits_index() => self.indexed_documents(reader, view, trim, begun)?,
+            Some((view, trim)) if self.query.suits_index() => self.indexed_documents(reader, view, trim)?,
             _ => None,
         };
         let documents = match by_index {
             Some(documents) => documents,
-            None => self.documents(reader, &wanted, begun + LONGEST)?,
+            None => self.documents(reader, &wanted)?,
         };
-        let more = places.more || documents.more;
-        Ok(NamedItems { places: places.items, documents: documents.items, more, is_cut: !documents.whole })
+        let more = containers.more || documents.more;
+        Ok(NamedItems { containers: containers.items, documents: documents.items, more, is_cut: !documents.whole })
     }
 
-    fn places(&mut self, reader: &mut Reader<'_>, wanted: &SearchTerms<'_>) -> Result<FoundPart> {
+    fn containers(&mut self, reader: &mut Reader<'_>, wanted: &SearchTerms<'_>) -> Result<FoundPart> {
         let mut found = FoundPart::default();
         let limit = self.limit.div_ceil(2);
         for item in self.roots(reader)? {
@@ -144,18 +145,34 @@ impl NamePass<'_> {
         reader: &mut Reader<'_>,
         view: &View,
         trim: &mut Trim,
-        begun: Instant,
     ) -> Result<Option<FoundPart>> {
-        if view.checkpoint().walk.is_some() || trim.tail.is_cut {
+        if view.checkpoint().walk.is_some() || trim.tail.is_cut || trim.tail.has_containers {
             return Ok(None);
         }
-        let request = NameRequest {
-            parts: &self.query.words,
-            beginning: &self.query.phrase,
-            limit: self.limit + 1,
-            clock: Clock::new(begun + LONGEST),
+        let mut first: Option<NameHits> = None;
+        let named = trim.with_known_places(reader, |trim| {
+            let request = NameRequest {
+                parts: &self.query.words,
+                beginning: &self.query.phrase,
+                limit: self.limit + 1,
+                clock: Clock::new(Instant::now() + LONGEST),
+            };
+            match (first.take(), view.named(&request, trim)) {
+                // The first result stays if it is complete and the second is not.
+                (Some(first), Ok(again)) if first.whole && !again.whole => Ok(NameHits { whole: false, ..first }),
+                (_, named) => {
+                    first = named.as_ref().ok().cloned();
+                    named
+                }
+            }
+        })?;
+        let named = match named {
+            Ok(named) => named,
+            Err(error) => {
+                tracing::warn!(error = error.report(), "names are compared with rows, as the index cannot be read");
+                return Ok(None);
+            }
         };
-        let Ok(named) = trim.with_known_places(reader, |trim| view.named(&request, trim))? else { return Ok(None) };
         let mut hits = named.hits;
         hits.retain(|hit| !trim.tail.has(hit.node));
         hits.extend(trim.tail.documents().filter(|(_, changed)| self.query.matches(&changed.folded)).map(
@@ -182,7 +199,7 @@ impl NamePass<'_> {
         Ok(Some(found))
     }
 
-    fn documents(&mut self, reader: &mut Reader<'_>, wanted: &SearchTerms<'_>, end: Instant) -> Result<FoundPart> {
+    fn documents(&mut self, reader: &mut Reader<'_>, wanted: &SearchTerms<'_>) -> Result<FoundPart> {
         let mut found = FoundPart::default();
         let mut after = NEWEST;
         loop {
@@ -204,13 +221,13 @@ impl NamePass<'_> {
                 if rows.len() < BATCH {
                     break;
                 }
-                if Instant::now() > end {
+                if Instant::now() > self.end {
                     return Ok(found);
                 }
             }
             let Some(until) = until else { return Ok(FoundPart { whole: true, ..found }) };
             after = until;
-            if Instant::now() > end {
+            if Instant::now() > self.end {
                 return Ok(found);
             }
         }

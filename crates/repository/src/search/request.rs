@@ -40,7 +40,7 @@ pub struct Found {
     pub items: Vec<FoundItem>,
     /// True if there are more results than requested.
     pub more: bool,
-    /// True if all names were compared. Otherwise time was up, and older documents were left out.
+    /// True if all names were compared. Otherwise time was up, and documents were left out.
     pub whole: bool,
     /// Number of documents that fit by words and filters; at least this many if `texts` is not complete. Items found by
     /// a part of their names only are not counted.

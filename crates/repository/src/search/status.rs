@@ -24,7 +24,7 @@ pub struct SearchStatus {
     pub database: String,
     /// False if there is no index that can be used. Documents are then found by name only.
     pub is_available: bool,
-    /// Documents read so far and all documents, while the index is built for the first time.
+    /// Documents read so far and all documents, while there is no complete index.
     pub building: Option<(u64, u64)>,
     /// Number of entries: one for each version of a document that somebody finds.
     pub entries: u64,
@@ -45,7 +45,7 @@ pub struct SearchStatus {
 pub enum SearchState {
     /// There is no index that can be used. Documents are found by name only.
     Unavailable,
-    /// The index is built for the first time. Documents that it does not contain yet are found by name only.
+    /// The index is being built. Documents that it does not contain yet are found by name only.
     Building,
     /// A change of more than ten seconds ago is not in it.
     Behind,
@@ -66,6 +66,11 @@ impl SearchState {
 }
 
 impl SearchStatus {
+    /// Returns the number of entries without a readable text.
+    pub fn unreadable(&self) -> u64 {
+        self.faults.values().sum()
+    }
+
     /// Returns the state in one word.
     pub fn state(&self) -> SearchState {
         let is_old = |since: Timestamp| since < Timestamp::now().before(RECENT);
@@ -109,9 +114,7 @@ impl Session {
         for database in storage.databases()? {
             let mut status = SearchStatus { database: database.name.clone(), ..SearchStatus::default() };
             if let Some(view) = self.search_view(&storage, &database).await? {
-                let size = size_of(storage.search_index(database.id));
-                status = read_status(&database, view, SearchStatus { is_available: true, ..status }).await?;
-                status.size = size;
+                status = read_status(&storage, &database, view, status).await?;
             }
             all.push(status);
         }
@@ -181,7 +184,13 @@ impl Session {
     }
 }
 
-async fn read_status(database: &StorageDatabase, view: Arc<View>, status: SearchStatus) -> Result<SearchStatus> {
+async fn read_status(
+    storage: &Storage,
+    database: &StorageDatabase,
+    view: Arc<View>,
+    status: SearchStatus,
+) -> Result<SearchStatus> {
+    let directory = storage.search_index(database.id);
     let read = move |reader: &mut Reader<'_>| {
         let checkpoint = view.checkpoint();
         let building = match checkpoint.walk {
@@ -202,6 +211,8 @@ async fn read_status(database: &StorageDatabase, view: Arc<View>, status: Search
             Err(error) => return Ok(Err(error)),
         };
         Ok(Ok(SearchStatus {
+            is_available: true,
+            size: size_of(&directory),
             building,
             entries: view.len(),
             faults,
@@ -215,7 +226,7 @@ async fn read_status(database: &StorageDatabase, view: Arc<View>, status: Search
 }
 
 /// Returns the size of the files of the generation in use, as far as they can be read.
-fn size_of(directory: SearchDirectory) -> u64 {
+fn size_of(directory: &SearchDirectory) -> u64 {
     let files = |path: PathBuf| path.read_dir().into_iter().flatten().flatten();
     let Ok(Some(path)) = directory.current() else { return 0 };
     files(path).filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()

@@ -24,6 +24,8 @@ pub(super) struct Tail {
     documents: FxHashMap<Id, Option<ChangedDocument>>,
     /// True if there are more changes than were read.
     pub(super) is_cut: bool,
+    /// True if containers were copied, restored or deleted: the documents in them changed without events of their own.
+    pub(super) has_containers: bool,
 }
 
 /// A document as it is now.
@@ -47,8 +49,11 @@ impl Tail {
             let missing: Vec<i64> = checkpoint.gaps.iter().map(|gap| gap.sequence).collect();
             events.append(&mut feed::at(reader, &missing)?);
         }
-        let mut changed = HashSet::new();
+        let (mut changed, mut with_content) = (HashSet::new(), HashSet::new());
         for event in events.into_iter().filter(|event| index_effect(&event.action) != IndexEffect::Nothing) {
+            if index_effect(&event.action) == IndexEffect::Below {
+                with_content.insert(event.node_id);
+            }
             if changed.len() < MAX_DOCUMENTS {
                 changed.insert(event.node_id);
             } else {
@@ -68,7 +73,9 @@ impl Tail {
             };
             documents.insert(row.id, Some(document));
         }
-        Ok(Self { documents, is_cut })
+        // A document that is gone is taken for a container. That costs time only.
+        let has_containers = with_content.iter().any(|id| documents.get(id).is_none_or(Option::is_none));
+        Ok(Self { documents, is_cut, has_containers })
     }
 
     /// Returns the place of an entry now; `None` if the entry is out of date.

@@ -24,6 +24,25 @@ pub struct Checkpoint {
     pub pending: BTreeSet<i64>,
     /// The last document that the first walk through the database has read; `None` once it is through.
     pub walk: Option<i64>,
+    /// True if texts from stores that encrypt are in it.
+    #[serde(default)]
+    pub has_encrypted_texts: bool,
+    /// Documents of the walk so far.
+    #[serde(default)]
+    pub walk_counts: WalkCounts,
+}
+
+/// Numbers of documents in the walk through the database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WalkCounts {
+    /// Documents whose text was read.
+    pub texts: u64,
+    /// Documents of whose text only the beginning was read.
+    pub cut: u64,
+    /// Documents whose text cannot be read.
+    pub faults: u64,
+    /// Documents that were deleted meanwhile.
+    pub removed: u64,
 }
 
 /// An event that was followed.

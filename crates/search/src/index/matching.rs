@@ -144,8 +144,8 @@ impl<'a> Matching<'a> {
         any(queries)
     }
 
-    /// Returns compounds that begin or end with the word. If the word is rare, so that it may be a mistake, returns words
-    /// a letter or two off as well.
+    /// Returns compounds that begin or end with the word, and words a letter or two off if the word is rare, so that it
+    /// may be a mistake.
     fn similar_word(&self, word: &QueryWord, field: Field) -> Box<dyn Query> {
         let mut queries = vec![self.exact_word(word, field)];
         for form in self.forms(std::iter::once(&word.folded)) {

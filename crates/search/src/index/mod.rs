@@ -22,7 +22,7 @@ mod weights;
 mod word_query;
 mod writer;
 
-pub use checkpoint::{Checkpoint, FORMAT, FollowedEvent, Gap};
+pub use checkpoint::{Checkpoint, FORMAT, FollowedEvent, Gap, WalkCounts};
 pub use clock::Clock;
 pub use columns::{Admission, Candidate};
 pub use entry::{Entry, Face, Fault, FaultyDocument, name_print};

@@ -4,15 +4,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use model::{Id, Result, Timestamp};
-use tantivy::query::{BooleanQuery, EmptyQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery};
+use tantivy::query::{BooleanQuery, EmptyQuery, EnableScoring, Occur, PhraseQuery, Query, Scorer, TermQuery, Weight};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet, TERMINATED, Term};
+use tantivy::{DocId, DocSet, SeekDangerResult, SegmentReader, TERMINATED, Term};
 
 use super::clock::Clock;
 use super::columns::{Admission, Candidate};
 use super::error::index_failed;
 use super::view::View;
-use crate::language::parts::covering;
+use crate::language::parts::{SHORTEST, covering};
 
 /// Request for entries by parts of their names.
 #[derive(Clone, Debug)]
@@ -29,9 +29,9 @@ pub struct NameRequest<'a> {
 }
 
 /// Number of characters in the shortest part that is looked up.
-pub const SHORTEST_PART: usize = 2;
+pub const SHORTEST_PART: usize = SHORTEST;
 
-/// An entry whose name fits.
+/// An entry whose name fits. The greater comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NameHit {
     /// True if the name begins with the text.
@@ -54,7 +54,7 @@ pub struct NameHits {
 }
 
 impl View {
-    /// Returns admitted entries by parts of their names. Blocks while it reads the index.
+    /// Returns admitted entries whose names contain all parts. Blocks while it reads the index.
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
@@ -63,10 +63,14 @@ impl View {
     }
 
     fn best_named(&self, request: &NameRequest<'_>, admission: &dyn Admission) -> tantivy::Result<NameHits> {
-        let parts = request.parts.iter().map(|part| (Occur::Must, self.with_part(part, false))).collect();
-        let parts = BooleanQuery::new(parts).weight(EnableScoring::disabled_from_searcher(&self.searcher))?;
-        let beginning = self.with_part(request.beginning, true);
-        let beginning = beginning.weight(EnableScoring::disabled_from_searcher(&self.searcher))?;
+        let scoring = || EnableScoring::disabled_from_searcher(&self.searcher);
+        let covering_parts: Vec<Vec<(usize, Term)>> =
+            request.parts.iter().map(|part| self.terms(part, false)).collect();
+        let candidates = covering_parts.iter().flatten().map(|(_, term)| {
+            let query: Box<dyn Query> = Box::new(TermQuery::new(term.clone(), IndexRecordOption::Basic));
+            (Occur::Must, query)
+        });
+        let candidates = BooleanQuery::new(candidates.collect()).weight(scoring())?;
         let clock = &request.clock;
         // The worst of the best hits is on top.
         let mut best: BinaryHeap<Reverse<NameHit>> = BinaryHeap::with_capacity(request.limit + 1);
@@ -76,19 +80,32 @@ impl View {
                 break;
             }
             let alive = segment.alive_bitset();
-            let (mut found, mut begins) = (parts.scorer(segment, 1.0)?, beginning.scorer(segment, 1.0)?);
-            while found.doc() != TERMINATED && !clock.is_over() {
+            let mut adjacent = Vec::new();
+            for terms in covering_parts.iter().filter(|terms| terms.len() > 1) {
+                adjacent.push(Adjacent::new(PhraseQuery::new_with_offset(terms.clone()).weight(scoring())?));
+            }
+            let mut beginning = Adjacent::new(self.beginning(request.beginning).weight(scoring())?);
+            let mut found = candidates.scorer(segment, 1.0)?;
+            'documents: while found.doc() != TERMINATED && !clock.is_over() {
                 let doc = found.doc();
-                let is_alive = alive.is_none_or(|alive| alive.is_alive(doc));
-                if is_alive && admission.admit(&Candidate { columns, doc }).is_some() {
-                    let begins = begins.doc() == doc || begins.doc() < doc && begins.seek(doc) == doc;
-                    best.push(Reverse(NameHit { begins, modified: columns.modified(doc), node: columns.node(doc) }));
-                    if best.len() > request.limit {
-                        best.pop();
-                        more = true;
+                found.advance();
+                if !alive.is_none_or(|alive| alive.is_alive(doc)) {
+                    continue;
+                }
+                for adjacent in &mut adjacent {
+                    if !adjacent.fits(segment, doc)? {
+                        continue 'documents;
                     }
                 }
-                found.advance();
+                if admission.admit(&Candidate { columns, doc }).is_none() {
+                    continue;
+                }
+                let begins = beginning.fits(segment, doc)?;
+                best.push(Reverse(NameHit { begins, modified: columns.modified(doc), node: columns.node(doc) }));
+                if best.len() > request.limit {
+                    best.pop();
+                    more = true;
+                }
             }
         }
         // The order of reversed hits is that of the best first.
@@ -96,15 +113,54 @@ impl View {
         Ok(NameHits { hits, more, whole: !clock.was_over() })
     }
 
-    fn with_part(&self, part: &str, is_beginning: bool) -> Box<dyn Query> {
-        let terms: Vec<(usize, Term)> = covering(part, is_beginning)
-            .into_iter()
-            .map(|(position, part)| (position, Term::from_field_text(self.fields.parts, &part)))
-            .collect();
+    fn beginning(&self, text: &str) -> Box<dyn Query> {
+        let terms = self.terms(text, true);
         match terms.as_slice() {
             [] => Box::new(EmptyQuery),
             [(_, term)] => Box::new(TermQuery::new(term.clone(), IndexRecordOption::Basic)),
             _ => Box::new(PhraseQuery::new_with_offset(terms)),
         }
+    }
+
+    /// Returns the terms that together cover a part, with their positions in it.
+    fn terms(&self, part: &str, is_beginning: bool) -> Vec<(usize, Term)> {
+        let term = |(position, part): (usize, String)| (position, Term::from_field_text(self.fields.parts, &part));
+        covering(part, is_beginning).into_iter().map(term).collect()
+    }
+}
+
+/// Tells whether terms follow each other in an entry. Looks at one entry at a time, so that time limits hold.
+struct Adjacent {
+    weight: Box<dyn Weight>,
+    scorer: Option<Box<dyn Scorer>>,
+    /// No entry before this one fits.
+    bound: DocId,
+}
+
+impl Adjacent {
+    fn new(weight: Box<dyn Weight>) -> Self {
+        Self { weight, scorer: None, bound: 0 }
+    }
+
+    /// Returns whether an entry fits. To be called in the order of the entries.
+    fn fits(&mut self, segment: &SegmentReader, doc: DocId) -> tantivy::Result<bool> {
+        if doc < self.bound {
+            return Ok(false);
+        }
+        let result = match &mut self.scorer {
+            Some(scorer) => scorer.seek_danger(doc),
+            None => {
+                let (result, scorer) = self.weight.scorer_danger(segment, doc, 1.0)?;
+                self.scorer = Some(scorer);
+                result
+            }
+        };
+        Ok(match result {
+            SeekDangerResult::Found => true,
+            SeekDangerResult::SeekLowerBound(bound) => {
+                self.bound = bound;
+                false
+            }
+        })
     }
 }

@@ -31,7 +31,7 @@ impl SearchIndex {
     /// `Corrupt` if the directory holds an index that cannot be read or is of another version; `Unavailable` if the
     /// directory cannot be read or written.
     pub fn open(directory: &Path) -> Result<Self> {
-        let (place, is_new) = place(directory)?;
+        let (place, is_new) = open_directory(directory)?;
         let failed = |error| index_error(directory, error);
         let index = if is_new {
             let settings = IndexSettings { docstore_compression: schema::compression(), ..IndexSettings::default() };
@@ -47,7 +47,7 @@ impl SearchIndex {
     /// # Errors
     /// Those of [`Self::open`].
     pub fn open_existing(directory: &Path) -> Result<Option<Self>> {
-        let (place, is_new) = place(directory)?;
+        let (place, is_new) = open_directory(directory)?;
         if is_new {
             return Ok(None);
         }
@@ -102,8 +102,8 @@ impl SearchIndex {
     }
 }
 
-/// Returns the place of an index, and whether it holds none.
-fn place(directory: &Path) -> Result<(MmapDirectory, bool)> {
+/// Opens the directory of an index. Returns whether it holds none.
+fn open_directory(directory: &Path) -> Result<(MmapDirectory, bool)> {
     let place = MmapDirectory::open(directory).map_err(|error| index_error(directory, error.into()))?;
     let exists = Index::exists(&place).map_err(|error| index_error(directory, error.into()))?;
     Ok((place, !exists))

@@ -3,7 +3,8 @@
 
 /// Stands before the first character, so that beginnings differ from other parts. No name contains it.
 const START: char = '\u{1}';
-/// Number of characters in the longest part.
+/// Numbers of characters in the shortest and in the longest part.
+pub const SHORTEST: usize = 2;
 const LONGEST: usize = 3;
 
 /// Calls `take` with each part of a folded name and its position.
@@ -11,7 +12,7 @@ pub(crate) fn each_part(folded: &str, mut take: impl FnMut(usize, &str)) {
     let marked = marked(folded);
     let ends = ends(&marked);
     for first in 0..ends.len() - 1 {
-        for length in 2..=LONGEST {
+        for length in SHORTEST..=LONGEST {
             if let Some(end) = ends.get(first + length) {
                 take(first, &marked[ends[first]..*end]);
             }
@@ -26,7 +27,7 @@ pub(crate) fn covering(folded: &str, is_beginning: bool) -> Vec<(usize, String)>
     let ends = ends(&text);
     let count = ends.len() - 1;
     let length = count.min(LONGEST);
-    if length < 2 {
+    if length < SHORTEST {
         return Vec::new();
     }
     let last = count - length;

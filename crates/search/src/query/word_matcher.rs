@@ -15,7 +15,8 @@ pub struct WordMatcher {
     /// The number of what is sought, by stem.
     stems: HashMap<String, usize>,
     prefixes: Vec<(String, usize)>,
-    /// The first two letters of the stems, to exclude most words at once: a word and its stem have them in common.
+    /// The first two letters of the stems, to exclude most words at once: a word and its stem have
+    /// them in common, with few exceptions.
     beginnings: Vec<[u8; 2]>,
     /// True if a stem is shorter or begins with another character, so that all words are folded.
     folds_all: bool,
@@ -86,7 +87,12 @@ impl WordMatcher {
     pub fn may_fit(&self, word: &str) -> bool {
         let may_begin = match word.as_bytes() {
             [first, second, ..] if first.is_ascii() && second.is_ascii() => {
-                self.beginnings.contains(&[first.to_ascii_lowercase(), second.to_ascii_lowercase()])
+                let (first, second) = (first.to_ascii_lowercase(), second.to_ascii_lowercase());
+                // Similar words have the first letter in common; "dying" has only that in common with "die".
+                let end = word.as_bytes().last_chunk::<4>().filter(|_| word.len() <= 6);
+                let needs_first_only = self.with_similar || end.is_some_and(|end| end.eq_ignore_ascii_case(b"ying"));
+                let fits = |known: &[u8; 2]| known[0] == first && (needs_first_only || known[1] == second);
+                self.beginnings.iter().any(fits)
             }
             // Other characters may fold to any letters.
             _ => true,
@@ -118,5 +124,52 @@ impl WordMatcher {
             self.stems.keys().filter(is_similar).filter_map(|sought| self.stems.get(sought)).min().copied()
         };
         exact.or_else(begins).or_else(|| if self.with_similar { similar() } else { None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn every_word_that_fits_may_fit() {
+        let words = [
+            "die",
+            "dying",
+            "DYING",
+            "lies",
+            "heron",
+            "hreon",
+            "Herons",
+            "Größe",
+            "grosse",
+            "groesse",
+            "Rohrleitung",
+            "Leitung",
+            "Haftpflichtversicherung",
+            "Versicherung",
+            "a",
+            "à",
+            "東",
+            "applications",
+            "apply",
+            "Applied",
+        ];
+        for sought in words {
+            for with_similar in [false, true] {
+                let query = SearchQuery::parse(sought, Timestamp::from_micros(0));
+                let mut matcher = WordMatcher::of(&query, with_similar);
+                for word in words {
+                    let mut folded = String::new();
+                    crate::language::words::fold_into(word, &mut folded);
+                    if matcher.fits(&folded).is_some() {
+                        assert!(matcher.may_fit(word), "{word} for {sought}");
+                    }
+                }
+                assert!(matcher.may_fit(sought), "{sought}");
+            }
+        }
     }
 }

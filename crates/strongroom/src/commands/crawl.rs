@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
 use maintenance::jobs;
-use model::{Error, Id, JobKind, Result, grouped};
+use model::{Error, Id, JobStatus, Result, grouped};
 use repository::{CrawlWork, Job, JobRequest, SearchFault, SearchState, SearchStatus, Session, Work};
 use serde_json::{Value, json};
 
@@ -18,8 +18,6 @@ use crate::configuration::CommonArguments;
 /// Documents read per page, and the limit on those that are shown.
 const PAGE: usize = 1_000;
 const MAX_LISTED: usize = 10_000;
-/// Recent jobs among which full crawls are looked for.
-const RECENT_JOBS: usize = 50;
 
 /// Arguments of `strongroom crawl`.
 #[derive(Args)]
@@ -36,7 +34,7 @@ enum Action {
     Status,
     /// List the documents whose text cannot be read
     Faults,
-    /// Read all documents again and build new search indexes beside those in use
+    /// Read all documents again and rebuild the search indexes while searches go on; needs a running server
     Full {
         /// Only the documents of this content database
         #[arg(long, value_name = "DATABASE")]
@@ -44,7 +42,7 @@ enum Action {
         /// Limit in bytes of documents per second, such as 20M [default: no limit]
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         rate: Option<u64>,
-        /// Do not wait for the end
+        /// Let a server of the farm run the crawl in the background
         #[arg(long)]
         background: bool,
     },
@@ -56,11 +54,11 @@ enum Action {
     Stop,
     /// Show or change how often a full crawl starts, and whether texts from stores that encrypt are indexed
     Settings {
-        /// Days between two full crawls; 0 for never
+        /// Days between two full crawls; 0 turns them off
         #[arg(long, value_name = "DAYS")]
         full_every: Option<u32>,
         /// Index texts from stores that encrypt. The directory `search` of the data directory then holds them
-        /// unencrypted, so it should be on an encrypted disk
+        /// unencrypted, so it should be on an encrypted disk. A change starts a full crawl
         #[arg(long, value_name = "YES|NO", value_parser = parse_yes_or_no)]
         encrypted_texts: Option<bool>,
     },
@@ -94,7 +92,7 @@ async fn act(session: &Session, action: Action, as_json: bool) -> Result<Command
                 return Ok(asked(&job, "waits for a server of the farm"));
             }
             if !as_json {
-                eprintln!("Job {} is run by a server of the farm. Ctrl+C leaves it to the server.", job.id);
+                eprintln!("A server of the farm runs job {}. Ctrl+C does not stop it.", job.id);
             }
             let watch = watcher(as_json);
             let job = jobs::follow(session, job.id, &watch.0).await?;
@@ -108,12 +106,18 @@ async fn act(session: &Session, action: Action, as_json: bool) -> Result<Command
     }
 }
 
-/// Sends a request to the latest full crawl that has not ended.
+/// Sends a request to the latest full crawl that it concerns.
 async fn request(session: &Session, request: JobRequest, what: &str) -> Result<CommandResult> {
-    let jobs = session.jobs(None, RECENT_JOBS).await?;
-    let crawl = jobs.iter().find(|job| job.work.kind() == JobKind::Crawl && !job.status.has_ended());
-    let crawl = crawl
-        .ok_or_else(|| Error::not_found("no full crawl is running or paused: `strongroom crawl full` starts one"))?;
+    let concerns = |job: &&Job| match request {
+        JobRequest::Pause => job.status.is_alive(),
+        JobRequest::Resume => job.status == JobStatus::Paused,
+        JobRequest::Abort => !job.status.has_ended(),
+    };
+    let crawls = session.full_crawls().await?;
+    let crawl = crawls.iter().find(concerns).ok_or_else(|| {
+        let state = if request == JobRequest::Resume { "paused" } else { "running" };
+        Error::not_found(format!("no full crawl is {state}: `strongroom crawl full` starts one"))
+    })?;
     Ok(asked(&session.ask_job(crawl.id, request).await?, what))
 }
 
@@ -138,7 +142,7 @@ async fn status(session: &Session) -> Result<CommandResult> {
                 index.database.clone(),
                 state,
                 grouped(index.entries),
-                grouped(unreadable(index)),
+                grouped(index.unreadable()),
                 grouped(index.waiting),
                 size(index.size),
             ]
@@ -148,27 +152,23 @@ async fn status(session: &Session) -> Result<CommandResult> {
     let settings = session.search_settings().await?;
     let stores = session.encrypting_stores().await?;
     if !stores.is_empty() {
-        let found = match settings.indexes_encrypted {
+        let found = match settings.index_encrypted_texts {
             true => "are in the index, unencrypted",
             false => "are not indexed; such documents are found by name only",
         };
         text.push_str(&format!("\nTexts from stores that encrypt ({}) {found}.\n", stores.join(", ")));
     }
-    if indexes.iter().any(|index| unreadable(index) > 0) {
+    if indexes.iter().any(|index| index.unreadable() > 0) {
         text.push_str("\n`strongroom crawl faults` names the documents whose text cannot be read.\n");
     }
     let value = json!({
         "indexes": indexes.iter().map(status_json).collect::<Value>(),
         "encrypting_stores": stores,
-        "indexes_encrypted": settings.indexes_encrypted,
+        "index_encrypted_texts": settings.index_encrypted_texts,
         "full_crawl_days": settings.full_crawl_days,
     });
     let is_bad = indexes.iter().any(|index| index.state() == SearchState::Unavailable);
     Ok((value, text, if is_bad { Verdict::Bad } else { Verdict::Good }))
-}
-
-fn unreadable(index: &SearchStatus) -> u64 {
-    index.faults.values().sum()
 }
 
 fn status_json(index: &SearchStatus) -> Value {
@@ -178,7 +178,7 @@ fn status_json(index: &SearchStatus) -> Value {
         "entries": index.entries,
         "documents_read": index.building.map(|(read, _)| read),
         "documents": index.building.map(|(_, all)| all),
-        "unreadable": unreadable(index),
+        "unreadable": index.unreadable(),
         "unreadable_by_code": index.faults,
         "waiting": index.waiting,
         "events_behind": index.events_behind,
@@ -230,7 +230,7 @@ async fn settings(session: &Session, days: Option<u32>, encrypted: Option<bool>)
         if let Some(days) = days {
             settings.full_crawl_days = Some(days).filter(|days| *days > 0);
         }
-        settings.indexes_encrypted = encrypted.unwrap_or(settings.indexes_encrypted);
+        settings.index_encrypted_texts = encrypted.unwrap_or(settings.index_encrypted_texts);
         session.set_search_settings(settings).await?;
     }
     let every = match settings.full_crawl_days {
@@ -238,8 +238,9 @@ async fn settings(session: &Session, days: Option<u32>, encrypted: Option<bool>)
         Some(days) => format!("A full crawl starts every {days} days."),
         None => "No full crawl is scheduled.".to_owned(),
     };
-    let texts = if settings.indexes_encrypted { "indexed" } else { "not indexed" };
+    let texts = if settings.index_encrypted_texts { "indexed" } else { "not indexed" };
     let text = format!("{every} Texts from stores that encrypt are {texts}.\n");
-    let value = json!({ "full_crawl_days": settings.full_crawl_days, "indexes_encrypted": settings.indexes_encrypted });
+    let value =
+        json!({ "full_crawl_days": settings.full_crawl_days, "index_encrypted_texts": settings.index_encrypted_texts });
     Ok((value, text, Verdict::Good))
 }

@@ -82,7 +82,6 @@ async fn a_full_crawl_replaces_the_index_while_searches_go_on(engine: Engine) {
     .await;
     assert_eq!(generations(&rig.farm), BTreeSet::from(["1".to_owned(), format!("building-{slow}")]));
     rig.put("during.txt", "Schiefer").await;
-    wait_for_results(&rig.admin, "schiefer plan", &[]).await;
     wait_for_results(&rig.admin, "schiefer", &["during.txt"]).await;
     rig.farm.run(&["crawl", "pause"]).unwrap();
     wait_for_job(&rig.admin, &slow, "paused").await;
@@ -122,6 +121,32 @@ async fn a_full_crawl_replaces_the_index_while_searches_go_on_on_sqlite() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_crawl_replaces_the_index_while_searches_go_on_on_postgresql() {
     a_full_crawl_replaces_the_index_while_searches_go_on(Engine::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_administrator_chooses_whether_texts_of_encrypting_stores_are_indexed() {
+    let rig = Rig::new(Engine::Sqlite).await;
+    rig.farm.json(&["blobs", "stores", "add", "sealed", "--kind", "directory", "--path", "sealed", "--encrypt"]);
+    rig.farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "sealed", "--minimum-size", "0"]);
+    rig.put("secret.txt", "Geheimplan").await;
+    wait_for_results(&rig.admin, "secret", &["secret.txt"]).await;
+    let current = async || (rig.farm.json(&["crawl", "status"])["indexes"][0]["state"] == "current").then_some(());
+    wait_until("the index is current", current).await;
+    assert_eq!(names(&rig.admin, "geheimplan").await, Vec::<String>::new());
+    let text = rig.farm.run(&["crawl", "status"]).unwrap();
+    assert!(text.contains("Texts from stores that encrypt (sealed) are not indexed"), "{text}");
+    rig.farm.run(&["crawl", "settings", "--encrypted-texts", "yes", "--full-every", "30"]).unwrap();
+    wait_for_results(&rig.admin, "geheimplan", &["secret.txt"]).await;
+    let text = rig.farm.run(&["crawl", "settings", "--encrypted-texts", "no"]).unwrap();
+    assert!(
+        text.contains("A full crawl starts every 30 days. Texts from stores that encrypt are not indexed."),
+        "{text}"
+    );
+    wait_for_results(&rig.admin, "geheimplan", &[]).await;
+    wait_until("the index is current", current).await;
+    assert_eq!(names(&rig.admin, "secret").await, ["secret.txt"]);
+    let refused = rig.farm.run(&["crawl", "settings", "--full-every", "9999"]).unwrap_err();
+    assert!(refused.output.contains("from 1 to 3650"), "{}", refused.output);
 }
 
 /// Number of documents in the kill loop.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::Query;
-use model::{Error, Id, JobKind, Result};
+use model::{Error, Id, Result};
 use repository::{Job, SearchFault, SearchSettings, SearchState, SearchStatus};
 use serde::Deserialize;
 
@@ -23,8 +23,6 @@ use crate::wording::{names, unavailable};
 const HERE: &str = "/farm/search";
 /// Documents per page.
 const PAGE: usize = 50;
-/// Recent jobs among which full crawls are looked for.
-const RECENT_JOBS: usize = 50;
 
 /// Query parameters: the start of the page.
 #[derive(Default, Deserialize)]
@@ -73,7 +71,7 @@ impl IndexRow {
             SearchState::Current => (page.s("search-index.current").to_owned(), ""),
         };
         let percent = status.building.and_then(|(read, all)| (read * 100).checked_div(all));
-        Self { state, tone, percent, unreadable: status.faults.values().sum(), status }
+        Self { state, tone, percent, unreadable: status.unreadable(), status }
     }
 }
 
@@ -105,7 +103,7 @@ pub async fn list(mut visit: Visit, Query(from): Query<Before>) -> PageResult {
             Some(days) => page.n("search-index.every", u64::from(days)),
             None => page.s("search-index.never").to_owned(),
         },
-        encrypted: match (stores.is_empty(), settings.indexes_encrypted) {
+        encrypted: match (stores.is_empty(), settings.index_encrypted_texts) {
             (true, _) => String::new(),
             (false, true) => page.f1("search-index.encrypted-all", stores.join(", ")),
             (false, false) => page.f1("search-index.encrypted-names", stores.join(", ")),
@@ -121,14 +119,14 @@ fn position(word: &str) -> Result<(Id, Id)> {
 }
 
 async fn crawls(visit: &Visit) -> Result<Vec<Job>> {
-    let jobs = visit.session.jobs(None, RECENT_JOBS).await?;
+    let jobs = visit.session.full_crawls().await?;
     let mut has_ended_one = false;
     let is_shown = |job: &Job| {
         let is_latest = !job.status.has_ended() || !has_ended_one;
         has_ended_one |= job.status.has_ended();
         is_latest
     };
-    Ok(jobs.into_iter().filter(|job| job.work.kind() == JobKind::Crawl).filter(is_shown).collect())
+    Ok(jobs.into_iter().filter(is_shown).collect())
 }
 
 fn fault_row(page: &Page, fault: SearchFault) -> FaultRow {
@@ -144,7 +142,7 @@ fn form<'a>(visit: &'a Visit, fields: Option<&Fields>, settings: SearchSettings)
     let page = &visit.page;
     let typed = |name: &str, usual: String| fields.map_or(usual, |fields| fields.trimmed(name));
     let days = settings.full_crawl_days.map(|days| days.to_string()).unwrap_or_default();
-    let usual = if settings.indexes_encrypted { "all" } else { "names" };
+    let usual = if settings.index_encrypted_texts { "all" } else { "names" };
     let reads_all = typed("encrypted", usual.to_owned()) == "all";
     let choices = vec![
         Choice::new("names", page.s("search-index.names"), !reads_all).hint(page.s("search-index.names-hint")),
@@ -180,8 +178,8 @@ pub async fn save(sent: SubmittedForm) -> PageResult {
     navigation::fill_farm_side_bar(&mut visit.page, HERE)?;
     let saved = match parse_number(&fields.text("days")) {
         Ok(full_crawl_days) => {
-            let indexes_encrypted = fields.text("encrypted") == "all";
-            visit.session.set_search_settings(SearchSettings { full_crawl_days, indexes_encrypted }).await
+            let index_encrypted_texts = fields.text("encrypted") == "all";
+            visit.session.set_search_settings(SearchSettings { full_crawl_days, index_encrypted_texts }).await
         }
         Err(error) => Err(error),
     };

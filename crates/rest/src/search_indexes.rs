@@ -29,8 +29,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 pub struct SearchStatusJson {
     /// Name of the content database.
     database: String,
-    /// `current` (every change is in it), `behind`, `building` (for the first time), or `unavailable` (documents are
-    /// found by name only).
+    /// `current` (every change is in it), `behind`, `building`, or `unavailable` (documents are found by
+    /// name only).
     state: &'static str,
     /// Number of entries: one for each version of a document that somebody finds.
     entries: u64,
@@ -54,13 +54,14 @@ pub struct SearchStatusJson {
 
 impl From<SearchStatus> for SearchStatusJson {
     fn from(status: SearchStatus) -> Self {
+        let (state, unreadable) = (status.state().as_str(), status.unreadable());
         Self {
-            state: status.state().as_str(),
+            state,
             database: status.database,
             entries: status.entries,
             documents_read: status.building.map(|(read, _)| read),
             documents: status.building.map(|(_, all)| all),
-            unreadable: status.faults.values().sum(),
+            unreadable,
             unreadable_by_code: status.faults,
             waiting: status.waiting,
             events_behind: status.events_behind,
@@ -103,9 +104,9 @@ pub struct SearchSettingsJson {
     /// Days after which all documents are read again; null for never.
     #[schema(minimum = 1, maximum = 3650)]
     full_crawl_days: Option<u32>,
-    /// True if texts from stores that encrypt are indexed too. The index keeps texts as they are, so its directory
-    /// should then be on an encrypted disk.
-    indexes_encrypted: bool,
+    /// True if texts from stores that encrypt are indexed too. The index stores texts unencrypted, so its
+    /// directory should then be on an encrypted disk.
+    index_encrypted_texts: bool,
 }
 
 /// List the search indexes
@@ -160,13 +161,13 @@ async fn faults(caller: Authenticated, Query(query): Query<PageQuery>) -> Answer
     responses((status = 200, description = "The settings", body = SearchSettingsJson))
 )]
 async fn settings(caller: Authenticated) -> Answer<Reply<SearchSettingsJson>> {
-    let SearchSettings { full_crawl_days, indexes_encrypted } = caller.session.search_settings().await?;
-    Ok(Reply(SearchSettingsJson { full_crawl_days, indexes_encrypted }))
+    let SearchSettings { full_crawl_days, index_encrypted_texts } = caller.session.search_settings().await?;
+    Ok(Reply(SearchSettingsJson { full_crawl_days, index_encrypted_texts }))
 }
 
 /// Change the settings of the search
 ///
-/// Farm administrators only. A change of `indexes_encrypted` starts a full crawl.
+/// Farm administrators only. A change of `index_encrypted_texts` starts a full crawl.
 #[utoipa::path(
     put,
     path = "/api/v1/farm/search/settings",
@@ -176,7 +177,7 @@ async fn settings(caller: Authenticated) -> Answer<Reply<SearchSettingsJson>> {
     responses((status = 204, description = "Done"))
 )]
 async fn set_settings(caller: Authenticated, Json(form): Json<SearchSettingsJson>) -> Answer<StatusCode> {
-    let SearchSettingsJson { full_crawl_days, indexes_encrypted } = form;
-    caller.session.set_search_settings(SearchSettings { full_crawl_days, indexes_encrypted }).await?;
+    let SearchSettingsJson { full_crawl_days, index_encrypted_texts } = form;
+    caller.session.set_search_settings(SearchSettings { full_crawl_days, index_encrypted_texts }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

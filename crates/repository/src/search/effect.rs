@@ -63,6 +63,11 @@ pub fn index_effect(action: &str) -> IndexEffect {
     }
 }
 
+/// Returns whether an action may add documents below an item, without events of their own.
+pub(super) fn adds_below(action: &str) -> bool {
+    matches!(action, "item.copy" | "item.restore")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use model::{Id, Result, Timestamp};
 use rustc_hash::FxHashMap;
 use search::index::{Candidate, Checkpoint, name_print};
 
-use super::effect::{IndexEffect, index_effect};
+use super::effect::{IndexEffect, adds_below, index_effect};
 use super::faces::{IndexedFace, indexed_faces};
 
 /// Limit on the events that are read for one search.
@@ -24,7 +24,7 @@ pub(super) struct Tail {
     documents: FxHashMap<Id, Option<ChangedDocument>>,
     /// True if there are more changes than were read.
     pub(super) is_cut: bool,
-    /// True if containers were copied, restored or deleted: the documents in them changed without events of their own.
+    /// True if containers were copied or restored. The documents in them have no events of their own.
     pub(super) has_containers: bool,
 }
 
@@ -51,7 +51,7 @@ impl Tail {
         }
         let (mut changed, mut with_content) = (HashSet::new(), HashSet::new());
         for event in events.into_iter().filter(|event| index_effect(&event.action) != IndexEffect::Nothing) {
-            if index_effect(&event.action) == IndexEffect::Below {
+            if adds_below(&event.action) {
                 with_content.insert(event.node_id);
             }
             if changed.len() < MAX_DOCUMENTS {
@@ -73,7 +73,7 @@ impl Tail {
             };
             documents.insert(row.id, Some(document));
         }
-        // A document that is gone is taken for a container. That costs time only.
+        // A copied or restored document that is gone is taken for a container. That costs time only.
         let has_containers = with_content.iter().any(|id| documents.get(id).is_none_or(Option::is_none));
         Ok(Self { documents, is_cut, has_containers })
     }

@@ -92,7 +92,8 @@ fn require_room(storage: &Storage, directory: &SearchDirectory) -> JobResult<()>
         return Ok(());
     }
     let message = format!(
-        "only {} are free on the disk of {}, which is too little for another search index",
+        "only {} are free on the disk of {}, which is too little for another search index: free some space, then start \
+         or resume the full crawl",
         readable_size(free),
         directory.path().display()
     );
@@ -133,21 +134,20 @@ async fn build(
     let (counts, has_encrypted_texts) = (follower.walk_counts(), follower.has_encrypted_texts());
     // After an error, another attempt goes on from the last commit. Another commit would hide entries that were lost.
     let closed = follower.close(matches!(read, Ok(()) | Err(Halt::Stopped))).await;
-    let is_damaged = matches!(&read, Err(Halt::Fault(error)) if error.kind() == ErrorKind::Corrupt);
-    let is_outdated = has_encrypted_texts && !storage.search_settings().await?.index_encrypted_texts;
-    if is_damaged || is_outdated {
-        let (directory, job) = (directory.clone(), job.id);
-        blocking(move || directory.discard(job)).await?;
+    let (discarding, id) = (directory.clone(), job.id);
+    let discard = || blocking(move || discarding.discard(id));
+    if matches!(&read, Err(Halt::Fault(error)) if error.kind() == ErrorKind::Corrupt) {
+        discard().await?;
+        return read.map(|()| counts);
     }
     read?;
     closed?;
-    if is_outdated {
-        return Err(Halt::Fault(Error::unavailable(
-            "the settings of the search changed: all documents are read again",
-        )));
+    if has_encrypted_texts && !storage.search_settings().await?.index_encrypted_texts {
+        discard().await?;
+        let message = "texts from stores that encrypt are not to be indexed any more: all documents are read again";
+        return Err(Halt::Fault(Error::unavailable(message)));
     }
-    let (directory, job) = (directory, job.id);
-    blocking(move || directory.publish(job)).await?;
+    blocking(move || directory.publish(id)).await?;
     Ok(counts)
 }
 
@@ -170,7 +170,10 @@ async fn read_all(
             (least_pending, waiting_since) = (follower.pending(), Instant::now());
         } else if waiting_since.elapsed() >= MAX_WAIT {
             let left = counted(follower.pending() as u64, "document");
-            let message = format!("{left} cannot be read because a store or a reader does not answer; the index stays");
+            let message = format!(
+                "{left} cannot be read because a store or a reader does not answer, so the index in use stays: check \
+                 the stores, then resume the full crawl"
+            );
             return Err(Halt::Fault(Error::new(ErrorKind::Exhausted, message)));
         }
         follower.step().await?;

@@ -153,7 +153,7 @@ impl ContentPass {
         // Places that are unknown still were created meanwhile.
         let whole = whole && trim.unknown.take().is_empty() && !trim.tail.has_containers;
         if trim.tail.is_cut {
-            // What was not judged by its row is not counted.
+            // Documents that were not judged by their rows are not counted.
             let total = found.len() as u64;
             return Ok(Ok(TextHits { hits: found, total, more: true, ..TextHits::default() }));
         }

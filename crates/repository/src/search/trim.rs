@@ -61,9 +61,7 @@ impl VisibleScopes {
             self.drafts.insert(scope);
         }
     }
-}
 
-impl VisibleScopes {
     /// Returns the scopes in which the caller may view documents, in their order.
     pub(super) fn sorted(&self) -> Vec<Id> {
         let mut scopes: Vec<Id> = self.view.iter().copied().collect();

@@ -69,9 +69,7 @@ impl Weights {
         }
         Ok(Self { text, counts })
     }
-}
 
-impl Weights {
     /// Returns the number of admitted entries with a term, as far as it was counted; `None` if it was not.
     pub(super) fn count_of(&self, term: &str) -> Option<u64> {
         self.counts.get(term).copied()

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::{Code, Error, Result};
 use rusqlite::config::DbConfig;
@@ -17,7 +17,7 @@ use crate::engine::row::{Inner, Row, Scan, Visit};
 use crate::{Engine, Sql, Value};
 
 use super::checksum;
-use super::classify::classify;
+use super::classify::{classify, is_busy};
 use super::value::Bound;
 
 /// Page cache of each connection in KiB. All connections together stay under 30 MB, whatever the size of the file.
@@ -26,6 +26,9 @@ const CACHE_KIB: i64 = 2048;
 const LOG_BYTES: i64 = 64 << 20;
 /// Bytes of the frame header before each page in the WAL; SQLite's file format, section 4.1.
 const FRAME_HEADER: u64 = 24;
+
+/// Interval at which the switch of a new file to a WAL is repeated.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The purpose of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,7 +83,7 @@ impl Connection {
         let open = || -> rusqlite::Result<rusqlite::Connection> {
             let mut raw = open_checked(path, flags)?;
             raw.busy_timeout(patience)?;
-            configure(&raw, role)?;
+            configure(&raw, role, patience)?;
             prepare(&mut raw)?;
             Ok(raw)
         };
@@ -225,7 +228,7 @@ fn without_statistics() {
     });
 }
 
-fn configure(raw: &rusqlite::Connection, role: Role) -> rusqlite::Result<()> {
+fn configure(raw: &rusqlite::Connection, role: Role, patience: Duration) -> rusqlite::Result<()> {
     // Without this, a statement whose plan could depend on its parameters is prepared again at each run.
     raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     if role != Role::Reader {
@@ -236,7 +239,7 @@ fn configure(raw: &rusqlite::Connection, role: Role) -> rusqlite::Result<()> {
             checksum::enable_for_new_file(raw);
             raw.pragma_update(None, "auto_vacuum", "incremental")?;
         }
-        raw.pragma_update(None, "journal_mode", "wal")?;
+        switch_to_wal(raw, patience)?;
     }
     // With FULL each commit is on stable storage before it is acknowledged.
     raw.pragma_update(None, "synchronous", "full")?;
@@ -250,4 +253,17 @@ fn configure(raw: &rusqlite::Connection, role: Role) -> rusqlite::Result<()> {
     raw.pragma_update(None, "wal_autocheckpoint", 0)?;
     raw.pragma_update(None, "trusted_schema", false)?;
     raw.pragma_update(None, "query_only", role == Role::Reader)
+}
+
+/// Switches the file to a WAL. While several processes switch a new file, SQLite refuses all but one of them without
+/// calling the busy handler, because each holds a lock that the others wait for. The refused ones repeat the switch
+/// for up to `patience`.
+fn switch_to_wal(raw: &rusqlite::Connection, patience: Duration) -> rusqlite::Result<()> {
+    let asked = Instant::now();
+    loop {
+        match raw.pragma_update(None, "journal_mode", "wal") {
+            Err(error) if is_busy(&error) && asked.elapsed() < patience => std::thread::sleep(POLL_INTERVAL),
+            switched => return switched,
+        }
+    }
 }

@@ -3,8 +3,9 @@
     relevance.py TREE QUESTIONS ADDRESS TOKEN [RECOLL_CONFIGURATION]
 
 Questions are made from the files below TREE, always the same ones: QUESTIONS of each kind, as far as there are so many.
-A document with the same text as the expected one is right too. Prints one row per kind: how often the right document is
-first, among the first ten, and the mean of the inverse ranks, for Strongroom and for recoll.
+Each has one answer: no document with another text has the same name or title, the same sentence, or all of the telling
+words. A document with the same text as the expected one is right too. Prints one row per kind: how often the right
+document is first, among the first ten, and the mean of the inverse ranks, for Strongroom and for recoll.
 """
 
 import base64
@@ -22,9 +23,9 @@ import urllib.parse
 
 FIRST = 10
 BASE64 = re.compile(r'[A-Za-z0-9+/]{12,}={0,2}')
-WORD = re.compile(r'[^\W\d_]{3,}')
+WORD = re.compile(r'[^\W_]{2,}')
 TITLE = re.compile(r'<title>(.*?)</title>', re.I | re.S)
-TAGS = re.compile(r'<(script|style)\b.*?</\1>|<[^>]*>', re.I | re.S)
+TAGS = re.compile(r'<!--.*?-->|<(script|style|noscript)\b.*?</\1>|<[^>]*>', re.I | re.S)
 
 
 class Document:
@@ -36,9 +37,11 @@ class Document:
         self.title = html.unescape(title[1]) if title else ''
         self.text = html.unescape(TAGS.sub(' ', source)) if path.endswith('.html') else source
         self.words = [word.lower() for word in WORD.findall(self.text)]
-        self.same = hashlib.sha256(' '.join(self.words).encode()).digest()
+        self.all = ' ' + ' '.join(self.words) + ' '
+        self.same = hashlib.sha256(self.all.encode()).digest()
         name = os.path.basename(path).split('-', 1)[-1].rsplit('.', 1)[0]
         self.name_words = WORD.findall(re.sub(r'[._-]', ' ', name))
+        self.title_words = WORD.findall(self.title)[:8]
 
 
 def read(tree):
@@ -51,7 +54,8 @@ def read(tree):
 
 def typo(random, word):
     """Swaps, drops or doubles a letter after the first one."""
-    at = random.randrange(1, len(word) - 1)
+    places = [at for at in range(1, len(word) - 1) if word[at:at + 2].isalpha() and word[at] != word[at + 1]]
+    at = random.choice(places or [1])
     return random.choice([
         word[:at] + word[at + 1] + word[at] + word[at + 2:],
         word[:at] + word[at + 1:],
@@ -61,12 +65,20 @@ def typo(random, word):
 
 def questions(documents, many):
     """Yields kind, question and expected document."""
-    chosen = random.Random(7)
+    chosen = random.Random(8)
     frequency = collections.Counter(word for document in documents for word in set(document.words))
     names = collections.Counter(' '.join(document.name_words).lower() for document in documents)
-    titles = collections.Counter(document.title.lower() for document in documents)
+    titles = collections.Counter(' '.join(document.title_words).lower() for document in documents)
+    holders = collections.defaultdict(list)
+    for document in documents:
+        for word in set(document.words):
+            holders[word].append(document)
     shuffled = [document for document in documents if len(document.words) >= 40]
     chosen.shuffle(shuffled)
+
+    def is_only_in(document, words, fits):
+        rarest = min((word.lower() for word in words), key=lambda word: frequency[word])
+        return all(other.same == document.same for other in holders[rarest] if fits(other))
 
     def telling(document, count):
         words = sorted(set(document.words), key=lambda word: (frequency[word], word))
@@ -78,12 +90,12 @@ def questions(documents, many):
         return ' '.join(words) if len(words) >= 2 and names[' '.join(words).lower()] == 1 else ''
 
     def title(document):
-        words = WORD.findall(document.title)[:5]
-        return ' '.join(words) if len(words) >= 3 and titles[document.title.lower()] == 1 else ''
+        words = ' '.join(document.title_words)
+        return words if len(document.title_words) >= 3 and titles[words.lower()] == 1 else ''
 
     def mistyped(document):
         words = title(document).split()
-        long = [at for at, word in enumerate(words) if len(word) >= 6]
+        long = [at for at, word in enumerate(words) if len(word) >= 6 and word[:3].isalpha()]
         if not long:
             return ''
         at = chosen.choice(long)
@@ -93,11 +105,15 @@ def questions(documents, many):
     def sentence(document):
         lines = re.split(r'[.!?]\s', re.sub(r'\s+', ' ', document.text))
         lines = [line for line in lines if 8 <= len(line.split()) <= 20]
-        return ' '.join(WORD.findall(chosen.choice(lines))[:8]) if lines else ''
+        words = WORD.findall(chosen.choice(lines))[:8] if lines else []
+        text = ' ' + ' '.join(words).lower() + ' '
+        return ' '.join(words) if words and is_only_in(document, words, lambda other: text in other.all) else ''
 
     def filtered(document):
         words = telling(document, 3)
-        return f"{' '.join(words)} ext:{document.path.rsplit('.', 1)[-1]}" if words else ''
+        fits = lambda other: all(f' {word} ' in other.all for word in words)
+        is_one = words and is_only_in(document, words, fits)
+        return f"{' '.join(words)} ext:{document.path.rsplit('.', 1)[-1]}" if is_one else ''
 
     def compound(document):
         present = set(document.words)
@@ -106,8 +122,12 @@ def questions(documents, many):
             for length in range(6, len(word) - 4):
                 if frequency[word[-length:]] >= 2 and word[-length:] not in present and frequency[word[:-length]] >= 1:
                     rare = telling(document, 1)
-                    return f'{word[-length:]} {rare[0]}' if rare and rare[0] != word else ''
+                    is_one = rare and rare[0] != word and is_only_in(document, rare, lambda other: has(other, word[-length:]))
+                    return f'{word[-length:]} {rare[0]}' if is_one else ''
         return ''
+
+    def has(document, end):
+        return any(word.endswith(end) for word in document.words)
 
     german = lambda document: '/german/' in f'/{document.path}'
     kinds = [('name', name, None), ('title', title, None), ('title with a typo', mistyped, None),

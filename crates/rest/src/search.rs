@@ -2,7 +2,7 @@
 
 use axum::Json as Reply;
 use model::{Code, Error};
-use repository::{FindRequest, Found, FoundItem, HitOrder, MAX_FOUND, Piece, Remark, TextSearch};
+use repository::{FindRequest, Found, FoundItem, HitOrder, MAX_FOUND, Piece, Remark, TextSearch, Tolerance};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -86,6 +86,8 @@ pub struct FoundJson {
     /// True if fewer than three results had the words themselves, and `items` include documents with similar words or
     /// compounds.
     similar: bool,
+    /// True if there were still fewer than three results, and `items` include documents that lack some of the words.
+    partial: bool,
     /// Parts of the query that were left out or read otherwise than they may have been meant.
     remarks: Vec<RemarkJson>,
     /// True if all names were compared. False when the time limit was reached before the oldest documents, or when a
@@ -254,7 +256,8 @@ async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answ
         more: found.more,
         documents: found.documents,
         facets,
-        similar: found.includes_similar,
+        similar: found.tolerance >= Tolerance::Similar,
+        partial: found.tolerance == Tolerance::MostWords,
         remarks,
         complete,
         texts,

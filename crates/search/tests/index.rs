@@ -14,7 +14,7 @@ use search::index::{
     Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, Fault, FollowedEvent, HitOrder, IndexWriter, NameRequest,
     SearchIndex, TopHits, TopRequest, View,
 };
-use search::query::{SearchQuery, WordMatcher};
+use search::query::{SearchQuery, Tolerance, WordMatcher};
 use support::{NOW, nodes};
 
 fn opened(place: &Path) -> Arc<SearchIndex> {
@@ -58,7 +58,7 @@ fn parsed(query: &str) -> SearchQuery {
 
 fn request(query: &SearchQuery) -> TopRequest<'_> {
     let (order, clock) = (HitOrder::Relevance, Clock::new(later()));
-    TopRequest { query, with_similar: false, limit: 9, order, counts_facets: false, now: NOW, clock }
+    TopRequest { query, tolerance: Tolerance::Exact, limit: 9, order, counts_facets: false, now: NOW, clock }
 }
 
 fn top_of(view: &View, request: TopRequest<'_>, admits: impl Fn(&Candidate<'_>) -> bool) -> TopHits {
@@ -171,7 +171,8 @@ fn passages_are_those_of_the_hit() {
     entries.iter().for_each(|entry| writer.replace(entry.node, std::slice::from_ref(entry)).unwrap());
     writer.commit(&checkpoint(1)).unwrap();
     let (view, query) = (index.view(), parsed("heron"));
-    let (hits, mut matcher) = (top_of(&view, request(&query), |_| true).hits, WordMatcher::of(&query, false));
+    let (hits, mut matcher) =
+        (top_of(&view, request(&query), |_| true).hits, WordMatcher::of(&query, Tolerance::Exact));
     let shown = hits.iter().map(|hit| view.passage(hit, &mut matcher, &Clock::new(later())).unwrap());
     let shown: Vec<Option<String>> =
         shown.map(|passage| Some(passage?.pieces.iter().map(|piece| piece.text.as_str()).collect())).collect();

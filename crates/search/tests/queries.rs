@@ -13,7 +13,7 @@ use model::{Id, Timestamp};
 use search::index::{
     Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, HitOrder, IndexWriter, SearchIndex, TopHits, TopRequest,
 };
-use search::query::{Expression, Filter, QueryWord, Reference, SearchQuery, Sought, Within, WordField};
+use search::query::{Expression, Filter, QueryWord, Reference, SearchQuery, Sought, Tolerance, Within, WordField};
 use support::{NOW, entry, nodes};
 
 const DAY: i64 = 86_400_000_000;
@@ -46,16 +46,16 @@ impl Shelf {
         Self { index, _place: place }
     }
 
-    fn top(&self, query: &SearchQuery, with_similar: bool, order: HitOrder, admission: &InPlace) -> TopHits {
+    fn top(&self, query: &SearchQuery, tolerance: Tolerance, order: HitOrder, admission: &InPlace) -> TopHits {
         let clock = Clock::new(Instant::now() + Duration::from_secs(60));
-        let request = TopRequest { query, with_similar, limit: 50, order, counts_facets: true, now: NOW, clock };
+        let request = TopRequest { query, tolerance, limit: 50, order, counts_facets: true, now: NOW, clock };
         let top = self.index.view().top(&request, admission).unwrap();
         assert!(top.whole);
         top
     }
 
     fn found(&self, query: &str) -> Vec<i64> {
-        nodes(&self.top(&SearchQuery::parse(query, NOW), false, HitOrder::Relevance, &InPlace(None)))
+        nodes(&self.top(&SearchQuery::parse(query, NOW), Tolerance::Exact, HitOrder::Relevance, &InPlace(None)))
     }
 
     /// The documents found, by their identifiers.
@@ -66,7 +66,7 @@ impl Shelf {
     }
 
     fn similar(&self, query: &str) -> Vec<i64> {
-        nodes(&self.top(&SearchQuery::parse(query, NOW), true, HitOrder::Relevance, &InPlace(None)))
+        nodes(&self.top(&SearchQuery::parse(query, NOW), Tolerance::Similar, HitOrder::Relevance, &InPlace(None)))
     }
 }
 
@@ -138,12 +138,12 @@ fn filters_decide_by_properties() {
     let meanings: HashMap<Reference, Expression> =
         query.references().into_iter().map(|reference| (reference, by(&[9]))).collect();
     query.resolve(&meanings);
-    assert_eq!(nodes(&shelf.top(&query, false, HitOrder::Relevance, &InPlace(None))), [2]);
+    assert_eq!(nodes(&shelf.top(&query, Tolerance::Exact, HitOrder::Relevance, &InPlace(None))), [2]);
 
     let mut query = SearchQuery::parse("in:there", NOW);
     let within = Expression::Filter(Filter::Within(Within(Arc::new(|position| position.place == Id::new(5)))));
     query.resolve(&query.references().into_iter().map(|reference| (reference, within.clone())).collect());
-    assert_eq!(nodes(&shelf.top(&query, false, HitOrder::Relevance, &InPlace(None))), [2]);
+    assert_eq!(nodes(&shelf.top(&query, Tolerance::Exact, HitOrder::Relevance, &InPlace(None))), [2]);
 }
 
 #[test]
@@ -168,11 +168,11 @@ fn documents_state_their_authors() {
     let meaning = Expression::Words(WordField::StatedAuthor, Sought::Phrase { words, gap: 1 });
     let mut query = SearchQuery::parse("author:\"anna berg\"", NOW);
     query.resolve(&query.references().into_iter().map(|reference| (reference, meaning.clone())).collect());
-    assert_eq!(nodes(&shelf.top(&query, false, HitOrder::Relevance, &InPlace(None))), [1]);
+    assert_eq!(nodes(&shelf.top(&query, Tolerance::Exact, HitOrder::Relevance, &InPlace(None))), [1]);
     let mut query = SearchQuery::parse("editor:x", NOW);
     let meaning = Expression::Filter(Filter::Editor(vec![Id::new(9)]));
     query.resolve(&query.references().into_iter().map(|reference| (reference, meaning.clone())).collect());
-    assert_eq!(nodes(&shelf.top(&query, false, HitOrder::Relevance, &InPlace(None))), [2]);
+    assert_eq!(nodes(&shelf.top(&query, Tolerance::Exact, HitOrder::Relevance, &InPlace(None))), [2]);
 }
 
 #[test]
@@ -214,12 +214,12 @@ fn hits_are_ordered_and_counted() {
     (third.size, third.modified, third.place) = (3, Timestamp::from_micros(NOW.micros() - DAY), Id::new(5));
     let shelf = Shelf::of([first, second, third]);
     let query = SearchQuery::parse("heron", NOW);
-    let ordered = |order| nodes(&shelf.top(&query, false, order, &InPlace(None)));
+    let ordered = |order| nodes(&shelf.top(&query, Tolerance::Exact, order, &InPlace(None)));
     assert_eq!(ordered(HitOrder::Newest), [2, 3, 1]);
     assert_eq!(ordered(HitOrder::Oldest), [1, 3, 2]);
     assert_eq!(ordered(HitOrder::Largest), [2, 1, 3]);
     assert_eq!(ordered(HitOrder::Smallest), [3, 1, 2]);
-    let top = shelf.top(&query, false, HitOrder::Relevance, &InPlace(None));
+    let top = shelf.top(&query, Tolerance::Exact, HitOrder::Relevance, &InPlace(None));
     assert_eq!(top.total, 3);
     let extensions: Vec<_> = top.facets.extensions.iter().map(|(name, count)| (name.as_str(), *count)).collect();
     assert_eq!(extensions, [("", 1), ("pdf", 2)]);
@@ -280,11 +280,11 @@ fn no_answer_depends_on_hidden_entries() {
     ];
     for query in queries {
         let parsed = SearchQuery::parse(query, NOW);
-        for with_similar in [false, true] {
+        for tolerance in [Tolerance::Exact, Tolerance::Similar, Tolerance::MostWords] {
             for order in [HitOrder::Relevance, HitOrder::Newest, HitOrder::Largest] {
                 let [one, other] =
-                    [&alone, &together].map(|shelf| shelf.top(&parsed, with_similar, order, &InPlace(Some(2))));
-                assert_eq!(nodes(&one), nodes(&other), "{query} {with_similar} {order:?}");
+                    [&alone, &together].map(|shelf| shelf.top(&parsed, tolerance, order, &InPlace(Some(2))));
+                assert_eq!(nodes(&one), nodes(&other), "{query} {tolerance:?} {order:?}");
                 assert_eq!((one.total, &one.facets), (other.total, &other.facets), "{query}");
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use search::index::HitOrder;
-use search::query::SearchQuery;
+use search::query::{SearchQuery, Tolerance};
 
 use super::meanings::Meanings;
 use super::name_query::NameQuery;
@@ -12,8 +12,8 @@ use super::name_query::NameQuery;
 pub(super) struct Asked {
     pub(super) names: Option<NameQuery>,
     pub(super) words: Option<Arc<AskedWords>>,
-    /// True if similar words and compounds fit as well.
-    pub(super) with_similar: bool,
+    /// How exactly documents must fulfil the words.
+    pub(super) tolerance: Tolerance,
     /// Limit on the items.
     pub(super) limit: usize,
 }

@@ -128,7 +128,7 @@ impl ContentPass {
                 *sites.entry(site).or_default() += count;
             }
         }
-        let mut matcher = WordMatcher::of(&query, self.asked.with_similar);
+        let mut matcher = WordMatcher::of(&query, self.asked.tolerance);
         let (mut found, clock) = (Vec::with_capacity(hits.len()), Clock::new(Instant::now() + LONGEST));
         for hit in hits {
             let Some(row) = node::find(reader, hit.node)? else { continue };
@@ -163,7 +163,7 @@ impl ContentPass {
     fn top(&self, words: &AskedWords, query: &SearchQuery, view: &View, trim: &Trim) -> Result<TopHits> {
         let request = TopRequest {
             query,
-            with_similar: self.asked.with_similar,
+            tolerance: self.asked.tolerance,
             limit: self.asked.limit + 1,
             order: words.order,
             counts_facets: words.counts_facets,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use async_recursion::async_recursion as boxed;
 use model::{Code, Error, ErrorKind, Id, MAX_NAME_CHARS, NodeKind, Result, Timestamp};
 use search::index::{Facets, HitOrder, Passage};
-use search::query::SearchQuery;
+use search::query::{SearchQuery, Tolerance};
 
 use super::asked::{Asked, AskedWords};
 use super::content_pass::{ContentPass, TextHit, TextHits};
@@ -29,7 +29,7 @@ pub const MAX_FOUND: usize = 50;
 pub const MAX_QUERY_CHARS: usize = 4_096;
 /// Time after which names are not compared with further rows.
 const LONGEST: Duration = Duration::from_millis(200);
-/// Number of documents below which similar words are looked for as well.
+/// Number of documents below which similar words are looked for as well, and then documents with most of the words.
 const FEW: u64 = 3;
 /// Limit on the values of a property that are counted.
 const MAX_FACET_VALUES: usize = 10;
@@ -70,7 +70,7 @@ impl Session {
             return Ok(SearchResults { whole: true, ..SearchResults::default() });
         }
         let limit = limit.clamp(1, MAX_FOUND);
-        let asked = Arc::new(Asked { names: Some(names), words: None, with_similar: false, limit });
+        let asked = Arc::new(Asked { names: Some(names), words: None, tolerance: Tolerance::Exact, limit });
         let mut found = Found { missing: self.missing(self.registry().await?.away()), ..Found::default() };
         let named = self.ask_all(&asked, &mut found).await?.named;
         let (more, whole) = (named.more, !named.is_cut);
@@ -100,7 +100,6 @@ impl Session {
         if query.is_plain && length <= MAX_NAME_CHARS && request.order == HitOrder::Relevance {
             names = Some(NameQuery::parse(text)?).filter(|names| !names.is_empty());
         }
-        let has_similar = query.has_similar();
         if query.expression.is_some() {
             let meanings = Meanings::of(self, text, &mut query).await?;
             if meanings.is_incomplete {
@@ -114,21 +113,21 @@ impl Session {
                 without_passages: request.without_passages,
             }));
         }
-        let similar = words.clone().filter(|_| has_similar);
-        let asked = Arc::new(Asked { names, words, with_similar: false, limit });
+        let again = words.clone();
+        let asked = Arc::new(Asked { names, words, tolerance: Tolerance::Exact, limit });
         let AllHits { named, mut texts } = self.ask_all(&asked, &mut found).await?;
         (found.more, found.whole) = (named.more, !named.is_cut);
         let named = asked.names.as_ref().map(|names| named.into_items(names, limit)).unwrap_or_default();
-        if texts.total + (named.len() as u64) < FEW
-            && texts.whole
-            && let Some(words) = similar
-        {
+        for tolerance in [Tolerance::Similar, Tolerance::MostWords] {
+            if texts.total + (named.len() as u64) >= FEW || !texts.whole || !query.allows(tolerance) {
+                continue;
+            }
             let state = found.texts;
-            let asked = Arc::new(Asked { names: None, words: Some(words), with_similar: true, limit });
-            let similar = self.ask_all(&asked, &mut found).await?.texts;
-            if similar.total > texts.total {
-                found.includes_similar = true;
-                texts = similar;
+            let asked = Arc::new(Asked { names: None, words: again.clone(), tolerance, limit });
+            let tolerant = self.ask_all(&asked, &mut found).await?.texts;
+            if tolerant.total > texts.total {
+                found.tolerance = tolerance;
+                texts = tolerant;
             } else {
                 found.texts = state;
             }

@@ -2,7 +2,7 @@
 
 use model::Id;
 use search::index::{HitOrder, Passage};
-use search::query::Remark;
+use search::query::{Remark, Tolerance};
 
 use crate::UnavailableDatabases;
 use crate::items::item::Item;
@@ -47,9 +47,8 @@ pub struct Found {
     pub documents: u64,
     /// Their numbers by properties, if these were asked for.
     pub facets: FoundFacets,
-    /// True if fewer than three results had the words themselves, and the items include documents with similar words or
-    /// compounds.
-    pub includes_similar: bool,
+    /// How exactly the documents fulfil the query. Tolerance is allowed if there are fewer than three results without.
+    pub tolerance: Tolerance,
     /// Remarks on parts of the query that were left out or read otherwise than they may have been meant.
     pub remarks: Vec<Remark>,
     /// State of the search in texts.

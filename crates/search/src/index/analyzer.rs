@@ -3,7 +3,7 @@
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use crate::language::parts::each_part;
-use crate::language::similar::{backwards, is_compound};
+use crate::language::similar::{end_of_compounds, may_be_compound};
 use crate::language::stems::{Stems, TextRules};
 use crate::language::words::{Word, Words};
 
@@ -60,9 +60,13 @@ pub(super) struct StemTokenizer {
     ready: Vec<String>,
 }
 
-/// Cuts texts into the stems of their long words, each backwards. Texts in languages without compounds have none.
+/// Cuts texts into their long words, each backwards and without its ending. Texts in languages without compounds have
+/// none.
 #[derive(Default)]
-pub(super) struct EndTokenizer(StemTokenizer);
+pub(super) struct EndTokenizer {
+    token: Token,
+    stems: Stems,
+}
 
 impl Clone for StemTokenizer {
     fn clone(&self) -> Self {
@@ -81,8 +85,6 @@ pub(super) struct StemStream<'a> {
     words: Words<'a>,
     word: Word,
     rules: TextRules,
-    /// True if words are returned too, beside their stems, so that they are found by their beginnings.
-    keeps_words: bool,
     stems: &'a mut Stems,
     /// Further stems of the current word.
     ready: &'a mut Vec<String>,
@@ -98,7 +100,7 @@ impl Tokenizer for StemTokenizer {
         let word = Word { folded: String::new(), start: 0, end: 0 };
         let rules = self.stems.rules_for(text);
         let Self { token, stems, ready } = self;
-        StemStream { words: Words::of(text), word, rules, keeps_words: true, stems, ready, token }
+        StemStream { words: Words::of(text), word, rules, stems, ready, token }
     }
 }
 
@@ -112,7 +114,7 @@ impl TokenStream for StemStream<'_> {
             return false;
         }
         self.stems.put(&self.word.folded, self.rules, self.ready);
-        if self.keeps_words && !self.ready.contains(&self.word.folded) {
+        if !self.ready.contains(&self.word.folded) {
             self.ready.push(self.word.folded.clone());
         }
         self.token.text = self.ready.pop().unwrap_or_default();
@@ -131,22 +133,38 @@ impl TokenStream for StemStream<'_> {
     }
 }
 
-pub(super) struct EndStream<'a>(StemStream<'a>);
+pub(super) struct EndStream<'a> {
+    words: Words<'a>,
+    word: Word,
+    has_compounds: bool,
+    token: &'a mut Token,
+}
 
 impl Tokenizer for EndTokenizer {
     type TokenStream<'a> = EndStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> EndStream<'a> {
-        EndStream(StemStream { keeps_words: false, ..self.0.token_stream(text) })
+        self.token.reset();
+        let word = Word { folded: String::new(), start: 0, end: 0 };
+        let has_compounds = self.stems.rules_for(text).has_compounds();
+        EndStream { words: Words::of(text), word, has_compounds, token: &mut self.token }
     }
 }
 
 impl TokenStream for EndStream<'_> {
     fn advance(&mut self) -> bool {
-        while self.0.rules.has_compounds() && self.0.advance() {
-            let stem = &mut self.0.token.text;
-            if is_compound(stem) {
-                *stem = backwards(stem);
+        while self.has_compounds
+            && let Some(span) = self.words.next_span()
+        {
+            if !may_be_compound(span.len()) {
+                continue;
+            }
+            self.words.take_word(span, &mut self.word);
+            if may_be_compound(self.word.folded.len())
+                && let Some(end) = end_of_compounds(&self.word.folded)
+            {
+                self.token.text = end;
+                self.token.position = self.token.position.wrapping_add(1);
                 return true;
             }
         }
@@ -154,10 +172,10 @@ impl TokenStream for EndStream<'_> {
     }
 
     fn token(&self) -> &Token {
-        self.0.token()
+        self.token
     }
 
     fn token_mut(&mut self) -> &mut Token {
-        self.0.token_mut()
+        self.token
     }
 }

@@ -76,6 +76,8 @@ pub(super) struct Columns {
     modified: Column<i64>,
     size: Column<u64>,
     name_print: Column<u64>,
+    name_words: Column<u64>,
+    title_words: Column<u64>,
     /// `None` if no name in the segment has an extension.
     extension: Option<StrColumn>,
 }
@@ -96,6 +98,8 @@ impl Columns {
             modified: columns.i64(schema::MODIFIED)?,
             size: columns.u64(schema::SIZE)?,
             name_print: columns.u64(schema::NAME_PRINT)?,
+            name_words: columns.u64(schema::NAME_WORDS)?,
+            title_words: columns.u64(schema::TITLE_WORDS)?,
             extension: columns.str(schema::EXTENSION)?,
         })
     }
@@ -138,6 +142,16 @@ impl Columns {
 
     pub(super) fn name_print(&self, doc: DocId) -> u64 {
         self.name_print.first(doc).unwrap_or_default()
+    }
+
+    /// Returns the number of words in the name, without its extension.
+    pub(super) fn name_words(&self, doc: DocId) -> u64 {
+        self.name_words.first(doc).unwrap_or_default()
+    }
+
+    /// Returns the number of words in the title.
+    pub(super) fn title_words(&self, doc: DocId) -> u64 {
+        self.title_words.first(doc).unwrap_or_default()
     }
 
     pub(super) fn size(&self, doc: DocId) -> u64 {

@@ -14,13 +14,13 @@ use super::columns::Columns;
 use super::schema::Fields;
 use super::weights::Weights;
 use super::word_query::WordQuery;
-use crate::language::similar::{allowed_difference, backwards, is_part};
+use crate::language::similar::{allowed_difference, end_of_compounds, is_part};
 use crate::language::stems::{LANGUAGES, Stems};
-use crate::query::{Expression, Filter, QueryWord, SearchQuery, Sought, WordField};
+use crate::query::{Expression, Filter, QueryWord, SearchQuery, Sought, Tolerance, WordField};
 
 /// Weights of words in names and titles, beside that of words in the text.
-const NAME_WEIGHT: Score = 2.0;
-const TITLE_WEIGHT: Score = 1.0;
+const NAME_WEIGHT: Score = 1.0;
+const TITLE_WEIGHT: Score = 0.5;
 /// Weight of words that are merely similar.
 const SIMILAR_WEIGHT: Score = 0.5;
 
@@ -30,13 +30,17 @@ const MAX_SPELLINGS: usize = 8;
 /// Number of entries with a word below which it may be a mistake.
 const RARE: u64 = 10;
 
+/// Limit on the words of a query for which similar ones are looked for: the rarest, as it takes long.
+const MAX_COMPARED: usize = 8;
+
 /// Translates queries into those of the library, for one search.
 pub(super) struct Matching<'a> {
     fields: Fields,
     stems: &'a Stems,
     weights: &'a Weights,
-    /// True if similar words and compounds fit as well.
-    with_similar: bool,
+    tolerance: Tolerance,
+    /// Words of the query to which others may be similar, folded.
+    compared: BTreeSet<String>,
     clock: Clock,
 }
 
@@ -49,6 +53,12 @@ pub(super) fn terms(query: &SearchQuery, stems: &Stems) -> BTreeSet<String> {
     terms
 }
 
+/// Returns the words that count more in names and titles.
+pub(super) fn named_words(query: &SearchQuery) -> Vec<&QueryWord> {
+    let sought = query.sought().into_iter().filter(|(field, _)| *field != WordField::StatedAuthor);
+    sought.flat_map(|(_, sought)| sought.words()).collect()
+}
+
 /// Returns the forms under which spellings of a word are in the index.
 fn forms<'a>(spellings: impl IntoIterator<Item = &'a String>, stems: &Stems) -> BTreeSet<String> {
     spellings.into_iter().flat_map(|spelling| stems.of_each(spelling)).collect()
@@ -59,28 +69,60 @@ impl<'a> Matching<'a> {
         fields: Fields,
         stems: &'a Stems,
         weights: &'a Weights,
-        with_similar: bool,
+        query: &SearchQuery,
+        tolerance: Tolerance,
         clock: Clock,
     ) -> Self {
-        Self { fields, stems, weights, with_similar, clock }
+        let mut matching = Self { fields, stems, weights, tolerance, compared: BTreeSet::new(), clock };
+        if tolerance.allows_similar() {
+            let words = query.sought().into_iter().flat_map(|(_, sought)| sought.words());
+            let mut words: Vec<&QueryWord> = words.collect();
+            words.sort_by(|one, other| matching.importance(other).total_cmp(&matching.importance(one)));
+            let rarest = words.into_iter().map(|word| word.folded.clone());
+            matching.compared = rarest.filter(|word| allowed_difference(word).is_some()).take(MAX_COMPARED).collect();
+        }
+        matching
     }
 
     /// Returns the query for the index; `None` if nothing is looked for.
     pub(super) fn query(&self, query: &SearchQuery) -> Option<Box<dyn Query>> {
-        let required = self.expression(query.expression.as_ref()?, true);
+        let expression = query.expression.as_ref()?;
+        let required = match (self.tolerance, expression) {
+            (Tolerance::MostWords, Expression::All(parts)) => self.most(parts),
+            _ => self.expression(expression, true),
+        };
         let mut clauses = vec![(Occur::Must, required)];
-        for (field, sought) in query.sought() {
-            if field == WordField::StatedAuthor {
-                continue;
-            }
-            for word in sought.words() {
-                for (field, weight) in [(self.fields.name, NAME_WEIGHT), (self.fields.title, TITLE_WEIGHT)] {
-                    let found = self.exact_word(word, field);
-                    clauses.push((Occur::Should, Box::new(BoostQuery::new(found, weight))));
-                }
+        for word in named_words(query) {
+            for (field, weight) in [(self.fields.name, NAME_WEIGHT), (self.fields.title, TITLE_WEIGHT)] {
+                let found = self.exact_word(word, field);
+                clauses.push((Occur::Should, Box::new(BoostQuery::new(found, weight))));
             }
         }
         Some(if clauses.len() > 1 { Box::new(BooleanQuery::new(clauses)) } else { clauses.pop()?.1 })
+    }
+
+    /// Returns the weight of a word, by its most frequent form.
+    pub(super) fn importance(&self, word: &QueryWord) -> f32 {
+        let forms = self.forms(std::iter::once(&word.folded).chain(&word.written_out));
+        self.weights.importance(forms.iter().map(String::as_str))
+    }
+
+    /// Returns a query for entries that fulfil all parts, except for some of the words.
+    fn most(&self, parts: &[Expression]) -> Box<dyn Query> {
+        let (words, others): (Vec<_>, Vec<_>) = parts.iter().cloned().partition(Expression::is_dispensable);
+        let required = self.tolerance.required_words(words.len());
+        let words = words.iter().map(|word| self.expression(word, true)).collect();
+        let mut clauses: Vec<(Occur, Box<dyn Query>)> =
+            vec![(Occur::Must, Box::new(BooleanQuery::union_with_minimum_required_clauses(words, required)))];
+        if !others.is_empty() {
+            clauses.push((Occur::Must, self.expression(&Expression::All(others), true)));
+        }
+        Box::new(BooleanQuery::new(clauses))
+    }
+
+    /// Returns a query for entries that have a word, or a similar one if that is allowed, in a field.
+    pub(super) fn word(&self, word: &QueryWord, field: Field) -> Box<dyn Query> {
+        if self.compared.contains(&word.folded) { self.similar_word(word, field) } else { self.exact_word(word, field) }
     }
 
     /// Translates a part of a query. Similar words are not looked for in what is negated.
@@ -123,7 +165,7 @@ impl<'a> Matching<'a> {
 
     fn sought(&self, sought: &Sought, field: Field, is_wanted: bool) -> Box<dyn Query> {
         match sought {
-            Sought::Word(word) if self.with_similar && is_wanted => self.similar_word(word, field),
+            Sought::Word(word) if is_wanted => self.word(word, field),
             Sought::Word(word) => self.exact_word(word, field),
             Sought::Prefix(prefix) => {
                 let spelled = prefix.spellings().map(|spelling| self.beginning(spelling, field));
@@ -156,10 +198,12 @@ impl<'a> Matching<'a> {
             }
             if is_part(&form) {
                 queries.push(self.beginning(&form, field));
-                if field == self.fields.text {
-                    queries.push(self.beginning(&backwards(&form), self.fields.ends));
-                }
             }
+        }
+        if field == self.fields.text
+            && let Some(end) = end_of_compounds(&word.folded)
+        {
+            queries.push(self.beginning(&end, self.fields.ends));
         }
         any(queries)
     }
@@ -168,6 +212,11 @@ impl<'a> Matching<'a> {
     fn beginning(&self, text: &str, field: Field) -> Box<dyn Query> {
         let words = WordQuery::beginning(field, text, self.clock.clone());
         Box::new(BoostQuery::new(Box::new(words), SIMILAR_WEIGHT))
+    }
+
+    /// Returns a query for entries in whose text two words follow each other.
+    pub(super) fn pair(&self, one: &QueryWord, other: &QueryWord) -> Box<dyn Query> {
+        self.phrase(&[one.clone(), other.clone()], 0, self.fields.text)
     }
 
     /// Returns a query for a phrase, stemmed by the rules of one language after the other.

@@ -6,8 +6,10 @@
 mod analyzer;
 mod checkpoint;
 mod clock;
+mod closeness;
 mod columns;
 mod entry;
+mod entry_test;
 mod error;
 mod facets;
 mod faults;

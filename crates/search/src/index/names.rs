@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use model::{Id, Result, Timestamp};
-use tantivy::query::{BooleanQuery, EmptyQuery, EnableScoring, Occur, PhraseQuery, Query, Scorer, TermQuery, Weight};
+use tantivy::query::{BooleanQuery, EmptyQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, DocSet, SeekDangerResult, SegmentReader, TERMINATED, Term};
+use tantivy::{DocSet, TERMINATED, Term};
 
 use super::clock::Clock;
 use super::columns::{Admission, Candidate};
+use super::entry_test::EntryTest;
 use super::error::index_failed;
 use super::view::View;
 use crate::language::parts::{SHORTEST, covering};
@@ -71,6 +72,10 @@ impl View {
             (Occur::Must, query)
         });
         let candidates = BooleanQuery::new(candidates.collect()).weight(scoring())?;
+        let phrases = covering_parts.iter().filter(|terms| terms.len() > 1);
+        let phrases = phrases.map(|terms| PhraseQuery::new_with_offset(terms.clone()).weight(scoring()));
+        let phrases = phrases.collect::<tantivy::Result<Vec<_>>>()?;
+        let beginning = self.beginning(request.beginning).weight(scoring())?;
         let clock = &request.clock;
         // The worst of the best hits is on top.
         let mut best: BinaryHeap<Reverse<NameHit>> = BinaryHeap::with_capacity(request.limit + 1);
@@ -80,11 +85,8 @@ impl View {
                 break;
             }
             let alive = segment.alive_bitset();
-            let mut adjacent = Vec::new();
-            for terms in covering_parts.iter().filter(|terms| terms.len() > 1) {
-                adjacent.push(Adjacent::new(PhraseQuery::new_with_offset(terms.clone()).weight(scoring())?));
-            }
-            let mut beginning = Adjacent::new(self.beginning(request.beginning).weight(scoring())?);
+            let mut phrases: Vec<_> = phrases.iter().map(|weight| EntryTest::new(weight.as_ref())).collect();
+            let mut beginning = EntryTest::new(beginning.as_ref());
             let mut found = candidates.scorer(segment, 1.0)?;
             'documents: while found.doc() != TERMINATED && !clock.is_over() {
                 let doc = found.doc();
@@ -92,8 +94,8 @@ impl View {
                 if !alive.is_none_or(|alive| alive.is_alive(doc)) {
                     continue;
                 }
-                for adjacent in &mut adjacent {
-                    if !adjacent.fits(segment, doc)? {
+                for phrase in &mut phrases {
+                    if !phrase.fits(segment, doc)? {
                         continue 'documents;
                     }
                 }
@@ -126,41 +128,5 @@ impl View {
     fn terms(&self, part: &str, is_beginning: bool) -> Vec<(usize, Term)> {
         let term = |(position, part): (usize, String)| (position, Term::from_field_text(self.fields.parts, &part));
         covering(part, is_beginning).into_iter().map(term).collect()
-    }
-}
-
-/// Tells whether terms follow each other in an entry. Looks at one entry at a time, so that time limits hold.
-struct Adjacent {
-    weight: Box<dyn Weight>,
-    scorer: Option<Box<dyn Scorer>>,
-    /// No entry before this one fits.
-    bound: DocId,
-}
-
-impl Adjacent {
-    fn new(weight: Box<dyn Weight>) -> Self {
-        Self { weight, scorer: None, bound: 0 }
-    }
-
-    /// Returns whether an entry fits. To be called in the order of the entries.
-    fn fits(&mut self, segment: &SegmentReader, doc: DocId) -> tantivy::Result<bool> {
-        if doc < self.bound {
-            return Ok(false);
-        }
-        let result = match &mut self.scorer {
-            Some(scorer) => scorer.seek_danger(doc),
-            None => {
-                let (result, scorer) = self.weight.scorer_danger(segment, doc, 1.0)?;
-                self.scorer = Some(scorer);
-                result
-            }
-        };
-        Ok(match result {
-            SeekDangerResult::Found => true,
-            SeekDangerResult::SeekLowerBound(bound) => {
-                self.bound = bound;
-                false
-            }
-        })
     }
 }

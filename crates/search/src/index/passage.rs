@@ -142,12 +142,12 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::SearchQuery;
+    use crate::query::{SearchQuery, Tolerance};
 
     fn passage_of(text: &str, query: &str) -> Option<Passage> {
         let query = SearchQuery::parse(query, model::Timestamp::from_micros(0));
         let clock = Clock::new(std::time::Instant::now() + std::time::Duration::from_secs(60));
-        passage(text, &mut WordMatcher::of(&query, false), &clock)
+        passage(text, &mut WordMatcher::of(&query, Tolerance::Exact), &clock)
     }
 
     fn shown(text: &str, query: &str) -> Option<String> {

@@ -20,6 +20,9 @@ pub(super) const SIZE: &str = "size";
 pub(super) const EXTENSION: &str = "extension";
 /// Name of the column with the print of the name.
 pub(super) const NAME_PRINT: &str = "name_print";
+/// Names of the columns with the numbers of words in the name, without its extension, and in the title.
+pub(super) const NAME_WORDS: &str = "name_words";
+pub(super) const TITLE_WORDS: &str = "title_words";
 /// Name of the column with the code of a fault.
 pub(super) const FAULT: &str = "fault";
 
@@ -39,6 +42,8 @@ pub(super) struct Fields {
     pub size: Field,
     pub extension: Field,
     pub name_print: Field,
+    pub name_words: Field,
+    pub title_words: Field,
     /// The words of name and text.
     pub text: Field,
     /// The words of the name, of the title and of the author that the content states.
@@ -85,6 +90,8 @@ pub(super) fn schema() -> (Schema, Fields) {
         size: builder.add_u64_field(SIZE, FAST),
         extension: builder.add_text_field(EXTENSION, FAST),
         name_print: builder.add_u64_field(NAME_PRINT, FAST),
+        name_words: builder.add_u64_field(NAME_WORDS, FAST),
+        title_words: builder.add_u64_field(TITLE_WORDS, FAST),
         text: builder.add_text_field("text", positions.clone()),
         name: builder.add_text_field("name", positions.clone()),
         title: builder.add_text_field("title", positions.clone()),

@@ -10,6 +10,7 @@ use tantivy::query::EnableScoring;
 use tantivy::{DocAddress, DocId, DocSet, Score, TERMINATED};
 
 use super::clock::Clock;
+use super::closeness::Closeness;
 use super::columns::{Admission, Candidate, Columns};
 use super::error::index_failed;
 use super::facets::{Facets, SegmentCounts};
@@ -17,7 +18,7 @@ use super::matching::{Matching, terms};
 use super::view::View;
 use super::weights::Weights;
 use crate::language::stems::Stems;
-use crate::query::SearchQuery;
+use crate::query::{SearchQuery, Tolerance};
 
 /// An order of hits. Hits that are equal in it are ordered by the time of their last change, newest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,8 +41,8 @@ pub enum HitOrder {
 pub struct TopRequest<'a> {
     /// The query.
     pub query: &'a SearchQuery,
-    /// True if similar words and compounds fit as well.
-    pub with_similar: bool,
+    /// How exactly entries must fulfil it.
+    pub tolerance: Tolerance,
     /// Limit on the hits.
     pub limit: usize,
     /// Their order.
@@ -97,6 +98,9 @@ pub struct TopHits {
     pub whole: bool,
 }
 
+/// Number of the best entries by their words that are compared with the query closely.
+const COMPARED: usize = 100;
+
 /// Score added for a document that changed just now. It halves every [`HALF_LIFE`] seconds.
 const RECENCY: f64 = 1.0;
 const HALF_LIFE: f64 = 180.0 * 86_400.0;
@@ -115,18 +119,23 @@ impl View {
         let segments = self.searcher.segment_readers();
         let columns = self.columns()?;
         let terms = terms(request.query, &stems);
-        let weights = if request.order == HitOrder::Relevance {
+        // The weights also tell which words may be mistakes, whatever the order.
+        let weights = if request.order == HitOrder::Relevance || request.tolerance.allows_similar() {
             Weights::count(self, columns, terms, admission, clock)?
         } else {
             Weights::equal(self.fields)
         };
-        let matching = Matching::new(self.fields, &stems, &weights, request.with_similar, clock.clone());
+        let matching = Matching::new(self.fields, &stems, &weights, request.query, request.tolerance, clock.clone());
         let Some(query) = matching.query(request.query) else {
             return Ok(TopHits { whole: true, ..TopHits::default() });
         };
         let weight = query.weight(EnableScoring::enabled_from_statistics_provider(&weights, &self.searcher))?;
+        let kept = match request.order {
+            HitOrder::Relevance if request.limit > 0 => request.limit.max(COMPARED),
+            _ => request.limit,
+        };
         // The worst of the best hits is on top.
-        let mut best: BinaryHeap<Hit> = BinaryHeap::with_capacity(request.limit + 1);
+        let mut best: BinaryHeap<Hit> = BinaryHeap::with_capacity(kept + 1);
         let (mut total, mut facets) = (0, Facets::default());
         for (ordinal, (segment, columns)) in (0..).zip(segments.iter().zip(columns)) {
             let (alive, mut counts) = (segment.alive_bitset(), SegmentCounts::default());
@@ -146,10 +155,10 @@ impl View {
                         counts.count(columns, doc, place);
                     }
                     let rank = rank(request, columns, doc, || scorer.score());
-                    if request.limit > 0 {
+                    if kept > 0 {
                         best.push(hit(columns, doc, rank, ordinal));
                     }
-                    if best.len() > request.limit {
+                    if best.len() > kept {
                         best.pop();
                     }
                 }
@@ -157,8 +166,41 @@ impl View {
             }
             counts.finish(columns, &mut facets)?;
         }
-        Ok(TopHits { hits: best.into_sorted_vec(), total, facets, whole: !clock.was_over() })
+        let mut hits = best.into_vec();
+        if request.order == HitOrder::Relevance
+            && let Some(closeness) = Closeness::of(self, &matching, request.query)?
+        {
+            self.compare(&closeness, &mut hits, clock)?;
+        }
+        hits.sort_unstable();
+        hits.truncate(request.limit);
+        Ok(TopHits { hits, total, facets, whole: !clock.was_over() })
     }
+
+    /// Adds to the ranks of hits how close they are to a query.
+    fn compare(&self, closeness: &Closeness, hits: &mut [Hit], clock: &Clock) -> tantivy::Result<()> {
+        hits.sort_unstable_by_key(|hit| hit.address);
+        let segments = self.searcher.segment_readers();
+        for hits in hits.chunk_by_mut(|one, other| one.address.segment_ord == other.address.segment_ord) {
+            let Some(ordinal) = hits.first().map(|hit| hit.address.segment_ord as usize) else { continue };
+            let (Some(segment), Some(columns)) = (segments.get(ordinal), self.columns()?.get(ordinal)) else {
+                continue;
+            };
+            let mut closeness = closeness.in_segment(segment, columns);
+            for hit in hits {
+                if clock.is_over_now() {
+                    return Ok(());
+                }
+                hit.rank += scaled(f64::from(closeness.score(hit.address.doc_id)?));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns a score as a rank. It is rounded, so that the order in which its parts were added does not matter.
+fn scaled(score: f64) -> i64 {
+    (score * 1_024.0).round() as i64
 }
 
 fn rank(request: &TopRequest<'_>, columns: &Columns, doc: DocId, score: impl FnOnce() -> Score) -> i64 {
@@ -167,8 +209,7 @@ fn rank(request: &TopRequest<'_>, columns: &Columns, doc: DocId, score: impl FnO
         HitOrder::Relevance => {
             let age = request.now.seconds().saturating_sub(columns.modified(doc).seconds()).max(0);
             let recency = RECENCY * (-(age as f64) / HALF_LIFE).exp2();
-            // Rounded, so that the order in which its parts were added does not matter.
-            ((f64::from(score()) + recency) * 1_024.0).round() as i64
+            scaled(f64::from(score()) + recency)
         }
         HitOrder::Newest => columns.modified(doc).micros(),
         HitOrder::Oldest => columns.modified(doc).micros().saturating_neg(),

@@ -15,13 +15,13 @@ use super::schema::Fields;
 use super::view::View;
 
 /// Limit on the admitted entries that are counted for a word. Words in more entries have the weight of this number.
-const MAX_COUNTED: u64 = 2_000;
+const MAX_COUNTED: u64 = 5_000;
 
 /// Share of the time for counting: one third.
 const TIME_SHARE: u32 = 3;
 
-/// Number of entries for the formula of the weights.
-const ENTRIES: u64 = 100_000;
+/// Number of entries for the formula of the weights: so many that the most frequent words still have a weight.
+const ENTRIES: u64 = 20_000;
 /// Usual numbers of words in a text, and in a name or title.
 const TEXT_WORDS: u64 = 500;
 const NAME_WORDS: u64 = 5;
@@ -68,6 +68,13 @@ impl Weights {
             return Ok(Self::equal(view.fields));
         }
         Ok(Self { text, counts })
+    }
+
+    /// Returns the weight of a word by the most frequent of its forms: its inverse document frequency in BM25.
+    pub(super) fn importance<'t>(&self, forms: impl Iterator<Item = &'t str>) -> f32 {
+        let counts = forms.filter_map(|form| self.count_of(form));
+        let count = counts.max().unwrap_or(MAX_COUNTED / 2) as f32;
+        (1.0 + (ENTRIES as f32 - count + 0.5) / (count + 0.5)).ln()
     }
 
     /// Returns the number of admitted entries with a term, as far as it was counted; `None` if it was not.

@@ -6,6 +6,7 @@ use tantivy::{Result, Term};
 use tantivy_fst::Automaton;
 
 use super::clock::Clock;
+use crate::language::similar::digits;
 
 /// A query for words that are similar to another, or begin with it.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub(super) struct WordQuery {
     field: Field,
     /// First byte of the words.
     first: Option<u8>,
+    /// Digits of the words; `None` for any.
+    digits: Option<Vec<u8>>,
     clock: Clock,
 }
 
@@ -21,20 +24,21 @@ impl WordQuery {
     /// Looks for words with a beginning.
     pub(super) fn beginning(field: Field, text: &str, clock: Clock) -> Self {
         let term = FuzzyTermQuery::new_prefix(Term::from_field_text(field, text), 0, false);
-        Self { term, field, first: text.bytes().next(), clock }
+        Self { term, field, first: text.bytes().next(), digits: None, clock }
     }
 
-    /// Looks for words at an edit distance of at most `allowed` letters that begin with the same one. Two letters that
-    /// are swapped count as one difference.
+    /// Looks for words at an edit distance of at most `allowed` letters that begin with the same one and have the same
+    /// digits. Two letters that are swapped count as one difference.
     pub(super) fn similar(field: Field, word: &str, allowed: u8, clock: Clock) -> Self {
         let term = FuzzyTermQuery::new(Term::from_field_text(field, word), allowed, true);
-        Self { term, field, first: word.bytes().next(), clock }
+        Self { term, field, first: word.bytes().next(), digits: Some(digits(word).collect()), clock }
     }
 }
 
 impl Query for WordQuery {
     fn weight(&self, _: EnableScoring<'_>) -> Result<Box<dyn Weight>> {
-        let words = Words { accepted: self.term.automaton()?, first: self.first, clock: self.clock.clone() };
+        let (digits, clock) = (self.digits.clone(), self.clock.clone());
+        let words = Words { accepted: self.term.automaton()?, first: self.first, digits, clock };
         Ok(Box::new(AutomatonWeight::new(self.field, words)))
     }
 }
@@ -43,6 +47,7 @@ impl Query for WordQuery {
 struct Words {
     accepted: DfaWrapper,
     first: Option<u8>,
+    digits: Option<Vec<u8>>,
     clock: Clock,
 }
 
@@ -51,17 +56,20 @@ struct Words {
 struct State {
     inner: Option<u32>,
     is_start: bool,
+    /// Number of digits so far.
+    digits: usize,
 }
 
 impl Automaton for Words {
     type State = State;
 
     fn start(&self) -> State {
-        State { inner: Some(self.accepted.start()), is_start: true }
+        State { inner: Some(self.accepted.start()), is_start: true, digits: 0 }
     }
 
     fn is_match(&self, state: &State) -> bool {
-        state.inner.is_some_and(|inner| self.accepted.is_match(&inner))
+        let has_all_digits = self.digits.as_ref().is_none_or(|digits| digits.len() == state.digits);
+        has_all_digits && state.inner.is_some_and(|inner| self.accepted.is_match(&inner))
     }
 
     fn can_match(&self, state: &State) -> bool {
@@ -69,8 +77,11 @@ impl Automaton for Words {
     }
 
     fn accept(&self, state: &State, byte: u8) -> State {
-        let fits = !state.is_start || self.first.is_none_or(|first| first == byte);
-        let inner = state.inner.filter(|_| fits).map(|inner| self.accepted.accept(&inner, byte));
-        State { inner, is_start: false }
+        let begins = !state.is_start || self.first.is_none_or(|first| first == byte);
+        let is_digit = byte.is_ascii_digit();
+        let is_other_digit =
+            is_digit && self.digits.as_ref().is_some_and(|digits| digits.get(state.digits) != Some(&byte));
+        let inner = state.inner.filter(|_| begins && !is_other_digit).map(|inner| self.accepted.accept(&inner, byte));
+        State { inner, is_start: false, digits: state.digits + usize::from(is_digit) }
     }
 }

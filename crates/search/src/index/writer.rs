@@ -13,6 +13,7 @@ use super::error::index_failed;
 use super::passage::kept;
 use super::search_index::SearchIndex;
 use crate::language::extension_of;
+use crate::language::words::Words;
 
 /// Memory for entries that are not written yet, in bytes; the least that the library accepts.
 const MEMORY: usize = 15_000_000;
@@ -66,9 +67,13 @@ impl IndexWriter {
             document.add_i64(fields.modified, entry.modified.micros());
             document.add_u64(fields.size, entry.size);
             document.add_u64(fields.name_print, name_print(&entry.name));
+            let mut stem = entry.name.as_str();
             if let Some(extension) = extension_of(&entry.name) {
+                stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
                 document.add_text(fields.extension, extension);
             }
+            document.add_u64(fields.name_words, Words::of(stem).count() as u64);
+            document.add_u64(fields.title_words, Words::of(&entry.title).count() as u64);
             for text in [&entry.name, &entry.text] {
                 document.add_text(fields.text, text);
                 document.add_text(fields.ends, text);

@@ -1,22 +1,32 @@
 //! Similar words: those with the same first letter and an edit distance of 1 or 2, and compounds that begin or end with
-//! a word. Words are compared by their stems.
+//! a word. Words are compared by their stems. Digits are never mistaken: "a4" is not similar to "a5".
 
 /// Fewest letters of a stem to which others are similar.
 const MIN_SIMILAR: usize = 4;
-/// Most letters, because the cost of the comparison grows with them.
+/// Most letters and digits, because the cost of the comparison grows with them.
 const MAX_SIMILAR: usize = 24;
 /// Fewest letters of a stem from which two letters may differ.
 const MIN_TWO_OFF: usize = 8;
 /// Fewest letters of a stem that is looked for in compounds.
 const MIN_PART: usize = 5;
+/// Fewest letters of it without its ending.
+const MIN_END: usize = 4;
 /// Fewest letters of a compound that is found by its end.
 const MIN_COMPOUND: usize = 8;
+/// German endings of case and number, each before those that it ends with.
+const ENDINGS: [&str; 8] = ["ern", "em", "en", "er", "es", "e", "n", "s"];
 
 /// Returns how many letters of a similar word may differ from a stem; `None` if no word is similar to it.
 pub fn allowed_difference(stem: &str) -> Option<u8> {
-    let letters = stem.chars().count();
-    let is_word = stem.chars().all(char::is_alphabetic);
-    (is_word && (MIN_SIMILAR..=MAX_SIMILAR).contains(&letters)).then_some(if letters >= MIN_TWO_OFF { 2 } else { 1 })
+    let letters = stem.chars().filter(|c| c.is_alphabetic()).count();
+    let is_word = stem.chars().all(char::is_alphanumeric);
+    let is_comparable = is_word && letters >= MIN_SIMILAR && stem.chars().count() <= MAX_SIMILAR;
+    is_comparable.then_some(if letters >= MIN_TWO_OFF { 2 } else { 1 })
+}
+
+/// Returns the digits of a word, which similar words have too.
+pub fn digits(word: &str) -> impl Iterator<Item = u8> + use<'_> {
+    word.bytes().filter(u8::is_ascii_digit)
 }
 
 /// Returns whether a stem is looked for in compounds.
@@ -24,25 +34,24 @@ pub fn is_part(stem: &str) -> bool {
     stem.len() >= MIN_PART && stem.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// Returns whether the stem of a word of this many bytes can be a compound that is found by its end.
+/// Returns whether a word of this many bytes can be a compound that is found by its end.
 pub fn may_be_compound(bytes: usize) -> bool {
     bytes >= MIN_COMPOUND
 }
 
-/// Returns whether a stem can be a compound that is found by its end.
-pub fn is_compound(stem: &str) -> bool {
-    stem.len() >= MIN_COMPOUND && stem.bytes().all(|byte| byte.is_ascii_lowercase())
-}
-
-/// Returns a word backwards, so that words with the same end have the same beginning.
-pub fn backwards(word: &str) -> String {
-    word.chars().rev().collect()
+/// Returns a folded word backwards and without the ending of its case or number, so that compounds begin with it that
+/// end with the word; `None` if it is too short or no word. A stem cannot be compared in this way, because it depends
+/// on the length of the word what a stemmer removes.
+pub fn end_of_compounds(folded: &str) -> Option<String> {
+    let ending = ENDINGS.iter().find(|ending| folded.ends_with(**ending)).copied().unwrap_or_default();
+    let end = folded.get(..folded.len() - ending.len()).filter(|end| end.len() >= MIN_END)?;
+    is_part(folded).then(|| end.chars().rev().collect())
 }
 
 /// Returns whether the stem of a word is similar to another.
 pub fn is_similar(stem: &str, sought: &str) -> bool {
-    let is_part_of = is_part(sought) && (stem.starts_with(sought) || is_compound(stem) && stem.ends_with(sought));
-    let is_near = |allowed| difference(stem, sought) <= usize::from(allowed);
+    let is_part_of = is_part(sought) && stem.starts_with(sought);
+    let is_near = |allowed| difference(stem, sought) <= usize::from(allowed) && digits(stem).eq(digits(sought));
     is_part_of || stem.chars().next() == sought.chars().next() && allowed_difference(sought).is_some_and(is_near)
 }
 
@@ -90,8 +99,27 @@ mod tests {
         assert!(!is_similar("rohr", "rand"));
         assert!(!is_similar("abc", "abd"), "too short");
         assert!(!is_similar("2025", "2026"), "no word");
-        assert!(is_similar("haftpflichtversicher", "versicher"));
+        assert!(is_similar("aarhc64", "aarch64"));
+        assert!(!is_similar("aarch32", "aarch64"), "other digits");
         assert!(is_similar("vertragspartn", "vertrag"));
         assert!(!is_similar("auto", "versicher"));
+    }
+
+    #[test]
+    fn compounds_end_like_their_last_part_in_any_inflection() {
+        let cases = [
+            ("haftpflichtversicherungen", "versicherung"),
+            ("prozesssitzung", "sitzungen"),
+            ("mietvertrage", "vertrags"),
+            ("krankenhausern", "hauser"),
+            ("fehlernummern", "nummer"),
+            ("plausibilitatsprufungen", "prufung"),
+        ];
+        for (compound, part) in cases {
+            let (compound, part) = (end_of_compounds(compound).unwrap(), end_of_compounds(part).unwrap());
+            assert!(compound.starts_with(&part), "{compound} {part}");
+        }
+        assert_eq!(end_of_compounds("rohr"), None);
+        assert_eq!(end_of_compounds("vertrag2"), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Stems: the forms that the inflections of a word share. "Verträge" and "Vertrags" are both found as "vertrag".
 //!
 //! The stemmers are those of the [Snowball project](https://snowballstem.org/) for English and German. Words are folded
-//! before they are stemmed. A long text is stemmed by the rules of its language, a short one by those of all.
+//! before they are stemmed. A long text is stemmed by the rules of its languages, a short one by those of all.
 
 use std::collections::HashMap;
 
@@ -17,8 +17,11 @@ const RULES: [(Lang, Algorithm, bool); LANGUAGES] =
 
 /// Bytes from which a text has a language. Names and titles are too short to tell.
 const LONG_TEXT: usize = 200;
-/// Bytes of a text by which its language is detected.
-const SAMPLE: usize = 400;
+/// Number of places of a text by which its languages are detected, and bytes of each.
+const SAMPLES: usize = 4;
+const SAMPLE: usize = 200;
+/// Confidence from which the language of one place is taken for sure.
+const SURE: f64 = 0.9;
 /// Limit on the stems that are remembered.
 const MAX_REMEMBERED: usize = 20_000;
 
@@ -29,7 +32,7 @@ pub struct Stems {
     remembered: [HashMap<String, String>; LANGUAGES],
 }
 
-/// The rules by which a text is stemmed: one language, or all.
+/// The rules by which a text is stemmed: those of its languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextRules([bool; LANGUAGES]);
 
@@ -59,11 +62,22 @@ impl Stems {
         if text.len() < LONG_TEXT {
             return TextRules::ALL;
         }
-        // The beginning is often a title or an address.
-        let middle = text.floor_char_boundary((text.len() / 2).saturating_sub(SAMPLE / 2));
-        let sample = &text[middle..text.floor_char_boundary(middle + SAMPLE)];
-        let Some(language) = self.detector.detect_lang(sample) else { return TextRules::ALL };
-        TextRules(RULES.map(|(known, ..)| known == language))
+        // A text may have parts in several languages, and each part may hold titles, addresses or code.
+        let (mut sure, mut all) = ([false; LANGUAGES], String::new());
+        for number in 1..=SAMPLES {
+            let start = text.floor_char_boundary(text.len() * number / (SAMPLES + 1));
+            let words = words_in(&text[start..text.floor_char_boundary(start + SAMPLE)]);
+            if let Some(found) = self.detector.detect(&words).filter(|found| found.confidence() >= SURE) {
+                RULES.iter().zip(&mut sure).for_each(|((known, ..), sure)| *sure |= *known == found.lang());
+            }
+            all.push_str(&words);
+        }
+        if !sure.contains(&true) {
+            let likely = self.detector.detect_lang(&all);
+            sure = RULES.map(|(known, ..)| likely == Some(known));
+        }
+        // A text in a script of its own has a language without rules, but may contain words of others.
+        if sure.contains(&true) { TextRules(sure) } else { TextRules::ALL }
     }
 
     /// Puts the stems of a folded word by these rules into `stems`, each once.
@@ -97,6 +111,16 @@ impl Stems {
         };
         [stem(&self.stemmers[0]), stem(&self.stemmers[1])]
     }
+}
+
+/// Returns the words of a text, each followed by a space.
+fn words_in(text: &str) -> String {
+    let mut words = String::with_capacity(text.len() + 1);
+    for word in text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
+        words.push_str(word);
+        words.push(' ');
+    }
+    words
 }
 
 /// Returns whether a word can have endings. Numbers and short words such as "a4" have none.
@@ -134,7 +158,15 @@ mod tests {
         assert_eq!(stems(&english, "opening"), ["open"]);
         assert_eq!(stems(&german, "rohren"), ["rohr"]);
         assert_eq!(stems("", "rohren"), ["rohren", "rohr"]);
-        assert_eq!(stems(&"0123456789 ".repeat(100), "rohren"), ["rohren", "rohr"], "no language");
+        assert_eq!(stems(&format!("{english}{german}"), "rohren"), ["rohren", "rohr"], "both");
+        let unknown = [
+            "0123456789 ",
+            "\u{bca1}\u{d130}\u{b294} \u{bc30}\u{c5f4} ",
+            "\u{432}\u{435}\u{43a}\u{442}\u{43e}\u{440} ",
+        ];
+        for text in unknown {
+            assert_eq!(stems(&text.repeat(100), "rohren"), ["rohren", "rohr"], "no language with rules: {text}");
+        }
     }
 
     #[test]

@@ -38,9 +38,14 @@ impl<'a> Words<'a> {
     /// Puts the next word into `word`. Returns false at the end of the text.
     pub fn next_into(&mut self, word: &mut Word) -> bool {
         let Some(span) = self.next_span() else { return false };
+        self.take_word(span, word);
+        true
+    }
+
+    /// Puts the word into `word` at a place that [`Self::next_span`] returned.
+    pub fn take_word(&self, span: Range<usize>, word: &mut Word) {
         fold_into(&self.text[span.clone()], &mut word.folded);
         (word.start, word.end) = (span.start, span.end);
-        true
     }
 
     /// Returns where the next word is, without folding it.

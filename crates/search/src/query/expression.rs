@@ -148,6 +148,11 @@ impl Expression {
         }
     }
 
+    /// Returns whether this is a word that may be missing when most words are enough.
+    pub fn is_dispensable(&self) -> bool {
+        matches!(self, Self::Words(WordField::All, Sought::Word(_)))
+    }
+
     /// Replaces references by what they stand for.
     pub fn resolve(&mut self, meanings: &HashMap<Reference, Self>) {
         match self {

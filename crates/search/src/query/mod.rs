@@ -9,6 +9,7 @@ mod query_word;
 mod remark;
 mod search_query;
 mod sizes;
+mod tolerance;
 mod types;
 mod word_matcher;
 
@@ -16,6 +17,7 @@ pub use expression::{Expression, Filter, Position, Reference, ReferenceKind, Sou
 pub use query_word::QueryWord;
 pub use remark::{Remark, RemarkReason};
 pub use search_query::SearchQuery;
+pub use tolerance::Tolerance;
 pub use word_matcher::WordMatcher;
 
 #[cfg(test)]

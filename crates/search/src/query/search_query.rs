@@ -8,10 +8,8 @@ use super::expression::{Expression, Filter, Reference, Sought, WordField};
 use super::lex::has_unclosed_phrase;
 use super::parse::Parser;
 use super::remark::Remark;
+use super::tolerance::Tolerance;
 use crate::language::similar;
-
-/// Limit on the words of a query for which similar ones are looked for.
-const MAX_SIMILAR_WORDS: usize = 8;
 
 /// A query, as it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,15 +66,27 @@ impl SearchQuery {
         }
     }
 
-    /// Returns whether the query has words to which others can be similar, and not so many that it takes long to look
-    /// for them.
-    pub fn has_similar(&self) -> bool {
-        let sought = self.sought();
-        let words = sought.iter().filter(|(_, sought)| match sought {
-            Sought::Word(word) => similar::allowed_difference(&word.folded).is_some(),
-            Sought::Prefix(_) | Sought::Phrase { .. } => false,
-        });
-        (1..=MAX_SIMILAR_WORDS).contains(&words.count())
+    /// Returns whether entries can fulfil the query with this tolerance that do not fulfil it with a smaller one.
+    pub fn allows(&self, tolerance: Tolerance) -> bool {
+        match tolerance {
+            Tolerance::Exact => true,
+            Tolerance::Similar => self.sought().iter().any(|(_, sought)| match sought {
+                Sought::Word(word) => similar::allowed_difference(&word.folded).is_some(),
+                Sought::Prefix(_) | Sought::Phrase { .. } => false,
+            }),
+            Tolerance::MostWords => {
+                let words = self.dispensable_words();
+                tolerance.required_words(words) < words
+            }
+        }
+    }
+
+    /// Returns the number of words that may be missing one by one: those that every entry must contain by themselves.
+    fn dispensable_words(&self) -> usize {
+        match &self.expression {
+            Some(Expression::All(parts)) => parts.iter().filter(|part| part.is_dispensable()).count(),
+            _ => 0,
+        }
     }
 
     /// Returns what is sought in names and texts, without what is negated.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::expression::{Expression, Sought, WordField};
 use super::search_query::SearchQuery;
+use super::tolerance::Tolerance;
 use crate::language::similar;
 use crate::language::stems::{Stems, TextRules};
 
@@ -15,6 +16,8 @@ pub struct WordMatcher {
     /// The number of what is sought, by stem.
     stems: HashMap<String, usize>,
     prefixes: Vec<(String, usize)>,
+    /// The ends of compounds that end with what is sought.
+    ends: Vec<(String, usize)>,
     /// The first two letters of the stems, to exclude most words at once: a word and its stem have
     /// them in common, with few exceptions.
     beginnings: Vec<[u8; 2]>,
@@ -28,14 +31,15 @@ pub struct WordMatcher {
 }
 
 impl WordMatcher {
-    /// Prepares for a query; with `with_similar`, similar words and compounds fit as well.
-    pub fn of(query: &SearchQuery, with_similar: bool) -> Self {
+    /// Prepares for a query.
+    pub fn of(query: &SearchQuery, tolerance: Tolerance) -> Self {
         let mut matcher = Self {
             stems: HashMap::new(),
             prefixes: Vec::new(),
+            ends: Vec::new(),
             beginnings: Vec::new(),
             folds_all: false,
-            with_similar,
+            with_similar: tolerance.allows_similar(),
             finder: Stems::default(),
             remembered: HashMap::new(),
             count: 0,
@@ -62,6 +66,7 @@ impl WordMatcher {
             let stems: Vec<String> = word.spellings().flat_map(|spelling| self.finder.of_each(spelling)).collect();
             let number = stems.iter().find_map(|stem| self.stems.get(stem)).copied().unwrap_or(self.count);
             self.count = self.count.max(number + 1);
+            self.ends.extend(similar::end_of_compounds(&word.folded).map(|end| (end, number)));
             for stem in stems {
                 self.note_beginning(&stem);
                 self.stems.entry(stem).or_insert(number);
@@ -123,7 +128,11 @@ impl WordMatcher {
             // The same one each time, whatever the order of the map.
             self.stems.keys().filter(is_similar).filter_map(|sought| self.stems.get(sought)).min().copied()
         };
-        exact.or_else(begins).or_else(|| if self.with_similar { similar() } else { None })
+        let ends = || {
+            let end = similar::end_of_compounds(folded).filter(|_| similar::may_be_compound(folded.len()))?;
+            self.ends.iter().find(|(sought, _)| end.starts_with(sought)).map(|(_, number)| *number)
+        };
+        exact.or_else(begins).or_else(|| if self.with_similar { similar().or_else(ends) } else { None })
     }
 }
 
@@ -158,9 +167,9 @@ mod tests {
             "Applied",
         ];
         for sought in words {
-            for with_similar in [false, true] {
+            for tolerance in [Tolerance::Exact, Tolerance::Similar] {
                 let query = SearchQuery::parse(sought, Timestamp::from_micros(0));
-                let mut matcher = WordMatcher::of(&query, with_similar);
+                let mut matcher = WordMatcher::of(&query, tolerance);
                 for word in words {
                     let mut folded = String::new();
                     crate::language::words::fold_into(word, &mut folded);

@@ -7,7 +7,7 @@ use askama::Template;
 use axum::extract::Query;
 use axum::response::Response;
 use model::MAX_NAME_CHARS;
-use repository::{FindRequest, Found, FoundItem, HitOrder, Item, MAX_FOUND, MAX_QUERY_CHARS, TextSearch};
+use repository::{FindRequest, Found, FoundItem, HitOrder, Item, MAX_FOUND, MAX_QUERY_CHARS, TextSearch, Tolerance};
 use serde::Deserialize;
 
 use crate::frame::fault::PageResult;
@@ -56,8 +56,8 @@ struct SearchPage<'a> {
     whole: bool,
     /// Number of documents with the words.
     documents: u64,
-    /// True if documents with similar words are among the results.
-    includes_similar: bool,
+    /// Message that documents do not fulfil the query exactly, or empty.
+    tolerance: &'static str,
     /// Messages about parts of the query that were left out or read otherwise than they may have been meant.
     remarks: Vec<String>,
     orders: Vec<OrderLink>,
@@ -111,7 +111,11 @@ async fn draw(visit: &Visit, found: &Found, order: HitOrder) -> PageResult<Respo
         more: found.more,
         whole: found.whole,
         documents: found.documents,
-        includes_similar: found.includes_similar,
+        tolerance: match found.tolerance {
+            Tolerance::Exact => "",
+            Tolerance::Similar => page.s("search.similar"),
+            Tolerance::MostWords => page.s("search.most-words"),
+        },
         remarks: found.remarks.iter().map(|remark| narrowing::remark(page, remark)).collect(),
         orders: narrowing::orders(page, order),
         examples: EXAMPLES,

@@ -68,6 +68,10 @@ impl Shelf {
     fn similar(&self, query: &str) -> Vec<i64> {
         nodes(&self.top(&SearchQuery::parse(query, NOW), Tolerance::Similar, HitOrder::Relevance, &InPlace(None)))
     }
+
+    fn most(&self, query: &str) -> Vec<i64> {
+        nodes(&self.top(&SearchQuery::parse(query, NOW), Tolerance::MostWords, HitOrder::Relevance, &InPlace(None)))
+    }
 }
 
 const GERMAN: &str = "Der Vertrag über die Lieferung von Rohren wurde von beiden Seiten unterschrieben und wird in der \
@@ -289,4 +293,67 @@ fn no_answer_depends_on_hidden_entries() {
             }
         }
     }
+}
+
+#[test]
+fn the_closest_documents_come_first() {
+    let mut titled = entry(1, "a.txt", "annual figures of the harbour, with a report on herons");
+    titled.title = "Annual report of the harbour".into();
+    let mut longer = entry(2, "b.txt", "harbour harbour annual annual report report of the");
+    longer.title = "Notes on the annual report of the harbour and of the two ferries, second draft".into();
+    let shelf = Shelf::of([longer, titled]);
+    assert_eq!(shelf.found("annual report of the harbour"), [1, 2], "the title is the query");
+
+    let scattered = "report report heron heron the nest; a nest in the reeds, and in the report on nests";
+    let ordered = format!("{} the heron built its nest in the reeds {}", "words ".repeat(60), "words ".repeat(60));
+    let shelf = Shelf::of([entry(1, "a.txt", scattered), entry(2, "b.txt", &ordered)]);
+    assert_eq!(shelf.found("heron nest reeds"), [1, 2], "more often, in a shorter text");
+    assert_eq!(shelf.found("nest in the reeds"), [1, 2], "both have it");
+    let shelf = Shelf::of([entry(1, "a.txt", &scattered.replace("nest in", "nest with")), entry(2, "b.txt", &ordered)]);
+    assert_eq!(shelf.found("nest in the reeds"), [2, 1], "the words follow each other");
+
+    let named = ["Heron.txt", "Heron and egret.txt", "Heron, egret and other birds of the delta.txt"];
+    let shelf = Shelf::of((1..).zip(named).map(|(node, name)| entry(node, name, "")));
+    assert_eq!(shelf.found("heron"), [1, 2, 3]);
+    assert_eq!(shelf.found("egret heron"), [2, 3]);
+}
+
+#[test]
+fn some_of_many_words_may_be_missing() {
+    let texts = ["red heron nest", "red heron egret", "red plan", "blue plan"];
+    let shelf = Shelf::of((1..).zip(texts).map(|(node, text)| entry(node, "x.txt", text)));
+    let found = |query: &str| {
+        let mut found = shelf.most(query);
+        found.sort_unstable();
+        found
+    };
+    assert_eq!(found("red heron missing"), [1, 2], "two of three");
+    assert_eq!(shelf.most("red heron nest"), [1, 2], "all of them come first");
+    assert_eq!(found("heron missing"), [] as [i64; 0], "one of two is not most");
+    assert_eq!(found("red heron missing nest"), [1], "three of four");
+    assert_eq!(found("red heron missing type:pdf"), [] as [i64; 0], "filters stay");
+    assert_eq!(found("red heron missing -egret"), [1], "so does what is negated");
+    assert_eq!(found("red heron missing (egret OR blue)"), [2], "and alternatives");
+    assert_eq!(found("red hreon missing"), [1, 2], "similar words count");
+}
+
+#[test]
+fn digits_are_never_mistaken() {
+    let texts = ["invoice2025", "invoice2026", "invioce2025"];
+    let shelf = Shelf::of((1..).zip(texts).map(|(node, text)| entry(node, "x.txt", text)));
+    let mut found = shelf.similar("invoice2025");
+    found.sort_unstable();
+    assert_eq!(found, [1, 3]);
+}
+
+#[test]
+fn compounds_are_found_by_their_ends_in_any_inflection() {
+    let compounds = "Die Plausibilitätsprüfungen der Mietverträge sind für die Prozesssitzung wichtig.";
+    let shelf = Shelf::of([entry(1, "a.txt", &format!("{GERMAN} {compounds}"))]);
+    for query in ["Prüfung", "Prüfungen", "Vertrags", "Sitzungen"] {
+        assert_eq!(shelf.similar(query), [1], "{query}");
+    }
+    let both = format!("{} {GERMAN} {compounds}", format!("{ENGLISH} ").repeat(3));
+    let shelf = Shelf::of([entry(1, "a.txt", &both)]);
+    assert_eq!(shelf.similar("Prüfung"), [1], "the smaller part of a text is in German");
 }

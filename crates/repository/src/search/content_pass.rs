@@ -14,7 +14,7 @@ use super::asked::{Asked, AskedWords};
 use super::names::{NamePass, NamedItems};
 use super::request::FoundItem;
 use super::tail::Tail;
-use super::trim::{Trim, UnknownPlaces, VisibleScopes};
+use super::trim::{Trim, UnknownPlaces};
 use crate::Session;
 use crate::farm::registry::ContentDatabase;
 use crate::items::caller_view::CallerView;
@@ -175,11 +175,7 @@ impl ContentPass {
 
     fn trim(&self, reader: &mut Reader<'_>, view: &View) -> Result<Trim> {
         let places = self.session.repository.inner.search.places(self.content.row.id).current(reader)?;
-        let scopes = self.eyes.granted_rights(reader)?.map(|granted| {
-            let mut scopes = VisibleScopes::default();
-            granted.into_iter().for_each(|(scope, rights)| scopes.add(scope, rights));
-            scopes
-        });
+        let scopes = self.session.repository.inner.search.scopes.current(reader, &self.eyes, &places)?;
         let tail = Arc::new(Tail::after(reader, view.checkpoint())?);
         Ok(Trim { places, tail, principal: self.session.principal.clone(), scopes, unknown: UnknownPlaces::default() })
     }

@@ -7,12 +7,15 @@ use model::Id;
 use search::index::SearchIndex;
 
 use super::places::Places;
+use super::visible_scopes::ScopesCache;
 
 /// The indexes by content database, and the places that decide who may find what in them.
 #[derive(Default)]
 pub(crate) struct SearchIndexes {
     open: RwLock<HashMap<Id, Arc<SearchIndex>>>,
     places: Mutex<HashMap<Id, Arc<Places>>>,
+    /// The scopes that callers may view.
+    pub(super) scopes: ScopesCache,
 }
 
 impl SearchIndexes {

@@ -18,6 +18,7 @@ mod settings;
 mod status;
 mod tail;
 mod trim;
+mod visible_scopes;
 
 pub use effect::{IndexEffect, index_effect};
 pub use faces::{IndexedFace, indexed_faces};

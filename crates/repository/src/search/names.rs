@@ -88,11 +88,18 @@ impl NamePass<'_> {
     /// # Errors
     /// Those of the database.
     pub(super) fn run(&mut self, reader: &mut Reader<'_>, index: Option<(&View, &mut Trim)>) -> Result<NamedItems> {
+        let (kept, read);
         let scopes = match &index {
-            Some((_, trim)) => trim.scopes.as_ref().map(|scopes| scopes.sorted()),
-            None => self.eyes.scopes(reader)?,
+            Some((_, trim)) => {
+                kept = trim.scopes.clone();
+                kept.as_ref().map(|scopes| scopes.sorted.as_slice())
+            }
+            None => {
+                read = self.eyes.scopes(reader)?;
+                read.as_deref()
+            }
         };
-        let wanted = SearchTerms { words: &self.query.words, scopes: scopes.as_deref() };
+        let wanted = SearchTerms { words: &self.query.words, scopes };
         let containers = self.containers(reader, &wanted)?;
         let by_index = match index {
             Some((view, trim)) if self.query.suits_index() => self.indexed_documents(reader, view, trim)?,

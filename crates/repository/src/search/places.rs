@@ -18,8 +18,17 @@ pub(super) struct UnknownPlace {
 }
 
 /// The places of all site collections of a content database.
-#[derive(Default)]
-pub(super) struct Places(FxHashMap<Id, Arc<CollectionPlaces>>);
+pub(super) struct Places {
+    /// The site collections, each with the version of its tree.
+    pub(super) trees: Arc<[(Id, i64)]>,
+    collections: FxHashMap<Id, Arc<CollectionPlaces>>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self { trees: Arc::new([]), collections: FxHashMap::default() }
+    }
+}
 
 /// The places of a site collection, as of one version of its tree. New containers do not change that version; they are
 /// added when an entry names them.
@@ -52,21 +61,19 @@ impl Places {
     /// Returns the places as of the reader's snapshot. Only site collections whose tree has changed are read again.
     pub(super) fn current(self: &Arc<Self>, reader: &mut Reader<'_>) -> model::Result<Arc<Self>> {
         let trees = feed::trees(reader)?;
-        let is_current = |(id, version): &(Id, i64)| self.0.get(id).is_some_and(|kept| kept.tree_version == *version);
-        if trees.len() == self.0.len() && trees.iter().all(is_current) {
+        if *trees == *self.trees {
             return Ok(self.clone());
         }
-        let mut places = FxHashMap::default();
-        for tree in trees {
-            let (id, tree_version) = tree;
-            let kept = self.0.get(&id).filter(|_| is_current(&tree)).cloned();
-            let current = match kept {
+        let mut collections = FxHashMap::default();
+        for (id, tree_version) in trees.iter().copied() {
+            let kept = self.collections.get(&id).filter(|kept| kept.tree_version == tree_version);
+            let current = match kept.cloned() {
                 Some(kept) => kept,
                 None => Arc::new(CollectionPlaces { tree_version, places: read(reader, id)? }),
             };
-            places.insert(id, current);
+            collections.insert(id, current);
         }
-        Ok(Arc::new(Self(places)))
+        Ok(Arc::new(Self { trees: trees.into(), collections }))
     }
 
     /// Returns the scope in force for documents in a place; `Ok(None)` if no path leads to it.
@@ -74,7 +81,7 @@ impl Places {
     /// # Errors
     /// `UnknownPlace` for a place that was created since the places were read.
     pub(super) fn scope(&self, collection: Id, place: Id) -> Result<Option<Id>, UnknownPlace> {
-        let Some(collection_places) = self.0.get(&collection) else { return Ok(None) };
+        let Some(collection_places) = self.collections.get(&collection) else { return Ok(None) };
         let known = collection_places.places.get(&place).ok_or(UnknownPlace { collection, place })?;
         Ok(known.reachable.then_some(known.scope))
     }
@@ -85,7 +92,7 @@ impl Places {
         reader: &mut Reader<'_>,
         unknown: &HashSet<UnknownPlace>,
     ) -> model::Result<Arc<Self>> {
-        let mut all = self.0.clone();
+        let mut all = self.collections.clone();
         for UnknownPlace { collection, place } in unknown {
             let Some(known) = all.get_mut(collection) else { continue };
             let places = &mut Arc::make_mut(known).places;
@@ -103,19 +110,19 @@ impl Places {
             }
             places.entry(*place).or_insert(Place::NOWHERE);
         }
-        Ok(Arc::new(Self(all)))
+        Ok(Arc::new(Self { trees: self.trees.clone(), collections: all }))
     }
 
     /// Iterates over the sites that contain a place, the innermost first.
     pub(super) fn sites(&self, collection: Id, place: Id) -> impl Iterator<Item = Id> {
-        let places = self.0.get(&collection).map(|collection| &collection.places);
+        let places = self.collections.get(&collection).map(|collection| &collection.places);
         let is_site = move |id: &Id| places.and_then(|places| places.get(id)).is_some_and(|place| place.is_site);
         self.upward(collection, place).filter(is_site)
     }
 
     /// Iterates over a place and everything above it, up to the root site.
     pub(super) fn upward(&self, collection: Id, place: Id) -> impl Iterator<Item = Id> {
-        let places = self.0.get(&collection).map(|collection| &collection.places);
+        let places = self.collections.get(&collection).map(|collection| &collection.places);
         let parent = move |id: &Id| places?.get(id).map(|place| place.parent).filter(|parent| !parent.is_none());
         std::iter::successors(Some(place), parent).take(MAX_DEPTH + 1)
     }

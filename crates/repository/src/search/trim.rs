@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use database::Reader;
-use model::{Id, Principal, Result, Right, Rights};
+use model::{Id, Principal, Result};
 use rustc_hash::FxHashSet;
 use search::index::{Admission, Candidate, Face};
 
 use super::places::{Places, UnknownPlace};
 use super::tail::Tail;
+use super::visible_scopes::{VisibleScopes, sees_drafts};
 
 /// Admits the entries of documents that the caller may open, in the version that the caller sees.
 pub(super) struct Trim {
@@ -17,7 +18,7 @@ pub(super) struct Trim {
     pub(super) tail: Arc<Tail>,
     pub(super) principal: Arc<Principal>,
     /// Scopes in which the caller may view documents, and those in which the caller also sees drafts; `None` for all.
-    pub(super) scopes: Option<VisibleScopes>,
+    pub(super) scopes: Option<Arc<VisibleScopes>>,
     /// Places that entries name and that were created since the places were read.
     pub(super) unknown: UnknownPlaces,
 }
@@ -44,32 +45,6 @@ impl UnknownPlaces {
     }
 }
 
-/// The scopes that a caller may view.
-#[derive(Default)]
-pub(super) struct VisibleScopes {
-    view: FxHashSet<Id>,
-    drafts: FxHashSet<Id>,
-}
-
-impl VisibleScopes {
-    /// Adds what a grant on a scope allows.
-    pub(super) fn add(&mut self, scope: Id, rights: Rights) {
-        if rights.has(Right::View) {
-            self.view.insert(scope);
-        }
-        if sees_drafts(rights) {
-            self.drafts.insert(scope);
-        }
-    }
-
-    /// Returns the scopes in which the caller may view documents, in their order.
-    pub(super) fn sorted(&self) -> Vec<Id> {
-        let mut scopes: Vec<Id> = self.view.iter().copied().collect();
-        scopes.sort_unstable();
-        scopes
-    }
-}
-
 impl Trim {
     /// Looks something up, and does so again if that named places which were created meanwhile.
     ///
@@ -88,10 +63,6 @@ impl Trim {
         self.places = self.places.with(reader, &unknown)?;
         Ok(look(self))
     }
-}
-
-fn sees_drafts(rights: Rights) -> bool {
-    rights.has(Right::Publish) || rights.has(Right::Edit)
 }
 
 impl Admission for Trim {

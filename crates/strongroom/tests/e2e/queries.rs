@@ -85,6 +85,9 @@ async fn answers_are_counted_ordered_and_explained(engine: Engine) {
     assert_eq!(oldest["facets"], Value::Null, "only when asked for");
     let similar = ask(&rig.admin, "mintues", "").await;
     assert_eq!((&similar["similar"], paths(&similar)), (&json!(true), vec!["Documents/minutes.txt".to_owned()]));
+    assert_eq!(similar["partial"], false, "no word is missing");
+    let partial = ask(&rig.admin, "kingfisher minutes heron", "").await;
+    assert_eq!((&partial["partial"], paths(&partial)), (&json!(true), vec!["Documents/minutes.txt".to_owned()]));
     let odd = ask(&rig.admin, "heron (size>big author:nobody", "").await;
     let reasons: Vec<&str> =
         odd["remarks"].as_array().unwrap().iter().map(|remark| remark["reason"].as_str().unwrap()).collect();

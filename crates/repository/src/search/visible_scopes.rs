@@ -1,0 +1,92 @@
+//! The scopes that callers may view. They are kept for as long as neither the permissions in a content database nor the
+//! farm's people and roles change.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use database::Reader;
+use model::{Id, Result, Right, Rights, TokenScopes};
+use rustc_hash::FxHashSet;
+
+use super::places::Places;
+use crate::items::caller_view::CallerView;
+
+/// Limit on the scopes that are kept for all callers, each of some 40 bytes. When it is reached, all are discarded.
+const MAX_KEPT: usize = 1_000_000;
+
+/// The scopes that a caller may view in one content database.
+#[derive(Default)]
+pub(super) struct VisibleScopes {
+    pub(super) view: FxHashSet<Id>,
+    /// Those in which the caller also sees drafts.
+    pub(super) drafts: FxHashSet<Id>,
+    /// Those in `view`, in their order.
+    pub(super) sorted: Vec<Id>,
+}
+
+impl VisibleScopes {
+    /// Collects what grants on scopes allow.
+    pub(super) fn of(granted: Vec<(Id, Rights)>) -> Self {
+        let mut scopes = Self::default();
+        for (scope, rights) in granted {
+            if rights.has(Right::View) {
+                scopes.view.insert(scope);
+            }
+            if sees_drafts(rights) {
+                scopes.drafts.insert(scope);
+            }
+        }
+        scopes.sorted = scopes.view.iter().copied().collect();
+        scopes.sorted.sort_unstable();
+        scopes
+    }
+}
+
+/// Returns whether rights on a document include seeing its drafts.
+pub(super) fn sees_drafts(rights: Rights) -> bool {
+    rights.has(Right::Publish) || rights.has(Right::Edit)
+}
+
+/// Kept scopes by content database, user and token scopes.
+#[derive(Default)]
+pub(crate) struct ScopesCache(Mutex<HashMap<(Id, Id, TokenScopes), KeptScopes>>);
+
+/// The scopes of a caller, with the versions of all that they depend on.
+struct KeptScopes {
+    trees: Arc<[(Id, i64)]>,
+    directory_version: i64,
+    scopes: Arc<VisibleScopes>,
+}
+
+impl ScopesCache {
+    /// Returns the caller's scopes as of the reader's snapshot, in which `places` are current; `None` if the caller may
+    /// view all.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(super) fn current(
+        &self,
+        reader: &mut Reader<'_>,
+        eyes: &CallerView,
+        places: &Places,
+    ) -> Result<Option<Arc<VisibleScopes>>> {
+        let principal = &eyes.finder.principal;
+        let key = (eyes.finder.content.row.id, principal.id, principal.limits.scopes);
+        let is_current =
+            |kept: &&KeptScopes| kept.directory_version == principal.directory_version && kept.trees == places.trees;
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.get(&key).filter(is_current) {
+            return Ok((!principal.everywhere).then(|| known.scopes.clone()));
+        }
+        drop(kept);
+        let Some(granted) = eyes.granted_rights(reader)? else { return Ok(None) };
+        let scopes = Arc::new(VisibleScopes::of(granted));
+        kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.values().map(|kept| kept.scopes.sorted.len()).sum::<usize>() + scopes.sorted.len() > MAX_KEPT {
+            kept.clear();
+        }
+        let (trees, directory_version) = (places.trees.clone(), principal.directory_version);
+        kept.insert(key, KeptScopes { trees, directory_version, scopes: scopes.clone() });
+        Ok(Some(scopes))
+    }
+}

@@ -17,6 +17,13 @@ pub fn read(input: &[u8]) {
     });
     assert!(references.iter().all(|reference| text.get(reference.range.clone()).is_some()));
     SearchQuery::narrowed(&text, "type:pdf");
+    for part in SearchQuery::filter_parts(&text) {
+        assert!(text.get(part.range.clone()).is_some());
+        assert!(SearchQuery::without(&text, &part.range).len() < text.len());
+    }
+    if let Some(ending) = SearchQuery::ending(&text) {
+        assert_eq!(format!("{}{}{}", ending.before, ending.field, ending.word), text);
+    }
     let mut matcher = WordMatcher::of(&query, true);
     for word in search::language::words::Words::of(&text).take(100) {
         matcher.fits(&word.folded);

@@ -22,7 +22,7 @@ mod uploads;
 
 pub use ::search::extract::{Content as TextContent, Extract as TextExtract, Format as TextFormat};
 pub use ::search::index::{HitOrder, Passage, Piece};
-pub use ::search::query::{Remark, RemarkReason, SearchQuery, Tolerance};
+pub use ::search::query::{FilterPart, ReferenceKind, Remark, RemarkReason, SearchQuery, Tolerance};
 pub use ::search::sandbox::{ChildPermit, MissingRestriction, Program, Sandbox};
 pub use content::columns::{Column, ColumnChange, ContentType, ValuesChange, is_built_in_column};
 pub use content::event_detail::AUDIT_ACTIONS;
@@ -71,8 +71,9 @@ pub use locations::search_directory::SearchDirectory;
 pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
 pub use people::*;
 pub use search::{
-    FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace, MAX_FOUND, MAX_QUERY_CHARS,
-    SearchFault, SearchResults, SearchSettings, SearchState, SearchStatus, TextSearch, index_effect, indexed_faces,
+    DocumentPassages, FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace, MAX_FOUND,
+    MAX_QUERY_CHARS, MAX_SUGGESTED, SearchFault, SearchResults, SearchSettings, SearchState, SearchStatus,
+    SuggestedPerson, Suggestions, TextSearch, index_effect, indexed_faces,
 };
 pub use session::caller::Session;
 pub use session::target::Target;

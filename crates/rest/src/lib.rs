@@ -25,6 +25,7 @@ mod search;
 mod search_indexes;
 mod sharing;
 mod storage;
+mod suggestions;
 mod uploads;
 mod users;
 mod views;

@@ -19,7 +19,7 @@ use http_core::server::state::AppState;
 use super::preconditions::evaluates_preconditions;
 use super::{
     archive, collections, content, documents, figures, following, groups, items, jobs, libraries, locks, me, moving,
-    openapi, permissions, search, search_indexes, sharing, storage, uploads, users, views,
+    openapi, permissions, search, search_indexes, sharing, storage, suggestions, uploads, users, views,
 };
 
 /// All routes of the interface, and the OpenAPI document at `/api/openapi.json`.
@@ -34,6 +34,7 @@ fn described() -> OpenApiRouter<AppState> {
         .merge(content::routes())
         .merge(items::routes())
         .merge(search::routes())
+        .merge(suggestions::routes())
         .merge(archive::routes())
         .merge(moving::routes())
         .merge(documents::routes())

@@ -197,13 +197,18 @@ pub struct PieceJson {
     hit: bool,
 }
 
+impl From<&Piece> for PieceJson {
+    fn from(piece: &Piece) -> Self {
+        Self { text: piece.text.clone(), hit: piece.hit }
+    }
+}
+
 impl PassageJson {
     fn of(found: &FoundItem) -> Option<Self> {
         let passage = found.passage.as_ref()?;
-        let piece = |piece: &Piece| PieceJson { text: piece.text.clone(), hit: piece.hit };
         Some(Self {
             id: found.item.id.to_string(),
-            pieces: passage.pieces.iter().map(piece).collect(),
+            pieces: passage.pieces.iter().map(PieceJson::from).collect(),
             more_before: passage.more.0,
             more_after: passage.more.1,
         })
@@ -244,11 +249,6 @@ async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answ
     let remarks = found.remarks.iter().map(RemarkJson::from).collect();
     let passages = found.items.iter().filter_map(PassageJson::of).collect();
     let items = item::items(&caller.session, found.items.into_iter().map(|found| found.item).collect()).await?;
-    let texts = match found.texts {
-        TextSearch::Complete => "complete",
-        TextSearch::Incomplete => "incomplete",
-        TextSearch::Unavailable => "unavailable",
-    };
     let complete = found.whole && found.missing.is_empty();
     Ok(Reply(FoundJson {
         items,
@@ -260,9 +260,18 @@ async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answ
         partial: found.tolerance == Tolerance::MostWords,
         remarks,
         complete,
-        texts,
+        texts: texts_word(found.texts),
         incomplete: found.missing.names(),
     }))
+}
+
+/// Returns the word for a state of the search in texts.
+pub fn texts_word(texts: TextSearch) -> &'static str {
+    match texts {
+        TextSearch::Complete => "complete",
+        TextSearch::Incomplete => "incomplete",
+        TextSearch::Unavailable => "unavailable",
+    }
 }
 
 async fn facets(caller: &Authenticated, found: &Found) -> model::Result<FacetsJson> {

@@ -21,3 +21,34 @@ async fn items_are_found_by_parts_of_their_names() {
         farm.send("GET", bad, &[], "").await.expect(400);
     }
 }
+
+#[tokio::test]
+async fn suggestions_and_passages_say_what_they_lack() {
+    let farm = Farm::new().await;
+    farm.put("Documents/Offers/First%20offer.txt", "an offer").await.expect(201);
+    let found = farm.send("GET", "/api/v1/search/suggest?q=offer&limit=1", &[], "").await.expect(200).json();
+    assert_eq!(found["items"][0]["path"], "Documents/Offers");
+    assert_eq!((found["more"].as_bool(), found["complete"].as_bool()), (Some(true), Some(true)));
+    let found = farm.send("GET", "/api/v1/search/suggest?q=offer%20adm", &[], "").await.expect(200).json();
+    assert_eq!(
+        (&found["people"][0]["query"], found["items"].as_array().map(Vec::len)),
+        (&"offer author:admin".into(), Some(0))
+    );
+    let id = farm.id("Documents/Offers/First offer.txt").await;
+    // There is no index: that is not taken for a text without the word.
+    let found = farm.send("GET", &format!("/api/v1/items/{id}/passages?q=offer"), &[], "").await.expect(200).json();
+    assert_eq!((&found["passages"], &found["texts"]), (&serde_json::json!([]), &"unavailable".into()));
+    let folder = farm.id("Documents/Offers").await;
+    farm.send("GET", &format!("/api/v1/items/{folder}/passages?q=offer"), &[], "").await.expect(409);
+    let long = "x".repeat(4_097);
+    for bad in [
+        "/api/v1/search/suggest".to_owned(),
+        "/api/v1/search/suggest?q=a&limit=0".to_owned(),
+        "/api/v1/search/suggest?q=a&limit=21".to_owned(),
+        format!("/api/v1/search/suggest?q={long}"),
+        format!("/api/v1/items/{id}/passages"),
+        format!("/api/v1/items/{id}/passages?q={long}"),
+    ] {
+        farm.send("GET", &bad, &[], "").await.expect(400);
+    }
+}

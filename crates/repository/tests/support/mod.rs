@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![expect(clippy::unwrap_used, reason = "a farm that cannot be had fails the test")]
 
+pub mod index;
+
 use bytes::Bytes;
 use database::Engine;
 use database::testing::{Fresh, fresh_database};

@@ -14,7 +14,7 @@ use crate::language::words::{Words, fold_into};
 use crate::query::WordMatcher;
 
 /// Approximate length of a passage in bytes.
-const PASSAGE_BYTES: usize = 240;
+pub(super) const PASSAGE_BYTES: usize = 240;
 /// Limit on the bytes of a text that are kept and searched for a passage.
 const KEPT: usize = 256 << 10;
 /// Number of words in a passage that ends the search for a better one.
@@ -99,26 +99,31 @@ fn passage(text: &str, matcher: &mut WordMatcher, clock: &Clock) -> Option<Passa
     let left = PASSAGE_BYTES.saturating_sub(last - first);
     let start = word_start(text, first.saturating_sub(left / 3)).min(first);
     let end = word_end(text, (last + left - left / 3).min(text.len())).max(last);
+    Some(Passage { pieces: pieces(text, &words, start..end), more: (start > 0, end < text.len()) })
+}
+
+/// Returns the pieces of a part of a text, of which some words are marked. The words lie in it, in their order.
+pub(super) fn pieces(text: &str, words: &[Range<usize>], part: Range<usize>) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    let mut at = start;
-    let mut add = |range: std::ops::Range<usize>, hit| {
+    let mut at = part.start;
+    let mut add = |range: Range<usize>, hit| {
         let piece = &text[range];
         let shown = &piece[..piece.floor_char_boundary(PASSAGE_BYTES)];
         if !shown.is_empty() {
             pieces.push(Piece { text: plain(shown), hit });
         }
     };
-    for word in &words {
+    for word in words {
         add(at..word.start, false);
         add(word.start..word.end, true);
         at = word.end;
     }
-    add(at..end, false);
-    Some(Passage { pieces, more: (start > 0, end < text.len()) })
+    add(at..part.end, false);
+    pieces
 }
 
 /// Returns the start of the first word after `at`, unless it is far.
-fn word_start(text: &str, at: usize) -> usize {
+pub(super) fn word_start(text: &str, at: usize) -> usize {
     let at = text.ceil_char_boundary(at);
     if at == 0 {
         return 0;
@@ -127,7 +132,7 @@ fn word_start(text: &str, at: usize) -> usize {
 }
 
 /// Returns the end of the last word before `at`, unless it is far.
-fn word_end(text: &str, at: usize) -> usize {
+pub(super) fn word_end(text: &str, at: usize) -> usize {
     let at = text.floor_char_boundary(at);
     if at == text.len() {
         return at;

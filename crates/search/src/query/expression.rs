@@ -104,6 +104,13 @@ pub enum ReferenceKind {
     Container,
 }
 
+impl ReferenceKind {
+    /// Returns whether it is a person.
+    pub fn is_person(self) -> bool {
+        matches!(self, Self::Author | Self::Creator | Self::Editor)
+    }
+}
+
 /// Where a document lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {

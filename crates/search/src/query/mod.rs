@@ -4,6 +4,7 @@ mod dates;
 mod expression;
 mod fields;
 mod lex;
+mod outline;
 mod parse;
 mod query_word;
 mod remark;
@@ -14,6 +15,7 @@ mod types;
 mod word_matcher;
 
 pub use expression::{Expression, Filter, Position, Reference, ReferenceKind, Sought, Within, WordField};
+pub use outline::{Ending, FilterPart};
 pub use query_word::QueryWord;
 pub use remark::{Remark, RemarkReason};
 pub use search_query::SearchQuery;

@@ -386,6 +386,11 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// Returns whether a token is an operator such as AND.
+pub(super) fn is_operator(kind: TokenKind<'_>) -> bool {
+    operator_in(kind).is_some()
+}
+
 fn operator_in(kind: TokenKind<'_>) -> Option<Operator> {
     if let TokenKind::Chunk(chunk) = kind { operator_of(chunk) } else { None }
 }

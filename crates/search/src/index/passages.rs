@@ -1,0 +1,171 @@
+//! All passages of one entry.
+
+use std::ops::Range;
+
+use model::{Id, Result};
+use tantivy::schema::{IndexRecordOption, TantivyDocument, Value};
+use tantivy::{DocAddress, DocSet, TERMINATED, Term};
+
+use super::clock::Clock;
+use super::error::index_failed;
+use super::passage::{PASSAGE_BYTES, Passage, pieces, word_end, word_start};
+use super::view::View;
+use crate::language::words::{Words, fold_into};
+use crate::query::WordMatcher;
+
+/// Limit on the words that are marked in one passage.
+const MAX_MARKED: usize = 50;
+
+/// The passages of an entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Passages {
+    /// In the order of the text, without overlaps.
+    pub passages: Vec<Passage>,
+    /// True if there are more than the limit.
+    pub more: bool,
+    /// True if the kept text was searched up to its end or the limit. Otherwise time was up.
+    pub whole: bool,
+}
+
+impl View {
+    /// Returns the passages of a version of a document with words of a query, at most `limit`; `None` if the version
+    /// has no entry. Blocks while it reads the index.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unavailable` if the index cannot be read.
+    pub fn passages(
+        &self,
+        (node, version): (Id, Id),
+        matcher: &mut WordMatcher,
+        limit: usize,
+        clock: &Clock,
+    ) -> Result<Option<Passages>> {
+        let Some(address) = self.entry_of(node, version).map_err(index_failed)? else { return Ok(None) };
+        let document: TantivyDocument = self.searcher.doc(address).map_err(index_failed)?;
+        let text = document.get_first(self.fields.body).and_then(|value| value.as_str()).unwrap_or_default();
+        Ok(Some(passages(text, matcher, limit, clock)))
+    }
+
+    /// Returns the address of the entry for a version of a document.
+    fn entry_of(&self, node: Id, version: Id) -> tantivy::Result<Option<DocAddress>> {
+        let wanted = Term::from_field_i64(self.fields.node, node.get());
+        for (ordinal, (segment, columns)) in (0..).zip(self.searcher.segment_readers().iter().zip(self.columns()?)) {
+            let index = segment.inverted_index(self.fields.node)?;
+            let Some(mut found) = index.read_postings(&wanted, IndexRecordOption::Basic)? else { continue };
+            let alive = segment.alive_bitset();
+            while found.doc() != TERMINATED {
+                let doc = found.doc();
+                if alive.is_none_or(|alive| alive.is_alive(doc)) && columns.version(doc) == version {
+                    return Ok(Some(DocAddress::new(ordinal, doc)));
+                }
+                found.advance();
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn passages(text: &str, matcher: &mut WordMatcher, limit: usize, clock: &Clock) -> Passages {
+    let mut found = Passages { whole: true, ..Passages::default() };
+    // The words of the passage that is being made, and the end of the one before.
+    let (mut words, mut before) = (Vec::<Range<usize>>::new(), 0);
+    let (mut spans, mut folded) = (Words::of(text), String::new());
+    while let Some(span) = spans.next_span() {
+        if !matcher.may_fit(&text[span.clone()]) {
+            continue;
+        }
+        if clock.is_over() {
+            found.whole = false;
+            break;
+        }
+        fold_into(&text[span.clone()], &mut folded);
+        if matcher.fits(&folded).is_none() {
+            continue;
+        }
+        let is_far = words.first().is_some_and(|first| span.start - first.start > PASSAGE_BYTES - PASSAGE_BYTES / 3);
+        if is_far || words.len() == MAX_MARKED {
+            if found.passages.len() + 1 == limit {
+                found.more = true;
+                break;
+            }
+            // A passage does not reach into the next one.
+            let (passage, end) = around(text, &words, before, span.start);
+            found.passages.push(passage);
+            (before, words) = (end, Vec::new());
+        }
+        words.push(span);
+    }
+    if !words.is_empty() && limit > 0 {
+        found.passages.push(around(text, &words, before, text.len()).0);
+    }
+    found
+}
+
+/// Returns the passage with these words, between two positions of the text, and its end.
+fn around(text: &str, words: &[Range<usize>], after: usize, until: usize) -> (Passage, usize) {
+    let (first, last) = match words {
+        [first, .., last] => (first.start, last.end),
+        [only] => (only.start, only.end),
+        [] => (after, after),
+    };
+    // The remaining length surrounds the words, one third before them.
+    let left = PASSAGE_BYTES.saturating_sub(last - first);
+    let start = word_start(text, first.saturating_sub(left / 3)).max(after).min(first);
+    let end = word_end(text, (last + left - left / 3).min(until)).max(last);
+    (Passage { pieces: pieces(text, words, start..end), more: (start > 0, end < text.len()) }, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::query::SearchQuery;
+
+    fn of(text: &str, query: &str, limit: usize) -> Passages {
+        let query = SearchQuery::parse(query, model::Timestamp::from_micros(0));
+        let clock = Clock::new(Instant::now() + Duration::from_secs(60));
+        passages(text, &mut WordMatcher::of(&query, false), limit, &clock)
+    }
+
+    fn shown(passage: &Passage) -> String {
+        let piece = |hit: bool, text: &str| if hit { format!("[{text}]") } else { text.to_owned() };
+        passage.pieces.iter().map(|part| piece(part.hit, &part.text)).collect()
+    }
+
+    #[test]
+    fn every_place_with_the_words_is_in_one_passage() {
+        let gap = "filler ".repeat(60);
+        let text = format!("A heron and a second heron. {gap}Herons again, {gap}and the heron.");
+        let found = of(&text, "heron", 20);
+        assert_eq!((found.passages.len(), found.more, found.whole), (3, false, true));
+        let texts: Vec<String> = found.passages.iter().map(shown).collect();
+        assert!(texts[0].starts_with("A [heron] and a second [heron]."), "{}", texts[0]);
+        assert!(texts[1].contains("[Herons] again"), "{}", texts[1]);
+        assert_eq!(
+            found.passages.iter().map(|passage| passage.more).collect::<Vec<_>>(),
+            [(false, true), (true, true), (true, false)]
+        );
+        assert_eq!(of("nothing here", "heron", 20).passages, []);
+        assert_eq!(of("", "heron", 20).passages, []);
+    }
+
+    #[test]
+    fn passages_do_not_overlap_and_are_bounded() {
+        let text = "aa bb ".repeat(50_000);
+        let found = of(&text, "bb", 20);
+        assert_eq!((found.passages.len(), found.more), (20, true));
+        let all: String = found.passages.iter().flat_map(|passage| &passage.pieces).map(|p| p.text.as_str()).collect();
+        assert!(all.len() < 20 * (PASSAGE_BYTES + 60), "{}", all.len());
+        assert!(all.matches("bb").count() <= text.matches("bb").count());
+        // One word after the other: each is shown once.
+        let some = format!("{} end", "bb ".repeat(200));
+        let found = of(&some, "bb", 20);
+        let marked = found.passages.iter().flat_map(|passage| &passage.pieces).filter(|piece| piece.hit).count();
+        assert_eq!(marked, 200);
+        let one = of(&text, "bb", 1);
+        assert_eq!((one.passages.len(), one.more), (1, true));
+        let wide = format!("{}.bb.{}", "ä".repeat(500), "é".repeat(500));
+        assert!(shown(&of(&wide, "bb", 20).passages[0]).contains("[bb]"));
+    }
+}

@@ -154,15 +154,16 @@ test('the palette opens what is found, places and actions, by keyboard alone', a
 
   // Ctrl+K closes what it opened; keys are text while somebody types.
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').waitFor();
+  const field = page.getByRole('dialog').getByRole('combobox');
+  await field.waitFor();
   await page.keyboard.type('?/');
-  assert.equal(await page.getByRole('combobox').inputValue(), '?/');
+  assert.equal(await field.inputValue(), '?/');
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').waitFor({ state: 'detached' });
+  await field.waitFor({ state: 'detached' });
   await page.keyboard.press('/');
   await page.keyboard.type('mlaut');
   await page.keyboard.press('Enter');
-  await page.getByRole('link', { name: 'Ümlaute.txt' }).waitFor();
+  await page.getByRole('link', { name: 'Ümlaute.txt', exact: true }).waitFor();
   assert.equal(await page.locator('#search').inputValue(), 'mlaut');
   await page.finish();
 });

@@ -196,7 +196,7 @@ test('a day on a phone, by touch', async () => {
 
   // The palette has a button, and the places of the site are behind another.
   await page.getByRole('link', { name: 'Search and commands' }).tap();
-  await page.getByRole('combobox').fill('picture');
+  await page.getByRole('dialog').getByRole('combobox').fill('picture');
   await page.getByRole('option', { name: 'Picture.txt' }).waitFor();
   await picture(page, 'phone-palette');
   await page.getByRole('option', { name: 'Picture.txt' }).tap();

@@ -18,8 +18,8 @@ function help() {
 }
 
 function search() {
-  const field = document.getElementById("search");
-  if (!field?.checkVisibility()) return open();
+  const field = [...document.querySelectorAll("form.search input[name=q]")].find((one) => one.checkVisibility());
+  if (!field) return open();
   field.select();
   field.focus();
   return true;

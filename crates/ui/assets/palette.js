@@ -1,30 +1,14 @@
 // Ctrl+K opens a palette: what the page can do, where one can go, and what a search by name finds. Without script the
 // search box of the page leads to the same results.
+import { earlier as again, entry, goTo, group, people, searches, suggestions } from "./options.js";
+import { recent } from "./recent.js";
+
+/** Number of recent searches that are offered. */
+const MOST_RECENT = 3;
 
 const store = document.getElementById("palette");
 let dialog;
 let asking;
-
-function entry(source, text, hint, run) {
-  const option = document.createElement("div");
-  option.setAttribute("role", "option");
-  const icon = source.querySelector("svg");
-  if (icon) option.append(icon.cloneNode(true));
-  const label = document.createElement("span");
-  label.append(...text);
-  option.append(label);
-  if (hint) option.append(Object.assign(document.createElement("small"), { textContent: hint }));
-  option.addEventListener("click", (event) => run(event));
-  return option;
-}
-
-function goTo(link, hint) {
-  const label = link.querySelector("span");
-  return entry(link, label ? [...label.cloneNode(true).childNodes] : [link.textContent.trim()], hint, (event) => {
-    if (event.ctrlKey || event.metaKey) window.open(link.href, "_blank", "noopener");
-    else location.href = link.href;
-  });
-}
 
 // Whatever stands in the head of the page: links and buttons, also those of its menu.
 function actions() {
@@ -49,12 +33,21 @@ function matching(options, words) {
   return options.filter((option) => words.every((word) => option.textContent.toLocaleLowerCase().includes(word)));
 }
 
+const texts = document.getElementById("suggestions");
+
+/** Items by name, then people, below their titles. */
 async function results(text, signal) {
-  const answer = await fetch(`/search?part=yes&q=${encodeURIComponent(text)}`, { headers: { accept: "text/html" }, signal });
-  if (!answer.ok || answer.redirected) return [];
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  tell(page.querySelector("p")?.textContent ?? "");
-  return [...page.querySelectorAll("li a")].map((link) => goTo(document.adoptNode(link), link.querySelector("small").textContent));
+  const found = await suggestions(text, signal);
+  tell(found.lacks);
+  const named = found.items.map((link) => goTo(link, link.querySelector("small").textContent));
+  return [[dialog.dataset.results, named], [texts.dataset.people, people(found)]];
+}
+
+/** The search for words in texts, which stands last and is chosen only where nothing else fits. */
+function inTexts(text) {
+  const options = searches(text);
+  for (const option of options) option.dataset.last = "";
+  return [texts.dataset.texts, options];
 }
 
 // While a part of the farm is away, the answer says so, and that stands below whatever was found.
@@ -70,14 +63,9 @@ function show(groups, waits) {
   list.replaceChildren();
   for (const [title, options] of groups) {
     if (!options.length) continue;
-    const group = document.createElement("div");
-    group.setAttribute("role", "group");
-    group.setAttribute("aria-label", title);
-    const head = Object.assign(document.createElement("div"), { className: "title", textContent: title });
-    head.setAttribute("aria-hidden", "true");
-    if (title === dialog.dataset.results) group.dataset.found = "";
-    group.append(head, ...options);
-    list.append(group);
+    const part = group(title, options);
+    if (title === dialog.dataset.results) part.dataset.found = "";
+    list.append(part);
   }
   const options = [...list.querySelectorAll("[role=option]")];
   options.forEach((option, index) => { option.id = `palette-${index}`; });
@@ -85,7 +73,7 @@ function show(groups, waits) {
   none.hidden = !none.hasAttribute("data-lacks") && (waits || options.length > 0);
   dialog.toggleAttribute("data-waits", waits);
   list.hidden = options.length === 0;
-  choose(options[0]);
+  choose(options.find((option) => !waits || !option.hasAttribute("data-last")));
 }
 
 function choose(option) {
@@ -103,11 +91,15 @@ function refresh() {
   asking?.abort();
   const text = dialog.querySelector("input").value.trim();
   const words = text.toLocaleLowerCase().split(/\s+/).filter(Boolean);
-  const own = [[dialog.dataset.actions, matching(actions(), words)], [dialog.dataset.places, matching(places(), words)]];
+  const own = [
+    [dialog.dataset.actions, matching(actions(), words)],
+    [texts.dataset.recent, words.length ? [] : recent().slice(0, MOST_RECENT).map(again)],
+    [dialog.dataset.places, matching(places(), words)],
+  ];
   const earlier = words.length ? matching([...dialog.querySelectorAll("[data-found] > [role=option]")], words) : [];
   const waits = words.length > 0;
   if (!waits) tell("");
-  show([...own, [dialog.dataset.results, earlier]], waits);
+  show([...own, [dialog.dataset.results, earlier], ...(waits ? [inTexts(text)] : [])], waits);
   if (!waits) return;
   asking = new AbortController();
   ask(text, asking.signal, own).catch(() => {});
@@ -119,7 +111,7 @@ async function ask(text, signal, own) {
   const found = await results(text, signal).catch(() => []);
   if (signal.aborted) return;
   const chosen = dialog.querySelector("[aria-selected]")?.id;
-  show([...own, [dialog.dataset.results, found]], false);
+  show([...own, ...found, inTexts(text)], false);
   choose(dialog.querySelector(`#${chosen}`) ?? dialog.querySelector("[role=option]"));
   if (dialog.dataset.enter) take({});
 }

@@ -106,6 +106,8 @@ document.addEventListener("submit", (event) => {
 });
 
 addEventListener("popstate", () => {
+  // The page of results changes its address itself.
+  if (document.getElementById("results")) return undefined;
   if (place() !== shown) return show(location.href);
   asking?.abort();
   return document.querySelector("main").removeAttribute("aria-busy");

@@ -6,7 +6,7 @@ use async_recursion::async_recursion as boxed;
 use database::Reader;
 use model::{Code, Error, NodeKind, Result, Timestamp};
 use search::index::{Clock, Passage};
-use search::query::{SearchQuery, WordMatcher};
+use search::query::{SearchQuery, Tolerance, WordMatcher};
 
 use super::find::MAX_QUERY_CHARS;
 use super::request::TextSearch;
@@ -65,12 +65,14 @@ impl Session {
         // The index is read by a thread for long reads, whose number is limited. The text of a version never changes.
         let look = move |_: &mut Reader<'_>| {
             let (view, clock) = (index.view(), Clock::new(Instant::now() + LONGEST));
-            let find = |with_similar| {
-                let mut matcher = WordMatcher::of(&query, with_similar);
+            let find = |tolerance| {
+                let mut matcher = WordMatcher::of(&query, tolerance);
                 view.passages((node, version), &mut matcher, MAX_PASSAGES, &clock)
             };
-            Ok(match find(false) {
-                Ok(Some(found)) if found.passages.is_empty() && query.has_similar() => find(true),
+            Ok(match find(Tolerance::Exact) {
+                Ok(Some(found)) if found.passages.is_empty() && query.allows(Tolerance::Similar) => {
+                    find(Tolerance::Similar)
+                }
                 found => found,
             })
         };

@@ -120,12 +120,12 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::query::SearchQuery;
+    use crate::query::{SearchQuery, Tolerance};
 
     fn of(text: &str, query: &str, limit: usize) -> Passages {
         let query = SearchQuery::parse(query, model::Timestamp::from_micros(0));
         let clock = Clock::new(Instant::now() + Duration::from_secs(60));
-        passages(text, &mut WordMatcher::of(&query, false), limit, &clock)
+        passages(text, &mut WordMatcher::of(&query, Tolerance::Exact), limit, &clock)
     }
 
     fn shown(passage: &Passage) -> String {

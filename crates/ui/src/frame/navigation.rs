@@ -1,11 +1,11 @@
 //! Side bar and breadcrumbs.
 
 use model::{Code, Error, NodeKind, Result, Right};
-use repository::{Item, Session, Sort, Target};
+use repository::{Item, SearchQuery, Session, Sort, Target};
 
 use super::address;
 use super::format::icon;
-use super::page::{NavGroup, NavLink, Page};
+use super::page::{NavGroup, NavLink, Page, SearchPlace};
 use super::visit::Visit;
 
 /// Limit on libraries and sites in the side bar.
@@ -85,6 +85,17 @@ pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
     }
     visit.page.nav = groups;
     Ok(())
+}
+
+/// Notes the place in which the page's search box offers to search: the item, or the parent of a document. The root
+/// site contains everything, so it is none, and neither is a place whose path cannot be a filter.
+pub fn note_search_place(page: &mut Page, way: &[Item]) {
+    let place = way.iter().rev().find(|item| item.kind != NodeKind::Document).filter(|item| !item.path.is_empty());
+    page.place = place.and_then(|item| {
+        let value = SearchQuery::quoted(&item.path);
+        let is_whole = value.trim_matches('"') == item.path;
+        is_whole.then(|| SearchPlace { name: item.name.clone(), filter: format!("in:{value}") })
+    });
 }
 
 async fn inside(session: &Session, site: &Item, here: model::Id) -> Result<(Vec<NavLink>, Vec<NavLink>)> {

@@ -43,6 +43,21 @@ pub struct NavGroup {
     pub links: Vec<NavLink>,
 }
 
+/// A site, library or folder in which the search box offers to search.
+pub struct SearchPlace {
+    /// Its name.
+    pub name: String,
+    /// The filter for what is in it.
+    pub filter: String,
+}
+
+impl SearchPlace {
+    /// Returns the address of the search for everything in it.
+    pub fn address(&self) -> String {
+        format!("/search?q={}", http_core::protocol::segments::encode_query(&self.filter))
+    }
+}
+
 /// The signed-in user, as shown in the top bar.
 #[derive(Clone)]
 pub struct Who {
@@ -100,6 +115,8 @@ pub struct Page {
     pub nav: Vec<NavGroup>,
     /// Content of the search box.
     pub query: String,
+    /// The place that the page shows, for searches in it.
+    pub place: Option<SearchPlace>,
     /// True if the page has its own search box, so that the header has none.
     pub own_search: bool,
 }
@@ -120,6 +137,7 @@ impl Page {
             here,
             nav: Vec::new(),
             query: String::new(),
+            place: None,
             own_search: false,
         }
     }

@@ -3,6 +3,7 @@
 pub mod cells;
 pub mod events;
 pub mod names;
+pub mod passages;
 pub mod people;
 pub mod rights;
 pub mod unavailable;

@@ -38,3 +38,36 @@ async fn a_search_needs_somebody_who_is_signed_in() {
     assert_eq!(away.header(header::LOCATION), "/sign-in?next=%2Fsearch%3Fq%3Dplan");
     assert!(!farm.browser().get("/sign-in").await.expect(200).text.contains("role=\"search\""));
 }
+
+#[tokio::test]
+async fn places_offer_a_search_in_them_if_their_path_can_be_a_filter() {
+    let farm = Farm::new().await;
+    let session = farm.administrator().await;
+    let library = repository::Target::path("Documents").unwrap();
+    for name in ["Birds of prey", "Say \"no\""] {
+        session.create_folder(&library, &model::Name::new(name).unwrap()).await.unwrap();
+    }
+    let browser = farm.signed_in("admin").await;
+    let page = browser.get("/browse/Documents/Birds%20of%20prey").await.expect(200);
+    assert!(page.text.contains("data-filter=\"in:&#34;Documents/Birds of prey&#34;\""), "{}", page.text);
+    assert!(page.text.contains("href=\"/search?q=in:%22Documents%2FBirds%20of%20prey%22\""), "{}", page.text);
+    for none in ["/browse/Documents/Say%20%22no%22", "/browse", "/"] {
+        assert!(!browser.get(none).await.expect(200).text.contains("data-filter"), "{none}");
+    }
+}
+
+#[tokio::test]
+async fn a_pointer_that_rests_on_a_result_reads_nothing_where_reads_are_recorded() {
+    let farm = Farm::new().await;
+    let session = farm.administrator().await;
+    let path = model::NodePath::parse("Documents/a.txt").unwrap();
+    let to = repository::Destination::Path(path);
+    let id = session.upload_bytes(&to, repository::UploadOptions::default(), "an egret".into()).await.unwrap().id;
+    let browser = farm.signed_in("admin").await;
+    let shows = async |address: &str| browser.get(address).await.expect(200).text.contains("an egret");
+    let (opened, rested) = (format!("/items/{id}?q=zzz"), format!("/items/{id}?q=zzz&rests=yes"));
+    assert!(shows(&opened).await && shows(&rested).await);
+    let site = session.item(&repository::Target::path("").unwrap()).await.unwrap().collection_id;
+    session.set_audit_reads(site, true).await.unwrap();
+    assert!(shows(&opened).await && !shows(&rested).await);
+}

@@ -1,25 +1,30 @@
-//! The results page of the search by names and words. The command palette requests only its list, by names.
+//! The results page of the search by names and words. The search box and the command palette request only suggestions.
 
+mod filters;
 mod narrowing;
 mod rows;
 
 use askama::Template;
 use axum::extract::Query;
 use axum::response::Response;
-use model::MAX_NAME_CHARS;
-use repository::{FindRequest, Found, FoundItem, HitOrder, Item, MAX_FOUND, MAX_QUERY_CHARS, TextSearch, Tolerance};
+use repository::{
+    FindRequest, Found, FoundItem, HitOrder, Item, MAX_FOUND, MAX_QUERY_CHARS, SuggestedPerson, TextSearch, Tolerance,
+};
 use serde::Deserialize;
 
 use crate::frame::fault::PageResult;
 use crate::frame::page::{Page, html};
 use crate::frame::visit::Visit;
+use crate::wording::passages::pieces_of;
 use crate::wording::{names, unavailable};
 
+use filters::QueryLink;
+use http_core::protocol::segments;
 use narrowing::{Narrowing, OrderLink};
-use rows::{Row, pieces_of, row};
+use rows::{Row, row};
 
-/// Limit on entries in the palette.
-const MAX_PALETTE_ENTRIES: usize = 12;
+/// Limit on suggested items.
+const MAX_SUGGESTED: usize = 12;
 
 /// Keys of examples of queries, each with that of its meaning.
 const EXAMPLES: [(&str, &str); 9] = [
@@ -41,7 +46,7 @@ pub struct Wish {
     q: String,
     /// Order of the results; relevance for any other text than those of the links.
     sort: String,
-    /// Not empty when only the list is requested.
+    /// Not empty when only suggestions are requested.
     part: String,
 }
 
@@ -51,6 +56,8 @@ struct SearchPage<'a> {
     page: &'a Page,
     title: String,
     asked: bool,
+    /// The query, encoded for addresses.
+    coded: String,
     rows: Vec<Row>,
     more: bool,
     whole: bool,
@@ -60,6 +67,12 @@ struct SearchPage<'a> {
     tolerance: &'static str,
     /// Messages about parts of the query that were left out or read otherwise than they may have been meant.
     remarks: Vec<String>,
+    /// The filters of the query, with links that give them up.
+    chips: Vec<QueryLink>,
+    /// Searches to try where nothing was found.
+    retries: Vec<QueryLink>,
+    /// True if similar words were looked for and not found.
+    tried_similar: bool,
     orders: Vec<OrderLink>,
     narrowings: Vec<Narrowing>,
     /// Keys of examples of queries, each with that of its meaning.
@@ -72,21 +85,36 @@ struct SearchPage<'a> {
 
 #[derive(Template)]
 #[template(path = "search-part.html")]
-struct ResultsPart {
+struct SuggestionsPart {
     rows: Vec<Row>,
+    people: Vec<PersonLink>,
     /// See [`SearchPage::away`].
     away: String,
 }
 
-/// Shows the results page, or only the list for the palette.
+/// A link to a search for the documents of a person.
+struct PersonLink {
+    href: String,
+    name: String,
+    query: String,
+}
+
+impl PersonLink {
+    fn of(SuggestedPerson { person, query }: SuggestedPerson) -> Self {
+        Self { href: narrowing::address(&query, HitOrder::Relevance), name: person.name, query }
+    }
+}
+
+/// Shows the results page, or only suggestions for the search box and the palette.
 pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
     // A longer pasted text is truncated, because its beginning is the most useful query.
     let asked: String = wish.q.trim().chars().take(MAX_QUERY_CHARS).collect();
     if !wish.part.is_empty() {
-        let asked: String = asked.chars().take(MAX_NAME_CHARS).collect();
-        let found = visit.session.search(&asked, MAX_PALETTE_ENTRIES).await?;
-        let rows = found.items.iter().map(|item| row(item, &asked, String::new())).collect();
-        return Ok(html(&ResultsPart { rows, away: unavailable::in_palette(&visit.page, &found.missing) }));
+        let found = visit.session.suggest(&asked, MAX_SUGGESTED).await?;
+        let rows = found.items.items.iter().map(|item| row(item, &asked, String::new())).collect();
+        let people = found.people.into_iter().map(PersonLink::of).collect();
+        let away = unavailable::in_palette(&visit.page, &found.items.missing);
+        return Ok(html(&SuggestionsPart { rows, people, away }));
     }
     let order = narrowing::order_of(&wish.sort);
     let request = FindRequest { text: asked, limit: MAX_FOUND, order, counts_facets: true, ..FindRequest::default() };
@@ -107,6 +135,7 @@ async fn draw(visit: &Visit, found: &Found, order: HitOrder) -> PageResult<Respo
         page,
         title: if asked.is_empty() { page.s("search.title").to_owned() } else { page.f1("search.of", asked) },
         asked: !asked.is_empty(),
+        coded: segments::encode_query(asked),
         rows: found.items.iter().map(row).collect(),
         more: found.more,
         whole: found.whole,
@@ -116,6 +145,9 @@ async fn draw(visit: &Visit, found: &Found, order: HitOrder) -> PageResult<Respo
             Tolerance::Similar => page.s("search.similar"),
             Tolerance::MostWords => page.s("search.most-words"),
         },
+        chips: filters::chips(page, order),
+        retries: if found.items.is_empty() { filters::retries(page, order) } else { Vec::new() },
+        tried_similar: found.items.is_empty() && filters::has_similar(page),
         remarks: found.remarks.iter().map(|remark| narrowing::remark(page, remark)).collect(),
         orders: narrowing::orders(page, order),
         examples: EXAMPLES,

@@ -71,13 +71,13 @@ pub(super) async fn narrowings(visit: &Visit, facets: &FoundFacets, order: HitOr
         // Accounts that are disabled cannot be searched for.
         let known = names.get(id).filter(|known| !known.disabled)?;
         let login = known.login.as_deref()?;
-        Some(value(format!("creator:{}", quoted(login)), known.name.clone(), *count))
+        Some(value(format!("creator:{}", SearchQuery::quoted(login)), known.name.clone(), *count))
     });
     let years = facets.years.iter().map(|(year, count)| value(format!("modified:{year}"), year.to_string(), *count));
     let sites = facets
         .sites
         .iter()
-        .map(|(site, count)| value(format!("site:{}", quoted(&site.path)), site.name.clone(), *count));
+        .map(|(site, count)| value(format!("site:{}", SearchQuery::quoted(&site.path)), site.name.clone(), *count));
     let narrowings = [
         Narrowing { title: page.s("search.by-type"), values: types.collect() },
         Narrowing { title: page.s("search.by-author"), values: authors.collect() },
@@ -110,16 +110,6 @@ pub(super) fn remark(page: &Page, remark: &Remark) -> String {
     page.f1(key, &remark.text)
 }
 
-/// Returns a text in quotation marks, if it is more than one word.
-fn quoted(text: &str) -> String {
-    let is_word = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    if is_word {
-        text.to_owned()
-    } else {
-        format!("\"{}\"", text.replace(['"', '\u{201c}', '\u{201d}', '\u{201e}', '\u{ab}', '\u{bb}'], " "))
-    }
-}
-
 /// Returns the query without a filter; `None` if it does not have it.
 fn without(query: &str, filter: &str) -> Option<String> {
     let is_edge = |c: Option<char>| c.is_none_or(char::is_whitespace);
@@ -130,7 +120,8 @@ fn without(query: &str, filter: &str) -> Option<String> {
     Some(if before.is_empty() { after.to_owned() } else { format!("{before} {after}") })
 }
 
-fn address(query: &str, order: HitOrder) -> String {
+/// Returns the address of a search.
+pub(super) fn address(query: &str, order: HitOrder) -> String {
     let mut fields = Serializer::new(String::new());
     fields.append_pair("q", query);
     if let Some((_, name, _)) = ORDERS.iter().find(|(it, ..)| *it == order && order != HitOrder::Relevance) {
@@ -150,13 +141,5 @@ mod tests {
         assert_eq!(without("a type:pdfx type:pdf", "type:pdf").as_deref(), Some("a type:pdfx "));
         assert_eq!(without("-type:pdf", "type:pdf"), None);
         assert_eq!(without("a", "type:pdf"), None);
-    }
-
-    #[test]
-    fn names_of_several_words_are_quoted() {
-        assert_eq!(quoted("anna"), "anna");
-        assert_eq!(quoted("Anna Berg"), "\"Anna Berg\"");
-        assert_eq!(quoted("a\"b"), "\"a b\"");
-        assert_eq!(quoted(""), "\"\"");
     }
 }

@@ -1,21 +1,17 @@
 //! Rows of the results of a search.
 
-use model::{NodeKind, Timestamp, fold};
-use repository::{Item, Passage};
+use model::{Id, NodeKind, Timestamp, fold};
+use repository::Item;
 
 use crate::frame::address;
 use crate::frame::format::Icon;
 use crate::wording::names;
-
-/// A part of a name, and whether it matches the search.
-#[derive(Debug, PartialEq)]
-pub(super) struct Piece {
-    pub(super) text: String,
-    pub(super) hit: bool,
-}
+use crate::wording::passages::Piece;
 
 /// A row of the results.
 pub(super) struct Row {
+    pub(super) id: Id,
+    pub(super) name: String,
     pub(super) href: String,
     pub(super) icon: Icon,
     pub(super) pieces: Vec<Piece>,
@@ -29,16 +25,11 @@ pub(super) struct Row {
     pub(super) passage: Vec<Piece>,
 }
 
-/// The pieces of a passage, with marks where the text goes on.
-pub(super) fn pieces_of(passage: &Passage) -> Vec<Piece> {
-    let more = |is_more: bool| is_more.then(|| Piece { text: "…".to_owned(), hit: false });
-    let pieces = passage.pieces.iter().map(|piece| Piece { text: piece.text.clone(), hit: piece.hit });
-    more(passage.more.0).into_iter().chain(pieces).chain(more(passage.more.1)).collect()
-}
-
 pub(super) fn row(item: &Item, asked: &str, modified_by: String) -> Row {
     let above = item.path.rsplit_once('/').map_or("", |(above, _)| above);
     Row {
+        id: item.id,
+        name: item.name.clone(),
         href: address::browse(&item.path),
         icon: names::icon_of(item),
         pieces: pieces(&item.name, asked),

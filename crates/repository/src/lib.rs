@@ -71,8 +71,8 @@ pub use locations::search_directory::SearchDirectory;
 pub use locks::{Lock, MAX_LOCK, MAX_LOCK_OWNER, NewLock};
 pub use people::*;
 pub use search::{
-    DocumentPassages, FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace, MAX_FOUND,
-    MAX_QUERY_CHARS, MAX_SUGGESTED, SearchFault, SearchResults, SearchSettings, SearchState, SearchStatus,
+    Containing, DocumentPassages, FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace,
+    MAX_FOUND, MAX_QUERY_CHARS, MAX_SUGGESTED, SearchFault, SearchResults, SearchSettings, SearchState, SearchStatus,
     SuggestedPerson, Suggestions, TextSearch, index_effect, indexed_faces,
 };
 pub use session::caller::Session;

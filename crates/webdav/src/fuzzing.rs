@@ -61,6 +61,10 @@ impl Subject for Thing {
     fn is_collection(&self) -> bool {
         false
     }
+
+    fn contains(&self, text: &str) -> Option<bool> {
+        (!text.is_ascii()).then_some(true)
+    }
 }
 
 /// Parses bodies of PROPFIND, PROPPATCH, LOCK, REPORT and SEARCH.
@@ -79,6 +83,7 @@ pub fn dav_bodies(input: &[u8]) {
     let _ = bodies::report(input);
     if let Ok(query) = query::read(input) {
         assert!(query.properties().count() <= 72);
+        assert!(query.condition.as_ref().is_none_or(|condition| condition.contained().len() <= 4));
         let holds = query.condition.as_ref().map(|condition| condition.holds(&Thing));
         assert_eq!(holds, query.condition.as_ref().map(|condition| condition.holds(&Thing)));
     }

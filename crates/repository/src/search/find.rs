@@ -51,9 +51,9 @@ pub struct SearchResults {
 }
 
 /// Results of all content databases.
-struct AllHits {
-    named: NamedItems,
-    texts: TextHits,
+pub(super) struct AllHits {
+    pub(super) named: NamedItems,
+    pub(super) texts: TextHits,
 }
 
 impl Session {
@@ -85,6 +85,15 @@ impl Session {
     /// `Invalid` when the text is longer than [`MAX_QUERY_CHARS`].
     #[boxed]
     pub async fn find(&self, request: &FindRequest) -> Result<Found> {
+        self.find_within(request, None).await
+    }
+
+    /// Like [`Session::find`]. With a container, only documents below it are found, and names are not compared by parts.
+    ///
+    /// # Errors
+    /// Those of [`Session::find`].
+    #[boxed]
+    pub async fn find_within(&self, request: &FindRequest, container: Option<&Item>) -> Result<Found> {
         let (text, limit) = (request.text.as_str(), request.limit.clamp(1, MAX_FOUND));
         let length = text.chars().count();
         if length > MAX_QUERY_CHARS {
@@ -97,11 +106,15 @@ impl Session {
             found.texts = TextSearch::Unavailable;
         }
         let (mut names, mut words) = (None, None);
-        if query.is_plain && length <= MAX_NAME_CHARS && request.order == HitOrder::Relevance {
+        let is_plain = query.is_plain && container.is_none();
+        if is_plain && length <= MAX_NAME_CHARS && request.order == HitOrder::Relevance {
             names = Some(NameQuery::parse(text)?).filter(|names| !names.is_empty());
         }
         if query.expression.is_some() {
-            let meanings = Meanings::of(self, text, &mut query).await?;
+            let mut meanings = Meanings::of(self, text, &mut query).await?;
+            if let Some(container) = container {
+                meanings.limit(&mut query, container);
+            }
             if meanings.is_incomplete {
                 found.texts = TextSearch::Unavailable;
             }
@@ -142,7 +155,7 @@ impl Session {
     }
 
     /// Searches all content databases. Notes in `found` what was not searched.
-    async fn ask_all(&self, asked: &Arc<Asked>, found: &mut Found) -> Result<AllHits> {
+    pub(super) async fn ask_all(&self, asked: &Arc<Asked>, found: &mut Found) -> Result<AllHits> {
         self.repository.inner.activity.note();
         let registry = self.registry().await?;
         let end = Instant::now() + LONGEST;

@@ -10,6 +10,7 @@ use search::query::{
 use search::query::{Position, Within, WordField};
 
 use super::trim::Trim;
+use crate::items::item::Item;
 use crate::people::PrincipalName;
 use crate::{Session, Target};
 
@@ -50,6 +51,21 @@ impl Meanings {
             }
         }
         Ok(meanings)
+    }
+
+    /// Limits a query to an item and what lies below it.
+    pub(super) fn limit(&mut self, query: &mut SearchQuery, item: &Item) {
+        let id = item.id;
+        let filter = if item.kind == NodeKind::Document {
+            Filter::Within(Within(Arc::new(move |position| position.node == id)))
+        } else {
+            // No name in a query has an empty range.
+            let reference = Reference { kind: ReferenceKind::Container, name: id.to_string(), range: 0..0 };
+            self.containers.insert(reference.clone(), vec![id]);
+            Filter::Reference(reference)
+        };
+        query.expression =
+            query.expression.take().map(|expression| Expression::All(vec![expression, Expression::Filter(filter)]));
     }
 
     /// Returns the query with what the names stand for.

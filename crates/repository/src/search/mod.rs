@@ -4,6 +4,7 @@
 mod asked;
 mod attach;
 mod containers;
+mod containing;
 mod content_pass;
 mod effect;
 mod faces;
@@ -22,6 +23,7 @@ mod tail;
 mod trim;
 mod visible_scopes;
 
+pub use containing::Containing;
 pub use effect::{IndexEffect, index_effect};
 pub use faces::{IndexedFace, indexed_faces};
 pub use find::{MAX_FOUND, MAX_QUERY_CHARS, SearchResults};

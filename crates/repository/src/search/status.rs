@@ -8,9 +8,10 @@ use std::time::Duration;
 use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::{event, feed, node};
-use model::{Error, ErrorKind, Id, Result, Timestamp};
-use search::index::{SearchIndex, View};
+use model::{Id, Result, Timestamp};
+use search::index::View;
 
+use super::attach::open_for_reading;
 use crate::locations::search_directory::SearchDirectory;
 use crate::{Session, Storage, StorageDatabase};
 
@@ -169,18 +170,7 @@ impl Session {
         if self.repository.inner.serving {
             return Ok(None);
         }
-        let directory = storage.search_index(database.id);
-        let opened = tokio::task::spawn_blocking(move || {
-            let Some(path) = directory.current()? else { return Ok(None) };
-            SearchIndex::open_existing(&path).map(|index| index.map(|index| index.view()))
-        });
-        match opened
-            .await
-            .map_err(|error| Error::unavailable("reading a search index ended early").with_source(error))?
-        {
-            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
-            opened => opened,
-        }
+        Ok(open_for_reading(storage, database.id).await?.map(|index| index.view()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! WebDAV verbs, one file per family.
 
+mod contained;
 pub mod content;
 pub mod locking;
 pub mod options;

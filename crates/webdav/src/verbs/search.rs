@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use axum::http::StatusCode;
 use model::{ErrorKind, Id, MAX_PAGE, NodeKind, Result, Right};
-use repository::{DetailOptions, Details, Session, Space};
+use repository::{DetailOptions, Details, Item, Session, Space};
 
+use super::contained::Contained;
 use crate::error::{DavResult, Failure, xml_response};
 use crate::live_properties;
 use crate::request::DavRequest;
@@ -17,7 +18,7 @@ use crate::wire::bodies::PropertyName;
 use crate::wire::evaluation::{Subject, Value, comparison_form};
 use crate::wire::headers::{self, Depth};
 use crate::wire::multistatus::{self, BEGIN, END};
-use crate::wire::query::{self, Query};
+use crate::wire::query::{self, Condition, Query};
 use crate::wire::{href, xml};
 use http_core::server::{request, request_body};
 
@@ -29,6 +30,8 @@ const MAX_BYTES: usize = 16 << 20;
 const TIME: Duration = Duration::from_secs(5);
 /// Time slice for evaluating items before other tasks run.
 const TURN: Duration = Duration::from_millis(50);
+/// Number of documents with words that are read before they are judged.
+const READ_TOGETHER: usize = 50;
 /// Maximum length of a dead property that is compared. A longer one counts as not comparable.
 const MAX_VALUE: usize = 10_000;
 
@@ -48,7 +51,8 @@ pub async fn answer(ask: DavRequest, body: Body) -> DavResult {
     } else {
         None
     };
-    let mut hits = look(&ask.session, Hits::new(query, space), wanted, top).await?;
+    let contained = Contained::of(&ask.session, &query, &top.item).await?;
+    let mut hits = look(&ask.session, Hits::new(query, space, contained), wanted, top).await?;
     hits.prune();
     let mut out = BEGIN.to_owned();
     for hit in &hits.kept {
@@ -82,6 +86,10 @@ async fn scope(ask: &DavRequest, named: &str, wanted: DetailOptions) -> DavResul
 /// Evaluates the item and everything below it, until all items were visited or a limit was reached.
 async fn look(session: &Session, mut hits: Hits, wanted: DetailOptions, top: Details) -> Result<Hits> {
     let depth = hits.query.scope.1;
+    let required = hits.query.condition.as_ref().map(Condition::required).unwrap_or_default();
+    if let Some(documents) = hits.contained.documents_with(&required) {
+        return look_among(session, hits, wanted, &top.item, documents).await;
+    }
     let mut below: Vec<Id> = Vec::new();
     if live_properties::is_collection(top.item.kind) && depth != Depth::Zero {
         below.push(top.item.id);
@@ -113,6 +121,40 @@ async fn look(session: &Session, mut hits: Hits, wanted: DetailOptions, top: Det
     Ok(hits)
 }
 
+/// Evaluates those of the documents that lie within the scope.
+async fn look_among(
+    session: &Session,
+    mut hits: Hits,
+    wanted: DetailOptions,
+    top: &Item,
+    documents: Vec<Id>,
+) -> Result<Hits> {
+    let depth = hits.query.scope.1;
+    let is_within = |item: &Item| match depth {
+        _ if item.id == top.id => true,
+        Depth::Zero => false,
+        Depth::One => item.parent_id == top.id,
+        Depth::Infinity => item.path.strip_prefix(&top.path).is_some_and(|r| top.path.is_empty() || r.starts_with('/')),
+    };
+    for documents in documents.chunks(READ_TOGETHER) {
+        if hits.stop() {
+            return Ok(hits);
+        }
+        let mut found = Vec::with_capacity(documents.len());
+        for id in documents {
+            match session.details(&(*id).into(), wanted).await {
+                Ok(details) if is_within(&details.item) => found.push(details),
+                Ok(_) => {}
+                // It was deleted, or hidden, after it was found.
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Forbidden) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        hits = hits.judged(found).await?;
+    }
+    Ok(hits)
+}
+
 /// A matching item.
 struct Hit {
     /// Sort keys.
@@ -124,6 +166,7 @@ struct Hit {
 /// Matches so far.
 struct Hits {
     query: Arc<Query>,
+    contained: Arc<Contained>,
     space: Option<Space>,
     end: Instant,
     kept: Vec<Hit>,
@@ -135,9 +178,9 @@ struct Hits {
 }
 
 impl Hits {
-    fn new(query: Query, space: Option<Space>) -> Self {
-        let (query, end) = (Arc::new(query), Instant::now() + TIME);
-        Self { query, space, end, kept: Vec::new(), seen: 0, bytes: 0, more: false }
+    fn new(query: Query, space: Option<Space>, contained: Contained) -> Self {
+        let (query, end, more) = (Arc::new(query), Instant::now() + TIME, !contained.is_complete());
+        Self { query, contained: Arc::new(contained), space, end, kept: Vec::new(), seen: 0, bytes: 0, more }
     }
 
     /// Returns the maximum number of matches.
@@ -185,7 +228,7 @@ impl Hits {
         {
             return;
         }
-        let subject = Seen { details, space: self.space };
+        let subject = Seen { details, space: self.space, contained: &self.contained };
         if self.query.condition.as_ref().is_some_and(|condition| condition.holds(&subject) != Some(true)) {
             return;
         }
@@ -228,6 +271,7 @@ fn by(query: &Query, a: &Hit, b: &Hit) -> Ordering {
 struct Seen<'a> {
     details: &'a Details,
     space: Option<Space>,
+    contained: &'a Contained,
 }
 
 impl Subject for Seen<'_> {
@@ -263,5 +307,9 @@ impl Subject for Seen<'_> {
 
     fn is_collection(&self) -> bool {
         live_properties::is_collection(self.details.item.kind)
+    }
+
+    fn contains(&self, text: &str) -> Option<bool> {
+        self.contained.has(text, &self.details.item)
     }
 }

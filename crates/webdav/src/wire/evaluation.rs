@@ -29,6 +29,8 @@ pub trait Subject {
     fn has(&self, name: &PropertyName) -> bool;
     /// True if it is a container.
     fn is_collection(&self) -> bool;
+    /// Returns whether its content has these words; `None` if that is not known.
+    fn contains(&self, text: &str) -> Option<bool>;
 }
 
 /// Returns the text in the form used for comparison.
@@ -45,6 +47,7 @@ impl Condition {
             Self::Not(one) => one.holds(subject).map(|holds| !holds),
             Self::IsCollection => Some(subject.is_collection()),
             Self::IsDefined(name) => Some(subject.has(name)),
+            Self::Contains(text) => subject.contains(text),
             Self::Like(name, pattern) => match subject.value(name)? {
                 Value::Text(text) => {
                     let caseless = pattern.caseless;
@@ -166,6 +169,10 @@ mod tests {
         fn is_collection(&self) -> bool {
             false
         }
+
+        fn contains(&self, text: &str) -> Option<bool> {
+            (text != "anything").then_some(text == "plans")
+        }
     }
 
     #[test]
@@ -198,6 +205,9 @@ mod tests {
             (format!("<D:and>{unknown}{no}</D:and>"), Some(false)),
             (format!("<D:and>{unknown}{yes}</D:and>"), None),
             (format!("<D:and>{yes}{yes}</D:and>"), Some(true)),
+            ("<D:contains> plans </D:contains>".to_owned(), Some(true)),
+            ("<D:not><D:contains>plans</D:contains></D:not>".to_owned(), Some(false)),
+            ("<D:not><D:contains>anything</D:contains></D:not>".to_owned(), None),
             (defined("resourcetype"), Some(true)),
             (defined("nothing"), Some(false)),
             (like("plan%"), Some(true)),

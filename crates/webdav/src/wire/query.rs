@@ -12,6 +12,8 @@ const MAX_CONDITIONS: usize = 64;
 const MAX_ORDERS: usize = 8;
 const MAX_LITERAL: usize = 1_000;
 const MAX_LITERALS: usize = 4_000;
+/// Limit on the texts that one query looks for in contents. Each is one search of the index.
+const MAX_CONTAINED: usize = 4;
 
 /// A query.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +55,8 @@ pub enum Condition {
     IsCollection,
     /// The item has this property.
     IsDefined(PropertyName),
+    /// The item contains these words.
+    Contains(String),
 }
 
 impl Condition {
@@ -61,7 +65,29 @@ impl Condition {
             Self::And(all) | Self::Or(all) => all.iter().flat_map(Self::properties).collect(),
             Self::Not(one) => one.properties(),
             Self::Compare(name, ..) | Self::Like(name, _) | Self::IsDefined(name) => vec![name],
-            Self::IsCollection => Vec::new(),
+            Self::IsCollection | Self::Contains(_) => Vec::new(),
+        }
+    }
+
+    /// Returns the texts that are looked for in contents, each once.
+    pub fn contained(&self) -> Vec<&str> {
+        let mut texts = match self {
+            Self::And(all) | Self::Or(all) => all.iter().flat_map(Self::contained).collect(),
+            Self::Not(one) => one.contained(),
+            Self::Contains(text) => vec![text.as_str()],
+            Self::Compare(..) | Self::Like(..) | Self::IsCollection | Self::IsDefined(_) => Vec::new(),
+        };
+        texts.sort_unstable();
+        texts.dedup();
+        texts
+    }
+
+    /// Returns the texts without which nothing meets the condition.
+    pub fn required(&self) -> Vec<&str> {
+        match self {
+            Self::And(all) => all.iter().flat_map(Self::required).collect(),
+            Self::Contains(text) => vec![text],
+            _ => Vec::new(),
         }
     }
 
@@ -71,6 +97,7 @@ impl Condition {
             Self::And(all) | Self::Or(all) => all.iter().map(Self::literals).sum(),
             Self::Not(one) => one.literals(),
             Self::Compare(_, _, literal) | Self::Like(_, literal) => literal.text.len(),
+            Self::Contains(text) => text.len(),
             Self::IsCollection | Self::IsDefined(_) => 0,
         }
     }
@@ -152,6 +179,9 @@ pub fn read(body: &[u8]) -> Result<Query> {
     if condition.as_ref().is_some_and(|condition| condition.literals() > MAX_LITERALS) {
         return Err(unsupported(format!("to compare with more than {MAX_LITERALS} bytes in all")));
     }
+    if condition.as_ref().is_some_and(|condition| condition.contained().len() > MAX_CONTAINED) {
+        return Err(unsupported(format!("to look for more than {MAX_CONTAINED} texts in contents")));
+    }
     let orders = search.dav("orderby").map(|orders| orders.elements().map(order).collect::<Result<Vec<_>>>());
     let orders = orders.transpose()?.unwrap_or_default();
     if orders.len() > MAX_ORDERS {
@@ -214,6 +244,17 @@ fn literal(element: &Element) -> Result<Literal> {
     Ok(Literal { text, caseless: caseless(element) })
 }
 
+fn contained(element: &Element) -> Result<Condition> {
+    let text = text(element);
+    if text.is_empty() || element.elements().next().is_some() {
+        return Err(bad("DAV:contains must hold words"));
+    }
+    if text.len() > MAX_LITERAL {
+        return Err(unsupported(format!("to look for more than {MAX_LITERAL} bytes in contents")));
+    }
+    Ok(Condition::Contains(text))
+}
+
 fn order(element: &Element) -> Result<Order> {
     if element.dav("score").is_some() {
         return Err(unsupported("to sort by DAV:score"));
@@ -248,6 +289,7 @@ fn condition(element: &Element, count: &mut usize) -> Result<Condition> {
         "like" => Ok(Condition::Like(property(element)?, literal(element)?)),
         "is-collection" => Ok(Condition::IsCollection),
         "is-defined" => property(element).map(Condition::IsDefined),
+        "contains" => contained(element),
         _ => Err(unknown()),
     }
 }
@@ -293,6 +335,10 @@ mod tests {
         let nested = |depth: usize| "<D:not>".repeat(depth) + "<D:is-collection/>" + &"</D:not>".repeat(depth);
         let order = "<D:order><D:prop><D:x/></D:prop></D:order>";
         let orders = |count: usize| format!("<D:orderby>{}</D:orderby>", order.repeat(count));
+        let contains = |texts: &[String]| {
+            let each: String = texts.iter().map(|text| format!("<D:contains>{text}</D:contains>")).collect();
+            format!("<D:or>{each}</D:or>")
+        };
         let any = |count: usize| format!("<D:or>{}</D:or>", "<D:is-collection/>".repeat(count));
         let good = body("<D:is-collection/>", "");
         let scope = "<D:scope><D:href>/dav/</D:href><D:depth>infinity</D:depth></D:scope>";
@@ -311,7 +357,14 @@ mod tests {
             (body("<D:eq/>", ""), Some("invalid_query")),
             (body("<D:is-collection/><D:is-collection/>", ""), Some("invalid_query")),
             (body("<eq/>", ""), Some("unsupported_query")),
-            (body("<D:contains>x</D:contains>", ""), Some("unsupported_query")),
+            (body("<D:language-defined/>", ""), Some("unsupported_query")),
+            (body("<D:contains>x</D:contains>", ""), None),
+            (body("<D:contains> </D:contains>", ""), Some("invalid_query")),
+            (body("<D:contains><D:x/></D:contains>", ""), Some("invalid_query")),
+            (body(&contains(&["x".repeat(MAX_LITERAL)]), ""), None),
+            (body(&contains(&["x".repeat(MAX_LITERAL + 1)]), ""), Some("unsupported_query")),
+            (body(&contains(&["a", "b", "c", "d", "a"].map(str::to_owned)), ""), None),
+            (body(&contains(&["a", "b", "c", "d", "e"].map(str::to_owned)), ""), Some("unsupported_query")),
             (body(&eq(&"x".repeat(MAX_LITERAL)), ""), None),
             (body(&eq(&"x".repeat(MAX_LITERAL + 1)), ""), Some("unsupported_query")),
             (body(&format!("<D:and>{}</D:and>", eq(&"x".repeat(800)).repeat(5)), ""), None),

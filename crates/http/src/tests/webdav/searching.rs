@@ -108,7 +108,8 @@ async fn odd_queries_are_refused_in_words() {
         (query("/etc/passwd", "1", ""), 409, SCOPE),
         (query("/dav/Documents/../..", "1", ""), 409, SCOPE),
         (query("/dav/Nowhere/", "1", ""), 409, SCOPE),
-        (query("/dav/Documents/", "1", "<D:where><D:contains>x</D:contains></D:where>"), 422, "unsupported_query"),
+        (query("/dav/Documents/", "1", "<D:where><D:language-defined/></D:where>"), 422, "unsupported_query"),
+        (query("/dav/Documents/", "1", "<D:where><D:contains/></D:where>"), 400, "invalid_query"),
         (query("/dav/Documents/", "1", "<D:limit><D:nresults>-1</D:nresults></D:limit>"), 400, "invalid_query"),
         ("<x>".to_owned() + &" ".repeat(1 << 20) + "</x>", 413, "too_large"),
     ] {
@@ -117,6 +118,19 @@ async fn odd_queries_are_refused_in_words() {
         assert!(reply.text().contains(says), "{body:.300}: {}", reply.text());
     }
     dav(&farm, "SEARCH", "nothing", &[], &good).await.expect(404);
+}
+
+#[tokio::test]
+async fn without_an_index_it_is_told_that_texts_were_not_searched() {
+    let farm = filled().await;
+    for condition in ["<D:contains>1</D:contains>", "<D:not><D:contains>1</D:contains></D:not>"] {
+        let documents = "<D:is-defined><D:prop><D:getcontentlength/></D:prop></D:is-defined>";
+        let body =
+            query("/dav/Documents/", "infinity", &format!("<D:where><D:and>{documents}{condition}</D:and></D:where>"));
+        let reply = dav(&farm, "SEARCH", "", &[], &body).await.expect(207);
+        assert_eq!(names(&reply), Vec::<String>::new(), "{condition}");
+        assert!(reply.text().contains(" 507 "), "{condition}");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,68 @@
+//! Documents whose names or texts contain words, as conditions of protocols need them: all of them up to a limit, and
+//! nothing that is only similar.
+
+use std::sync::Arc;
+
+use async_recursion::async_recursion as boxed;
+use model::{Id, Result};
+use search::index::HitOrder;
+use search::query::{Expression, QueryWord, SearchQuery, Sought, WordField};
+
+use super::asked::{Asked, AskedWords};
+use super::meanings::Meanings;
+use super::request::{Found, TextSearch};
+use crate::Session;
+use crate::items::item::Item;
+
+/// Limit on the documents in one answer.
+const MAX_DOCUMENTS: usize = 1_000;
+/// Limit on the words that are looked for. Further ones are left out, and the answer is not complete.
+const MAX_WORDS: usize = 32;
+
+/// Documents that contain words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Containing {
+    /// The documents, the best first.
+    pub documents: Vec<Id>,
+    /// True if no other document contains the words. Otherwise there are too many documents or words, time was up, or
+    /// an index is incomplete or cannot be used.
+    pub is_complete: bool,
+}
+
+impl Session {
+    /// Returns the documents that have all words of `text` in their names or texts, in any order and inflection: those
+    /// at or below `scope` that the caller may open, at most 1,000. The text has no operators. One without words is
+    /// contained in nothing.
+    ///
+    /// # Errors
+    /// Those of the databases, except that one does not answer: then the answer is not complete.
+    #[boxed]
+    pub async fn containing(&self, text: &str, scope: &Item) -> Result<Containing> {
+        let mut words = QueryWord::all_of(text);
+        if words.is_empty() {
+            return Ok(Containing { is_complete: true, ..Containing::default() });
+        }
+        let has_more_words = words.len() > MAX_WORDS;
+        words.truncate(MAX_WORDS);
+        let word = |word| Expression::Words(WordField::All, Sought::Word(word));
+        let expression = Some(Expression::All(words.into_iter().map(word).collect()));
+        let mut query = SearchQuery { expression, ..SearchQuery::default() };
+        let mut meanings = Meanings::default();
+        meanings.limit(&mut query, scope);
+        let words =
+            AskedWords { query, meanings, order: HitOrder::Relevance, counts_facets: false, without_passages: true };
+        let (words, limit) = (Some(Arc::new(words)), MAX_DOCUMENTS);
+        let asked = Arc::new(Asked { names: None, words, with_similar: false, limit });
+        let mut found = Found { missing: self.missing(self.registry().await?.away()), ..Found::default() };
+        let texts = self.ask_all(&asked, &mut found).await?.texts;
+        let mut documents: Vec<Id> = texts.hits.iter().map(|hit| hit.found.item.id).collect();
+        let is_complete = !has_more_words
+            && documents.len() <= MAX_DOCUMENTS
+            && texts.whole
+            && !texts.more
+            && found.texts == TextSearch::Complete
+            && found.missing.is_empty();
+        documents.truncate(MAX_DOCUMENTS);
+        Ok(Containing { documents, is_complete })
+    }
+}

@@ -6,7 +6,7 @@ use crate::measure::{PartFigures, Totals, Window};
 use crate::monitor::Series;
 use crate::plan::Plan;
 use crate::result::{
-    CorpusResult, Environment, FaultResult, Generator, OperationResult, PartResult, RunResult, VERSION,
+    CorpusResult, CrawlResult, Environment, FaultResult, Generator, OperationResult, PartResult, RunResult, VERSION,
 };
 use crate::stats::mean;
 
@@ -35,6 +35,8 @@ pub struct Measurements<'a> {
     pub totals: Totals,
     /// Series of the monitors.
     pub monitors: Vec<Series>,
+    /// The full crawl, if the plan has one.
+    pub crawl: Option<CrawlResult>,
     /// Number of threads of all generators.
     pub threads: u32,
     /// Label of the run.
@@ -129,6 +131,7 @@ pub fn evaluate(parts: Measurements<'_>) -> RunResult {
         agents: each(agent_names, &totals.agents, seconds),
         windows,
         monitors: parts.monitors,
+        crawl: parts.crawl,
     };
     if totals.seconds < planned && !parts.stopped_deliberately {
         result.invalid_because.push(format!("it ended early: {} of {planned} seconds were counted", totals.seconds));

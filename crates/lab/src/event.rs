@@ -9,6 +9,10 @@ use crate::measure::Window;
 pub enum Event {
     /// The corpus is being loaded: documents sent, and the total.
     Loading(u64, u64),
+    /// The search index follows the corpus: number of documents and changes that it lacks.
+    Indexing(u64),
+    /// A full crawl is measured: documents read so far, and the total as far as it is known.
+    Crawling(u64, u64),
     /// The load begins, with its duration.
     Begins(Duration),
     /// A second is complete.

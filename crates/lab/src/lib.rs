@@ -5,6 +5,7 @@
 pub mod agent;
 pub mod compare;
 mod corpus;
+mod crawl;
 mod diagnosis;
 mod engine;
 mod error;
@@ -43,7 +44,7 @@ pub use operations::{ALL as OPERATIONS, Operation};
 pub use options::{PlanOverrides, RunOptions};
 pub use plan::{Plan, SHIPPED};
 pub use random::random_password;
-pub use result::{Finding, OperationResult, Problem, RunResult};
+pub use result::{CrawlResult, Finding, OperationResult, Problem, RunResult};
 pub use run::{read_plan, run};
 pub use stop::Stop;
 pub use wire::{Login, TargetKind};

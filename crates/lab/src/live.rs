@@ -89,6 +89,8 @@ impl Live {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             Event::Loading(sent, all) => state.phase = format!("loading the corpus: {sent} of {all} documents"),
+            Event::Indexing(left) => state.phase = format!("waiting for the search index: {left} changes left"),
+            Event::Crawling(read, all) => state.phase = format!("a full crawl: {read} of {all} documents"),
             Event::Begins(lasts) => {
                 state.phase = "under load".to_owned();
                 state.lasts = lasts.as_secs();

@@ -228,7 +228,11 @@ fn line(row: &Row, phase: &str, internal: &[Phase], external: &[Phase]) -> Vec<S
     let label = figure.split_once(':').map_or("", |(_, label)| label);
     let missing = internal.iter().flat_map(|phase| &phase.result.missing).any(|missing| missing.label == label);
     let none = if missing { "not offered" } else { "none done" };
-    let none = if figure.starts_with("monitor:") { "not seen" } else { none };
+    let none = match figure {
+        _ if figure.starts_with("monitor:") => "not seen",
+        _ if figure.starts_with("crawl-") => "not measured",
+        _ => none,
+    };
     let show = |value: Option<f64>| value.map_or(none.to_owned(), number);
     let verdict = match row {
         Row::Expected(_, _, expected) => match expected.holds(a, b) {
@@ -261,6 +265,7 @@ fn measured(phases: &[Phase], phase: &str, figure: &str) -> Option<f64> {
         "store-gb" => return Some(of.store as f64 / 1e9),
         "monitor" => return watched(result, label),
         "peak-rate" => return Some(peak_rate(result)),
+        "crawl-documents" | "crawl-min" | "crawl-rate" => return crawled(result, what),
         _ => {}
     }
     let operation: &OperationResult = if label == "all" {
@@ -284,6 +289,17 @@ fn watched(result: &RunResult, name: &str) -> Option<f64> {
     let series = result.monitors.iter().find(|series| series.name == name)?;
     let values = while_counted(result, series);
     (!values.is_empty()).then(|| mean(&values))
+}
+
+/// Returns a figure of the full crawl; `None` if it was not measured.
+fn crawled(result: &RunResult, what: &str) -> Option<f64> {
+    let crawl = result.crawl.as_ref()?;
+    let rate = crawl.rate()?;
+    Some(match what {
+        "crawl-documents" => crawl.documents as f64,
+        "crawl-min" => crawl.seconds / 60.0,
+        _ => rate,
+    })
 }
 
 /// Returns the operations per second while the load was highest.
@@ -329,6 +345,7 @@ fn ours(internal: &[Phase], external: &[Phase]) -> String {
 mod tests {
     use super::*;
     use crate::plan::{Plan, shipped};
+    use crate::result::CrawlResult;
 
     #[test]
     fn every_paper_stands_on_plans_that_know_what_its_tables_name() {
@@ -349,6 +366,21 @@ mod tests {
             }
             assert!(paper.tables.iter().all(|table| paper.phases.contains(&table.phase)));
         }
+    }
+
+    #[test]
+    fn a_full_crawl_is_held_against_that_of_the_paper() {
+        let with = |crawl: CrawlResult| {
+            let result = RunResult { plan: "rbs-2010".to_owned(), crawl: Some(crawl), ..crate::result::sample() };
+            vec![Phase { result, database: 0, store: 0 }]
+        };
+        let crawl = |seconds| CrawlResult { documents: 600, seconds, ..CrawlResult::default() };
+        let failed = CrawlResult::failed("refused");
+        let paper = Paper::find("rbs-2010").unwrap();
+        let text = paper.tables(1.0, "SQLite", &with(crawl(6.0)), &with(crawl(3.0)));
+        assert!(text.contains("| objects/s | 55.9 | 57.4 | 1.03 | 100 | 200 | 2.00 |"), "{text}");
+        let text = paper.tables(1.0, "SQLite", &with(crawl(6.0)), &with(failed));
+        assert!(text.contains("| objects/s | 55.9 | 57.4 | 1.03 | 100 | not measured | - |"), "{text}");
     }
 
     #[test]

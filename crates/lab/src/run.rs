@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::agent;
 use crate::corpus::{Corpus, Loaded};
+use crate::crawl::{crawl, wait_for_index};
 use crate::diagnosis;
 use crate::engine::{self, Mix, Setup};
 use crate::error::{Error, Result};
@@ -21,10 +22,10 @@ use crate::monitor::Series;
 use crate::options::RunOptions;
 use crate::people::People;
 use crate::random::random_word;
-use crate::result::{CorpusResult, RunResult};
+use crate::result::{CorpusResult, CrawlResult, RunResult};
 use crate::stop::Stop;
 use crate::watch::Monitors;
-use crate::wire::Target;
+use crate::wire::{Target, TargetKind};
 
 /// Limit on the bytes of a plan.
 const MAX_PLAN: u64 = 1 << 20;
@@ -62,6 +63,12 @@ fn run_plan<'a>(
             // Twins in the same farm already have it.
             stop.unless_requested(load_corpus(twin, &corpus, &mut *tell)).await?;
         }
+        let mut texts_indexed = plan.searches_texts() && target.kind == TargetKind::Strongroom;
+        if target.kind == TargetKind::Strongroom && (plan.searches_texts() || plan.crawl) {
+            for server in std::iter::once(&target).chain(&twins) {
+                texts_indexed &= wait_for_index(server, stop, &mut *tell).await?;
+            }
+        }
         let documents = corpus.count();
         let described = CorpusResult { documents, bytes: corpus.bytes(), loaded };
         let run = random_word();
@@ -86,6 +93,7 @@ fn run_plan<'a>(
             corpus,
             run,
             people: people.logins.clone(),
+            texts_indexed,
             generator_index: (0, 1),
         };
         let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -109,6 +117,7 @@ fn run_plan<'a>(
         people.remove(stop).await.into_iter().for_each(|why| tell(Event::NotRemoved(why)));
         let (windows, totals) = measured?;
         let monitors = final_series(watch, &windows, stop).await;
+        let crawl = if plan.crawl { Some(measure_crawl(&target, stop, &mut *tell).await) } else { None };
         let label = wishes.label.clone().unwrap_or_else(|| plan.name.clone());
         let parts = Measurements {
             plan_text,
@@ -120,6 +129,7 @@ fn run_plan<'a>(
             windows,
             totals,
             monitors,
+            crawl,
             threads,
             label,
             target_version,
@@ -127,6 +137,17 @@ fn run_plan<'a>(
         };
         Ok(evaluate(parts))
     })
+}
+
+/// Measures a full crawl, unless the target has no such thing or the user has had enough.
+async fn measure_crawl(target: &Arc<Target>, stop: &Stop, tell: &mut dyn FnMut(Event)) -> CrawlResult {
+    if target.kind != TargetKind::Strongroom {
+        return CrawlResult::failed("the target does not offer it: needs REST of Strongroom");
+    }
+    if stop.is_requested() || stop.is_finished() {
+        return CrawlResult::failed("the run ended early");
+    }
+    crawl(target, stop, tell).await
 }
 
 /// Collects the measurements of the threads until they have ended.

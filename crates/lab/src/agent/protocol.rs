@@ -25,6 +25,8 @@ pub struct AgentOrder {
     pub confirmed: bool,
     /// Identifier of this run, unique among runs, that is part of the names it creates.
     pub run: String,
+    /// True if the search index of each server contains the corpus.
+    pub texts_indexed: bool,
     /// Index of this agent, from 0, and the number of agents.
     pub part: (u32, u32),
 }

@@ -181,8 +181,16 @@ async fn execute(order: AgentOrder, to: &UnboundedSender<AgentLine>) -> Result<(
     let mix = Mix::new(&plan, &target).await?;
     let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
     let people = order.people.into_iter().map(|(user, password)| Login { user, password }).collect();
-    let setup =
-        Setup { plan, target, twins, corpus, run: order.run, people: Arc::new(people), generator_index: order.part };
+    let setup = Setup {
+        plan,
+        target,
+        twins,
+        corpus,
+        run: order.run,
+        people: Arc::new(people),
+        texts_indexed: order.texts_indexed,
+        generator_index: order.part,
+    };
     let (flush, mut flushes) = unbounded_channel();
     let running = engine::start(&setup, &mix, &flush)?;
     drop(flush);

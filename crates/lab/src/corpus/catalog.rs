@@ -1,6 +1,6 @@
 //! A corpus: maps document numbers to documents and their paths. Deterministic for a given seed.
 
-use super::content::{Content, Verifier};
+use super::content::{self, Content, Verifier};
 use super::document::{ContentKind, Document};
 use super::hash::{mix, unit};
 use super::names;
@@ -9,6 +9,8 @@ use crate::quantity::Size;
 
 /// Prefix of every fingerprint.
 pub const ANY_FINGERPRINT: &str = "lab corpus ";
+/// Limit on the documents that are drawn until one has a text.
+const ATTEMPTS: u32 = 1_000;
 /// Limit on the bytes of an Office-like document, because its checksum is computed before it is sent.
 const LARGEST_OFFICE: u64 = 16_000_000;
 
@@ -55,6 +57,24 @@ impl Corpus {
             }
         };
         (!range.is_empty()).then(|| self.document(random.u64(range)))
+    }
+
+    /// Picks a random document with a text. Returns `None` if hardly any document has one.
+    pub fn any_text(&self, random: &mut fastrand::Rng) -> Option<Document> {
+        let drawn = (0..ATTEMPTS).map_while(|_| self.any(random, None));
+        drawn.into_iter().find(|document| document.kind == ContentKind::Text)
+    }
+
+    /// Returns words that follow each other at a random position near the beginning of a document's text.
+    pub fn text_words(&self, document: &Document, random: &mut fastrand::Rng, count: usize) -> Vec<String> {
+        let words = self.content(document, 0).words();
+        let first = random.usize(0..=words.len().saturating_sub(count));
+        words.into_iter().skip(first).take(count).collect()
+    }
+
+    /// Returns a word that stands in the text of this document, in each of its versions, and in no other of the corpus.
+    pub fn unique_word(&self, document: &Document) -> String {
+        content::number_word(document.number)
     }
 
     /// Returns the document with the given number, which must be below the count.

@@ -86,6 +86,16 @@ impl Content {
         Self { before, blocks: blocks(inside), after, length }
     }
 
+    /// Returns the whole words of the first block of a text, in order.
+    pub(super) fn words(self) -> Vec<String> {
+        // A head and a stamp come first.
+        let piece = self.skip(2).next().unwrap_or_default();
+        let text = String::from_utf8_lossy(&piece);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        // The first and the last one may be cut.
+        words.get(1..words.len().saturating_sub(1)).unwrap_or_default().iter().map(|word| (*word).to_owned()).collect()
+    }
+
     /// Total number of bytes.
     pub fn length(&self) -> u64 {
         self.length
@@ -131,7 +141,13 @@ impl Iterator for Blocks {
 }
 
 fn head(seed: u64, number: u64, version: u32) -> String {
-    format!("lab1 {seed:016x} {number:016x} {version:08x}{:>width$}\n", "", width = HEAD - 4 - 17 - 17 - 9 - 1)
+    let number = number_word(number);
+    format!("lab1 {seed:016x} {number} {version:08x}{:>width$}\n", "", width = HEAD - 4 - 17 - 17 - 9 - 1)
+}
+
+/// Returns the number of a document as it stands in its head.
+pub(super) fn number_word(number: u64) -> String {
+    format!("{number:016x}")
 }
 
 /// Compares a response body with the expected content of whichever version its head names.

@@ -98,3 +98,25 @@ fn office_like_documents_are_whole_zip_containers() {
     let done = std::process::Command::new("python3").args(["-c", script]).arg(&file).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "2", "{}", String::from_utf8_lossy(&done.stderr));
 }
+
+#[test]
+fn words_for_searches_stand_in_the_texts() {
+    let corpus = corpus(7);
+    let mut random = fastrand::Rng::with_seed(1);
+    for _ in 0..50 {
+        let document = corpus.any_text(&mut random).unwrap();
+        let text = String::from_utf8(bytes(&corpus, &document, 0)).unwrap();
+        let all: Vec<&str> = text.split_whitespace().collect();
+        let words = corpus.text_words(&document, &mut random, 3);
+        assert_eq!(words.len(), 3);
+        assert!(all.windows(3).any(|window| window == words), "{words:?}");
+        let unique = corpus.unique_word(&document);
+        let has_it = |number: &u64| {
+            let content = bytes(&corpus, &corpus.document(*number), 1);
+            content.windows(unique.len()).any(|window| window == unique.as_bytes())
+        };
+        assert_eq!((0..corpus.count()).filter(has_it).collect::<Vec<_>>(), [document.number]);
+    }
+    let text = "files = [{ size = '2KB', count = 60 }]\nkinds = { text = 0.0, office = 0.5, media = 0.5 }";
+    assert_eq!(Corpus::new(toml::from_str(text).unwrap()).any_text(&mut random), None);
+}

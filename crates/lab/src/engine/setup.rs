@@ -21,6 +21,8 @@ pub struct Setup {
     pub run: String,
     /// Logins of the users who open pages; empty if all use the target's login.
     pub people: Arc<Vec<Login>>,
+    /// True if the search index of each server contains the corpus.
+    pub texts_indexed: bool,
     /// Index of this generator, from 0, and the number of generators. Each has its share of the users or of the rate.
     pub generator_index: (u32, u32),
 }

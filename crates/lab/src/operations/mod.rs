@@ -26,6 +26,7 @@ mod publish_draft;
 mod replace;
 mod search_name;
 mod search_page;
+mod search_query;
 mod share;
 mod sign_in;
 mod static_file;
@@ -54,6 +55,7 @@ pub const ALL: &[Operation] = &[
     properties::OPERATION,
     versions::OPERATION,
     search_name::OPERATION,
+    search_query::OPERATION,
     download::OPERATION,
     download_unchanged::OPERATION,
     upload::OPERATION,

@@ -17,7 +17,6 @@ const UNAVAILABLE: &[(&str, &str)] = &[
     ("feed", "feeds"),
     ("rpc-open", "FrontPage RPC"),
     ("rpc-save", "FrontPage RPC"),
-    ("search-content", "search in contents"),
 ];
 
 /// Returns the feature that is missing for an operation on every target; `None` if the operation is available or

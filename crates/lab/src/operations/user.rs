@@ -26,14 +26,22 @@ pub struct SharedUserState {
     pub run: String,
     /// Logins of the users who open pages; empty if all use the target's login.
     pub people: Arc<Vec<Login>>,
+    /// True if the target's search index contains the corpus.
+    pub texts_indexed: bool,
     /// Identifiers of corpus documents that have been looked up.
     ids: RefCell<HashMap<u64, Rc<str>>>,
 }
 
 impl SharedUserState {
     /// Creates a crowd.
-    pub fn new(target: Arc<Target>, corpus: Arc<Corpus>, run: String, people: Arc<Vec<Login>>) -> Rc<Self> {
-        Rc::new(Self { target, corpus, run, people, ids: RefCell::default() })
+    pub fn new(
+        target: Arc<Target>,
+        corpus: Arc<Corpus>,
+        run: String,
+        people: Arc<Vec<Login>>,
+        texts_indexed: bool,
+    ) -> Rc<Self> {
+        Rc::new(Self { target, corpus, run, people, texts_indexed, ids: RefCell::default() })
     }
 }
 

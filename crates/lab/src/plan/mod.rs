@@ -50,6 +50,9 @@ pub struct Plan {
     /// Conditions on the result. If one of them does not hold, the run ends with exit status 1.
     #[serde(default)]
     pub thresholds: Vec<String>,
+    /// True if a full crawl of the search index is measured after the load.
+    #[serde(default)]
+    pub crawl: bool,
     /// Objects that are monitored during the run.
     #[serde(default)]
     pub monitors: Vec<Monitor>,
@@ -87,6 +90,9 @@ impl Plan {
         if self.mix.is_empty() {
             return Err(Error::new("the plan does nothing: give it a [[mix]] with an operation and a weight"));
         }
+        if self.searches_texts() && self.corpus.kinds.text == 0.0 {
+            return Err(Error::new("\"search-query\" needs texts, which the corpus does not have: see its kinds"));
+        }
         if self.mix.len() > MAX_PARTS {
             return Err(Error::new(format!("the mix has {} parts: at most {MAX_PARTS} are supported", self.mix.len())));
         }
@@ -120,6 +126,11 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether users search for words of texts.
+    pub fn searches_texts(&self) -> bool {
+        self.mix.iter().any(|share| share.operation == "search-query")
     }
 
     fn check_load(&self) -> Result<()> {

@@ -89,6 +89,7 @@ pub fn facts(result: &RunResult) -> Vec<(String, String)> {
         fact("Counted", format!("{} s", result.seconds)),
         fact("Corpus", format!("{} documents, {}", result.corpus.documents, bytes(result.corpus.bytes as f64))),
         fact("Loaded", loaded(result)),
+        fact("Full crawl", crawled(result)),
         fact(
             "Machine of the generator",
             format!("{}, {} of memory", result.environment.processor, bytes(result.environment.memory as f64)),
@@ -132,6 +133,22 @@ fn loaded(result: &RunResult) -> String {
         number(seconds),
         number(loaded.documents as f64 / seconds),
         bytes(loaded.bytes as f64 / seconds)
+    )
+}
+
+/// Describes the full crawl after the load; empty if the plan has none.
+fn crawled(result: &RunResult) -> String {
+    let Some(crawl) = &result.crawl else { return String::new() };
+    let Some(rate) = crawl.rate() else {
+        return format!("not measured: {}", crawl.problem.as_deref().unwrap_or("it took no time"));
+    };
+    format!(
+        "{} documents ({} without a readable text), {}, in {} s: {} per second",
+        crawl.documents,
+        crawl.unreadable,
+        bytes(crawl.bytes as f64),
+        number(crawl.seconds),
+        number(rate)
     )
 }
 

@@ -1,8 +1,10 @@
 //! The result of a run: one value that is stored as JSON, and from which every report is made. Evaluates nothing.
 
+mod crawl_result;
 mod finding;
 mod run_result;
 
+pub use crawl_result::CrawlResult;
 pub use finding::{Finding, Problem};
 #[cfg(test)]
 pub use run_result::sample;

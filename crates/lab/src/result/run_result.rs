@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::crawl_result::CrawlResult;
 use super::finding::Finding;
 use crate::corpus::Loaded;
 use crate::engine::MissingShare;
@@ -72,6 +73,9 @@ pub struct RunResult {
     pub windows: Vec<Window>,
     /// Series of the monitors.
     pub monitors: Vec<Series>,
+    /// The full crawl after the load, if the plan has one.
+    #[serde(default)]
+    pub crawl: Option<CrawlResult>,
 }
 
 /// Figures of one operation, or of all together.
@@ -281,5 +285,6 @@ pub fn sample() -> RunResult {
         findings: Vec::new(),
         windows: Vec::new(),
         monitors: Vec::new(),
+        crawl: None,
     }
 }

@@ -41,6 +41,14 @@ impl Live {
                 bar.set_position(sent);
                 bar.set_message(format!("loading the corpus: {sent} of {all} documents"));
             }
+            Event::Indexing(left) => {
+                bar.set_message(format!("waiting for the search index: {left} changes left"));
+            }
+            Event::Crawling(read, all) => {
+                bar.set_length(all.max(1));
+                bar.set_position(read);
+                bar.set_message(format!("a full crawl: {read} of {all} documents"));
+            }
             Event::Begins(lasts) => {
                 bar.set_length(lasts.as_secs().max(1));
                 bar.set_position(0);

@@ -110,7 +110,7 @@ impl Follower {
         let mut checkpoint = starting_checkpoint(&database, index.view().checkpoint().clone()).await?;
         checkpoint.has_encrypted_texts |= texts.reads_encrypted();
         let writer = Some(blocking(move || IndexWriter::open(index)).await?);
-        let now = Instant::now();
+        let (now, pace) = (Instant::now(), Pace::new(&storage, rate));
         Ok(Self {
             storage,
             database,
@@ -124,7 +124,7 @@ impl Follower {
             asked_for_gaps: None,
             slow: SlowReading { reading: JoinSet::new(), last: Id::NONE, is_stale: false, rests_since: None },
             saw_stores: now,
-            pace: Pace::new(rate),
+            pace,
             walked: Walked::default(),
             counts_texts: false,
         })

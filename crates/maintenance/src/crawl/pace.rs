@@ -18,8 +18,11 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new(rate: Option<u64>) -> Self {
-        Self { rate, watch: ActivityMonitor::default(), rests_until: Instant::now() }
+    pub(super) fn new(storage: &Storage, rate: Option<u64>) -> Self {
+        let mut watch = ActivityMonitor::default();
+        // Requests before the walk are no reason to rest.
+        storage.is_busy(&mut watch);
+        Self { rate, watch, rests_until: Instant::now() }
     }
 
     /// Returns whether the next documents may be read.

@@ -20,6 +20,7 @@ mod progress;
 mod restore;
 mod restore_servers;
 mod sandbox;
+mod search;
 mod serve;
 mod site;
 mod size;
@@ -52,6 +53,8 @@ pub enum Command {
     Blobs(blobs::Arguments),
     /// Manage background jobs: migrations, collections, checks, full crawls
     Jobs(jobs::Arguments),
+    /// Find documents by words in their names and texts
+    Search(search::Arguments),
     /// Show the search indexes and unreadable documents, and build indexes anew
     Crawl(crawl::Arguments),
     /// Show or accept the farm's clock, which decides when items are permanently deleted
@@ -94,6 +97,7 @@ pub async fn run(command: Command) -> Result<ExitCode> {
         Command::Site(arguments) => site::run(arguments).await,
         Command::Blobs(arguments) => blobs::run(arguments).await,
         Command::Jobs(arguments) => jobs::run(arguments).await,
+        Command::Search(arguments) => search::run(arguments).await,
         Command::Crawl(arguments) => crawl::run(arguments).await,
         Command::Clock(arguments) => clock::run(arguments).await,
         Command::Backup(arguments) => backup::run(arguments).await,

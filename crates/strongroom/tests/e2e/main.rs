@@ -47,6 +47,7 @@ mod mixed;
 mod mounted;
 mod office;
 mod older_states;
+mod other_searches;
 mod passwords;
 mod poison;
 mod power;

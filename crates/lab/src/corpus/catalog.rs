@@ -72,9 +72,9 @@ impl Corpus {
         words.into_iter().skip(first).take(count).collect()
     }
 
-    /// Returns a word that stands in the text of this document, in each of its versions, and in no other of the corpus.
-    pub fn unique_word(&self, document: &Document) -> String {
-        content::number_word(document.number)
+    /// Returns words that follow each other in each version of this document's text, and in no other of the corpus.
+    pub fn unique_words(&self, document: &Document) -> String {
+        content::identity(self.plan.seed, document.number)
     }
 
     /// Returns the document with the given number, which must be below the count.

@@ -141,13 +141,13 @@ impl Iterator for Blocks {
 }
 
 fn head(seed: u64, number: u64, version: u32) -> String {
-    let number = number_word(number);
-    format!("lab1 {seed:016x} {number} {version:08x}{:>width$}\n", "", width = HEAD - 4 - 17 - 17 - 9 - 1)
+    let identity = identity(seed, number);
+    format!("lab1 {identity} {version:08x}{:>width$}\n", "", width = HEAD - 4 - 17 - 17 - 9 - 1)
 }
 
-/// Returns the number of a document as it stands in its head.
-pub(super) fn number_word(number: u64) -> String {
-    format!("{number:016x}")
+/// Returns the words in the head of a document that name it, whatever its version.
+pub(super) fn identity(seed: u64, number: u64) -> String {
+    format!("{seed:016x} {number:016x}")
 }
 
 /// Compares a response body with the expected content of whichever version its head names.

@@ -110,7 +110,7 @@ fn words_for_searches_stand_in_the_texts() {
         let words = corpus.text_words(&document, &mut random, 3);
         assert_eq!(words.len(), 3);
         assert!(all.windows(3).any(|window| window == words), "{words:?}");
-        let unique = corpus.unique_word(&document);
+        let unique = corpus.unique_words(&document);
         let has_it = |number: &u64| {
             let content = bytes(&corpus, &corpus.document(*number), 1);
             content.windows(unique.len()).any(|window| window == unique.as_bytes())

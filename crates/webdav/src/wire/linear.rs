@@ -135,6 +135,10 @@ impl Subject for Thing {
     fn is_collection(&self) -> bool {
         false
     }
+
+    fn contains(&self, _: &str) -> Option<bool> {
+        None
+    }
 }
 
 #[test]

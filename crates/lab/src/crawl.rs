@@ -1,5 +1,5 @@
-//! The search index of a Strongroom server: waiting until it contains the corpus, and a full crawl as a measured part of
-//! a run. Both need the login of a farm administrator.
+//! The search index of a Strongroom server: waiting until it contains the corpus, and a full crawl as a measured part
+//! of a run. Both need the login of a farm administrator.
 
 use std::sync::Arc;
 use std::time::Duration;

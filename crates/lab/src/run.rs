@@ -9,7 +9,7 @@ use futures_util::future::LocalBoxFuture;
 use tokio::sync::mpsc;
 
 use crate::agent;
-use crate::corpus::{Corpus, Loaded};
+use crate::corpus::{Corpus, Loaded, SearchableTexts};
 use crate::crawl::{crawl, wait_for_index};
 use crate::diagnosis;
 use crate::engine::{self, Mix, Setup};
@@ -63,11 +63,16 @@ fn run_plan<'a>(
             // Twins in the same farm already have it.
             stop.unless_requested(load_corpus(twin, &corpus, &mut *tell)).await?;
         }
-        let mut texts_indexed = plan.searches_texts() && target.kind == TargetKind::Strongroom;
+        let mut searchable = if loaded.documents > 0 { SearchableTexts::All } else { SearchableTexts::Heads };
         if target.kind == TargetKind::Strongroom && (plan.searches_texts() || plan.crawl) {
             for server in std::iter::once(&target).chain(&twins) {
-                texts_indexed &= wait_for_index(server, stop, &mut *tell).await?;
+                if !wait_for_index(server, stop, &mut *tell).await? {
+                    searchable = SearchableTexts::None;
+                }
             }
+        }
+        if plan.replaces_documents() {
+            searchable = SearchableTexts::None;
         }
         let documents = corpus.count();
         let described = CorpusResult { documents, bytes: corpus.bytes(), loaded };
@@ -93,7 +98,7 @@ fn run_plan<'a>(
             corpus,
             run,
             people: people.logins.clone(),
-            texts_indexed,
+            searchable,
             generator_index: (0, 1),
         };
         let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();

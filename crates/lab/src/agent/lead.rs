@@ -51,7 +51,7 @@ pub async fn run_on_agents(
             people: setup.people.iter().map(|login| (login.user.clone(), login.password.clone())).collect(),
             confirmed: wishes.confirmed,
             run: setup.run.clone(),
-            texts_indexed: setup.texts_indexed,
+            searchable: setup.searchable,
             part: (u32::try_from(at).unwrap_or(0), count),
         };
         let (token, to) = (wishes.agent_token.clone(), to.clone());

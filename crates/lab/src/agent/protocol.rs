@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::corpus::SearchableTexts;
 use crate::measure::Flush;
 use crate::monitor::Reading;
 use crate::options::PlanOverrides;
@@ -25,8 +26,8 @@ pub struct AgentOrder {
     pub confirmed: bool,
     /// Identifier of this run, unique among runs, that is part of the names it creates.
     pub run: String,
-    /// True if the search index of each server contains the corpus.
-    pub texts_indexed: bool,
+    /// Texts of the corpus that a search must find.
+    pub searchable: SearchableTexts,
     /// Index of this agent, from 0, and the number of agents.
     pub part: (u32, u32),
 }

@@ -188,7 +188,7 @@ async fn execute(order: AgentOrder, to: &UnboundedSender<AgentLine>) -> Result<(
         corpus,
         run: order.run,
         people: Arc::new(people),
-        texts_indexed: order.texts_indexed,
+        searchable: order.searchable,
         generator_index: order.part,
     };
     let (flush, mut flushes) = unbounded_channel();

@@ -9,6 +9,7 @@ mod hash;
 mod loaded;
 mod names;
 mod plan;
+mod searchable;
 
 pub use catalog::{ANY_FINGERPRINT, Corpus};
 pub use content::{Content, Verifier};
@@ -17,6 +18,7 @@ pub use folder::{NOTE, write_folder};
 pub use loaded::Loaded;
 pub use names::word;
 pub use plan::CorpusPlan;
+pub use searchable::SearchableTexts;
 
 #[cfg(test)]
 mod tests;

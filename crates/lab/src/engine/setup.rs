@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, SearchableTexts};
 use crate::plan::{Load, Model, Plan};
 use crate::wire::{Login, Target};
 
@@ -21,8 +21,8 @@ pub struct Setup {
     pub run: String,
     /// Logins of the users who open pages; empty if all use the target's login.
     pub people: Arc<Vec<Login>>,
-    /// True if the search index of each server contains the corpus.
-    pub texts_indexed: bool,
+    /// Texts of the corpus that a search must find.
+    pub searchable: SearchableTexts,
     /// Index of this generator, from 0, and the number of generators. Each has its share of the users or of the rate.
     pub generator_index: (u32, u32),
 }

@@ -57,7 +57,7 @@ impl Worker {
         let arrivals = open.then(|| Arrivals::new(course.clone().scaled(1.0 / f64::from(of))));
         let crowd = |target: &Arc<Target>| {
             let (corpus, run, people) = (setup.corpus.clone(), setup.run.clone(), setup.people.clone());
-            SharedUserState::new(target.clone(), corpus, run, people, setup.texts_indexed)
+            SharedUserState::new(target.clone(), corpus, run, people, setup.searchable)
         };
         let crowds: Vec<Rc<SharedUserState>> = setup.servers().map(crowd).collect();
         let users = if open { load.most_users().max(of) } else { load.most_users() };

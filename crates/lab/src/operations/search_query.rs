@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::operation::{Operation, STRONGROOM, no_preparation};
 use super::share::Share;
 use super::user::User;
-use crate::corpus::{Corpus, Document};
+use crate::corpus::{Corpus, Document, SearchableTexts};
 use crate::wire::{Fault, RequestBuilder};
 
 /// Search for words in the texts of documents.
@@ -43,8 +43,8 @@ enum Expected {
 }
 
 impl Asked {
-    /// Draws a query: in 100, 40 for one word, 30 for two words, 15 for a phrase, 10 for a phrase that only one document
-    /// has, and 5 for a word that no document has.
+    /// Draws a query: in 100, 40 for one word, 30 for two words, 15 for a phrase, 10 for a phrase that only one
+    /// document has, and 5 for a word that no document has.
     fn draw(random: &mut fastrand::Rng, corpus: &Corpus, document: &Document) -> Self {
         let (count, quote) = match random.u8(0..100) {
             0..40 => (1, ""),
@@ -68,12 +68,12 @@ async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
     let asked = Asked::draw(&mut user.random, &crowd.corpus, &document);
     let query: String = form_urlencoded::byte_serialize(asked.text.as_bytes()).collect();
     let answer = user.client.send(RequestBuilder::get(format!("/api/v1/search?q={query}"))).await?.expect(&[200])?;
-    check(&asked, &answer.json()?, crowd.texts_indexed)
+    check(&asked, &answer.json()?, crowd.searchable)
         .map_err(|why| Fault::content(format!("a search for {} {why}", asked.text)))
 }
 
-/// Checks the form of an answer and, if all texts of the corpus are indexed, its results.
-fn check(asked: &Asked, found: &Value, texts_indexed: bool) -> Result<(), String> {
+/// Checks the form of an answer and, as far as the texts of the corpus are searchable, its results.
+fn check(asked: &Asked, found: &Value, searchable: SearchableTexts) -> Result<(), String> {
     let (Some(items), Some(passages), Some(documents)) =
         (found["items"].as_array(), found["passages"].as_array(), found["documents"].as_u64())
     else {
@@ -95,11 +95,11 @@ fn check(asked: &Asked, found: &Value, texts_indexed: bool) -> Result<(), String
     if !matches!(texts, "complete" | "incomplete" | "unavailable") {
         return Err(format!("has the state of texts \"{texts}\""));
     }
-    if !texts_indexed || texts != "complete" || found["complete"] != true {
+    if searchable == SearchableTexts::None || texts != "complete" || found["complete"] != true {
         return Ok(());
     }
     match &asked.expected {
-        Expected::Some if documents == 0 => Err("found nothing".to_owned()),
+        Expected::Some if documents == 0 && searchable == SearchableTexts::All => Err("found nothing".to_owned()),
         // Its copies have the words too, and there may be many.
         Expected::Document(name)
             if items.len() < MAX_ITEMS && !items.iter().any(|item| item["name"] == name.as_str()) =>
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn answers_are_held_against_their_form_and_the_corpus() {
         let asked = |expected| Asked { text: "x".to_owned(), expected };
-        let holds = |expected, found: &Value| check(&asked(expected), found, true).is_ok();
+        let holds = |expected, found: &Value| check(&asked(expected), found, SearchableTexts::All).is_ok();
         assert!(holds(Expected::Some, &answer(1)));
         assert!(!holds(Expected::Some, &answer(0)));
         assert!(holds(Expected::Document("a.txt".to_owned()), &answer(1)));
@@ -139,7 +139,12 @@ mod tests {
             found
         };
         assert!(holds(Expected::Some, &with("texts", json!("incomplete"))), "more may come");
-        assert!(check(&asked(Expected::Some), &answer(0), false).is_ok(), "the corpus may not be indexed yet");
+        for searchable in [SearchableTexts::Heads, SearchableTexts::None] {
+            assert!(check(&asked(Expected::Some), &answer(0), searchable).is_ok(), "it may have been replaced");
+        }
+        let other = asked(Expected::Document("b.txt".to_owned()));
+        assert!(check(&other, &answer(1), SearchableTexts::Heads).is_err());
+        assert!(check(&other, &answer(1), SearchableTexts::None).is_ok(), "the corpus may not be indexed yet");
         for wrong in [
             with("items", json!(null)),
             with("items", json!([{ "id": "1" }])),
@@ -148,7 +153,7 @@ mod tests {
             with("passages", json!([{ "id": "2", "pieces": [] }])),
             with("passages", json!([{ "id": "1", "pieces": [{}] }])),
         ] {
-            assert!(check(&asked(Expected::Nothing), &wrong, false).is_err(), "{wrong}");
+            assert!(check(&asked(Expected::Nothing), &wrong, SearchableTexts::None).is_err(), "{wrong}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::corpus::{Corpus, Document};
+use crate::corpus::{Corpus, Document, SearchableTexts};
 use crate::wire::address::{item_address, make_collection};
 use crate::wire::{Client, Fault, Login, RequestBuilder, Target, TargetKind};
 
@@ -26,8 +26,8 @@ pub struct SharedUserState {
     pub run: String,
     /// Logins of the users who open pages; empty if all use the target's login.
     pub people: Arc<Vec<Login>>,
-    /// True if the target's search index contains the corpus.
-    pub texts_indexed: bool,
+    /// Texts of the corpus that a search must find.
+    pub searchable: SearchableTexts,
     /// Identifiers of corpus documents that have been looked up.
     ids: RefCell<HashMap<u64, Rc<str>>>,
 }
@@ -39,9 +39,9 @@ impl SharedUserState {
         corpus: Arc<Corpus>,
         run: String,
         people: Arc<Vec<Login>>,
-        texts_indexed: bool,
+        searchable: SearchableTexts,
     ) -> Rc<Self> {
-        Rc::new(Self { target, corpus, run, people, texts_indexed, ids: RefCell::default() })
+        Rc::new(Self { target, corpus, run, people, searchable, ids: RefCell::default() })
     }
 }
 

@@ -133,6 +133,11 @@ impl Plan {
         self.mix.iter().any(|share| share.operation == "search-query")
     }
 
+    /// Returns whether users replace documents of the corpus.
+    pub fn replaces_documents(&self) -> bool {
+        self.mix.iter().any(|share| share.operation == "replace")
+    }
+
     fn check_load(&self) -> Result<()> {
         let load = &self.load;
         load.check_seconds()?;

@@ -88,7 +88,8 @@ impl Session {
         self.find_within(request, None).await
     }
 
-    /// Like [`Session::find`]. With a container, only documents below it are found, and names are not compared by parts.
+    /// Like [`Session::find`]. With a container, only documents below it are found, and names are not compared by
+    /// parts.
     ///
     /// # Errors
     /// Those of [`Session::find`].

@@ -15,6 +15,9 @@ use super::output::{are, show, time};
 use super::verdict::{CommandResult, Verdict};
 use crate::configuration::CommonArguments;
 
+/// Limit on the results.
+const MOST: i64 = MAX_FOUND as i64;
+
 /// Arguments of `strongroom search`.
 #[derive(Args)]
 pub struct Arguments {
@@ -23,7 +26,7 @@ pub struct Arguments {
     /// Words, "phrases", operators and filters, as on the results page
     query: String,
     /// Maximum number of results
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=MAX_FOUND as i64))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=MOST))]
     limit: u8,
     /// Order of the results; in any other than relevance, only documents with the words are found
     #[arg(long, value_enum, default_value_t = Sort::Relevance)]

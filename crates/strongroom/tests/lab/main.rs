@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
 mod interrupted;
+mod searches;
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -227,6 +228,8 @@ fn a_paper_is_run_on_both_configurations() {
     let text = text.unwrap_or_else(|_| String::from_utf8_lossy(&output.stderr).into_owned());
     assert!(text.contains("| database with its log, GB | 217 | 7.00 | 0.03 |"), "{text}");
     assert!(text.contains("**rbs-2010 is partial:** 6.0 % of its mix"), "{text}");
+    let crawl = text.lines().find(|line| line.starts_with("| objects/s")).unwrap();
+    assert!(!crawl.contains("not measured"), "{crawl}");
     let sizes = text.lines().find(|line| line.starts_with("| external data, GB")).unwrap();
     let cells: Vec<f64> = sizes.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
     // The paper has 0 and 96.2. Here the first configuration has nothing outside the database, and the second has the

@@ -50,7 +50,11 @@ pub async fn wait_for_index(target: &Arc<Target>, stop: &Stop, tell: &mut dyn Fn
             return Ok(false);
         }
         // sleep: the index follows the database by itself, so its state is asked for again
-        stop.unless_requested(async { Ok(tokio::time::sleep(PAUSE).await) }).await?;
+        let pause = async {
+            tokio::time::sleep(PAUSE).await;
+            Ok(())
+        };
+        stop.unless_requested(pause).await?;
     }
 }
 

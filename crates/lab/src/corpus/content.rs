@@ -87,9 +87,9 @@ impl Content {
     }
 
     /// Returns the whole words of the first block of a text, in order.
-    pub(super) fn words(self) -> Vec<String> {
+    pub(super) fn words(mut self) -> Vec<String> {
         // A head and a stamp come first.
-        let piece = self.skip(2).next().unwrap_or_default();
+        let piece = self.nth(2).unwrap_or_default();
         let text = String::from_utf8_lossy(&piece);
         let words: Vec<&str> = text.split_whitespace().collect();
         // The first and the last one may be cut.

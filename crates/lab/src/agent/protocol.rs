@@ -27,6 +27,7 @@ pub struct AgentOrder {
     /// Identifier of this run, unique among runs, that is part of the names it creates.
     pub run: String,
     /// Texts of the corpus that a search must find.
+    #[serde(default)]
     pub searchable: SearchableTexts,
     /// Index of this agent, from 0, and the number of agents.
     pub part: (u32, u32),

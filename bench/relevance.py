@@ -1,8 +1,9 @@
 """Asks known-item questions and judges the answers: at which rank is the document that the question was made from?
 
-    relevance.py TREE QUESTIONS ADDRESS TOKEN [RECOLL_CONFIGURATION]
+    relevance.py TREE QUESTIONS SEED ADDRESS TOKEN [RECOLL_CONFIGURATION]
 
-Questions are made from the files below TREE, always the same ones: QUESTIONS of each kind, as far as there are so many.
+Questions are made from the files below TREE: QUESTIONS of each kind, as far as there are so many. SEED chooses them.
+Weights are tuned with seed 7 and judged with another.
 Each has one answer: no document with another text has the same name or title, the same sentence, or all of the telling
 words. A document with the same text as the expected one is right too. Prints one row per kind: how often the right
 document is first, among the first ten, and the mean of the inverse ranks, for Strongroom and for recoll.
@@ -63,9 +64,9 @@ def typo(random, word):
     ])
 
 
-def questions(documents, many):
+def questions(documents, many, seed):
     """Yields kind, question and expected document."""
-    chosen = random.Random(8)
+    chosen = random.Random(seed)
     frequency = collections.Counter(word for document in documents for word in set(document.words))
     names = collections.Counter(' '.join(document.name_words).lower() for document in documents)
     titles = collections.Counter(' '.join(document.title_words).lower() for document in documents)
@@ -185,12 +186,12 @@ def judge(engine, asked, same):
 
 
 def main():
-    tree, many, address, token, *rest = sys.argv[1:]
+    tree, many, seed, address, token, *rest = sys.argv[1:]
     documents = list(read(tree))
     same = {document.path: document.same for document in documents}
     engines = [Strongroom(address, token)] + ([Recoll(rest[0], tree)] if rest else [])
     by_kind = collections.defaultdict(list)
-    for kind, question, document in questions(documents, int(many)):
+    for kind, question, document in questions(documents, int(many), int(seed)):
         by_kind[kind].append((question, document))
     by_kind['all'] = [asked for kind in list(by_kind) for asked in by_kind[kind]]
     heads = ['questions', 'number'] + [f'{type(engine).__name__}: {what}' for engine in engines

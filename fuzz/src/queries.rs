@@ -1,6 +1,6 @@
 //! Fuzzes the query language. The input is a query.
 
-use search::query::{Expression, Filter, Reference, SearchQuery, WordMatcher};
+use search::query::{Expression, Filter, Reference, SearchQuery, Tolerance, WordMatcher};
 
 /// Reads a query, and looks for its words in its own text.
 pub fn read(input: &[u8]) {
@@ -21,10 +21,10 @@ pub fn read(input: &[u8]) {
         assert!(text.get(part.range.clone()).is_some());
         assert!(SearchQuery::without(&text, &part.range).len() < text.len());
     }
-    if let Some(ending) = SearchQuery::ending(&text) {
-        assert_eq!(format!("{}{}{}", ending.before, ending.field, ending.word), text);
+    if let Some(last) = SearchQuery::last_word(&text) {
+        assert_eq!(format!("{}{}{}", last.before, last.field, last.word), text);
     }
-    let mut matcher = WordMatcher::of(&query, true);
+    let mut matcher = WordMatcher::of(&query, Tolerance::Similar);
     for word in search::language::words::Words::of(&text).take(100) {
         matcher.fits(&word.folded);
     }

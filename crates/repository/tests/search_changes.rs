@@ -5,7 +5,7 @@
 
 mod support;
 
-use model::{LibrarySettings, Name, Right, Versioning};
+use model::{LibrarySettings, Limits, Name, Principal, Right, Role, TokenScope, TokenScopes, Versioning};
 use repository::{FindRequest, Found, Session, TextSearch};
 use support::index::freeze;
 use support::{at, each_farm, put, with_rights};
@@ -141,6 +141,40 @@ async fn names_are_found_in_the_index_as_in_the_rows() {
         let (folder, target) = (at("Documents/offers"), at("Documents"));
         admin.copy_to(&folder, &target, Some(&Name::new("copied").unwrap())).await.unwrap();
         assert_eq!(search("deep").await, ["Documents/copied/deep offer.txt", "Documents/offers/deep offer.txt"]);
+    })
+    .await;
+}
+
+/// What a caller may view is kept between searches. All that it depends on acts on the next search.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_kept_of_a_caller_does_not_outlive_the_rights() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        put(&admin, "Documents/a.txt", "x").await.unwrap();
+        let (id, _) = farm.person("member").await;
+        let group = admin.create_group("Sales", "").await.unwrap();
+        admin.grant(&at(""), group.id, Role::READ).await.unwrap();
+        let place = freeze(&farm, &["Documents/a.txt"]).await;
+        let all = some(&["Documents/a.txt"]);
+        assert_eq!(found(&farm.session(id).await, "type:txt").await, some(&[]));
+        admin.add_member(group.id, id).await.unwrap();
+        assert_eq!(found(&farm.session(id).await, "type:txt").await, all, "a group acts at once");
+        let limited = async |id, scope: TokenScope| {
+            let session = farm.session(id).await;
+            let scopes = TokenScopes::from_bits(1 << TokenScope::ALL.iter().position(|other| *other == scope).unwrap());
+            assert!(scopes.has(scope));
+            let limits = Limits { scopes, roots: Vec::new() };
+            farm.repository.as_caller(Principal { limits, ..session.principal().clone() })
+        };
+        for (scope, expected) in [(TokenScope::Read, all.clone()), (TokenScope::Farm, some(&[]))] {
+            for id in [id, admin.principal().id] {
+                assert_eq!(found(&limited(id, scope).await, "type:txt").await, expected, "{scope:?}");
+            }
+        }
+        assert_eq!(found(&farm.session(id).await, "type:txt").await, all, "tokens change nothing for the person");
+        admin.remove_member(group.id, id).await.unwrap();
+        assert_eq!(found(&farm.session(id).await, "type:txt").await, some(&[]), "so does leaving it");
+        drop(place);
     })
     .await;
 }

@@ -1,4 +1,4 @@
-// Entries of lists that offer what fits a typed text: in the search box and in the palette.
+// Options of lists that offer matches for a typed text: in the search box and in the palette.
 import { remember } from "./recent.js";
 
 const store = document.getElementById("suggestions");
@@ -6,35 +6,35 @@ const store = document.getElementById("suggestions");
 /** An element that holds an icon. */
 export const icon = (name) => store.content.querySelector(`[data-icon=${name}]`);
 
-/** An entry with the icon of another element. */
-export function entry(source, text, hint, run) {
-  const option = document.createElement("div");
-  option.setAttribute("role", "option");
-  const icon = source.querySelector("svg");
-  if (icon) option.append(icon.cloneNode(true));
+/** An option with the icon of another element. */
+export function option(source, text, hint, run) {
+  const element = document.createElement("div");
+  element.setAttribute("role", "option");
+  const picture = source.querySelector("svg");
+  if (picture) element.append(picture.cloneNode(true));
   const label = document.createElement("span");
   label.append(...text);
-  option.append(label);
-  if (hint) option.append(Object.assign(document.createElement("small"), { textContent: hint }));
-  option.addEventListener("click", (event) => run(event));
-  return option;
+  element.append(label);
+  if (hint) element.append(Object.assign(document.createElement("small"), { textContent: hint }));
+  element.addEventListener("click", (event) => run(event));
+  return element;
 }
 
 /** Opens an address, with Ctrl in another tab. */
-function visit(address, event) {
+function openAddress(address, event) {
   if (event.ctrlKey || event.metaKey) window.open(address, "_blank", "noopener");
   else location.href = address;
 }
 
-/** An entry that leads where a link does. */
-export function goTo(link, hint) {
+/** An option that leads where a link does. */
+export function linkOption(link, hint) {
   const label = link.querySelector("span");
   const text = label ? [...label.cloneNode(true).childNodes] : [link.textContent.trim()];
-  return entry(link, text, hint, (event) => visit(link.href, event));
+  return option(link, text, hint, (event) => openAddress(link.href, event));
 }
 
-/** Entries under a title. */
-export function group(title, options) {
+/** Options under a title. */
+export function optionGroup(title, options) {
   const part = document.createElement("div");
   part.setAttribute("role", "group");
   part.setAttribute("aria-label", title);
@@ -48,7 +48,7 @@ export function group(title, options) {
 const fill = (text, ...values) => text.replace(/\{(\d)\}/g, (_, at) => values[at]);
 
 /** Links to items by name and to the documents of people, and a message about what could not be searched. */
-export async function suggestions(text, signal) {
+export async function fetchSuggestions(text, signal) {
   const answer = await fetch(`/search?part=yes&q=${encodeURIComponent(text)}`, { headers: { accept: "text/html" }, signal });
   if (!answer.ok || answer.redirected) return { items: [], people: [], lacks: "" };
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -57,9 +57,9 @@ export async function suggestions(text, signal) {
 }
 
 /** Opens the results of a search, and keeps it among the recent ones. */
-export function search(text, event) {
+function openSearch(text, event) {
   remember(text);
-  visit(`/search?q=${encodeURIComponent(text)}`, event);
+  openAddress(`/search?q=${encodeURIComponent(text)}`, event);
 }
 
 /** The query for a text in the place of the page. */
@@ -70,18 +70,18 @@ function inPlace(text) {
 }
 
 /** Searches for a text: everywhere, and in the place that the page shows. */
-export function searches(text) {
+export function searchOptions(text) {
   const { search: everywhere, within, place } = store.dataset;
-  const found = [entry(icon("search"), [fill(everywhere, text)], "", (event) => search(text, event))];
-  if (place) found.push(entry(icon("search"), [fill(within, text, place)], "", (event) => search(inPlace(text), event)));
+  const found = [option(icon("search"), [fill(everywhere, text)], "", (event) => openSearch(text, event))];
+  if (place) found.push(option(icon("search"), [fill(within, text, place)], "", (event) => openSearch(inPlace(text), event)));
   return found;
 }
 
 /** A search that was made before. */
-export const earlier = (text) => entry(icon("clock"), [text], "", (event) => search(text, event));
+export const recentOption = (text) => option(icon("clock"), [text], "", (event) => openSearch(text, event));
 
 /** Searches for the documents of the people who were found. */
-export const people = (found) => found.people.map((link) => {
+export const peopleOptions = (found) => found.people.map((link) => {
   const query = link.querySelector("small").textContent;
-  return entry(icon("user"), link.querySelector("span").childNodes, query, (event) => search(query, event));
+  return option(icon("user"), link.querySelector("span").childNodes, query, (event) => openSearch(query, event));
 });

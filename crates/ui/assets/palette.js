@@ -1,21 +1,25 @@
 // Ctrl+K opens a palette: what the page can do, where one can go, and what a search by name finds. Without script the
 // search box of the page leads to the same results.
-import { earlier as again, entry, goTo, group, people, searches, suggestions } from "./options.js";
+import { fetchSuggestions, linkOption, option, optionGroup, peopleOptions, recentOption, searchOptions } from "./options.js";
 import { recent } from "./recent.js";
 
 /** Number of recent searches that are offered. */
 const MOST_RECENT = 3;
+/** Milliseconds without typing after which suggestions are requested. */
+const WAIT = 80;
+/** Number of options by which Page Up and Page Down move. */
+const PAGE = 8;
 
 const store = document.getElementById("palette");
 let dialog;
 let asking;
 
-// Whatever stands in the head of the page: links and buttons, also those of its menu.
+// The links and buttons in the head of the page, also those of its menu.
 function actions() {
   const found = document.querySelectorAll("main .head :is(a.button, button, .menu a)");
   return [...found]
     .filter((control) => !control.disabled && !control.hasAttribute("popovertarget") && control.textContent.trim())
-    .map((control) => entry(control, [control.textContent.trim()], "", () => {
+    .map((control) => option(control, [control.textContent.trim()], "", () => {
       dialog.close();
       control.click();
     }));
@@ -26,7 +30,7 @@ function places() {
   const seen = new Set();
   return links
     .filter((link) => !link.matches("[aria-current]") && !seen.has(link.href) && seen.add(link.href))
-    .map((link) => goTo(link, ""));
+    .map((link) => linkOption(link, ""));
 }
 
 function matching(options, words) {
@@ -37,25 +41,24 @@ const texts = document.getElementById("suggestions");
 
 /** Items by name, then people, below their titles. */
 async function results(text, signal) {
-  const found = await suggestions(text, signal);
+  const found = await fetchSuggestions(text, signal);
   tell(found.lacks);
-  const named = found.items.map((link) => goTo(link, link.querySelector("small").textContent));
-  return [[dialog.dataset.results, named], [texts.dataset.people, people(found)]];
+  const named = found.items.map((link) => linkOption(link, link.querySelector("small").textContent));
+  return [[dialog.dataset.results, named], [texts.dataset.people, peopleOptions(found)]];
 }
 
 /** The search for words in texts, which stands last and is chosen only where nothing else fits. */
 function inTexts(text) {
-  const options = searches(text);
+  const options = searchOptions(text);
   for (const option of options) option.dataset.last = "";
   return [texts.dataset.texts, options];
 }
 
-// While a part of the farm is away, the answer says so, and that stands below whatever was found.
-function tell(lacks) {
+// Shows a message below the options, or hides it if it is empty: a part of the farm may be away.
+function tell(message) {
   const none = dialog.querySelector(".none");
-  none.dataset.usual ??= none.textContent;
-  none.textContent = lacks || none.dataset.usual;
-  none.toggleAttribute("data-lacks", lacks !== "");
+  none.textContent = message;
+  none.hidden = !message;
 }
 
 function show(groups, waits) {
@@ -63,14 +66,12 @@ function show(groups, waits) {
   list.replaceChildren();
   for (const [title, options] of groups) {
     if (!options.length) continue;
-    const part = group(title, options);
+    const part = optionGroup(title, options);
     if (title === dialog.dataset.results) part.dataset.found = "";
     list.append(part);
   }
   const options = [...list.querySelectorAll("[role=option]")];
   options.forEach((option, index) => { option.id = `palette-${index}`; });
-  const none = dialog.querySelector(".none");
-  none.hidden = !none.hasAttribute("data-lacks") && (waits || options.length > 0);
   dialog.toggleAttribute("data-waits", waits);
   list.hidden = options.length === 0;
   choose(options.find((option) => !waits || !option.hasAttribute("data-last")));
@@ -85,15 +86,15 @@ function choose(option) {
   option.scrollIntoView({ block: "nearest" });
 }
 
-// What the page itself knows is there at once, and so is what an earlier answer had of it; the rest follows. Enter never
-// takes an entry that does not fit what is typed.
+// Shows actions, places and matches of the earlier answer at once, and further matches when the answer comes. Enter never
+// takes an option that does not fit the typed text.
 function refresh() {
   asking?.abort();
   const text = dialog.querySelector("input").value.trim();
   const words = text.toLocaleLowerCase().split(/\s+/).filter(Boolean);
   const own = [
     [dialog.dataset.actions, matching(actions(), words)],
-    [texts.dataset.recent, words.length ? [] : recent().slice(0, MOST_RECENT).map(again)],
+    [texts.dataset.recent, words.length ? [] : recent().slice(0, MOST_RECENT).map(recentOption)],
     [dialog.dataset.places, matching(places(), words)],
   ];
   const earlier = words.length ? matching([...dialog.querySelectorAll("[data-found] > [role=option]")], words) : [];
@@ -106,7 +107,7 @@ function refresh() {
 }
 
 async function ask(text, signal, own) {
-  await new Promise((resolve) => { setTimeout(resolve, 80); });
+  await new Promise((resolve) => { setTimeout(resolve, WAIT); });
   if (signal.aborted) return;
   const found = await results(text, signal).catch(() => []);
   if (signal.aborted) return;
@@ -126,7 +127,7 @@ function take(event) {
 function move(key) {
   const options = [...dialog.querySelectorAll("[role=option]")];
   const at = options.findIndex((option) => option.getAttribute("aria-selected"));
-  const next = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: Math.min(at + 8, options.length - 1), PageUp: Math.max(at - 8, 0) }[key];
+  const next = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: Math.min(at + PAGE, options.length - 1), PageUp: Math.max(at - PAGE, 0) }[key];
   if (options.length) choose(options.at(next % options.length));
 }
 

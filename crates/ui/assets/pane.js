@@ -5,15 +5,21 @@ let pane;
 let before;
 let watcher;
 let shown;
+let isHovered = false;
 
-/** Closes it, if it is open; the focus goes back to where it was, unless it must stay. */
-export function close(focuses = true) {
+/**
+ * Closes it. Returns false if it was not open.
+ *
+ * @param {object} [options]
+ * @param {boolean} [options.restoreFocus] False to leave the focus where it is. Otherwise it goes back to where it was.
+ */
+export function close({ restoreFocus = true } = {}) {
   if (!pane) return false;
   document.dispatchEvent(new Event("pane-closed"));
   watcher?.destroy();
   pane.remove();
   pane = undefined;
-  if (focuses) before?.focus();
+  if (restoreFocus) before?.focus();
   return true;
 }
 
@@ -21,22 +27,30 @@ export function close(focuses = true) {
 export const shows = (row) => Boolean(pane) && shown === row.dataset.id;
 
 /**
- * Shows where a link leads. It takes the focus, unless `stays` tells whether the person is still where they were when the
- * answer comes. The focus goes to `back` when it is closed. `rests` is set if only the pointer rests there.
+ * Shows the page to which a link leads.
+ *
+ * @param {HTMLAnchorElement} link
+ * @param {HTMLElement} [row] The row of the item.
+ * @param {object} [options]
+ * @param {() => boolean} [options.isStillWanted] Asked when the answer comes. If it returns false, nothing is shown. With
+ *   this option, the pane does not take the focus.
+ * @param {boolean} [options.hover] True for a preview under a resting pointer. It shows no content if reads are recorded.
+ * @param {HTMLElement|null} [options.returnFocusTo] Gets the focus when the pane is closed.
  */
-async function open(link, row, { stays, rests, back = row?.querySelector("td.act a") ?? link } = {}) {
-  const answer = await fetch(rests ? `${link.href}&rests=yes` : link.href, { headers: { accept: "text/html" } });
+async function open(link, row, { isStillWanted, hover = false, returnFocusTo = row?.querySelector("td.act a") ?? link } = {}) {
+  const answer = await fetch(hover ? `${link.href}&hover=yes` : link.href, { headers: { accept: "text/html" } });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const [title, part] = [page.querySelector("main h1"), page.querySelector("main > .columns")];
   const store = document.getElementById("pane");
   if (!answer.ok || answer.redirected || !title || !part || !store) {
-    if (!stays) location.href = link.href;
+    if (!isStillWanted) location.href = link.href;
     return;
   }
   // Somebody may have gone on, or closed it, meanwhile.
-  if (stays && !stays()) return;
+  if (isStillWanted && !isStillWanted()) return;
   pane?.remove();
-  before = back;
+  before = returnFocusTo;
+  isHovered = hover;
   shown = row?.dataset.id;
   pane = store.content.firstElementChild.cloneNode(true);
   pane.setAttribute("aria-label", title.textContent);
@@ -49,17 +63,17 @@ async function open(link, row, { stays, rests, back = row?.querySelector("td.act
   watcher?.destroy();
   watcher = "CloseWatcher" in window ? new CloseWatcher() : undefined;
   watcher?.addEventListener("close", () => close());
-  if (!stays) pane.focus();
+  if (!isStillWanted) pane.focus();
   const pdf = pane.querySelector("[data-pdf]");
   if (pdf) (await import("./pdf.js")).show(pdf);
   const code = pane.querySelector("[data-language]");
   if (code) (await import("./code.js")).show(code);
 }
 
-/** Shows the item of a row, and leaves the focus where it is. */
-export function preview(row, how) {
+/** Shows the item of a row, with the options of `open`. With `isStillWanted`, the focus stays where it is. */
+export function preview(row, options) {
   const link = row.querySelector("td.act a");
-  if (link) open(link, row, how).catch(() => {});
+  if (link) open(link, row, options).catch(() => {});
 }
 
 document.addEventListener("click", (event) => {
@@ -71,11 +85,13 @@ document.addEventListener("click", (event) => {
   open(link, row).catch(() => { location.href = link.href; });
 });
 
-// Who goes on to another row sees what that is.
+// Moving to another row updates the pane. If a resting pointer opened it, this records no read either.
 document.addEventListener("focusin", (event) => {
   const row = pane && event.target.closest?.("tr[data-id]");
   const link = row?.dataset.id !== shown && row?.querySelector("td.act a");
-  if (link && event.target === row) preview(row, { stays: () => pane && document.activeElement === row, back: row });
+  if (!link || event.target !== row) return;
+  const isStillWanted = () => pane && document.activeElement === row;
+  preview(row, { isStillWanted, hover: isHovered, returnFocusTo: row });
 });
 
 document.addEventListener("keydown", (event) => {

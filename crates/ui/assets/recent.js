@@ -1,6 +1,8 @@
-// The searches of a person on this browser. They are kept here alone and never sent.
+// The searches of a person on this browser. They are kept here alone, until the person signs out.
 
+/** Limit on the searches that are kept. */
 const MOST = 20;
+/** Limit on the characters of one. */
 const LONGEST = 300;
 const key = `strongroom-searches:${document.getElementById("suggestions")?.dataset.login ?? ""}`;
 
@@ -17,7 +19,9 @@ function write(searches) {
 export function recent() {
   try {
     const kept = JSON.parse(localStorage.getItem(key) ?? "[]");
-    return Array.isArray(kept) ? kept.filter((text) => typeof text === "string").slice(0, MOST) : [];
+    // A text with half a surrogate pair cannot be a part of an address.
+    const isUsable = (text) => typeof text === "string" && text.isWellFormed();
+    return Array.isArray(kept) ? kept.filter(isUsable).slice(0, MOST) : [];
   } catch {
     return [];
   }
@@ -36,3 +40,6 @@ export const forget = (text) => write(recent().filter((other) => other !== text)
 
 /** Removes all searches. */
 export const clear = () => write([]);
+
+// The next person at this browser must not see them.
+document.querySelector("form[action='/sign-out']")?.addEventListener("submit", clear);

@@ -4,6 +4,7 @@ import { close, preview, shows } from "./pane.js";
 import { forget, clear, recent, remember } from "./recent.js";
 import { unreachable } from "./toast.js";
 
+/** Milliseconds without typing after which the results follow. */
 const WAIT = 200;
 /** Milliseconds after which the page says that it is searching. */
 const LONG = 1000;
@@ -21,10 +22,10 @@ let resting;
 let pointed;
 let dismissed;
 
-// Tells readers of the screen what came.
-const teller = document.createElement("p");
-teller.className = "unseen";
-teller.setAttribute("role", "status");
+// Announces new results to screen readers.
+const announcer = document.createElement("p");
+announcer.className = "unseen";
+announcer.setAttribute("role", "status");
 
 /** The address of the results for a text, in the present order. */
 function addressOf(text) {
@@ -41,11 +42,11 @@ function adopt(page, fresh, address) {
   history.replaceState(history.state, "", address);
   document.title = page.title;
   if (held) fields().find((field) => field.checkVisibility())?.focus();
-  if (!rows().some(shows)) close(false);
+  if (!rows().some(shows)) close({ restoreFocus: false });
   prepare();
   const count = results().querySelector(".row.between > p")?.textContent ?? "";
   const nothing = results().querySelector(".empty h2")?.textContent;
-  teller.textContent = nothing ?? `${results().querySelector("h1").textContent}. ${count}`;
+  announcer.textContent = nothing ?? `${results().querySelector("h1").textContent}. ${count}`;
 }
 
 /** Shows the results for a text here. What was asked before is given up. */
@@ -57,7 +58,7 @@ async function follow(text) {
   const mine = (asking = new AbortController());
   const busy = setTimeout(() => {
     results().setAttribute("aria-busy", "true");
-    teller.textContent = results().querySelector("h1").dataset.searching;
+    announcer.textContent = results().querySelector("h1").dataset.searching;
   }, LONG);
   try {
     const answer = await fetch(address, { headers: { accept: "text/html" }, signal: mine.signal });
@@ -84,15 +85,15 @@ function typed(event) {
   if (!event.isComposing) waiting = setTimeout(() => follow(text.trim()), WAIT);
 }
 
-function goTo(row) {
+function focusRow(row) {
   if (!row) return;
   for (const other of rows()) other.tabIndex = other === row ? 0 : -1;
   row.focus();
 }
 
-function show(row) {
+function togglePreview(row) {
   if (shows(row)) close();
-  else preview(row, { stays: () => document.activeElement === row, back: row });
+  else preview(row, { isStillWanted: () => document.activeElement === row, returnFocusTo: row });
 }
 
 function opened() {
@@ -112,13 +113,13 @@ function pressed(event) {
   if (!own && !isField && event.target !== document.body && !["j", "k"].includes(event.key)) return;
   const at = all.indexOf(row);
   const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
-  if (step && at < 0) goTo(all.find((one) => one.tabIndex === 0 && !isField) ?? all[0]);
+  if (step && at < 0) focusRow(all.find((one) => one.tabIndex === 0 && !isField) ?? all[0]);
   else if (event.key === "ArrowUp" && at === 0) fields().find((field) => field.checkVisibility())?.focus();
-  else if (step) goTo(all[Math.max(0, Math.min(all.length - 1, at + step))]);
-  else if (own && event.key === "Home") goTo(all[0]);
-  else if (own && event.key === "End") goTo(all.at(-1));
+  else if (step) focusRow(all[Math.max(0, Math.min(all.length - 1, at + step))]);
+  else if (own && event.key === "Home") focusRow(all[0]);
+  else if (own && event.key === "End") focusRow(all.at(-1));
   else if (own && event.key === "Enter") row.querySelector(".item a").click();
-  else if (own && event.key === " ") show(row);
+  else if (own && event.key === " ") togglePreview(row);
   else return;
   event.preventDefault();
 }
@@ -130,7 +131,8 @@ function moved(event) {
   pointed = row;
   if (!row || !hovers.matches || event.buttons || row === dismissed || shows(row)) return;
   resting = setTimeout(() => {
-    if (!String(getSelection())) preview(row, { stays: () => pointed === row && row.isConnected, rests: true, back: null });
+    const isStillWanted = () => pointed === row && row.isConnected;
+    if (!String(getSelection())) preview(row, { isStillWanted, hover: true, returnFocusTo: null });
   }, REST);
 }
 
@@ -171,7 +173,7 @@ function prepare() {
   showRecent();
 }
 
-/** Who comes from a place has its filter in the box, and goes on with words. */
+/** Puts the caret behind the filter of a place, if the box contains nothing else, so that words can follow. */
 function continuePlace() {
   const field = fields().find((one) => one.checkVisibility());
   if (!field || !/^in:("[^"]*"|\S+)$/.test(field.value)) return;
@@ -181,14 +183,13 @@ function continuePlace() {
 }
 
 if (results()) {
-  document.body.append(teller);
+  document.body.append(announcer);
   prepare();
   for (const field of fields()) {
     field.addEventListener("input", typed);
     field.addEventListener("compositionend", typed);
     field.form.addEventListener("submit", (event) => {
       event.preventDefault();
-      remember(field.value);
       follow(field.value.trim());
     });
   }

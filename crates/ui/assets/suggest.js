@@ -1,12 +1,16 @@
 // The search box of every page suggests while one types: a search for the text, the same search in the place that the page
 // shows, recent searches, items by name and people. Nothing is chosen until an arrow key chooses it, so Enter searches as it
 // does without script. On the page of results, these follow the text themselves, and the box offers recent searches only.
-import { earlier, entry, goTo, group, icon, people as links, searches, suggestions } from "./options.js";
+import { fetchSuggestions, icon, linkOption, option, optionGroup, peopleOptions, recentOption, searchOptions } from "./options.js";
 import { clear, forget, recent, remember } from "./recent.js";
 
+/** Milliseconds without typing after which suggestions are requested. */
 const WAIT = 120;
+/** Limit on the items that are shown. */
 const MOST_ITEMS = 7;
+/** Limits on the recent searches that are shown, in an empty box and beside a text. */
 const MOST_RECENT = 8;
+const MOST_RECENT_BESIDE_TEXT = 3;
 
 const store = document.getElementById("suggestions");
 const fields = store ? [...document.querySelectorAll("form.search[role=search] input[name=q]")] : [];
@@ -35,26 +39,26 @@ function choose(field, option) {
   return option.scrollIntoView({ block: "nearest" });
 }
 
-function recentSearch(field, text) {
-  const option = earlier(text);
-  option.dataset.recent = text;
+function removableOption(field, text) {
+  const recentSearch = recentOption(text);
+  recentSearch.dataset.recent = text;
   const cross = Object.assign(document.createElement("span"), { className: "forget", title: store.dataset.remove });
   cross.setAttribute("aria-hidden", "true");
   cross.append(icon("x").querySelector("svg").cloneNode(true));
   cross.addEventListener("click", (event) => {
     event.stopPropagation();
-    remove(field, option);
+    remove(field, recentSearch);
   });
-  option.append(cross);
-  return option;
+  recentSearch.append(cross);
+  return recentSearch;
 }
 
 function recents(field, text) {
   const wanted = text.toLocaleLowerCase();
   const fits = (other) => other.toLocaleLowerCase().includes(wanted) && other.toLocaleLowerCase() !== wanted;
-  const found = recent().filter(fits).slice(0, text ? 3 : MOST_RECENT).map((other) => recentSearch(field, other));
+  const found = recent().filter(fits).slice(0, text ? MOST_RECENT_BESIDE_TEXT : MOST_RECENT).map((other) => removableOption(field, other));
   if (text || !found.length) return found;
-  const all = entry(icon("trash"), [store.dataset.clear], "", () => {
+  const all = option(icon("trash"), [store.dataset.clear], "", () => {
     clear();
     refresh(field);
   });
@@ -71,10 +75,10 @@ function remove(field, option) {
 function show(field, groups, found) {
   const list = listOf(field);
   const chosen = chosenIn(field)?.id;
-  const parts = (some) => some.filter(([, options]) => options.length).map(([title, options]) => group(title, options));
+  const parts = (some) => some.filter(([, options]) => options.length).map(([title, options]) => optionGroup(title, options));
   const foundParts = found ? parts(found) : [];
   for (const part of foundParts) part.dataset.found = "";
-  // What an earlier answer had stays until the next one comes.
+  // Keeps earlier results until the next answer, so that the list does not flicker.
   const kept = !found && field.value.trim() ? list.querySelectorAll("[data-found]") : [];
   list.replaceChildren(...parts(groups), ...foundParts, ...kept);
   optionsOf(field).forEach((option, at) => { option.id = `${list.id}-${at}`; });
@@ -90,15 +94,15 @@ async function refresh(field) {
   if (isOnResults && text) return close(field);
   const mine = (asking = new AbortController());
   const { title, recent: before, items, people } = store.dataset;
-  const own = () => [[title, text ? searches(text) : []], [before, recents(field, text)]];
+  const own = () => [[title, text ? searchOptions(text) : []], [before, recents(field, text)]];
   show(field, own());
   if (!text) return undefined;
   await new Promise((resolve) => { setTimeout(resolve, WAIT); });
   if (mine.signal.aborted) return undefined;
-  const found = await suggestions(text, mine.signal);
+  const found = await fetchSuggestions(text, mine.signal);
   if (mine.signal.aborted || !isOpen(field)) return undefined;
-  const named = found.items.slice(0, MOST_ITEMS).map((link) => goTo(link, link.querySelector("small").textContent));
-  return show(field, own(), [[items, named], [people, links(found)]]);
+  const named = found.items.slice(0, MOST_ITEMS).map((link) => linkOption(link, link.querySelector("small").textContent));
+  return show(field, own(), [[items, named], [people, peopleOptions(found)]]);
 }
 
 const update = (field) => refresh(field).catch(() => {});

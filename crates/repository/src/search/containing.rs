@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_recursion::async_recursion as boxed;
 use model::{Id, Result};
 use search::index::HitOrder;
-use search::query::{Expression, QueryWord, SearchQuery, Sought, WordField};
+use search::query::{Expression, QueryWord, SearchQuery, Sought, Tolerance, WordField};
 
 use super::asked::{Asked, AskedWords};
 use super::meanings::Meanings;
@@ -52,7 +52,7 @@ impl Session {
         let words =
             AskedWords { query, meanings, order: HitOrder::Relevance, counts_facets: false, without_passages: true };
         let (words, limit) = (Some(Arc::new(words)), MAX_DOCUMENTS);
-        let asked = Arc::new(Asked { names: None, words, with_similar: false, limit });
+        let asked = Arc::new(Asked { names: None, words, tolerance: Tolerance::Exact, limit });
         let mut found = Found { missing: self.missing(self.registry().await?.away()), ..Found::default() };
         let texts = self.ask_all(&asked, &mut found).await?.texts;
         let mut documents: Vec<Id> = texts.hits.iter().map(|hit| hit.found.item.id).collect();

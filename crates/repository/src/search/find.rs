@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
-use model::{Code, Error, ErrorKind, Id, MAX_NAME_CHARS, NodeKind, Result, Timestamp};
+use model::{ErrorKind, Id, MAX_NAME_CHARS, NodeKind, Result, Timestamp};
 use search::index::{Facets, HitOrder, Passage};
 use search::query::{SearchQuery, Tolerance};
 
@@ -18,15 +18,13 @@ use super::content_pass::{ContentPass, TextHit, TextHits};
 use super::meanings::Meanings;
 use super::name_query::NameQuery;
 use super::names::NamedItems;
-use super::request::{FindRequest, Found, FoundFacets, FoundItem, FoundSite, TextSearch};
+use super::request::{FindRequest, Found, FoundFacets, FoundItem, FoundSite, TextSearch, checked_length};
 use crate::items::caller_view::CallerView;
 use crate::items::item::Item;
 use crate::{Session, Target, UnavailableDatabases};
 
 /// Maximum number of items in one result.
 pub const MAX_FOUND: usize = 50;
-/// Limit on the characters of a query.
-pub const MAX_QUERY_CHARS: usize = 4_096;
 /// Time after which names are not compared with further rows.
 const LONGEST: Duration = Duration::from_millis(200);
 /// Number of documents below which similar words are looked for as well, and then documents with most of the words.
@@ -82,7 +80,7 @@ impl Session {
     /// compared only with queries without operators and filters. A query without words and filters finds nothing.
     ///
     /// # Errors
-    /// `Invalid` when the text is longer than [`MAX_QUERY_CHARS`].
+    /// `Invalid` when the text is longer than [`crate::MAX_QUERY_CHARS`].
     #[boxed]
     pub async fn find(&self, request: &FindRequest) -> Result<Found> {
         self.find_within(request, None).await
@@ -96,10 +94,7 @@ impl Session {
     #[boxed]
     pub async fn find_within(&self, request: &FindRequest, container: Option<&Item>) -> Result<Found> {
         let (text, limit) = (request.text.as_str(), request.limit.clamp(1, MAX_FOUND));
-        let length = text.chars().count();
-        if length > MAX_QUERY_CHARS {
-            return Err(Error::invalid("a search text has at most 4096 characters").with_code(Code::SearchTooLong));
-        }
+        let length = checked_length(text)?;
         let mut query = SearchQuery::parse(text, Timestamp::now());
         let missing = self.missing(self.registry().await?.away());
         let mut found = Found { whole: true, missing, ..Found::default() };
@@ -133,17 +128,17 @@ impl Session {
         (found.more, found.whole) = (named.more, !named.is_cut);
         let named = asked.names.as_ref().map(|names| named.into_items(names, limit)).unwrap_or_default();
         for tolerance in [Tolerance::Similar, Tolerance::MostWords] {
-            if texts.total + (named.len() as u64) >= FEW || !texts.whole || !query.allows(tolerance) {
+            if texts.total + (named.len() as u64) >= FEW || !texts.whole || !query.benefits_from(tolerance) {
                 continue;
             }
-            let state = found.texts;
             let asked = Arc::new(Asked { names: None, words: again.clone(), tolerance, limit });
             let tolerant = self.ask_all(&asked, &mut found).await?.texts;
+            if tolerant.whole {
+                found.tried = tolerance;
+            }
             if tolerant.total > texts.total {
                 found.tolerance = tolerance;
                 texts = tolerant;
-            } else {
-                found.texts = state;
             }
         }
         found.remarks = query.remarks;

@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
 use database::Reader;
-use model::{Code, Error, NodeKind, Result, Timestamp};
+use model::{NodeKind, Result, Timestamp};
 use search::index::{Clock, Passage};
 use search::query::{SearchQuery, Tolerance, WordMatcher};
 
-use super::find::MAX_QUERY_CHARS;
-use super::request::TextSearch;
+use super::request::{TextSearch, checked_length};
 use crate::{Session, Target};
 
 /// Limit on the passages of a document.
@@ -39,7 +38,7 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound` when the caller may not open the document; `Conflict` for another item; `Invalid` when the text is
-    /// longer than [`MAX_QUERY_CHARS`].
+    /// longer than [`crate::MAX_QUERY_CHARS`].
     #[boxed]
     pub async fn passages(&self, target: &Target, text: &str) -> Result<DocumentPassages> {
         let (located, version) = self
@@ -48,9 +47,7 @@ impl Session {
                 Ok(located.visible_version(located.node()))
             })
             .await?;
-        if text.chars().count() > MAX_QUERY_CHARS {
-            return Err(Error::invalid("a search text has at most 4096 characters").with_code(Code::SearchTooLong));
-        }
+        checked_length(text)?;
         let query = SearchQuery::parse(text, Timestamp::now());
         if located.collection.audit_reads {
             return Ok(DocumentPassages { is_withheld: true, ..DocumentPassages::default() });
@@ -65,12 +62,16 @@ impl Session {
         // The index is read by a thread for long reads, whose number is limited. The text of a version never changes.
         let look = move |_: &mut Reader<'_>| {
             let (view, clock) = (index.view(), Clock::new(Instant::now() + LONGEST));
+            // Its text could not be read yet.
+            if view.checkpoint().pending.contains(&node.get()) {
+                return Ok(Ok(None));
+            }
             let find = |tolerance| {
                 let mut matcher = WordMatcher::of(&query, tolerance);
                 view.passages((node, version), &mut matcher, MAX_PASSAGES, &clock)
             };
             Ok(match find(Tolerance::Exact) {
-                Ok(Some(found)) if found.passages.is_empty() && query.allows(Tolerance::Similar) => {
+                Ok(Some(found)) if found.passages.is_empty() && query.benefits_from(Tolerance::Similar) => {
                     find(Tolerance::Similar)
                 }
                 found => found,

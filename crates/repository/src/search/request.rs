@@ -1,11 +1,14 @@
 //! Request and result of a search.
 
-use model::Id;
+use model::{Code, Error, Id, Result};
 use search::index::{HitOrder, Passage};
 use search::query::{Remark, Tolerance};
 
 use crate::UnavailableDatabases;
 use crate::items::item::Item;
+
+/// Limit on the characters of a query.
+pub const MAX_QUERY_CHARS: usize = 4_096;
 
 /// A search by names and words.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +23,19 @@ pub struct FindRequest {
     pub counts_facets: bool,
     /// True to leave out the passages, which take about half of the time.
     pub without_passages: bool,
+}
+
+/// Returns the number of characters of a search text.
+///
+/// # Errors
+/// `Invalid` if there are more than [`MAX_QUERY_CHARS`].
+pub(super) fn checked_length(text: &str) -> Result<usize> {
+    let length = text.chars().count();
+    if length > MAX_QUERY_CHARS {
+        let message = format!("a search text has at most {MAX_QUERY_CHARS} characters");
+        return Err(Error::invalid(message).with_code(Code::SearchTooLong));
+    }
+    Ok(length)
 }
 
 /// An item that was found.
@@ -47,8 +63,11 @@ pub struct Found {
     pub documents: u64,
     /// Their numbers by properties, if these were asked for.
     pub facets: FoundFacets,
-    /// How exactly the documents fulfil the query. Tolerance is allowed if there are fewer than three results without.
+    /// The tolerance by which the documents were found. `Exact` if it found at least three results, or if more tolerance
+    /// found nothing more.
     pub tolerance: Tolerance,
+    /// The greatest tolerance with which everything was searched.
+    pub tried: Tolerance,
     /// Remarks on parts of the query that were left out or read otherwise than they may have been meant.
     pub remarks: Vec<Remark>,
     /// State of the search in texts.

@@ -1,10 +1,11 @@
 //! Suggestions for a query that is being typed.
 
 use async_recursion::async_recursion as boxed;
-use model::{Code, Error, MAX_NAME_CHARS, PrincipalKind, Result};
+use model::{MAX_NAME_CHARS, PrincipalKind, Result};
 use search::query::SearchQuery;
 
-use super::find::{MAX_QUERY_CHARS, SearchResults};
+use super::find::SearchResults;
+use super::request::checked_length;
 use crate::Session;
 use crate::people::PrincipalName;
 
@@ -41,13 +42,10 @@ impl Session {
     /// names.
     ///
     /// # Errors
-    /// `Invalid` when the text is longer than [`MAX_QUERY_CHARS`].
+    /// `Invalid` when the text is longer than [`crate::MAX_QUERY_CHARS`].
     #[boxed]
     pub async fn suggest(&self, text: &str, limit: usize) -> Result<Suggestions> {
-        let length = text.chars().count();
-        if length > MAX_QUERY_CHARS {
-            return Err(Error::invalid("a search text has at most 4096 characters").with_code(Code::SearchTooLong));
-        }
+        let length = checked_length(text)?;
         let items = match length <= MAX_NAME_CHARS {
             true => self.search(text, limit.min(MAX_SUGGESTED)).await?,
             false => SearchResults { whole: true, ..SearchResults::default() },
@@ -56,17 +54,17 @@ impl Session {
     }
 
     async fn suggested_people(&self, text: &str) -> Result<Vec<SuggestedPerson>> {
-        let Some(ending) = SearchQuery::ending(text) else { return Ok(Vec::new()) };
-        let letters = ending.word.chars().count();
-        if letters > MAX_NAME_CHARS || letters < MIN_LETTERS && ending.field.is_empty() {
+        let Some(last) = SearchQuery::last_word(text) else { return Ok(Vec::new()) };
+        let letters = last.word.chars().count();
+        if letters > MAX_NAME_CHARS || letters < MIN_LETTERS && last.field.is_empty() {
             return Ok(Vec::new());
         }
-        let field = if ending.field.is_empty() { "author:" } else { ending.field };
+        let field = if last.field.is_empty() { "author:" } else { last.field };
         let person = |person: PrincipalName| {
-            let query = format!("{}{field}{}", ending.before, SearchQuery::quoted(person.login.as_deref()?));
+            let query = format!("{}{field}{}", last.before, SearchQuery::quoted(person.login.as_deref()?));
             (person.kind == PrincipalKind::User).then_some(SuggestedPerson { person, query })
         };
-        let found = self.search_principals(ending.word, PEOPLE_READ).await?;
+        let found = self.search_principals(last.word, PEOPLE_READ).await?;
         Ok(found.into_iter().filter_map(person).take(MAX_PEOPLE).collect())
     }
 }

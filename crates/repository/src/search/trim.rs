@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use database::Reader;
-use model::{Id, Principal, Result};
-use rustc_hash::FxHashSet;
+use model::{Id, Principal, Result, Right};
 use search::index::{Admission, Candidate, Face};
 
 use super::places::{Places, UnknownPlace};
@@ -76,10 +75,12 @@ impl Admission for Trim {
                 return None;
             }
         };
-        let may = |scopes: fn(&VisibleScopes) -> &FxHashSet<Id>| {
-            self.scopes.as_ref().is_none_or(|visible| scopes(visible).contains(&scope))
+        let may_view = match &self.scopes {
+            Some(visible) => visible.view.contains(&scope),
+            // The credential of a caller with all rights may permit less.
+            None => self.principal.limits.scopes.rights().has(Right::View),
         };
-        if !may(|visible| &visible.view) {
+        if !may_view {
             return None;
         }
         let caller = self.principal.id;

@@ -11,8 +11,9 @@ use rustc_hash::FxHashSet;
 use super::places::Places;
 use crate::items::caller_view::CallerView;
 
-/// Limit on the scopes that are kept for all callers, each of some 40 bytes. When it is reached, all are discarded.
-const MAX_KEPT: usize = 1_000_000;
+/// Limit on what is kept for all callers: their scopes and the site collections on which these depend, each of some 20
+/// bytes. When it is reached, all are discarded.
+const MAX_KEPT: usize = 2_000_000;
 
 /// The scopes that a caller may view in one content database.
 #[derive(Default)]
@@ -58,6 +59,12 @@ struct KeptScopes {
     scopes: Arc<VisibleScopes>,
 }
 
+impl KeptScopes {
+    fn size(&self) -> usize {
+        1 + self.trees.len() + self.scopes.view.len() + self.scopes.drafts.len()
+    }
+}
+
 impl ScopesCache {
     /// Returns the caller's scopes as of the reader's snapshot, in which `places` are current; `None` if the caller may
     /// view all.
@@ -71,22 +78,28 @@ impl ScopesCache {
         places: &Places,
     ) -> Result<Option<Arc<VisibleScopes>>> {
         let principal = &eyes.finder.principal;
+        if principal.everywhere {
+            return Ok(None);
+        }
         let key = (eyes.finder.content.row.id, principal.id, principal.limits.scopes);
         let is_current =
             |kept: &&KeptScopes| kept.directory_version == principal.directory_version && kept.trees == places.trees;
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.get(&key).filter(is_current) {
-            return Ok((!principal.everywhere).then(|| known.scopes.clone()));
+            return Ok(Some(known.scopes.clone()));
         }
         drop(kept);
         let Some(granted) = eyes.granted_rights(reader)? else { return Ok(None) };
         let scopes = Arc::new(VisibleScopes::of(granted));
         kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.values().map(|kept| kept.scopes.sorted.len()).sum::<usize>() + scopes.sorted.len() > MAX_KEPT {
+        // What depends on older permissions of this database is of no use to anybody.
+        kept.retain(|(database, ..), known| *database != key.0 || known.trees == places.trees);
+        let (trees, directory_version) = (places.trees.clone(), principal.directory_version);
+        let new = KeptScopes { trees, directory_version, scopes: scopes.clone() };
+        if kept.values().map(KeptScopes::size).sum::<usize>() + new.size() > MAX_KEPT {
             kept.clear();
         }
-        let (trees, directory_version) = (places.trees.clone(), principal.directory_version);
-        kept.insert(key, KeptScopes { trees, directory_version, scopes: scopes.clone() });
+        kept.insert(key, new);
         Ok(Some(scopes))
     }
 }

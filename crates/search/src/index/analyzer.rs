@@ -3,7 +3,7 @@
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use crate::language::parts::each_part;
-use crate::language::similar::{end_of_compounds, may_be_compound};
+use crate::language::similar::{may_be_compound, suffix_key};
 use crate::language::stems::{Stems, TextRules};
 use crate::language::words::{Word, Words};
 
@@ -161,7 +161,7 @@ impl TokenStream for EndStream<'_> {
             }
             self.words.take_word(span, &mut self.word);
             if may_be_compound(self.word.folded.len())
-                && let Some(end) = end_of_compounds(&self.word.folded)
+                && let Some(end) = suffix_key(&self.word.folded)
             {
                 self.token.text = end;
                 self.token.position = self.token.position.wrapping_add(1);

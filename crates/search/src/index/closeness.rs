@@ -1,41 +1,46 @@
-//! How close the best entries are to a query: how much of their names and titles it covers, and whether its words
-//! follow each other in the text.
+//! Second phase of ranking: how much of a name or title the query covers, and how many of its words are adjacent in the
+//! text.
 
 use tantivy::query::{EnableScoring, Query, Weight};
 use tantivy::schema::Field;
 use tantivy::{DocId, SegmentReader};
 
+use super::clock::Clock;
 use super::columns::Columns;
 use super::entry_test::EntryTest;
-use super::matching::{Matching, named_words};
+use super::matching::{Matching, ranking_words};
 use super::view::View;
 use crate::query::SearchQuery;
 
-/// Weights of a name and of a title that are the query, and of a text with all its words in their order, in sums of the
-/// words' weights. They were chosen by the questions of `bench/relevance`, and judged by others.
-const NAME_WEIGHT: f32 = 1.0;
-const TITLE_WEIGHT: f32 = 1.0;
-const ORDER_WEIGHT: f32 = 1.5;
+/// Greatest bonus for a name or title that equals the query, and for a text in which all words follow each other, as
+/// multiples of the query's total IDF. Tuned with `bench/relevance` (decision 69).
+const NAME_COVERAGE: f32 = 1.0;
+const TITLE_COVERAGE: f32 = 1.0;
+const ADJACENCY: f32 = 1.5;
 
 /// A query, prepared for comparison with single entries.
 pub(super) struct Closeness {
     words: Vec<Word>,
     pairs: Vec<Pair>,
-    /// Sum of the weights of the words.
-    importance: f32,
+    /// Sum of the words' IDF.
+    total_idf: f32,
+    clock: Clock,
 }
+
+/// Queries of which each finds the same thing in another form.
+type Alternatives = Vec<Box<dyn Weight>>;
 
 /// A word of the query.
 struct Word {
-    in_name: Box<dyn Weight>,
-    in_title: Box<dyn Weight>,
-    importance: f32,
+    in_name: Alternatives,
+    in_title: Alternatives,
+    idf: f32,
 }
 
 /// Two words of the query that follow each other.
 struct Pair {
-    in_text: Box<dyn Weight>,
-    importance: f32,
+    in_text: Alternatives,
+    idf: f32,
 }
 
 /// Tests for the entries of one segment.
@@ -43,76 +48,101 @@ pub(super) struct SegmentCloseness<'a> {
     closeness: &'a Closeness,
     segment: &'a SegmentReader,
     columns: &'a Columns,
-    names: Vec<EntryTest<'a>>,
-    titles: Vec<EntryTest<'a>>,
-    pairs: Vec<EntryTest<'a>>,
+    /// For each word, then for each pair.
+    names: Vec<Tests<'a>>,
+    titles: Vec<Tests<'a>>,
+    pairs: Vec<Tests<'a>>,
 }
+
+/// Tests of which one is enough.
+type Tests<'a> = Vec<EntryTest<'a>>;
 
 impl Closeness {
     /// Prepares a query; `None` if it has no words.
-    pub(super) fn of(view: &View, matching: &Matching<'_>, query: &SearchQuery) -> tantivy::Result<Option<Self>> {
-        let sought = named_words(query);
+    pub(super) fn of(
+        view: &View,
+        matching: &Matching<'_>,
+        query: &SearchQuery,
+        clock: Clock,
+    ) -> tantivy::Result<Option<Self>> {
+        let sought = ranking_words(query);
         if sought.is_empty() {
             return Ok(None);
         }
-        let weight = |query: Box<dyn Query>| query.weight(EnableScoring::disabled_from_searcher(&view.searcher));
-        let word = |word, field: Field| weight(matching.word(word, field));
+        let weights = |queries: Vec<Box<dyn Query>>| -> tantivy::Result<Alternatives> {
+            let scoring = || EnableScoring::disabled_from_searcher(&view.searcher);
+            queries.into_iter().map(|query| query.weight(scoring())).collect()
+        };
+        let word = |word, field: Field| weights(matching.word(word, field));
         let mut words = Vec::with_capacity(sought.len());
         for one in &sought {
             let (in_name, in_title) = (word(one, view.fields.name)?, word(one, view.fields.title)?);
-            words.push(Word { in_name, in_title, importance: matching.importance(one) });
+            words.push(Word { in_name, in_title, idf: matching.idf(one) });
         }
         let mut pairs = Vec::with_capacity(words.len());
         for (both, sought) in words.windows(2).zip(sought.windows(2)) {
             if let ([one, other], [first, second]) = (both, sought) {
-                let in_text = weight(matching.pair(first, second))?;
-                pairs.push(Pair { in_text, importance: one.importance + other.importance });
+                pairs.push(Pair { in_text: weights(matching.pair(first, second))?, idf: one.idf + other.idf });
             }
         }
-        let importance = words.iter().map(|word| word.importance).sum();
-        Ok(Some(Self { words, pairs, importance }))
+        let total_idf = words.iter().map(|word| word.idf).sum();
+        Ok(Some(Self { words, pairs, total_idf, clock }))
     }
 
     /// Prepares for the entries of a segment.
     pub(super) fn in_segment<'a>(&'a self, segment: &'a SegmentReader, columns: &'a Columns) -> SegmentCloseness<'a> {
-        let tests = |weights: Vec<&'a dyn Weight>| weights.into_iter().map(EntryTest::new).collect();
+        let tests = |weights: &'a Alternatives| weights.iter().map(|weight| EntryTest::new(weight.as_ref())).collect();
         SegmentCloseness {
             closeness: self,
             segment,
             columns,
-            names: tests(self.words.iter().map(|word| word.in_name.as_ref()).collect()),
-            titles: tests(self.words.iter().map(|word| word.in_title.as_ref()).collect()),
-            pairs: tests(self.pairs.iter().map(|pair| pair.in_text.as_ref()).collect()),
+            names: self.words.iter().map(|word| tests(&word.in_name)).collect(),
+            titles: self.words.iter().map(|word| tests(&word.in_title)).collect(),
+            pairs: self.pairs.iter().map(|pair| tests(&pair.in_text)).collect(),
         }
     }
 }
 
 impl SegmentCloseness<'_> {
-    /// Returns the score that an entry gets for its closeness. To be called in the order of the entries.
-    pub(super) fn score(&mut self, doc: DocId) -> tantivy::Result<f32> {
+    /// Returns the bonus of an entry; `None` if time is up. To be called in the order of the entries.
+    pub(super) fn bonus(&mut self, doc: DocId) -> tantivy::Result<Option<f32>> {
         let (closeness, segment) = (self.closeness, self.segment);
-        let covered = |tests: &mut [EntryTest<'_>], length: u64| -> tantivy::Result<f32> {
-            let (mut found, mut importance) = (0_u64, 0.0);
-            for (word, test) in closeness.words.iter().zip(tests) {
+        let fits = |tests: &mut Tests<'_>| -> tantivy::Result<bool> {
+            for test in tests {
+                if closeness.clock.is_over_now() {
+                    return Ok(false);
+                }
                 if test.fits(segment, doc)? {
-                    found += 1;
-                    importance += word.importance;
+                    return Ok(true);
                 }
             }
-            let (share, share_of_field) =
-                (importance / closeness.importance, found as f32 / length.max(found).max(1) as f32);
-            Ok(share.powi(2) * share_of_field.sqrt())
+            Ok(false)
+        };
+        let covered = |words: &mut [Tests<'_>], length: u64| -> tantivy::Result<f32> {
+            let (mut found, mut idf) = (0_u64, 0.0);
+            for (word, tests) in closeness.words.iter().zip(words) {
+                if fits(tests)? {
+                    found += 1;
+                    idf += word.idf;
+                }
+            }
+            let share_of_query = idf / closeness.total_idf;
+            let share_of_field = found as f32 / length.max(found).max(1) as f32;
+            Ok(share_of_query.powi(2) * share_of_field.sqrt())
         };
         let name = covered(&mut self.names, self.columns.name_words(doc))?;
         let title = covered(&mut self.titles, self.columns.title_words(doc))?;
         let (mut adjacent, mut all) = (0.0, 0.0);
-        for (pair, test) in closeness.pairs.iter().zip(&mut self.pairs) {
-            all += pair.importance;
-            if test.fits(segment, doc)? {
-                adjacent += pair.importance;
+        for (pair, tests) in closeness.pairs.iter().zip(&mut self.pairs) {
+            all += pair.idf;
+            if fits(tests)? {
+                adjacent += pair.idf;
             }
         }
+        if closeness.clock.was_over() {
+            return Ok(None);
+        }
         let order = if all > 0.0 { adjacent / all } else { 0.0 };
-        Ok(closeness.importance * (NAME_WEIGHT * name + TITLE_WEIGHT * title + ORDER_WEIGHT * order))
+        Ok(Some(closeness.total_idf * (NAME_COVERAGE * name + TITLE_COVERAGE * title + ADJACENCY * order)))
     }
 }

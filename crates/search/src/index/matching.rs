@@ -12,9 +12,10 @@ use tantivy::{DocId, Score, SegmentReader, Term};
 use super::clock::Clock;
 use super::columns::Columns;
 use super::schema::Fields;
+use super::until_time::UntilTime;
 use super::weights::Weights;
 use super::word_query::WordQuery;
-use crate::language::similar::{allowed_difference, end_of_compounds, is_part};
+use crate::language::similar::{allowed_difference, is_part, suffix_key};
 use crate::language::stems::{LANGUAGES, Stems};
 use crate::query::{Expression, Filter, QueryWord, SearchQuery, Sought, Tolerance, WordField};
 
@@ -30,8 +31,8 @@ const MAX_SPELLINGS: usize = 8;
 /// Number of entries with a word below which it may be a mistake.
 const RARE: u64 = 10;
 
-/// Limit on the words of a query for which similar ones are looked for: the rarest, as it takes long.
-const MAX_COMPARED: usize = 8;
+/// Limit on the words for which similar ones are looked for, because each look-up is slow. The rarest are chosen.
+const MAX_TOLERANT_WORDS: usize = 8;
 
 /// Translates queries into those of the library, for one search.
 pub(super) struct Matching<'a> {
@@ -39,8 +40,8 @@ pub(super) struct Matching<'a> {
     stems: &'a Stems,
     weights: &'a Weights,
     tolerance: Tolerance,
-    /// Words of the query to which others may be similar, folded.
-    compared: BTreeSet<String>,
+    /// Words of the query for which similar ones count too, folded.
+    tolerant_words: BTreeSet<String>,
     clock: Clock,
 }
 
@@ -53,8 +54,8 @@ pub(super) fn terms(query: &SearchQuery, stems: &Stems) -> BTreeSet<String> {
     terms
 }
 
-/// Returns the words that count more in names and titles.
-pub(super) fn named_words(query: &SearchQuery) -> Vec<&QueryWord> {
+/// Returns the words by which names, titles and texts are ranked. Stated authors are not.
+pub(super) fn ranking_words(query: &SearchQuery) -> Vec<&QueryWord> {
     let sought = query.sought().into_iter().filter(|(field, _)| *field != WordField::StatedAuthor);
     sought.flat_map(|(_, sought)| sought.words()).collect()
 }
@@ -73,13 +74,20 @@ impl<'a> Matching<'a> {
         tolerance: Tolerance,
         clock: Clock,
     ) -> Self {
-        let mut matching = Self { fields, stems, weights, tolerance, compared: BTreeSet::new(), clock };
+        let mut matching = Self { fields, stems, weights, tolerance, tolerant_words: BTreeSet::new(), clock };
         if tolerance.allows_similar() {
-            let words = query.sought().into_iter().flat_map(|(_, sought)| sought.words());
-            let mut words: Vec<&QueryWord> = words.collect();
-            words.sort_by(|one, other| matching.importance(other).total_cmp(&matching.importance(one)));
-            let rarest = words.into_iter().map(|word| word.folded.clone());
-            matching.compared = rarest.filter(|word| allowed_difference(word).is_some()).take(MAX_COMPARED).collect();
+            let mut words: Vec<(f32, &String)> = Vec::new();
+            for (_, sought) in query.sought() {
+                if let Sought::Word(word) = sought
+                    && allowed_difference(&word.folded).is_some()
+                    && !words.iter().any(|(_, known)| **known == word.folded)
+                {
+                    words.push((matching.idf(word), &word.folded));
+                }
+            }
+            words.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+            let rarest = words.into_iter().take(MAX_TOLERANT_WORDS);
+            matching.tolerant_words = rarest.map(|(_, word)| word.clone()).collect();
         }
         matching
     }
@@ -92,26 +100,29 @@ impl<'a> Matching<'a> {
             _ => self.expression(expression, true),
         };
         let mut clauses = vec![(Occur::Must, required)];
-        for word in named_words(query) {
+        for word in ranking_words(query) {
             for (field, weight) in [(self.fields.name, NAME_WEIGHT), (self.fields.title, TITLE_WEIGHT)] {
-                let found = self.exact_word(word, field);
+                let found = any(self.exact_word(word, field));
                 clauses.push((Occur::Should, Box::new(BoostQuery::new(found, weight))));
             }
         }
         Some(if clauses.len() > 1 { Box::new(BooleanQuery::new(clauses)) } else { clauses.pop()?.1 })
     }
 
-    /// Returns the weight of a word, by its most frequent form.
-    pub(super) fn importance(&self, word: &QueryWord) -> f32 {
+    /// Returns the inverse document frequency of a word, by its most frequent form.
+    pub(super) fn idf(&self, word: &QueryWord) -> f32 {
         let forms = self.forms(std::iter::once(&word.folded).chain(&word.written_out));
-        self.weights.importance(forms.iter().map(String::as_str))
+        self.weights.idf(forms.iter().map(String::as_str))
     }
 
     /// Returns a query for entries that fulfil all parts, except for some of the words.
     fn most(&self, parts: &[Expression]) -> Box<dyn Query> {
-        let (words, others): (Vec<_>, Vec<_>) = parts.iter().cloned().partition(Expression::is_dispensable);
+        let (words, others): (Vec<_>, Vec<_>) = parts.iter().cloned().partition(Expression::may_be_missing);
         let required = self.tolerance.required_words(words.len());
-        let words = words.iter().map(|word| self.expression(word, true)).collect();
+        // The library merges all entries with any of the words until one has enough of them.
+        let word =
+            |word| -> Box<dyn Query> { Box::new(UntilTime::new(self.expression(word, true), self.clock.clone())) };
+        let words = words.iter().map(word).collect();
         let mut clauses: Vec<(Occur, Box<dyn Query>)> =
             vec![(Occur::Must, Box::new(BooleanQuery::union_with_minimum_required_clauses(words, required)))];
         if !others.is_empty() {
@@ -120,9 +131,13 @@ impl<'a> Matching<'a> {
         Box::new(BooleanQuery::new(clauses))
     }
 
-    /// Returns a query for entries that have a word, or a similar one if that is allowed, in a field.
-    pub(super) fn word(&self, word: &QueryWord, field: Field) -> Box<dyn Query> {
-        if self.compared.contains(&word.folded) { self.similar_word(word, field) } else { self.exact_word(word, field) }
+    /// Returns queries of which each finds entries with a word, or with a similar one if that is allowed, in a field.
+    pub(super) fn word(&self, word: &QueryWord, field: Field) -> Vec<Box<dyn Query>> {
+        let mut queries = self.exact_word(word, field);
+        if self.tolerant_words.contains(&word.folded) {
+            self.add_similar(word, field, &mut queries);
+        }
+        queries
     }
 
     /// Translates a part of a query. Similar words are not looked for in what is negated.
@@ -165,17 +180,17 @@ impl<'a> Matching<'a> {
 
     fn sought(&self, sought: &Sought, field: Field, is_wanted: bool) -> Box<dyn Query> {
         match sought {
-            Sought::Word(word) if is_wanted => self.word(word, field),
-            Sought::Word(word) => self.exact_word(word, field),
+            Sought::Word(word) if is_wanted => any(self.word(word, field)),
+            Sought::Word(word) => any(self.exact_word(word, field)),
             Sought::Prefix(prefix) => {
                 let spelled = prefix.spellings().map(|spelling| self.beginning(spelling, field));
                 any(spelled.chain(self.forms(prefix.spellings()).iter().map(|form| one(field, form))).collect())
             }
-            Sought::Phrase { words, gap } => self.phrase(words, *gap, field),
+            Sought::Phrase { words, gap } => any(self.phrase(words, *gap, field)),
         }
     }
 
-    fn exact_word(&self, word: &QueryWord, field: Field) -> Box<dyn Query> {
+    fn exact_word(&self, word: &QueryWord, field: Field) -> Vec<Box<dyn Query>> {
         let strong = self.forms(std::iter::once(&word.folded).chain(&word.written_out));
         let weak = self.forms(&word.with_umlauts);
         let mut queries: Vec<Box<dyn Query>> = weak
@@ -183,13 +198,12 @@ impl<'a> Matching<'a> {
             .map(|form| -> Box<dyn Query> { Box::new(BoostQuery::new(one(field, form), SIMILAR_WEIGHT)) })
             .collect();
         queries.extend(strong.iter().map(|form| one(field, form)));
-        any(queries)
+        queries
     }
 
-    /// Returns compounds that begin or end with the word, and words a letter or two off if the word is rare, so that it
-    /// may be a mistake.
-    fn similar_word(&self, word: &QueryWord, field: Field) -> Box<dyn Query> {
-        let mut queries = vec![self.exact_word(word, field)];
+    /// Adds compounds that begin or end with the word, and words a letter or two off if the word is rare, so that it may
+    /// be a mistake.
+    fn add_similar(&self, word: &QueryWord, field: Field, queries: &mut Vec<Box<dyn Query>>) {
         for form in self.forms(std::iter::once(&word.folded)) {
             let Some(allowed) = allowed_difference(&form) else { continue };
             if self.is_rare(&form) {
@@ -201,11 +215,10 @@ impl<'a> Matching<'a> {
             }
         }
         if field == self.fields.text
-            && let Some(end) = end_of_compounds(&word.folded)
+            && let Some(end) = suffix_key(&word.folded)
         {
             queries.push(self.beginning(&end, self.fields.ends));
         }
-        any(queries)
     }
 
     /// Returns a query for all words with a beginning.
@@ -214,13 +227,13 @@ impl<'a> Matching<'a> {
         Box::new(BoostQuery::new(Box::new(words), SIMILAR_WEIGHT))
     }
 
-    /// Returns a query for entries in whose text two words follow each other.
-    pub(super) fn pair(&self, one: &QueryWord, other: &QueryWord) -> Box<dyn Query> {
+    /// Returns queries of which each finds entries in whose text two words follow each other.
+    pub(super) fn pair(&self, one: &QueryWord, other: &QueryWord) -> Vec<Box<dyn Query>> {
         self.phrase(&[one.clone(), other.clone()], 0, self.fields.text)
     }
 
-    /// Returns a query for a phrase, stemmed by the rules of one language after the other.
-    fn phrase(&self, words: &[QueryWord], gap: u32, field: Field) -> Box<dyn Query> {
+    /// Returns queries of which each finds a phrase, stemmed by the rules of one language after the other.
+    fn phrase(&self, words: &[QueryWord], gap: u32, field: Field) -> Vec<Box<dyn Query>> {
         let mut spelled: Vec<Vec<&String>> = vec![Vec::new()];
         for word in words {
             let longer = spelled.iter().flat_map(|before| {
@@ -243,7 +256,7 @@ impl<'a> Matching<'a> {
                 }
             }
         };
-        any(phrases.into_iter().map(phrase).collect())
+        phrases.into_iter().map(phrase).collect()
     }
 
     fn forms<'s>(&self, spellings: impl IntoIterator<Item = &'s String>) -> BTreeSet<String> {

@@ -20,6 +20,7 @@ mod passages;
 mod schema;
 mod search_index;
 mod top;
+mod until_time;
 mod view;
 mod weights;
 mod word_query;

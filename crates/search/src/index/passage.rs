@@ -94,16 +94,25 @@ fn passage(text: &str, matcher: &mut WordMatcher, clock: &Clock) -> Option<Passa
         }
     }
     let (_, words) = best?;
-    let (first, last) = (words.first()?.start, words.last()?.end);
+    Some(around(text, &words, 0, text.len()).0)
+}
+
+/// Returns the passage with these words, between two positions of the text, and its end.
+pub(super) fn around(text: &str, words: &[Range<usize>], after: usize, until: usize) -> (Passage, usize) {
+    let (first, last) = match words {
+        [first, .., last] => (first.start, last.end),
+        [only] => (only.start, only.end),
+        [] => (after, after),
+    };
     // The remaining length surrounds the words, one third before them.
     let left = PASSAGE_BYTES.saturating_sub(last - first);
-    let start = word_start(text, first.saturating_sub(left / 3)).min(first);
-    let end = word_end(text, (last + left - left / 3).min(text.len())).max(last);
-    Some(Passage { pieces: pieces(text, &words, start..end), more: (start > 0, end < text.len()) })
+    let start = word_start(text, first.saturating_sub(left / 3)).max(after).min(first);
+    let end = word_end(text, (last + left - left / 3).min(until)).max(last);
+    (Passage { pieces: pieces(text, words, start..end), more: (start > 0, end < text.len()) }, end)
 }
 
 /// Returns the pieces of a part of a text, of which some words are marked. The words lie in it, in their order.
-pub(super) fn pieces(text: &str, words: &[Range<usize>], part: Range<usize>) -> Vec<Piece> {
+fn pieces(text: &str, words: &[Range<usize>], part: Range<usize>) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut at = part.start;
     let mut add = |range: Range<usize>, hit| {
@@ -123,7 +132,7 @@ pub(super) fn pieces(text: &str, words: &[Range<usize>], part: Range<usize>) -> 
 }
 
 /// Returns the start of the first word after `at`, unless it is far.
-pub(super) fn word_start(text: &str, at: usize) -> usize {
+fn word_start(text: &str, at: usize) -> usize {
     let at = text.ceil_char_boundary(at);
     if at == 0 {
         return 0;
@@ -132,7 +141,7 @@ pub(super) fn word_start(text: &str, at: usize) -> usize {
 }
 
 /// Returns the end of the last word before `at`, unless it is far.
-pub(super) fn word_end(text: &str, at: usize) -> usize {
+fn word_end(text: &str, at: usize) -> usize {
     let at = text.floor_char_boundary(at);
     if at == text.len() {
         return at;

@@ -8,7 +8,7 @@ use tantivy::{DocAddress, DocSet, TERMINATED, Term};
 
 use super::clock::Clock;
 use super::error::index_failed;
-use super::passage::{PASSAGE_BYTES, Passage, pieces, word_end, word_start};
+use super::passage::{PASSAGE_BYTES, Passage, around};
 use super::view::View;
 use crate::language::words::{Words, fold_into};
 use crate::query::WordMatcher;
@@ -84,7 +84,7 @@ fn passages(text: &str, matcher: &mut WordMatcher, limit: usize, clock: &Clock) 
         }
         let is_far = words.first().is_some_and(|first| span.start - first.start > PASSAGE_BYTES - PASSAGE_BYTES / 3);
         if is_far || words.len() == MAX_MARKED {
-            if found.passages.len() + 1 == limit {
+            if found.passages.len() + 1 >= limit {
                 found.more = true;
                 break;
             }
@@ -95,24 +95,10 @@ fn passages(text: &str, matcher: &mut WordMatcher, limit: usize, clock: &Clock) 
         }
         words.push(span);
     }
-    if !words.is_empty() && limit > 0 {
+    if !words.is_empty() {
         found.passages.push(around(text, &words, before, text.len()).0);
     }
     found
-}
-
-/// Returns the passage with these words, between two positions of the text, and its end.
-fn around(text: &str, words: &[Range<usize>], after: usize, until: usize) -> (Passage, usize) {
-    let (first, last) = match words {
-        [first, .., last] => (first.start, last.end),
-        [only] => (only.start, only.end),
-        [] => (after, after),
-    };
-    // The remaining length surrounds the words, one third before them.
-    let left = PASSAGE_BYTES.saturating_sub(last - first);
-    let start = word_start(text, first.saturating_sub(left / 3)).max(after).min(first);
-    let end = word_end(text, (last + left - left / 3).min(until)).max(last);
-    (Passage { pieces: pieces(text, words, start..end), more: (start > 0, end < text.len()) }, end)
 }
 
 #[cfg(test)]
@@ -157,7 +143,14 @@ mod tests {
         assert_eq!((found.passages.len(), found.more), (20, true));
         let all: String = found.passages.iter().flat_map(|passage| &passage.pieces).map(|p| p.text.as_str()).collect();
         assert!(all.len() < 20 * (PASSAGE_BYTES + 60), "{}", all.len());
-        assert!(all.matches("bb").count() <= text.matches("bb").count());
+        let numbered: String = (0..5_000).map(|number| format!("w{number} bb ")).collect();
+        let shown_words: String = of(&numbered, "bb", 20).passages.iter().map(shown).collect::<Vec<_>>().join(" ");
+        let numbers: Vec<u32> =
+            shown_words.split_whitespace().filter_map(|word| word.strip_prefix('w')?.parse().ok()).collect();
+        assert!(
+            numbers.len() > 20 && numbers.is_sorted_by(|one, next| one < next),
+            "each word is shown once, in order"
+        );
         // One word after the other: each is shown once.
         let some = format!("{} end", "bb ".repeat(200));
         let found = of(&some, "bb", 20);

@@ -98,8 +98,8 @@ pub struct TopHits {
     pub whole: bool,
 }
 
-/// Number of the best entries by their words that are compared with the query closely.
-const COMPARED: usize = 100;
+/// Number of the best entries by their words that are reranked.
+const MAX_RERANKED: usize = 100;
 
 /// Score added for a document that changed just now. It halves every [`HALF_LIFE`] seconds.
 const RECENCY: f64 = 1.0;
@@ -131,7 +131,7 @@ impl View {
         };
         let weight = query.weight(EnableScoring::enabled_from_statistics_provider(&weights, &self.searcher))?;
         let kept = match request.order {
-            HitOrder::Relevance if request.limit > 0 => request.limit.max(COMPARED),
+            HitOrder::Relevance if request.limit > 0 => request.limit.max(MAX_RERANKED),
             _ => request.limit,
         };
         // The worst of the best hits is on top.
@@ -168,32 +168,36 @@ impl View {
         }
         let mut hits = best.into_vec();
         if request.order == HitOrder::Relevance
-            && let Some(closeness) = Closeness::of(self, &matching, request.query)?
+            && !hits.is_empty()
+            && let Some(closeness) = Closeness::of(self, &matching, request.query, clock.clone())?
         {
-            self.compare(&closeness, &mut hits, clock)?;
+            self.rerank(&closeness, &mut hits)?;
         }
         hits.sort_unstable();
         hits.truncate(request.limit);
-        Ok(TopHits { hits, total, facets, whole: !clock.was_over() })
+        // Without counts, all words may be mistakes.
+        let is_cut = clock.was_over() || weights.was_cut && request.tolerance.allows_similar();
+        Ok(TopHits { hits, total, facets, whole: !is_cut })
     }
 
-    /// Adds to the ranks of hits how close they are to a query.
-    fn compare(&self, closeness: &Closeness, hits: &mut [Hit], clock: &Clock) -> tantivy::Result<()> {
+    /// Adds to the ranks of hits how close they are to a query. Changes nothing if time is up, because how many were
+    /// compared depends on hidden entries.
+    fn rerank(&self, closeness: &Closeness, hits: &mut [Hit]) -> tantivy::Result<()> {
         hits.sort_unstable_by_key(|hit| hit.address);
         let segments = self.searcher.segment_readers();
-        for hits in hits.chunk_by_mut(|one, other| one.address.segment_ord == other.address.segment_ord) {
+        let mut bonuses = Vec::with_capacity(hits.len());
+        for hits in hits.chunk_by(|one, other| one.address.segment_ord == other.address.segment_ord) {
             let Some(ordinal) = hits.first().map(|hit| hit.address.segment_ord as usize) else { continue };
             let (Some(segment), Some(columns)) = (segments.get(ordinal), self.columns()?.get(ordinal)) else {
                 continue;
             };
             let mut closeness = closeness.in_segment(segment, columns);
             for hit in hits {
-                if clock.is_over_now() {
-                    return Ok(());
-                }
-                hit.rank += scaled(f64::from(closeness.score(hit.address.doc_id)?));
+                let Some(bonus) = closeness.bonus(hit.address.doc_id)? else { return Ok(()) };
+                bonuses.push(scaled(f64::from(bonus)));
             }
         }
+        hits.iter_mut().zip(bonuses).for_each(|(hit, bonus)| hit.rank += bonus);
         Ok(())
     }
 }

@@ -23,19 +23,21 @@ const TIME_SHARE: u32 = 3;
 /// Number of entries for the formula of the weights: so many that the most frequent words still have a weight.
 const ENTRIES: u64 = 20_000;
 /// Usual numbers of words in a text, and in a name or title.
-const TEXT_WORDS: u64 = 500;
-const NAME_WORDS: u64 = 5;
+const USUAL_TEXT_WORDS: u64 = 500;
+const USUAL_NAME_WORDS: u64 = 5;
 
 /// How often words occur among the admitted entries.
 pub(super) struct Weights {
     text: Field,
     counts: HashMap<String, u64>,
+    /// True if the count took too long.
+    pub(super) was_cut: bool,
 }
 
 impl Weights {
     /// Returns statistics by which all words have the same weight.
     pub(super) fn equal(fields: Fields) -> Self {
-        Self { text: fields.text, counts: HashMap::new() }
+        Self { text: fields.text, counts: HashMap::new(), was_cut: false }
     }
 
     /// Counts the admitted entries that contain each term. Returns equal weights if that takes too long, because it
@@ -65,13 +67,13 @@ impl Weights {
             counts.insert(term, count);
         }
         if clock.was_over() {
-            return Ok(Self::equal(view.fields));
+            return Ok(Self { was_cut: true, ..Self::equal(view.fields) });
         }
-        Ok(Self { text, counts })
+        Ok(Self { text, counts, was_cut: false })
     }
 
-    /// Returns the weight of a word by the most frequent of its forms: its inverse document frequency in BM25.
-    pub(super) fn importance<'t>(&self, forms: impl Iterator<Item = &'t str>) -> f32 {
+    /// Returns the inverse document frequency of a word in BM25, by the most frequent of its forms.
+    pub(super) fn idf<'t>(&self, forms: impl Iterator<Item = &'t str>) -> f32 {
         let counts = forms.filter_map(|form| self.count_of(form));
         let count = counts.max().unwrap_or(MAX_COUNTED / 2) as f32;
         (1.0 + (ENTRIES as f32 - count + 0.5) / (count + 0.5)).ln()
@@ -85,7 +87,7 @@ impl Weights {
 
 impl Bm25StatisticsProvider for Weights {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        Ok(ENTRIES * if field == self.text { TEXT_WORDS } else { NAME_WORDS })
+        Ok(ENTRIES * if field == self.text { USUAL_TEXT_WORDS } else { USUAL_NAME_WORDS })
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {

@@ -1,5 +1,5 @@
-//! Similar words: those with the same first letter and an edit distance of 1 or 2, and compounds that begin or end with
-//! a word. Words are compared by their stems. Digits are never mistaken: "a4" is not similar to "a5".
+//! Similar words: those with the same first letter and an edit distance of 1 or 2, compared by their stems, and
+//! compounds that begin with a stem or end with a word. Digits are never mistaken: "a4" is not similar to "a5".
 
 /// Fewest letters of a stem to which others are similar.
 const MIN_SIMILAR: usize = 4;
@@ -9,11 +9,11 @@ const MAX_SIMILAR: usize = 24;
 const MIN_TWO_OFF: usize = 8;
 /// Fewest letters of a stem that is looked for in compounds.
 const MIN_PART: usize = 5;
-/// Fewest letters of it without its ending.
+/// Fewest letters of a suffix key.
 const MIN_END: usize = 4;
 /// Fewest letters of a compound that is found by its end.
 const MIN_COMPOUND: usize = 8;
-/// German endings of case and number, each before those that it ends with.
+/// German endings of case and number. The first that fits is removed, so longer ones come first.
 const ENDINGS: [&str; 8] = ["ern", "em", "en", "er", "es", "e", "n", "s"];
 
 /// Returns how many letters of a similar word may differ from a stem; `None` if no word is similar to it.
@@ -39,10 +39,10 @@ pub fn may_be_compound(bytes: usize) -> bool {
     bytes >= MIN_COMPOUND
 }
 
-/// Returns a folded word backwards and without the ending of its case or number, so that compounds begin with it that
-/// end with the word; `None` if it is too short or no word. A stem cannot be compared in this way, because it depends
-/// on the length of the word what a stemmer removes.
-pub fn end_of_compounds(folded: &str) -> Option<String> {
+/// Returns the key under which a folded word is found by its end: without its German ending of case or number, and
+/// backwards. The key of a compound begins with the key of its last part. `None` for short words and for characters
+/// other than a to z. Stems are no such keys: stemmers remove different endings from short and from long words.
+pub fn suffix_key(folded: &str) -> Option<String> {
     let ending = ENDINGS.iter().find(|ending| folded.ends_with(**ending)).copied().unwrap_or_default();
     let end = folded.get(..folded.len() - ending.len()).filter(|end| end.len() >= MIN_END)?;
     is_part(folded).then(|| end.chars().rev().collect())
@@ -116,10 +116,10 @@ mod tests {
             ("plausibilitatsprufungen", "prufung"),
         ];
         for (compound, part) in cases {
-            let (compound, part) = (end_of_compounds(compound).unwrap(), end_of_compounds(part).unwrap());
+            let (compound, part) = (suffix_key(compound).unwrap(), suffix_key(part).unwrap());
             assert!(compound.starts_with(&part), "{compound} {part}");
         }
-        assert_eq!(end_of_compounds("rohr"), None);
-        assert_eq!(end_of_compounds("vertrag2"), None);
+        assert_eq!(suffix_key("rohr"), None);
+        assert_eq!(suffix_key("vertrag2"), None);
     }
 }

@@ -155,8 +155,8 @@ impl Expression {
         }
     }
 
-    /// Returns whether this is a word that may be missing when most words are enough.
-    pub fn is_dispensable(&self) -> bool {
+    /// Returns whether [`super::Tolerance::MostWords`] may ignore this part: a single word without a field.
+    pub fn may_be_missing(&self) -> bool {
         matches!(self, Self::Words(WordField::All, Sought::Word(_)))
     }
 

@@ -15,7 +15,7 @@ mod types;
 mod word_matcher;
 
 pub use expression::{Expression, Filter, Position, Reference, ReferenceKind, Sought, Within, WordField};
-pub use outline::{Ending, FilterPart};
+pub use outline::{FilterPart, LastWord};
 pub use query_word::QueryWord;
 pub use remark::{Remark, RemarkReason};
 pub use search_query::SearchQuery;

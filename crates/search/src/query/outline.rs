@@ -1,4 +1,4 @@
-//! A query as a text that is put together from parts: its filters, and the end that is being typed.
+//! The text of a query: its filters, which can be removed, and its last word, which can be completed.
 
 use std::ops::Range;
 
@@ -19,9 +19,9 @@ pub struct FilterPart {
     pub value: String,
 }
 
-/// The end of a query that is being typed.
+/// The last word of a query, which is being typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ending<'a> {
+pub struct LastWord<'a> {
     /// All before it, with the white space between.
     pub before: &'a str,
     /// The name of a field of people with its colon, or empty.
@@ -86,17 +86,17 @@ impl SearchQuery {
     }
 
     /// Returns the word with which a query ends; `None` if it ends with anything else, such as white space.
-    pub fn ending(query: &str) -> Option<Ending<'_>> {
+    pub fn last_word(query: &str) -> Option<LastWord<'_>> {
         let Token { kind: TokenKind::Chunk(chunk), range } = tokens(query).last()? else { return None };
         if range.end < query.len() || has_unclosed_phrase(query) || is_operator(TokenKind::Chunk(chunk)) {
             return None;
         }
         let before = &query[..range.start];
         match split_field(chunk) {
-            None => Some(Ending { before, field: "", word: chunk }),
+            None => Some(LastWord { before, field: "", word: chunk }),
             Some((Field::Property(Property::Reference(kind)), Comparison::Equal, value)) if kind.is_person() => {
                 let field = &chunk[..chunk.len() - value.len()];
-                Some(Ending { before, field, word: value })
+                Some(LastWord { before, field, word: value })
             }
             Some(_) => None,
         }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_word_that_is_typed_is_the_ending() {
-        let ending = |query| SearchQuery::ending(query).map(|end| (end.before, end.field, end.word));
+        let ending = |query| SearchQuery::last_word(query).map(|end| (end.before, end.field, end.word));
         assert_eq!(ending("plan ann"), Some(("plan ", "", "ann")));
         assert_eq!(ending("plan author:an"), Some(("plan ", "author:", "an")));
         assert_eq!(ending("Autor:"), Some(("", "Autor:", "")));

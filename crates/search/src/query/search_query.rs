@@ -66,8 +66,8 @@ impl SearchQuery {
         }
     }
 
-    /// Returns whether entries can fulfil the query with this tolerance that do not fulfil it with a smaller one.
-    pub fn allows(&self, tolerance: Tolerance) -> bool {
+    /// Returns whether this tolerance can find entries that the next stricter one cannot.
+    pub fn benefits_from(&self, tolerance: Tolerance) -> bool {
         match tolerance {
             Tolerance::Exact => true,
             Tolerance::Similar => self.sought().iter().any(|(_, sought)| match sought {
@@ -75,16 +75,16 @@ impl SearchQuery {
                 Sought::Prefix(_) | Sought::Phrase { .. } => false,
             }),
             Tolerance::MostWords => {
-                let words = self.dispensable_words();
+                let words = self.missing_words();
                 tolerance.required_words(words) < words
             }
         }
     }
 
-    /// Returns the number of words that may be missing one by one: those that every entry must contain by themselves.
-    fn dispensable_words(&self) -> usize {
+    /// Returns the number of words of which some may be missing.
+    fn missing_words(&self) -> usize {
         match &self.expression {
-            Some(Expression::All(parts)) => parts.iter().filter(|part| part.is_dispensable()).count(),
+            Some(Expression::All(parts)) => parts.iter().filter(|part| part.may_be_missing()).count(),
             _ => 0,
         }
     }

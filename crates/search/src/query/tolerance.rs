@@ -1,14 +1,15 @@
-//! How exactly entries must fulfil a query.
+//! How closely entries must match a query.
 
-/// How exactly entries must fulfil a query.
+/// How closely an entry must match the words of a query. Each level also finds what the ones before it find.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tolerance {
-    /// They contain all words, in any of their forms.
+    /// Every word, in any inflection.
     #[default]
     Exact,
-    /// For each word they contain it, a similar one, or a compound that begins or ends with it.
+    /// Every word, a similar word, or a compound that begins or ends with it.
     Similar,
-    /// Up to a third of three or more words may be missing; the others may be similar ones or compounds.
+    /// As `Similar`, but up to a third of three or more single words may be missing. Phrases, prefixes, fields,
+    /// filters, alternatives and negations must fit.
     MostWords,
 }
 
@@ -18,7 +19,7 @@ impl Tolerance {
         self != Self::Exact
     }
 
-    /// Returns the fewest of so many words that an entry must contain.
+    /// Returns how many of `count` words an entry must contain at least.
     pub fn required_words(self, count: usize) -> usize {
         match self {
             Self::MostWords if count > 2 => count - count / 3,

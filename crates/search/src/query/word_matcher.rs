@@ -66,7 +66,7 @@ impl WordMatcher {
             let stems: Vec<String> = word.spellings().flat_map(|spelling| self.finder.of_each(spelling)).collect();
             let number = stems.iter().find_map(|stem| self.stems.get(stem)).copied().unwrap_or(self.count);
             self.count = self.count.max(number + 1);
-            self.ends.extend(similar::end_of_compounds(&word.folded).map(|end| (end, number)));
+            self.ends.extend(similar::suffix_key(&word.folded).map(|end| (end, number)));
             for stem in stems {
                 self.note_beginning(&stem);
                 self.stems.entry(stem).or_insert(number);
@@ -129,7 +129,7 @@ impl WordMatcher {
             self.stems.keys().filter(is_similar).filter_map(|sought| self.stems.get(sought)).min().copied()
         };
         let ends = || {
-            let end = similar::end_of_compounds(folded).filter(|_| similar::may_be_compound(folded.len()))?;
+            let end = similar::suffix_key(folded).filter(|_| similar::may_be_compound(folded.len()))?;
             self.ends.iter().find(|(sought, _)| end.starts_with(sought)).map(|(_, number)| *number)
         };
         exact.or_else(begins).or_else(|| if self.with_similar { similar().or_else(ends) } else { None })

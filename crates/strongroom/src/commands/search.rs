@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use model::{Error, NodeKind, Result};
 use repository::{
     FindRequest, Found, FoundItem, HitOrder, MAX_FOUND, Passage, Remark, RemarkReason, SearchState, SearchStatus,
-    Session, Target, TextSearch,
+    Session, Target, TextSearch, Tolerance,
 };
 use serde_json::{Value, json};
 
@@ -152,9 +152,13 @@ fn to_text(found: &Found) -> String {
         return "Nothing was found.\n".to_owned();
     }
     let mut text: String = found.items.iter().map(in_lines).collect();
-    if found.includes_similar {
-        text.push_str("Few documents have these words: some of these have similar words.\n");
-    }
+    text.push_str(match found.tolerance {
+        Tolerance::Exact => "",
+        Tolerance::Similar => "Few documents have these words: some of these have similar words.\n",
+        Tolerance::MostWords => {
+            "Few documents have all of these words: some of these lack words or have similar ones.\n"
+        }
+    });
     if found.more {
         text.push_str("There are more results: --limit shows up to 50, and filters narrow them.\n");
     }
@@ -205,7 +209,8 @@ fn to_json(found: &Found, gaps: &[String]) -> Value {
         "items": found.items.iter().map(item).collect::<Vec<_>>(),
         "more": found.more,
         "documents": found.documents,
-        "similar": found.includes_similar,
+        "similar": found.tolerance >= Tolerance::Similar,
+        "partial": found.tolerance == Tolerance::MostWords,
         "remarks": found.remarks.iter().map(remark).collect::<Vec<_>>(),
         "not_searched": gaps,
     })

@@ -46,7 +46,7 @@ async fn show(mut visit: Visit, target: &Target, view: View) -> PageResult {
     let way = visit.session.item_with_ancestors(target).await?;
     let item = way.last().ok_or_else(|| Error::not_found("there is nothing at this address"))?;
     navigation::fill_side_bar(&mut visit, &way).await?;
-    navigation::note_search_place(&mut visit.page, &way);
+    navigation::set_search_place(&mut visit.page, &way);
     match item.kind {
         NodeKind::Site => site(&visit, &way, item).await,
         NodeKind::Library | NodeKind::Folder => listing::show(&visit, &way, item, view).await,

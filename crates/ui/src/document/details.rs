@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::{Path, Query};
-use model::{Error, NodeKind, Result, Right};
+use model::{Error, ErrorKind, NodeKind, Result, Right};
 use repository::{DocumentPassages, Item, MAX_QUERY_CHARS, Target, TextSearch};
 use serde::Deserialize;
 
@@ -21,13 +21,13 @@ use crate::wording::passages::{Piece, pieces_of};
 #[serde(default)]
 pub struct Asked {
     q: String,
-    /// Not empty if only the pointer rests on a result: then nothing is shown whose reading is recorded.
-    rests: String,
+    /// Not empty for a preview under a resting pointer. It shows no content if the site records reads.
+    hover: String,
 }
 
 /// The passages of a document that match a search.
 struct ShownPassages {
-    /// True if the site records reads.
+    /// True if the site records reads, or if that is not known.
     is_withheld: bool,
     passages: Vec<Vec<Piece>>,
     /// Message about passages that are missing, or empty.
@@ -67,8 +67,9 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(asked): Query<
     let names = visit.session.principal_names(&[item.created_by, item.modified_by]).await?;
     let passages = passages(&visit, item, asked.q.trim()).await?;
     let document = item.kind == NodeKind::Document;
-    let is_withheld = passages.as_ref().is_some_and(|passages| passages.is_withheld);
-    let shows_content = document && (asked.rests.is_empty() || !is_withheld);
+    // Without passages, it is not known whether the site records reads.
+    let is_unrecorded = passages.as_ref().is_some_and(|passages| !passages.is_withheld);
+    let shows_content = document && (asked.hover.is_empty() || is_unrecorded);
     let inside = document || item.kind == NodeKind::Folder;
     Ok(html(&Details {
         page: &visit.page,
@@ -97,7 +98,14 @@ async fn passages(visit: &Visit, item: &Item, asked: &str) -> Result<Option<Show
         return Ok(None);
     }
     let asked: String = asked.chars().take(MAX_QUERY_CHARS).collect();
-    let found = visit.session.passages(&Target::Id(item.id), &asked).await?;
+    let found = match visit.session.passages(&Target::Id(item.id), &asked).await {
+        Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Exhausted) => {
+            tracing::debug!(target: "http", code = error.code().as_str(), "no passages: {}", error.report());
+            let note = visit.page.s("passages.unavailable");
+            return Ok(Some(ShownPassages { is_withheld: true, passages: Vec::new(), note }));
+        }
+        found => found?,
+    };
     let key = match found {
         DocumentPassages { is_withheld: true, .. } => "passages.withheld",
         DocumentPassages { texts: TextSearch::Unavailable, .. } => "passages.unavailable",

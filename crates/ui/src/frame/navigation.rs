@@ -87,11 +87,11 @@ pub async fn fill_side_bar(visit: &mut Visit, way: &[Item]) -> Result<()> {
     Ok(())
 }
 
-/// Notes the place in which the page's search box offers to search: the item, or the parent of a document. The root
+/// Sets the place in which the page's search box offers to search: the item, or the parent of a document. The root
 /// site contains everything, so it is none, and neither is a place whose path cannot be a filter.
-pub fn note_search_place(page: &mut Page, way: &[Item]) {
+pub fn set_search_place(page: &mut Page, way: &[Item]) {
     let place = way.iter().rev().find(|item| item.kind != NodeKind::Document).filter(|item| !item.path.is_empty());
-    page.place = place.and_then(|item| {
+    page.search_place = place.and_then(|item| {
         let value = SearchQuery::quoted(&item.path);
         let is_whole = value.trim_matches('"') == item.path;
         is_whole.then(|| SearchPlace { name: item.name.clone(), filter: format!("in:{value}") })

@@ -116,7 +116,7 @@ pub struct Page {
     /// Content of the search box.
     pub query: String,
     /// The place that the page shows, for searches in it.
-    pub place: Option<SearchPlace>,
+    pub search_place: Option<SearchPlace>,
     /// True if the page has its own search box, so that the header has none.
     pub own_search: bool,
 }
@@ -137,7 +137,7 @@ impl Page {
             here,
             nav: Vec::new(),
             query: String::new(),
-            place: None,
+            search_place: None,
             own_search: false,
         }
     }

@@ -65,9 +65,18 @@ async fn a_pointer_that_rests_on_a_result_reads_nothing_where_reads_are_recorded
     let id = session.upload_bytes(&to, repository::UploadOptions::default(), "an egret".into()).await.unwrap().id;
     let browser = farm.signed_in("admin").await;
     let shows = async |address: &str| browser.get(address).await.expect(200).text.contains("an egret");
-    let (opened, rested) = (format!("/items/{id}?q=zzz"), format!("/items/{id}?q=zzz&rests=yes"));
-    assert!(shows(&opened).await && shows(&rested).await);
+    let (opened, hovered) = (format!("/items/{id}?q=zzz"), format!("/items/{id}?q=zzz&hover=yes"));
+    assert!(shows(&opened).await && shows(&hovered).await);
     let site = session.item(&repository::Target::path("").unwrap()).await.unwrap().collection_id;
     session.set_audit_reads(site, true).await.unwrap();
-    assert!(shows(&opened).await && !shows(&rested).await);
+    let reads = async || {
+        let filter = repository::AuditFilter { actor: None, action: Some("document.read".to_owned()) };
+        session.audit_log(site, filter, None, 100).await.unwrap().items.len()
+    };
+    for hovered in [hovered, format!("/items/{id}?hover=yes")] {
+        assert!(!shows(&hovered).await, "{hovered}");
+    }
+    assert_eq!(reads().await, 0);
+    assert!(shows(&opened).await);
+    assert_eq!(reads().await, 1);
 }

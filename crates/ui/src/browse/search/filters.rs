@@ -1,7 +1,6 @@
 //! The filters of a search, each with a link that gives it up, and searches to try when nothing was found.
 
-use model::Timestamp;
-use repository::{FilterPart, HitOrder, ReferenceKind, SearchQuery, Tolerance};
+use repository::{FilterPart, HitOrder, ReferenceKind, SearchQuery};
 
 use super::narrowing::address;
 use crate::frame::page::Page;
@@ -9,34 +8,34 @@ use crate::frame::page::Page;
 /// Limit on the filters that are shown.
 const MAX_SHOWN: usize = 12;
 /// Limit on the links that give up one filter, where nothing was found.
-const MAX_RETRIES: usize = 5;
+const MAX_WIDER_SEARCHES: usize = 5;
 
-/// A link to a similar search.
-pub(super) struct QueryLink {
+/// A link to a changed search.
+pub(super) struct SearchLink {
     pub(super) href: String,
     pub(super) label: String,
 }
 
 /// Returns the filters of the query, with the address of the search without each.
-pub(super) fn chips(page: &Page, order: HitOrder) -> Vec<QueryLink> {
-    let chip = |part: FilterPart| QueryLink {
+pub(super) fn filter_links(page: &Page, order: HitOrder) -> Vec<SearchLink> {
+    let link = |part: FilterPart| SearchLink {
         href: address(&SearchQuery::without(&page.query, &part.range), order),
         label: label(page, &part),
     };
-    SearchQuery::filter_parts(&page.query).into_iter().take(MAX_SHOWN).map(chip).collect()
+    SearchQuery::filter_parts(&page.query).into_iter().take(MAX_SHOWN).map(link).collect()
 }
 
 /// Returns searches with fewer conditions.
-pub(super) fn retries(page: &Page, order: HitOrder) -> Vec<QueryLink> {
+pub(super) fn wider_searches(page: &Page, order: HitOrder) -> Vec<SearchLink> {
     let (query, parts) = (page.query.as_str(), SearchQuery::filter_parts(&page.query));
-    let without_one = parts.iter().take(MAX_RETRIES).map(|part| QueryLink {
+    let without_one = parts.iter().take(MAX_WIDER_SEARCHES).map(|part| SearchLink {
         href: address(&SearchQuery::without(query, &part.range), order),
         label: page.f1("search.retry.filter", label(page, part)),
     });
-    let mut links: Vec<QueryLink> = without_one.collect();
+    let mut links: Vec<SearchLink> = without_one.collect();
     let bare = parts.iter().rev().fold(query.to_owned(), |query, part| SearchQuery::without(&query, &part.range));
     if parts.len() > 1 {
-        links.push(QueryLink { href: address(&bare, order), label: page.s("search.retry.filters").to_owned() });
+        links.push(SearchLink { href: address(&bare, order), label: page.s("search.retry.filters").to_owned() });
     }
     // An empty query finds nothing either.
     links.retain(|link| link.href != address("", order));
@@ -44,14 +43,9 @@ pub(super) fn retries(page: &Page, order: HitOrder) -> Vec<QueryLink> {
     let loose = bare.replace(quotes, " ");
     if parts.is_empty() && bare.contains(quotes) && !loose.trim().is_empty() {
         let href = address(loose.split_whitespace().collect::<Vec<_>>().join(" ").as_str(), order);
-        links.push(QueryLink { href, label: page.s("search.retry.phrases").to_owned() });
+        links.push(SearchLink { href, label: page.s("search.retry.phrases").to_owned() });
     }
     links
-}
-
-/// Returns whether similar words were looked for, too.
-pub(super) fn has_similar(page: &Page) -> bool {
-    SearchQuery::parse(&page.query, Timestamp::now()).allows(Tolerance::Similar)
 }
 
 fn label(page: &Page, part: &FilterPart) -> String {

@@ -18,13 +18,13 @@ use crate::frame::visit::Visit;
 use crate::wording::passages::pieces_of;
 use crate::wording::{names, unavailable};
 
-use filters::QueryLink;
+use filters::SearchLink;
 use http_core::protocol::segments;
 use narrowing::{Narrowing, OrderLink};
 use rows::{Row, row};
 
-/// Limit on suggested items.
-const MAX_SUGGESTED: usize = 12;
+/// Number of items that are suggested.
+const SUGGESTED_ITEMS: usize = 12;
 
 /// Keys of examples of queries, each with that of its meaning.
 const EXAMPLES: [(&str, &str); 9] = [
@@ -68,9 +68,9 @@ struct SearchPage<'a> {
     /// Messages about parts of the query that were left out or read otherwise than they may have been meant.
     remarks: Vec<String>,
     /// The filters of the query, with links that give them up.
-    chips: Vec<QueryLink>,
+    filter_links: Vec<SearchLink>,
     /// Searches to try where nothing was found.
-    retries: Vec<QueryLink>,
+    wider_searches: Vec<SearchLink>,
     /// True if similar words were looked for and not found.
     tried_similar: bool,
     orders: Vec<OrderLink>,
@@ -110,7 +110,7 @@ pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
     // A longer pasted text is truncated, because its beginning is the most useful query.
     let asked: String = wish.q.trim().chars().take(MAX_QUERY_CHARS).collect();
     if !wish.part.is_empty() {
-        let found = visit.session.suggest(&asked, MAX_SUGGESTED).await?;
+        let found = visit.session.suggest(&asked, SUGGESTED_ITEMS).await?;
         let rows = found.items.items.iter().map(|item| row(item, &asked, String::new())).collect();
         let people = found.people.into_iter().map(PersonLink::of).collect();
         let away = unavailable::in_palette(&visit.page, &found.items.missing);
@@ -145,9 +145,9 @@ async fn draw(visit: &Visit, found: &Found, order: HitOrder) -> PageResult<Respo
             Tolerance::Similar => page.s("search.similar"),
             Tolerance::MostWords => page.s("search.most-words"),
         },
-        chips: filters::chips(page, order),
-        retries: if found.items.is_empty() { filters::retries(page, order) } else { Vec::new() },
-        tried_similar: found.items.is_empty() && filters::has_similar(page),
+        filter_links: filters::filter_links(page, order),
+        wider_searches: if found.items.is_empty() { filters::wider_searches(page, order) } else { Vec::new() },
+        tried_similar: found.items.is_empty() && found.tried >= Tolerance::Similar,
         remarks: found.remarks.iter().map(|remark| narrowing::remark(page, remark)).collect(),
         orders: narrowing::orders(page, order),
         examples: EXAMPLES,

@@ -112,12 +112,8 @@ pub(super) fn remark(page: &Page, remark: &Remark) -> String {
 
 /// Returns the query without a filter; `None` if it does not have it.
 fn without(query: &str, filter: &str) -> Option<String> {
-    let is_edge = |c: Option<char>| c.is_none_or(char::is_whitespace);
-    let (start, _) = query.match_indices(filter).find(|(start, _)| {
-        is_edge(query[..*start].chars().next_back()) && is_edge(query[start + filter.len()..].chars().next())
-    })?;
-    let (before, after) = (query[..start].trim_end(), query[start + filter.len()..].trim_start());
-    Some(if before.is_empty() { after.to_owned() } else { format!("{before} {after}") })
+    let part = SearchQuery::filter_parts(query).into_iter().find(|part| query[part.range.clone()] == *filter)?;
+    Some(SearchQuery::without(query, &part.range))
 }
 
 /// Returns the address of a search.
@@ -135,10 +131,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_is_given_up_where_it_stands_alone() {
+    fn a_filter_is_removed_if_it_is_not_part_of_a_phrase() {
         assert_eq!(without("a type:pdf b", "type:pdf").as_deref(), Some("a b"));
         assert_eq!(without("type:pdf", "type:pdf").as_deref(), Some(""));
-        assert_eq!(without("a type:pdfx type:pdf", "type:pdf").as_deref(), Some("a type:pdfx "));
+        assert_eq!(without("a type:pdfx type:pdf", "type:pdf").as_deref(), Some("a type:pdfx"));
+        assert_eq!(without("\"a type:pdf b\" type:pdf", "type:pdf").as_deref(), Some("\"a type:pdf b\""));
+        assert_eq!(without("\"a type:pdf b\"", "type:pdf"), None);
         assert_eq!(without("-type:pdf", "type:pdf"), None);
         assert_eq!(without("a", "type:pdf"), None);
     }

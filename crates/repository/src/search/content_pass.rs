@@ -175,7 +175,9 @@ impl ContentPass {
 
     fn trim(&self, reader: &mut Reader<'_>, view: &View) -> Result<Trim> {
         let places = self.session.repository.inner.search.places(self.content.row.id).current(reader)?;
-        let scopes = self.session.repository.inner.search.scopes.current(reader, &self.eyes, &places)?;
+        let (kept, principal) = (&self.session.repository.inner.search.scopes, &self.session.principal);
+        let granted = || self.eyes.granted_rights(reader);
+        let scopes = kept.current(self.content.row.id, principal, &places, granted)?;
         let tail = Arc::new(Tail::after(reader, view.checkpoint())?);
         Ok(Trim { places, tail, principal: self.session.principal.clone(), scopes, unknown: UnknownPlaces::default() })
     }

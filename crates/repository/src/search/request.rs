@@ -63,8 +63,8 @@ pub struct Found {
     pub documents: u64,
     /// Their numbers by properties, if these were asked for.
     pub facets: FoundFacets,
-    /// The tolerance by which the documents were found. `Exact` if it found at least three results, or if more tolerance
-    /// found nothing more.
+    /// The tolerance by which the documents were found. `Exact` if it found at least three results, or if more
+    /// tolerance found nothing more.
     pub tolerance: Tolerance,
     /// The greatest tolerance with which everything was searched.
     pub tried: Tolerance,

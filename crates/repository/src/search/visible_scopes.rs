@@ -4,12 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use database::Reader;
-use model::{Id, Result, Right, Rights, TokenScopes};
+use model::{Id, Principal, Result, Right, Rights, TokenScopes};
 use rustc_hash::FxHashSet;
 
 use super::places::Places;
-use crate::items::caller_view::CallerView;
 
 /// Limit on what is kept for all callers: their scopes and the site collections on which these depend, each of some 20
 /// bytes. When it is reached, all are discarded.
@@ -66,22 +64,22 @@ impl KeptScopes {
 }
 
 impl ScopesCache {
-    /// Returns the caller's scopes as of the reader's snapshot, in which `places` are current; `None` if the caller may
-    /// view all.
+    /// Returns the caller's scopes as of the snapshot in which `places` are current; `None` if the caller may view all.
+    /// Calls `granted` for what the snapshot grants on scopes, unless it is known.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Those of `granted`.
     pub(super) fn current(
         &self,
-        reader: &mut Reader<'_>,
-        eyes: &CallerView,
+        database: Id,
+        principal: &Principal,
         places: &Places,
+        granted: impl FnOnce() -> Result<Option<Vec<(Id, Rights)>>>,
     ) -> Result<Option<Arc<VisibleScopes>>> {
-        let principal = &eyes.finder.principal;
         if principal.everywhere {
             return Ok(None);
         }
-        let key = (eyes.finder.content.row.id, principal.id, principal.limits.scopes);
+        let key = (database, principal.id, principal.limits.scopes);
         let is_current =
             |kept: &&KeptScopes| kept.directory_version == principal.directory_version && kept.trees == places.trees;
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,11 +87,11 @@ impl ScopesCache {
             return Ok(Some(known.scopes.clone()));
         }
         drop(kept);
-        let Some(granted) = eyes.granted_rights(reader)? else { return Ok(None) };
+        let Some(granted) = granted()? else { return Ok(None) };
         let scopes = Arc::new(VisibleScopes::of(granted));
         kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // What depends on older permissions of this database is of no use to anybody.
-        kept.retain(|(database, ..), known| *database != key.0 || known.trees == places.trees);
+        kept.retain(|(other, ..), known| *other != database || known.trees == places.trees);
         let (trees, directory_version) = (places.trees.clone(), principal.directory_version);
         let new = KeptScopes { trees, directory_version, scopes: scopes.clone() };
         if kept.values().map(KeptScopes::size).sum::<usize>() + new.size() > MAX_KEPT {

@@ -201,8 +201,8 @@ impl<'a> Matching<'a> {
         queries
     }
 
-    /// Adds compounds that begin or end with the word, and words a letter or two off if the word is rare, so that it may
-    /// be a mistake.
+    /// Adds compounds that begin or end with the word, and words a letter or two off if the word is rare, so that it
+    /// may be a mistake.
     fn add_similar(&self, word: &QueryWord, field: Field, queries: &mut Vec<Box<dyn Query>>) {
         for form in self.forms(std::iter::once(&word.folded)) {
             let Some(allowed) = allowed_difference(&form) else { continue };

@@ -1,7 +1,9 @@
 //! A search, as far as it is the same for each content database.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use model::Id;
 use search::index::HitOrder;
 use search::query::{SearchQuery, Tolerance};
 
@@ -16,6 +18,10 @@ pub(super) struct Asked {
     pub(super) tolerance: Tolerance,
     /// Limit on the items.
     pub(super) limit: usize,
+    /// The only content database that is searched; `None` for all.
+    pub(super) database: Option<Id>,
+    /// Time after which no further hits are read from their database.
+    pub(super) until: Option<Instant>,
 }
 
 /// Words and filters that are looked up in the indexes.

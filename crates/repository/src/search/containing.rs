@@ -2,6 +2,7 @@
 //! nothing that is only similar.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use async_recursion::async_recursion as boxed;
 use model::{Id, Result};
@@ -32,12 +33,12 @@ pub struct Containing {
 impl Session {
     /// Returns the documents that have all words of `text` in their names or texts, in any order and inflection: those
     /// at or below `scope` that the caller may open, at most 1,000. The text has no operators. One without words is
-    /// contained in nothing.
+    /// contained in nothing. After `until`, no further documents are read.
     ///
     /// # Errors
     /// Those of the databases, except that one does not answer: then the answer is not complete.
     #[boxed]
-    pub async fn containing(&self, text: &str, scope: &Item) -> Result<Containing> {
+    pub async fn containing(&self, text: &str, scope: &Item, until: Instant) -> Result<Containing> {
         let mut words = QueryWord::all_of(text);
         if words.is_empty() {
             return Ok(Containing { is_complete: true, ..Containing::default() });
@@ -52,12 +53,15 @@ impl Session {
         let words =
             AskedWords { query, meanings, order: HitOrder::Relevance, counts_facets: false, without_passages: true };
         let (words, limit) = (Some(Arc::new(words)), MAX_DOCUMENTS);
-        let asked = Arc::new(Asked { names: None, words, tolerance: Tolerance::Exact, limit });
-        let mut found = Found { missing: self.missing(self.registry().await?.away()), ..Found::default() };
+        let database = Some(self.registry().await?.collection(scope.collection_id)?.database_id);
+        let asked =
+            Arc::new(Asked { names: None, words, tolerance: Tolerance::Exact, limit, database, until: Some(until) });
+        let mut found = Found::default();
         let texts = self.ask_all(&asked, &mut found).await?.texts;
         let mut documents: Vec<Id> = texts.hits.iter().map(|hit| hit.found.item.id).collect();
         let is_complete = !has_more_words
             && documents.len() <= MAX_DOCUMENTS
+            && texts.total == documents.len() as u64
             && texts.whole
             && !texts.more
             && found.texts == TextSearch::Complete

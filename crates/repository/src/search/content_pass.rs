@@ -130,7 +130,12 @@ impl ContentPass {
         }
         let mut matcher = WordMatcher::of(&query, self.asked.tolerance);
         let (mut found, clock) = (Vec::with_capacity(hits.len()), Clock::new(Instant::now() + LONGEST));
+        let mut was_in_time = true;
         for hit in hits {
+            if self.asked.until.is_some_and(|until| Instant::now() > until) {
+                was_in_time = false;
+                break;
+            }
             let Some(row) = node::find(reader, hit.node)? else { continue };
             if is_application_file(&row.name) {
                 continue;
@@ -151,7 +156,7 @@ impl ContentPass {
             found.push(TextHit { hit, found: FoundItem { item, passage } });
         }
         // Places that are unknown still were created meanwhile.
-        let whole = whole && trim.unknown.take().is_empty() && !trim.tail.has_containers;
+        let whole = whole && was_in_time && trim.unknown.take().is_empty() && !trim.tail.has_containers;
         if trim.tail.is_cut {
             // Documents that were not judged by their rows are not counted.
             let total = found.len() as u64;

@@ -19,6 +19,7 @@ use super::meanings::Meanings;
 use super::name_query::NameQuery;
 use super::names::NamedItems;
 use super::request::{FindRequest, Found, FoundFacets, FoundItem, FoundSite, TextSearch, checked_length};
+use crate::farm::registry::ContentDatabase;
 use crate::items::caller_view::CallerView;
 use crate::items::item::Item;
 use crate::{Session, Target, UnavailableDatabases};
@@ -68,7 +69,14 @@ impl Session {
             return Ok(SearchResults { whole: true, ..SearchResults::default() });
         }
         let limit = limit.clamp(1, MAX_FOUND);
-        let asked = Arc::new(Asked { names: Some(names), words: None, tolerance: Tolerance::Exact, limit });
+        let asked = Arc::new(Asked {
+            names: Some(names),
+            words: None,
+            tolerance: Tolerance::Exact,
+            limit,
+            database: None,
+            until: None,
+        });
         let mut found = Found { missing: self.missing(self.registry().await?.away()), ..Found::default() };
         let named = self.ask_all(&asked, &mut found).await?.named;
         let (more, whole) = (named.more, !named.is_cut);
@@ -96,7 +104,15 @@ impl Session {
         let (text, limit) = (request.text.as_str(), request.limit.clamp(1, MAX_FOUND));
         let length = checked_length(text)?;
         let mut query = SearchQuery::parse(text, Timestamp::now());
-        let missing = self.missing(self.registry().await?.away());
+        let registry = self.registry().await?;
+        let (database, missing) = match container {
+            // Whatever lies below a container is in the same content database.
+            Some(container) => {
+                let collection = registry.collection(container.collection_id)?;
+                (Some(collection.database_id), UnavailableDatabases::default())
+            }
+            None => (None, self.missing(registry.away())),
+        };
         let mut found = Found { whole: true, missing, ..Found::default() };
         if !found.missing.is_empty() {
             found.texts = TextSearch::Unavailable;
@@ -123,7 +139,8 @@ impl Session {
             }));
         }
         let again = words.clone();
-        let asked = Arc::new(Asked { names, words, tolerance: Tolerance::Exact, limit });
+        let asked = Asked { names, words, tolerance: Tolerance::Exact, limit, database, until: None };
+        let asked = Arc::new(asked);
         let AllHits { named, mut texts } = self.ask_all(&asked, &mut found).await?;
         (found.more, found.whole) = (named.more, !named.is_cut);
         let named = asked.names.as_ref().map(|names| named.into_items(names, limit)).unwrap_or_default();
@@ -131,8 +148,8 @@ impl Session {
             if texts.total + (named.len() as u64) >= FEW || !texts.whole || !query.benefits_from(tolerance) {
                 continue;
             }
-            let asked = Arc::new(Asked { names: None, words: again.clone(), tolerance, limit });
-            let tolerant = self.ask_all(&asked, &mut found).await?.texts;
+            let asked = Asked { names: None, words: again.clone(), tolerance, limit, database, until: None };
+            let tolerant = self.ask_all(&Arc::new(asked), &mut found).await?.texts;
             if tolerant.whole {
                 found.tried = tolerance;
             }
@@ -150,14 +167,15 @@ impl Session {
         Ok(found)
     }
 
-    /// Searches all content databases. Notes in `found` what was not searched.
+    /// Searches the content databases. Notes in `found` what was not searched.
     pub(super) async fn ask_all(&self, asked: &Arc<Asked>, found: &mut Found) -> Result<AllHits> {
         self.repository.inner.activity.note();
         let registry = self.registry().await?;
         let end = Instant::now() + LONGEST;
         let texts = TextHits { whole: true, ..TextHits::default() };
         let mut all = AllHits { named: NamedItems::default(), texts };
-        for content in &registry.databases {
+        let is_asked = |content: &&Arc<ContentDatabase>| asked.database.is_none_or(|id| content.row.id == id);
+        for content in registry.databases.iter().filter(is_asked) {
             let view = self.repository.inner.search.of(content.row.id).map(|index| index.view());
             if asked.words.is_some() {
                 found.texts = found.texts.max(match &view {

@@ -64,8 +64,14 @@ impl Meanings {
             self.containers.insert(reference.clone(), vec![id]);
             Filter::Reference(reference)
         };
-        query.expression =
-            query.expression.take().map(|expression| Expression::All(vec![expression, Expression::Filter(filter)]));
+        let filter = Expression::Filter(filter);
+        query.expression = query.expression.take().map(|expression| match expression {
+            Expression::All(mut parts) => {
+                parts.push(filter);
+                Expression::All(parts)
+            }
+            expression => Expression::All(vec![expression, filter]),
+        });
     }
 
     /// Returns the query with what the names stand for.

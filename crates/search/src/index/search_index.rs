@@ -11,7 +11,7 @@ use super::analyzer;
 use super::checkpoint::FORMAT;
 use super::error::{index_error, index_failed, other_version};
 use super::schema::{self, Fields};
-use super::view::View;
+use super::view::{View, newest_checkpoint};
 
 /// Blocks of stored texts that are kept uncompressed for each segment. Each holds a whole text or several.
 const CACHED_BLOCKS: usize = 1;
@@ -63,13 +63,14 @@ impl SearchIndex {
         index.tokenizers().register(analyzer::STEMS, analyzer::StemTokenizer::default());
         index.tokenizers().register(analyzer::PARTS, analyzer::PartTokenizer::default());
         index.tokenizers().register(analyzer::ENDS, analyzer::EndTokenizer::default());
+        let checkpoint = newest_checkpoint(&index)?;
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
             .doc_store_cache_num_blocks(CACHED_BLOCKS)
             .try_into()
             .map_err(failed)?;
-        let view = Arc::new(View::of(&index, &reader, fields)?);
+        let view = Arc::new(View::of(&reader, checkpoint, fields));
         if !is_new && view.checkpoint().format != FORMAT {
             return Err(other_version());
         }
@@ -95,8 +96,9 @@ impl SearchIndex {
 
     /// Takes the newest commit into use.
     pub(super) fn reload(&self) -> Result<()> {
+        let checkpoint = newest_checkpoint(&self.index)?;
         self.reader.reload().map_err(index_failed)?;
-        let view = Arc::new(View::of(&self.index, &self.reader, self.fields)?);
+        let view = Arc::new(View::of(&self.reader, checkpoint, self.fields));
         *self.view.lock().unwrap_or_else(PoisonError::into_inner) = view;
         Ok(())
     }

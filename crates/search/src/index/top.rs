@@ -171,7 +171,10 @@ impl View {
             && !hits.is_empty()
             && let Some(closeness) = Closeness::of(self, &matching, request.query, clock.clone())?
         {
-            self.rerank(&closeness, &mut hits)?;
+            // No bonus is negative, so what comes later stays behind.
+            hits.sort_unstable();
+            let reranked = hits.len().min(MAX_RERANKED);
+            self.rerank(&closeness, &mut hits[..reranked])?;
         }
         hits.sort_unstable();
         hits.truncate(request.limit);

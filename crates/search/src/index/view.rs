@@ -10,6 +10,14 @@ use super::columns::Columns;
 use super::error::{index_failed, other_version};
 use super::schema::Fields;
 
+/// Reads the checkpoint of the newest commit.
+pub(super) fn newest_checkpoint(index: &Index) -> Result<Checkpoint> {
+    match index.load_metas().map_err(index_failed)?.payload {
+        Some(payload) => serde_json::from_str(&payload).map_err(|_| other_version()),
+        None => Ok(Checkpoint { format: FORMAT, walk: Some(0), ..Checkpoint::default() }),
+    }
+}
+
 /// Immutable snapshot of an index: one commit.
 pub struct View {
     pub(super) searcher: Searcher,
@@ -20,13 +28,10 @@ pub struct View {
 }
 
 impl View {
-    pub(super) fn of(index: &Index, reader: &IndexReader, fields: Fields) -> Result<Self> {
-        let payload = index.load_metas().map_err(index_failed)?.payload;
-        let checkpoint = match payload {
-            Some(payload) => serde_json::from_str(&payload).map_err(|_| other_version())?,
-            None => Checkpoint { format: FORMAT, walk: Some(0), ..Checkpoint::default() },
-        };
-        Ok(Self { searcher: reader.searcher(), fields, checkpoint, columns: OnceLock::new() })
+    /// Takes what a reader shows. The checkpoint must have been read before the reader was opened: another process may
+    /// commit in between, and changes that are in the index already do no harm.
+    pub(super) fn of(reader: &IndexReader, checkpoint: Checkpoint, fields: Fields) -> Self {
+        Self { searcher: reader.searcher(), fields, checkpoint, columns: OnceLock::new() }
     }
 
     /// Returns the columns of each segment.

@@ -114,6 +114,13 @@ fn gaps(found: &Found, indexes: &[SearchStatus]) -> Vec<String> {
             )),
             SearchState::Current => {}
         }
+        if index.waiting > 0 {
+            gaps.push(format!(
+                "{} in the content database \"{database}\" could not be read yet, because a store or a reader did not \
+                 answer. A server of the farm tries again.",
+                model::counted(index.waiting, "text")
+            ));
+        }
     }
     let missing = found.missing.names();
     if !missing.is_empty() {

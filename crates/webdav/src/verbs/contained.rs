@@ -1,6 +1,7 @@
 //! The documents whose contents have the words of a query. They are looked up once, before items are judged.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Instant;
 
 use model::{Id, NodeKind, Result};
 use repository::{Containing, Item, Session};
@@ -26,11 +27,11 @@ impl From<Containing> for Documents {
 }
 
 impl Contained {
-    /// Looks up the texts of a query at an item and below it.
-    pub async fn of(session: &Session, query: &Query, top: &Item) -> Result<Self> {
+    /// Looks up the texts of a query at an item and below it, until time is up.
+    pub async fn of(session: &Session, query: &Query, top: &Item, until: Instant) -> Result<Self> {
         let mut found = HashMap::new();
         for text in query.condition.iter().flat_map(|condition| condition.contained()) {
-            found.insert(text.to_owned(), session.containing(text, top).await?.into());
+            found.insert(text.to_owned(), session.containing(text, top, until).await?.into());
         }
         Ok(Self(found))
     }

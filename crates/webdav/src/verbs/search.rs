@@ -51,8 +51,9 @@ pub async fn answer(ask: DavRequest, body: Body) -> DavResult {
     } else {
         None
     };
-    let contained = Contained::of(&ask.session, &query, &top.item).await?;
-    let mut hits = look(&ask.session, Hits::new(query, space, contained), wanted, top).await?;
+    let end = Instant::now() + TIME;
+    let contained = Contained::of(&ask.session, &query, &top.item, end).await?;
+    let mut hits = look(&ask.session, Hits::new(query, space, contained, end), wanted, top).await?;
     hits.prune();
     let mut out = BEGIN.to_owned();
     for hit in &hits.kept {
@@ -136,7 +137,9 @@ async fn look_among(
         Depth::One => item.parent_id == top.id,
         Depth::Infinity => item.path.strip_prefix(&top.path).is_some_and(|r| top.path.is_empty() || r.starts_with('/')),
     };
-    for documents in documents.chunks(READ_TOGETHER) {
+    // Client properties of one item may take a megabyte.
+    let together = if wanted.properties { 1 } else { READ_TOGETHER };
+    for documents in documents.chunks(together) {
         if hits.stop() {
             return Ok(hits);
         }
@@ -178,8 +181,8 @@ struct Hits {
 }
 
 impl Hits {
-    fn new(query: Query, space: Option<Space>, contained: Contained) -> Self {
-        let (query, end, more) = (Arc::new(query), Instant::now() + TIME, !contained.is_complete());
+    fn new(query: Query, space: Option<Space>, contained: Contained, end: Instant) -> Self {
+        let (query, more) = (Arc::new(query), !contained.is_complete());
         Self { query, contained: Arc::new(contained), space, end, kept: Vec::new(), seen: 0, bytes: 0, more }
     }
 

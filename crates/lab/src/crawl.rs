@@ -93,9 +93,25 @@ async fn follow(
     let id =
         job["id"].as_str().filter(|id| !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'));
     let path = format!("/api/v1/farm/jobs/{}", id.ok_or_else(|| Fault::content("the crawl has no id"))?);
+    let ended = wait(client, &path, begun, stop, tell).await;
+    if ended.is_err() {
+        // The target is not left with a crawl that nobody waits for. The first fault is the one to report.
+        let _ = send(client, RequestBuilder::new(Method::POST, format!("{path}/abort"))).await;
+    }
+    ended
+}
+
+/// Waits until the job at `path` has ended.
+async fn wait(
+    client: &mut Client,
+    path: &str,
+    begun: Instant,
+    stop: &Stop,
+    tell: &mut dyn FnMut(Event),
+) -> std::result::Result<CrawlResult, Fault> {
     let (mut last, mut since) = (None, Instant::now());
     loop {
-        let job = send(client, RequestBuilder::get(path.as_str())).await?.expect(&[200])?.json()?;
+        let job = send(client, RequestBuilder::get(path)).await?.expect(&[200])?.json()?;
         let number = |name: &str| job[name].as_u64().unwrap_or(0);
         match job["state"].as_str().unwrap_or_default() {
             "finished" | "incomplete" => {
@@ -125,8 +141,6 @@ async fn follow(
             () = stop.first_request() => true,
         };
         if is_interrupted || is_stuck {
-            let abort = RequestBuilder::new(Method::POST, format!("{path}/abort"));
-            send(client, abort).await?;
             let why = if is_interrupted { "interrupted" } else { "it made no progress for two minutes" };
             return Err(Fault::content(format!("the crawl was ended: {why}")));
         }

@@ -123,7 +123,8 @@ def questions(documents, many, seed):
             for length in range(6, len(word) - 4):
                 if frequency[word[-length:]] >= 2 and word[-length:] not in present and frequency[word[:-length]] >= 1:
                     rare = telling(document, 1)
-                    is_one = rare and rare[0] != word and is_only_in(document, rare, lambda other: has(other, word[-length:]))
+                    fits = lambda other: has(other, word[-length:])
+                    is_one = rare and rare[0] != word and is_only_in(document, rare, fits)
                     return f'{word[-length:]} {rare[0]}' if is_one else ''
         return ''
 

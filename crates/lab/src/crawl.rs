@@ -73,7 +73,7 @@ fn changes_left(state: &Value) -> Option<u64> {
     Some(left)
 }
 
-/// Has a server crawl all its documents, and waits until that has ended. Whatever prevents it is in the result.
+/// Starts a full crawl of a server and waits for its end. The result holds the reason if it could not be measured.
 pub async fn crawl(target: &Arc<Target>, stop: &Stop, tell: &mut dyn FnMut(Event)) -> CrawlResult {
     let mut client = Client::new(target.clone());
     match follow(&mut client, stop, tell).await {
@@ -95,7 +95,7 @@ async fn follow(
     let path = format!("/api/v1/farm/jobs/{}", id.ok_or_else(|| Fault::content("the crawl has no id"))?);
     let ended = wait(client, &path, begun, stop, tell).await;
     if ended.is_err() {
-        // The target is not left with a crawl that nobody waits for. The first fault is the one to report.
+        // Nobody waits for the crawl any more. The first fault is the one to report.
         let _ = send(client, RequestBuilder::new(Method::POST, format!("{path}/abort"))).await;
     }
     ended

@@ -144,7 +144,7 @@ fn run_plan<'a>(
     })
 }
 
-/// Measures a full crawl, unless the target has no such thing or the user has had enough.
+/// Measures a full crawl, unless the target has none or the user interrupted the run.
 async fn measure_crawl(target: &Arc<Target>, stop: &Stop, tell: &mut dyn FnMut(Event)) -> CrawlResult {
     if target.kind != TargetKind::Strongroom {
         return CrawlResult::failed("the target does not offer it: needs REST of Strongroom");

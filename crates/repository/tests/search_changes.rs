@@ -145,7 +145,7 @@ async fn names_are_found_in_the_index_as_in_the_rows() {
     .await;
 }
 
-/// What a caller may view is kept between searches. All that it depends on acts on the next search.
+/// Checks that changes of groups and credentials act on the next search, although visible scopes are kept.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_kept_of_a_caller_does_not_outlive_the_rights() {
     each_farm(|farm| async move {

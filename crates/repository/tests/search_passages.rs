@@ -8,7 +8,7 @@ mod support;
 use model::{ErrorKind, LibrarySettings, Right, Versioning};
 use repository::{DocumentPassages, Session, TextSearch};
 use support::index::freeze;
-use support::{at, each_farm, put, with_rights};
+use support::{Farm, at, each_farm, put, with_rights};
 
 const REPORT: &str = "Documents/open/heron report.txt";
 const SECRET: &str = "Documents/secret/heron secret.txt";
@@ -23,6 +23,19 @@ fn shown(found: &DocumentPassages) -> Vec<String> {
         .collect()
 }
 
+/// Fills a farm with an open and a secret document. Returns the administrator, and a reader of the open one.
+async fn filled(farm: &Farm) -> (Session, Session) {
+    let admin = farm.administrator().await;
+    for path in [REPORT, SECRET] {
+        put(&admin, path, "x").await.unwrap();
+    }
+    for folder in ["Documents/open", "Documents/secret"] {
+        admin.break_inheritance(&at(folder), false).await.unwrap();
+    }
+    let (_, reader) = with_rights(farm, "rita", "Documents/open", &[Right::View]).await;
+    (admin, reader)
+}
+
 async fn passages(session: &Session, path: &str, query: &str) -> DocumentPassages {
     session.passages(&at(path), query).await.unwrap()
 }
@@ -30,14 +43,7 @@ async fn passages(session: &Session, path: &str, query: &str) -> DocumentPassage
 #[tokio::test(flavor = "multi_thread")]
 async fn passages_are_of_the_version_that_the_caller_may_see() {
     each_farm(|farm| async move {
-        let admin = farm.administrator().await;
-        for path in [REPORT, SECRET] {
-            put(&admin, path, "x").await.unwrap();
-        }
-        for folder in ["Documents/open", "Documents/secret"] {
-            admin.break_inheritance(&at(folder), false).await.unwrap();
-        }
-        let (_, reader) = with_rights(&farm, "rita", "Documents/open", &[Right::View]).await;
+        let (admin, reader) = filled(&farm).await;
         // Without an index there is nothing, and it is not said that the document has none.
         assert_eq!(passages(&reader, REPORT, "heron").await.texts, TextSearch::Unavailable);
         let _index = freeze(&farm, &[REPORT, SECRET]).await;
@@ -75,14 +81,7 @@ async fn passages_are_of_the_version_that_the_caller_may_see() {
 #[tokio::test(flavor = "multi_thread")]
 async fn suggestions_are_items_that_the_caller_may_open_and_people() {
     each_farm(|farm| async move {
-        let admin = farm.administrator().await;
-        for path in [REPORT, SECRET] {
-            put(&admin, path, "x").await.unwrap();
-        }
-        for folder in ["Documents/open", "Documents/secret"] {
-            admin.break_inheritance(&at(folder), false).await.unwrap();
-        }
-        let (_, reader) = with_rights(&farm, "rita", "Documents/open", &[Right::View]).await;
+        let (admin, reader) = filled(&farm).await;
         let _index = freeze(&farm, &[REPORT, SECRET]).await;
         let paths = async |session: &Session, text: &str| {
             let found = session.suggest(text, 8).await.unwrap();

@@ -1,5 +1,5 @@
-//! Documents whose names or texts contain words, as conditions of protocols need them: all of them up to a limit, and
-//! nothing that is only similar.
+//! Documents whose names or texts contain words, for conditions in protocols: all documents up to a limit, without
+//! similar words.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -90,7 +90,7 @@ impl ScopesCache {
         let Some(granted) = granted()? else { return Ok(None) };
         let scopes = Arc::new(VisibleScopes::of(granted));
         kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // What depends on older permissions of this database is of no use to anybody.
+        // Entries that depend on older permissions of this database are never used again.
         kept.retain(|(other, ..), known| *other != database || known.trees == places.trees);
         let (trees, directory_version) = (places.trees.clone(), principal.directory_version);
         let new = KeptScopes { trees, directory_version, scopes: scopes.clone() };

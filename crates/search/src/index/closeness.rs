@@ -27,7 +27,7 @@ pub(super) struct Closeness {
     clock: Clock,
 }
 
-/// Queries of which each finds the same thing in another form.
+/// Queries for the forms of one word or pair. One that fits is enough.
 type Alternatives = Vec<Box<dyn Weight>>;
 
 /// A word of the query.

@@ -1,9 +1,9 @@
-//! Whether single entries fit a query.
+//! Tests of single entries against a query.
 
 use tantivy::query::{Scorer, Weight};
 use tantivy::{DocId, SeekDangerResult, SegmentReader};
 
-/// Tells whether entries of one segment fit a query. Looks at one entry at a time, so that time limits hold.
+/// Tests entries of one segment against a query, one at a time, so that time limits hold.
 pub(super) struct EntryTest<'a> {
     weight: &'a dyn Weight,
     scorer: Option<Box<dyn Scorer>>,

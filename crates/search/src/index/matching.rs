@@ -131,7 +131,7 @@ impl<'a> Matching<'a> {
         Box::new(BooleanQuery::new(clauses))
     }
 
-    /// Returns queries of which each finds entries with a word, or with a similar one if that is allowed, in a field.
+    /// Returns one query for each form of a word in a field, and for similar words if these are allowed.
     pub(super) fn word(&self, word: &QueryWord, field: Field) -> Vec<Box<dyn Query>> {
         let mut queries = self.exact_word(word, field);
         if self.tolerant_words.contains(&word.folded) {
@@ -227,12 +227,12 @@ impl<'a> Matching<'a> {
         Box::new(BoostQuery::new(Box::new(words), SIMILAR_WEIGHT))
     }
 
-    /// Returns queries of which each finds entries in whose text two words follow each other.
+    /// Returns one query for each form in which two words can follow each other in a text.
     pub(super) fn pair(&self, one: &QueryWord, other: &QueryWord) -> Vec<Box<dyn Query>> {
         self.phrase(&[one.clone(), other.clone()], 0, self.fields.text)
     }
 
-    /// Returns queries of which each finds a phrase, stemmed by the rules of one language after the other.
+    /// Returns one query for each form of a phrase, stemmed by the rules of one language after the other.
     fn phrase(&self, words: &[QueryWord], gap: u32, field: Field) -> Vec<Box<dyn Query>> {
         let mut spelled: Vec<Vec<&String>> = vec![Vec::new()];
         for word in words {

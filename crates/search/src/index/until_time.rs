@@ -1,5 +1,5 @@
-//! A query that finds nothing further once time is up, also within queries of the library that look at many entries
-//! before they return one.
+//! A query that ends when time is up. Combined queries of the library look at many entries before they return one, so
+//! that a check between results is not enough.
 
 use tantivy::query::{EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{DocId, DocSet, Result, Score, SegmentReader, TERMINATED};

@@ -28,8 +28,9 @@ pub struct View {
 }
 
 impl View {
-    /// Takes what a reader shows. The checkpoint must have been read before the reader was opened: another process may
-    /// commit in between, and changes that are in the index already do no harm.
+    /// Takes the entries that a reader shows. The checkpoint must have been read before the reader was opened or
+    /// reloaded, because another process may commit in between: a search may judge a change twice, but must not miss
+    /// one.
     pub(super) fn of(reader: &IndexReader, checkpoint: Checkpoint, fields: Fields) -> Self {
         Self { searcher: reader.searcher(), fields, checkpoint, columns: OnceLock::new() }
     }

@@ -16,7 +16,7 @@ pub struct WordMatcher {
     /// The number of what is sought, by stem.
     stems: HashMap<String, usize>,
     prefixes: Vec<(String, usize)>,
-    /// The ends of compounds that end with what is sought.
+    /// Suffix keys of the words that are sought, each with the number of the word.
     ends: Vec<(String, usize)>,
     /// The first two letters of the stems, to exclude most words at once: a word and its stem have
     /// them in common, with few exceptions.

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::{Client, Farm};
-use crate::words::{Rig, wait_for_results};
+use crate::words::{Rig, wait_until_indexed};
 
 /// Sends a SEARCH. Returns the paths that were found below `/dav/`, and whether the answer says that it is not whole.
 async fn sought(client: &Client, scope: &str, depth: &str, condition: &str) -> (BTreeSet<String>, bool) {
@@ -54,7 +54,7 @@ async fn webdav_finds_words_of_texts(engine: Engine) {
     rig.put("Reports/deep/low.txt", "heron in the reed").await;
     rig.put("minutes.txt", "heron, in the minutes").await;
     rig.put("other.txt", "nothing of that kind NOT").await;
-    wait_for_results(&rig.admin, "nothing AND kind", &["other.txt"]).await;
+    wait_until_indexed(&rig.admin).await;
     let document = "<D:is-defined><D:prop><D:getcontentlength/></D:prop></D:is-defined>";
     let (plan, low) = ("Documents/Reports/plan.html", "Documents/Reports/deep/low.txt");
     let (minutes, other) = ("Documents/minutes.txt", "Documents/other.txt");
@@ -101,7 +101,7 @@ async fn webdav_finds_nothing_hidden(engine: Engine) {
         rig.call(Method::POST, &format!("/api/v1/items/{folder}/permissions/break"), json!({ "copy": false })).await;
         rig.grant(folder, "Read", true).await;
     }
-    wait_for_results(&rig.reader, "heron", &["seen.txt"]).await;
+    wait_until_indexed(&rig.admin).await;
     let document = "<D:is-defined><D:prop><D:getcontentlength/></D:prop></D:is-defined>";
     let conditions = [contains("heron"), both(document, &not(&contains("nothing"))), contains("egret")];
     let mut before = Vec::new();
@@ -112,7 +112,7 @@ async fn webdav_finds_nothing_hidden(engine: Engine) {
     for number in 0..30 {
         rig.put(&format!("secret/heron {number}.txt"), "heron egret nothing").await;
     }
-    wait_for_results(&rig.admin, "in:Documents/secret heron \"29\"", &["heron 29.txt"]).await;
+    wait_until_indexed(&rig.admin).await;
     for (condition, before) in conditions.iter().zip(before) {
         assert_eq!(search(&rig.reader, "", "infinity", condition).await, before, "{condition}");
     }
@@ -166,7 +166,7 @@ async fn the_command_finds_words_with_and_without_a_server() {
     ] {
         assert!(client.put(path, text.as_bytes().to_vec()).await.unwrap().status.is_success());
     }
-    wait_for_results(&client, "none type:txt", &["heron.txt"]).await;
+    wait_until_indexed(&client).await;
     let (status, text, remarks) = command(&farm, &["heron stood"]);
     assert_eq!((status, remarks.as_str()), (0, ""), "{text}");
     let lines: Vec<&str> = text.lines().collect();

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::Client;
-use crate::words::{Rig, names, wait_for_results};
+use crate::words::{Rig, names, wait_for_results, wait_until_indexed};
 
 /// Searches with more parameters than the query.
 async fn ask(client: &Client, text: &str, more: &str) -> Value {
@@ -35,7 +35,7 @@ async fn filled(engine: Engine) -> Rig {
     let offer = rig.admin.send(Method::PUT, "/api/v1/content/Sales/Offers/offer.txt", b"heron offered".to_vec()).await;
     assert!(offer.unwrap().status.is_success());
     assert!(rig.reader.put("by-rita.txt", b"heron of the reader".to_vec()).await.unwrap().status.is_success());
-    wait_for_results(&rig.admin, "type:txt reader", &["by-rita.txt"]).await;
+    wait_until_indexed(&rig.admin).await;
     rig
 }
 
@@ -119,7 +119,7 @@ async fn hidden_documents_change_no_answer(engine: Engine) {
         let text = "heron egret egrets herom offer ".repeat(number + 1).into_bytes();
         assert!(rig.admin.send(Method::PUT, &path, text).await.unwrap().status.is_success());
     }
-    wait_for_results(&rig.admin, "in:Sales \"heron 19\"", &["heron 19.txt"]).await;
+    wait_until_indexed(&rig.admin).await;
     for (query, before) in queries.iter().zip(before) {
         assert_eq!(ask(&rig.reader, query, "&facets=true").await, before, "{query}");
     }

@@ -83,6 +83,24 @@ pub(crate) async fn names(client: &Client, text: &str) -> Vec<String> {
     found["items"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect()
 }
 
+/// Waits until the texts of all documents are in the index. Names are found before, so an answer proves less.
+pub(crate) async fn wait_until_indexed(admin: &Client) {
+    let deadline = Instant::now() + SOON;
+    loop {
+        let answer = admin.send(Method::GET, "/api/v1/farm/search", Vec::new()).await.unwrap().json();
+        let indexes = answer["items"].as_array().unwrap();
+        if indexes
+            .iter()
+            .all(|index| index["state"] == "current" && index["events_behind"] == 0 && index["waiting"] == 0)
+        {
+            return;
+        }
+        assert!(Instant::now() < deadline, "the index stays behind: {answer}");
+        // sleep: polled, since the index follows the database by itself
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 /// Searches until exactly these items are found.
 pub(crate) async fn wait_for_results(client: &Client, text: &str, expected: &[&str]) {
     let deadline = Instant::now() + SOON;

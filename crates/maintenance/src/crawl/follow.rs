@@ -84,6 +84,8 @@ pub(crate) struct Follower {
     /// True if there were no events when they were read last.
     has_caught_up: bool,
     committed: Instant,
+    /// Sequence of the last event in the last commit.
+    committed_sequence: i64,
     /// Last time of this action; `None` before the first.
     asked_for_gaps: Option<Instant>,
     slow: SlowReading,
@@ -111,6 +113,7 @@ impl Follower {
         checkpoint.has_encrypted_texts |= texts.reads_encrypted();
         let writer = Some(blocking(move || IndexWriter::open(index)).await?);
         let (now, pace) = (Instant::now(), Pace::new(&storage, rate));
+        let committed_sequence = checkpoint.sequence;
         Ok(Self {
             storage,
             database,
@@ -121,6 +124,7 @@ impl Follower {
             followed: None,
             has_caught_up: false,
             committed: now,
+            committed_sequence,
             asked_for_gaps: None,
             slow: SlowReading { reading: JoinSet::new(), last: Id::NONE, is_stale: false, rests_since: None },
             saw_stores: now,
@@ -139,7 +143,8 @@ impl Follower {
         self.read_pending().await?;
         let has_waited = self.committed.elapsed() >= COMMIT;
         let is_walking = self.checkpoint.walk.is_some();
-        let is_due = if is_walking { has_waited } else { self.waiting.documents > 0 || followed && has_waited };
+        let has_events = self.checkpoint.sequence > self.committed_sequence;
+        let is_due = has_waited && (is_walking || has_events) || !is_walking && self.waiting.documents > 0;
         if is_due {
             self.commit().await?;
         }
@@ -397,8 +402,10 @@ impl Follower {
     /// after a crash.
     async fn commit(&mut self) -> Result<()> {
         let checkpoint = self.checkpoint.clone();
+        let sequence = checkpoint.sequence;
         self.with_writer(move |writer| writer.commit(&checkpoint)).await?;
         (self.committed, self.waiting) = (Instant::now(), Waiting::default());
+        self.committed_sequence = sequence;
         Ok(())
     }
 

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use database::content::node;
 use model::{Id, Result, Timestamp, is_application_file};
-use search::index::{Clock, Facets, Hit, TopHits, TopRequest, View, name_print};
-use search::query::{SearchQuery, WordMatcher};
+use search::index::{Clock, Facets, Hit, PassageFinder, TopHits, TopRequest, View, name_print};
+use search::query::SearchQuery;
 
 use super::asked::{Asked, AskedWords};
 use super::names::{NamePass, NamedItems};
 use super::request::FoundItem;
 use super::tail::Tail;
-use super::trim::{Trim, UnknownPlaces};
+use super::trim::Trim;
 use crate::Session;
 use crate::farm::registry::ContentDatabase;
 use crate::items::caller_view::CallerView;
@@ -128,8 +128,12 @@ impl ContentPass {
                 *sites.entry(site).or_default() += count;
             }
         }
-        let mut matcher = WordMatcher::of(&query, self.asked.tolerance);
-        let (mut found, clock) = (Vec::with_capacity(hits.len()), Clock::new(Instant::now() + LONGEST));
+        let clock = Clock::new(Instant::now() + LONGEST);
+        let mut passages = match PassageFinder::new(view, &query, self.asked.tolerance, clock) {
+            Ok(passages) => passages,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut found = Vec::with_capacity(hits.len());
         let mut was_in_time = true;
         for hit in hits {
             if self.asked.until.is_some_and(|until| Instant::now() > until) {
@@ -148,7 +152,7 @@ impl ContentPass {
             // A passage is a part of the content, whose reading such site collections record.
             let passage = match words.without_passages || self.eyes.records_reads(&row) {
                 true => None,
-                false => match view.passage(&hit, &mut matcher, &clock) {
+                false => match passages.passage(&hit) {
                     Ok(passage) => passage,
                     Err(error) => return Ok(Err(error)),
                 },
@@ -184,6 +188,6 @@ impl ContentPass {
         let granted = || self.eyes.granted_rights(reader);
         let scopes = kept.current(self.content.row.id, principal, &places, granted)?;
         let tail = Arc::new(Tail::after(reader, view.checkpoint())?);
-        Ok(Trim { places, tail, principal: self.session.principal.clone(), scopes, unknown: UnknownPlaces::default() })
+        Ok(Trim::new(places, tail, self.session.principal.clone(), scopes))
     }
 }

@@ -1,18 +1,21 @@
 //! A query in terms of the index.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
+use tantivy::index::SegmentId;
 use tantivy::query::doc_predicate_query::{DocPredicateQuery, FunctionPredicate};
 use tantivy::query::{
     AllQuery, BooleanQuery, BoostQuery, DisjunctionMaxQuery, EmptyQuery, Occur, PhraseQuery, Query, TermQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, Score, SegmentReader, Term};
+use tantivy::{DocId, Score, SegmentReader, TantivyError, Term};
 
 use super::clock::Clock;
 use super::columns::Columns;
 use super::schema::Fields;
 use super::until_time::UntilTime;
+use super::view::View;
 use super::weights::Weights;
 use super::word_query::WordQuery;
 use crate::language::similar::{allowed_difference, is_part, suffix_key};
@@ -37,6 +40,7 @@ const MAX_TOLERANT_WORDS: usize = 8;
 /// Translates queries into those of the library, for one search.
 pub(super) struct Matching<'a> {
     fields: Fields,
+    columns: Arc<HashMap<SegmentId, Arc<Columns>>>,
     stems: &'a Stems,
     weights: &'a Weights,
     tolerance: Tolerance,
@@ -67,14 +71,15 @@ fn forms<'a>(spellings: impl IntoIterator<Item = &'a String>, stems: &Stems) -> 
 
 impl<'a> Matching<'a> {
     pub(super) fn new(
-        fields: Fields,
+        view: &View,
         stems: &'a Stems,
         weights: &'a Weights,
         query: &SearchQuery,
         tolerance: Tolerance,
         clock: Clock,
-    ) -> Self {
-        let mut matching = Self { fields, stems, weights, tolerance, tolerant_words: BTreeSet::new(), clock };
+    ) -> tantivy::Result<Self> {
+        let (fields, columns) = (view.fields, view.columns()?.by_segment.clone());
+        let mut matching = Self { fields, columns, stems, weights, tolerance, tolerant_words: BTreeSet::new(), clock };
         if tolerance.allows_similar() {
             let mut words: Vec<(f32, &String)> = Vec::new();
             for (_, sought) in query.sought() {
@@ -89,7 +94,7 @@ impl<'a> Matching<'a> {
             let rarest = words.into_iter().take(MAX_TOLERANT_WORDS);
             matching.tolerant_words = rarest.map(|(_, word)| word.clone()).collect();
         }
-        matching
+        Ok(matching)
     }
 
     /// Returns the query for the index; `None` if nothing is looked for.
@@ -165,7 +170,7 @@ impl<'a> Matching<'a> {
                 (Occur::MustNot, self.expression(part, !is_wanted)),
             ])),
             Expression::Words(field, sought) => self.sought(sought, self.field(*field), is_wanted),
-            Expression::Filter(filter) => filtered(filter.clone(), self.clock.clone()),
+            Expression::Filter(filter) => self.filtered(filter.clone()),
         }
     }
 
@@ -259,6 +264,18 @@ impl<'a> Matching<'a> {
         phrases.into_iter().map(phrase).collect()
     }
 
+    /// Returns a query for a property. It finds nothing once time is up.
+    fn filtered(&self, filter: Filter) -> Box<dyn Query> {
+        let (columns, clock) = (self.columns.clone(), self.clock.clone());
+        let predicate = FunctionPredicate::from(move |segment: &SegmentReader| {
+            let unknown = || TantivyError::InternalError("a segment of another view".to_owned());
+            let columns = columns.get(&segment.segment_id()).ok_or_else(unknown)?;
+            let (fits, clock) = (fits(&filter, columns.clone())?, clock.clone());
+            Ok(move |doc: DocId| !clock.is_over() && fits(doc))
+        });
+        Box::new(BoostQuery::new(Box::new(DocPredicateQuery::from(predicate)), 0.0))
+    }
+
     fn forms<'s>(&self, spellings: impl IntoIterator<Item = &'s String>) -> BTreeSet<String> {
         forms(spellings, self.stems)
     }
@@ -281,20 +298,10 @@ fn any(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
     }
 }
 
-/// Returns a query for a property. It finds nothing once time is up.
-fn filtered(filter: Filter, clock: Clock) -> Box<dyn Query> {
-    let predicate = FunctionPredicate::from(move |segment: &SegmentReader| {
-        let (fits, clock) = (fits(&filter, segment)?, clock.clone());
-        Ok(move |doc: DocId| !clock.is_over() && fits(doc))
-    });
-    Box::new(BoostQuery::new(Box::new(DocPredicateQuery::from(predicate)), 0.0))
-}
-
 type Fits = Box<dyn Fn(DocId) -> bool + Send + Sync>;
 
 /// Returns a function that tells which entries of a segment fit.
-fn fits(filter: &Filter, segment: &SegmentReader) -> tantivy::Result<Fits> {
-    let columns = Columns::of(segment)?;
+fn fits(filter: &Filter, columns: Arc<Columns>) -> tantivy::Result<Fits> {
     Ok(match filter.clone() {
         Filter::Extension(extensions) => {
             let mut numbers = Vec::new();

@@ -1,7 +1,6 @@
 //! The fields of the index.
 
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
-use tantivy::store::{Compressor, ZstdCompressor};
 
 use super::analyzer;
 
@@ -54,7 +53,7 @@ pub(super) struct Fields {
     pub parts: Field,
     /// Long words backwards.
     pub ends: Field,
-    /// The beginning of the text as it is, for passages.
+    /// The beginning of the text, for passages, in the form of [`super::kept_text`].
     pub body: Field,
     /// Code and words of the reason why there is no text.
     pub fault: Field,
@@ -98,14 +97,9 @@ pub(super) fn schema() -> (Schema, Fields) {
         stated_author: builder.add_text_field("stated_author", positions),
         parts: builder.add_text_field("parts", words(parts)),
         ends: builder.add_text_field("ends", words(ends)),
-        body: builder.add_text_field("body", STORED),
+        body: builder.add_bytes_field("body", STORED),
         fault: builder.add_text_field(FAULT, FAST | STORED),
         reason: builder.add_text_field("reason", STORED),
     };
     (builder.build(), fields)
-}
-
-/// Compression of the stored texts.
-pub(super) fn compression() -> Compressor {
-    Compressor::Zstd(ZstdCompressor { compression_level: Some(3) })
 }

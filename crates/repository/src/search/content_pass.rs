@@ -48,6 +48,8 @@ pub(super) struct TextHits {
     pub(super) more: bool,
     /// True if everything was searched.
     pub(super) whole: bool,
+    /// Time of the oldest change that is not in the index.
+    pub(super) behind_since: Option<Timestamp>,
 }
 
 impl TextHits {
@@ -59,6 +61,7 @@ impl TextHits {
         self.facets.add(other.facets);
         other.sites.into_iter().for_each(|(site, count)| *self.sites.entry(site).or_default() += count);
         self.whole &= other.whole;
+        self.behind_since = self.behind_since.into_iter().chain(other.behind_since).min();
     }
 }
 
@@ -161,12 +164,13 @@ impl ContentPass {
         }
         // Places that are unknown still were created meanwhile.
         let whole = whole && was_in_time && trim.unknown.take().is_empty() && !trim.tail.has_containers;
+        let behind_since = trim.tail.since;
         if trim.tail.is_cut {
             // Documents that were not judged by their rows are not counted.
             let total = found.len() as u64;
-            return Ok(Ok(TextHits { hits: found, total, more: true, ..TextHits::default() }));
+            return Ok(Ok(TextHits { hits: found, total, more: true, behind_since, ..TextHits::default() }));
         }
-        Ok(Ok(TextHits { hits: found, total, facets, sites, more: false, whole }))
+        Ok(Ok(TextHits { hits: found, total, facets, sites, more: false, whole, behind_since }))
     }
 
     fn top(&self, words: &AskedWords, query: &SearchQuery, view: &View, trim: &Trim) -> Result<TopHits> {

@@ -35,6 +35,8 @@ pub(super) struct Tail {
     documents: FxHashMap<Id, Option<ChangedDocument>>,
     /// True if there are more changes than were read.
     pub(super) is_cut: bool,
+    /// Time of the oldest change that is not in the index.
+    pub(super) since: Option<Timestamp>,
     /// True if containers were copied or restored. The documents in them have no events of their own.
     pub(super) has_containers: bool,
 }
@@ -61,7 +63,9 @@ impl Tail {
             events.append(&mut feed::at(reader, &missing)?);
         }
         let (mut changed, mut with_content) = (HashSet::new(), HashSet::new());
+        let mut since: Option<Timestamp> = None;
         for event in events.into_iter().filter(|event| index_effect(&event.action) != IndexEffect::Nothing) {
+            since = Some(since.map_or(event.at, |since| since.min(event.at)));
             if adds_below(&event.action) {
                 with_content.insert(event.node_id);
             }
@@ -86,7 +90,7 @@ impl Tail {
         }
         // A copied or restored document that is gone is taken for a container. That costs time only.
         let has_containers = with_content.iter().any(|id| documents.get(id).is_none_or(Option::is_none));
-        Ok(Self { documents, is_cut, has_containers })
+        Ok(Self { documents, is_cut, since, has_containers })
     }
 
     /// Returns where an entry belongs now.

@@ -315,6 +315,7 @@ fn fits(filter: &Filter, columns: Arc<Columns>) -> tantivy::Result<Fits> {
         Filter::Modified(time) => Box::new(move |doc| time.contains(&columns.modified(doc))),
         Filter::Author(people) => Box::new(move |doc| people.contains(&columns.author(doc))),
         Filter::Editor(people) => Box::new(move |doc| people.contains(&columns.editor(doc))),
+        Filter::OtherVersion(versions) => Box::new(move |doc| !versions.contains(&columns.version(doc))),
         Filter::Within(within) => Box::new(move |doc| within.0(columns.position(doc))),
         Filter::Reference(_) => Box::new(|_| false),
     })

@@ -36,6 +36,27 @@ pub enum HitOrder {
     Smallest,
 }
 
+impl HitOrder {
+    /// All orders.
+    pub const ALL: [Self; 5] = [Self::Relevance, Self::Newest, Self::Oldest, Self::Largest, Self::Smallest];
+
+    /// Returns the word by which an order is stored and sent.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Relevance => "relevance",
+            Self::Newest => "newest",
+            Self::Oldest => "oldest",
+            Self::Largest => "largest",
+            Self::Smallest => "smallest",
+        }
+    }
+
+    /// Returns the order with a word; `None` if there is none.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|order| order.as_str() == word)
+    }
+}
+
 /// Request for the best hits of a query.
 #[derive(Clone, Debug)]
 pub struct TopRequest<'a> {

@@ -173,8 +173,8 @@ impl Session {
     }
 
     /// Deletes an account: none of its credentials works any more, it is removed from all groups, its saved searches
-    /// are removed, and it is no longer listed. Its name remains on its past actions, and its login stays taken. Enabling the account restores it
-    /// without a password.
+    /// are removed, and it is no longer listed. Its name remains on its past actions, and its login stays taken.
+    /// Enabling the account restores it without a password.
     ///
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators; `NotFound`; `Conflict` with code `last_administrator`.

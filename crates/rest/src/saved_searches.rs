@@ -185,8 +185,8 @@ async fn mark(caller: Authenticated, Ids([id]): Ids<1>, Json(form): Json<SeenFor
 /// Get the feed of a saved search
 ///
 /// An Atom feed (RFC 4287) of the 50 documents that fit the search and were changed last, whether they were seen or
-/// not, as the caller may open them now. With a daily alert, it has an entry for each day (UTC) before today. Feed readers
-/// sign in with Basic or a token. `If-None-Match` is supported.
+/// not, as the caller may open them now. With a daily alert, it has an entry for each day (UTC) before today. Feed
+/// readers sign in with Basic or a token. `If-None-Match` is supported.
 #[utoipa::path(
     get,
     path = "/api/v1/saved-searches/{id}/feed",

@@ -29,8 +29,8 @@ pub struct View {
     places: Arc<PlaceNumbers>,
     /// Opened when they are first needed.
     columns: OnceLock<SegmentColumns>,
-    /// Those of the view before. Segments never change.
-    known: Option<Arc<HashMap<SegmentId, Arc<Columns>>>>,
+    /// Those that the view before has opened, for segments that both have. Segments never change.
+    known: HashMap<SegmentId, Arc<Columns>>,
 }
 
 /// The columns of each segment.
@@ -46,12 +46,16 @@ impl View {
     /// one.
     pub(super) fn of(reader: &IndexReader, checkpoint: Checkpoint, fields: Fields, places: Arc<PlaceNumbers>) -> Self {
         let (searcher, columns) = (reader.searcher(), OnceLock::new());
-        Self { searcher, fields, checkpoint, places, columns, known: None }
+        Self { searcher, fields, checkpoint, places, columns, known: HashMap::new() }
     }
 
-    /// Uses the columns that the view before has opened.
+    /// Uses the columns that the view before has opened. Those of segments that are gone are not kept, so that their
+    /// files leave the disk.
     pub(super) fn after(self, before: &Self) -> Self {
-        Self { known: before.columns.get().map(|columns| columns.by_segment.clone()), ..self }
+        let opened = before.columns.get().map_or(&before.known, |columns| &columns.by_segment);
+        let known = |segment: &SegmentReader| opened.get_key_value(&segment.segment_id());
+        let known = self.searcher.segment_readers().iter().filter_map(known);
+        Self { known: known.map(|(id, columns)| (*id, columns.clone())).collect(), ..self }
     }
 
     /// Returns the columns of each segment.
@@ -61,7 +65,7 @@ impl View {
         }
         let columns = |segment: &SegmentReader| {
             let id = segment.segment_id();
-            match self.known.as_ref().and_then(|known| known.get(&id)) {
+            match self.known.get(&id) {
                 Some(known) => Ok((id, known.clone())),
                 None => Ok((id, Arc::new(Columns::of(segment, &self.places)?))),
             }

@@ -1,5 +1,5 @@
-// Saved searches: saving one in a dialog, its new documents on its page and on the home page, marking them as seen, and the
-// suggestions of the search box.
+// Saved searches: saving one in a dialog, its new documents on its page and on the home page, marking them as seen, and
+// the suggestions of the search box.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {

@@ -1,5 +1,5 @@
-// Parts marked `data-counts` are shown without the numbers of new documents, which take longer to find: they are asked for
-// afterwards, and stand beside the saved searches that they belong to.
+// Parts marked `data-counts` are shown without the numbers of new documents, which take longer to find. A second
+// request asks for the numbers, which then stand beside their saved searches.
 
 async function show(part) {
   const answer = await fetch(part.dataset.counts, { headers: { accept: "text/html" } });

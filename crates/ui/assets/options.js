@@ -47,13 +47,17 @@ export function optionGroup(title, options) {
 /** A text with values in place of {0} and {1}. */
 const fill = (text, ...values) => text.replace(/\{(\d)\}/g, (_, at) => values[at]);
 
-/** Links to items by name, to the documents of people and to saved searches, and a message about what could not be searched. */
+/**
+ * Links to items by name, to the documents of people and to saved searches, and a message about what could not be
+ * searched.
+ */
 export async function fetchSuggestions(text, signal) {
   const answer = await fetch(`/search?part=yes&q=${encodeURIComponent(text)}`, { headers: { accept: "text/html" }, signal });
   if (!answer.ok || answer.redirected) return { items: [], people: [], saved: [], lacks: "" };
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const links = (list) => [...page.querySelectorAll(`${list} li a`)].map((link) => document.adoptNode(link));
-  return { items: links("[data-items]"), people: links("[data-people]"), saved: links("[data-saved]"), lacks: page.querySelector("p")?.textContent ?? "" };
+  const lacks = page.querySelector("p")?.textContent ?? "";
+  return { items: links("[data-items]"), people: links("[data-people]"), saved: links("[data-saved]"), lacks };
 }
 
 /** Opens the results of a search, and keeps it among the recent ones. */

@@ -1,6 +1,8 @@
 // Ctrl+K opens a palette: what the page can do, where one can go, and what a search by name finds. Without script the
 // search box of the page leads to the same results.
-import { fetchSuggestions, linkOption, option, optionGroup, peopleOptions, recentOption, savedOptions, searchOptions } from "./options.js";
+import {
+  fetchSuggestions, linkOption, option, optionGroup, peopleOptions, recentOption, savedOptions, searchOptions,
+} from "./options.js";
 import { recent } from "./recent.js";
 
 /** Number of recent searches that are offered. */
@@ -44,7 +46,11 @@ async function results(text, signal) {
   const found = await fetchSuggestions(text, signal);
   tell(found.lacks);
   const named = found.items.map((link) => linkOption(link, link.querySelector("small").textContent));
-  return [[dialog.dataset.results, named], [texts.dataset.saved, savedOptions(found)], [texts.dataset.people, peopleOptions(found)]];
+  return [
+    [dialog.dataset.results, named],
+    [texts.dataset.saved, savedOptions(found)],
+    [texts.dataset.people, peopleOptions(found)],
+  ];
 }
 
 /** The search for words in texts, which stands last and is chosen only where nothing else fits. */

@@ -1,7 +1,10 @@
-// The search box of every page suggests while one types: a search for the text, the same search in the place that the page
-// shows, recent and saved searches, items by name and people. Nothing is chosen until an arrow key chooses it, so Enter searches as it
-// does without script. On the page of results, these follow the text themselves, and the box offers recent searches only.
-import { fetchSuggestions, icon, linkOption, option, optionGroup, peopleOptions, recentOption, savedOptions, searchOptions } from "./options.js";
+// The search box of every page suggests while one types: a search for the text, the same search in the place that the
+// page shows, recent and saved searches, items by name and people. Nothing is chosen until an arrow key chooses it, so
+// Enter searches as it does without script. On the page of results, these follow the text themselves, and the box
+// offers recent searches only.
+import {
+  fetchSuggestions, icon, linkOption, option, optionGroup, peopleOptions, recentOption, savedOptions, searchOptions,
+} from "./options.js";
 import { clear, forget, recent, remember } from "./recent.js";
 
 /** Milliseconds without typing after which suggestions are requested. */

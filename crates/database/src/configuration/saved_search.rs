@@ -35,7 +35,7 @@ pub struct SavedSearchRow {
     pub query: String,
     /// Word for the order of the results.
     pub sort: String,
-    /// Whether and when new documents are counted.
+    /// When new documents are counted, if at all.
     pub alert: SearchAlert,
     /// Time of creation.
     pub created_at: Timestamp,

@@ -31,7 +31,7 @@ pub struct SavedSearch {
     pub query: String,
     /// Order of the results.
     pub order: HitOrder,
-    /// Whether and when new documents are counted.
+    /// When new documents are counted, if at all.
     pub alert: SearchAlert,
     /// Time of creation.
     pub created_at: Timestamp,
@@ -49,7 +49,7 @@ pub struct SearchToSave {
     pub query: String,
     /// Order of the results.
     pub order: HitOrder,
-    /// Whether and when new documents are counted.
+    /// When new documents are counted, if at all.
     pub alert: SearchAlert,
 }
 

@@ -74,6 +74,7 @@ enum Decision {
     /// Not looked up yet.
     #[default]
     Open,
+    /// The caller may not view them.
     Hidden,
     /// The caller may view them.
     View,

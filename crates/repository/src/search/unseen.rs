@@ -48,7 +48,7 @@ pub(super) struct Matching {
 pub(super) struct Selection {
     /// Limit on the documents.
     pub(super) limit: usize,
-    /// What was seen and is left out.
+    /// Versions to leave out, because they were seen.
     pub(super) unlike: Option<Seen>,
     /// Time of the change before which documents are selected.
     pub(super) before: Option<Timestamp>,

@@ -21,7 +21,7 @@ pub struct SavedSearchJson {
     /// Order of the results.
     #[schema(value_type = super::rules::SearchOrderWord)]
     pub sort: &'static str,
-    /// Whether and when new documents are counted on the home page.
+    /// When new documents are counted on the home page, if at all.
     #[schema(value_type = super::rules::SearchAlertWord)]
     pub alert: &'static str,
     /// Time of creation.
@@ -57,8 +57,8 @@ pub struct SavedSearchForm {
     /// Order of the results; `relevance` when absent.
     #[schema(value_type = Option<super::rules::SearchOrderWord>)]
     pub sort: Option<SearchOrder>,
-    /// Whether and when new documents are counted on the home page: `none`, `at-once`, or `daily` for the next day
-    /// (UTC). `none` when absent. A daily feed has an entry for each day.
+    /// When new documents are counted on the home page: `none`, `at-once`, or `daily` for the next day (UTC). `none`
+    /// when absent. A daily feed has an entry for each day.
     #[schema(value_type = Option<super::rules::SearchAlertWord>)]
     pub alert: Option<String>,
 }

@@ -49,12 +49,12 @@ impl Candidate<'_> {
 
     /// Number of its site collection and place together, counted from 0 and the same for all views of the index.
     pub fn place_number(&self) -> usize {
-        self.columns.standing(self.doc).0
+        self.columns.packed_place(self.doc).0
     }
 
     /// Returns whether the face is [`Face::All`] and nobody holds a working copy.
     pub fn is_plain(&self) -> bool {
-        self.columns.standing(self.doc).1
+        self.columns.packed_place(self.doc).1
     }
 
     /// See [`super::entry::Entry::face`]; `None` for an entry that nobody may find.
@@ -96,12 +96,12 @@ pub(super) struct Columns {
     title_words: Column<u64>,
     /// `None` if no name in the segment has an extension.
     extension: Option<StrColumn>,
-    /// The number of the place of each entry, and in the highest bit whether its face is [`Face::All`] and it has no
-    /// holder: what is looked at for every entry, in one array.
-    standings: Vec<u32>,
+    /// The number of each entry's place, with [`PLAIN`] for plain entries. One array, because both are looked up for
+    /// every entry that fits a query.
+    packed_places: Vec<u32>,
 }
 
-/// The highest bit of a standing.
+/// The bit of a packed place that tells that an entry is plain: its face is [`Face::All`], and it has no holder.
 const PLAIN: u32 = 1 << 31;
 
 impl Columns {
@@ -123,22 +123,22 @@ impl Columns {
             name_words: columns.u64(schema::NAME_WORDS)?,
             title_words: columns.u64(schema::TITLE_WORDS)?,
             extension: columns.str(schema::EXTENSION)?,
-            standings: Vec::new(),
+            packed_places: Vec::new(),
         };
         let places = (0..segment.max_doc()).map(|doc| (all.collection(doc), all.place(doc)));
-        let mut standings = numbers.of(places);
-        for (doc, standing) in (0..).zip(&mut standings) {
+        let mut packed = numbers.of(places);
+        for (doc, place) in (0..).zip(&mut packed) {
             let is_plain = all.face.first(doc) == Some(Face::All.number()) && id(&all.holder, doc).is_none();
-            *standing = *standing & !PLAIN | if is_plain { PLAIN } else { 0 };
+            *place = *place & !PLAIN | if is_plain { PLAIN } else { 0 };
         }
-        all.standings = standings;
+        all.packed_places = packed;
         Ok(all)
     }
 
     /// Returns the number of the place of an entry, and whether it is plain.
-    fn standing(&self, doc: DocId) -> (usize, bool) {
-        let standing = self.standings.get(doc as usize).copied().unwrap_or_default();
-        ((standing & !PLAIN) as usize, standing & PLAIN != 0)
+    fn packed_place(&self, doc: DocId) -> (usize, bool) {
+        let packed = self.packed_places.get(doc as usize).copied().unwrap_or_default();
+        ((packed & !PLAIN) as usize, packed & PLAIN != 0)
     }
 
     pub(super) fn node(&self, doc: DocId) -> Id {

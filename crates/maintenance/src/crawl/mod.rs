@@ -11,6 +11,7 @@ mod followed;
 mod pace;
 mod place;
 mod text;
+mod values;
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -3,6 +3,7 @@
 
 mod asked;
 mod attach;
+mod columns;
 mod containers;
 mod containing;
 mod content_pass;

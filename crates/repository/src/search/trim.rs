@@ -64,6 +64,18 @@ impl Trim {
     }
 }
 
+/// Admits what a [`Trim`] admits, if the indexed values of the document are in columns of the library that it is in now.
+/// Values in those of another library are hidden.
+pub(super) struct WithValues<'a>(pub(super) &'a Trim);
+
+impl Admission for WithValues<'_> {
+    fn admit(&self, entry: &Candidate<'_>) -> Option<Id> {
+        let (place, library) = (self.0.admit(entry)?, entry.library());
+        let is_there = || self.0.places.upward(entry.collection(), place).any(|above| above == library);
+        (library.is_none() || is_there()).then_some(place)
+    }
+}
+
 impl Admission for Trim {
     fn admit(&self, entry: &Candidate<'_>) -> Option<Id> {
         let place = self.tail.place(entry)?;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use model::{Id, Timestamp};
 
+use super::column_condition::{ColumnCondition, ValuesFilter};
 use super::query_word::QueryWord;
+use crate::language::stems::TextLanguage;
 
 /// A condition that an entry must fulfil.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +55,10 @@ pub enum Sought {
         /// Limit on the other words between them, all together. From 2 on, neighbours may also be swapped.
         gap: u32,
     },
+    /// Any part of a name, folded by [`model::fold`].
+    Part(String),
+    /// Words with this ending.
+    Ending(QueryWord),
 }
 
 /// A property that an entry must have.
@@ -72,8 +78,31 @@ pub enum Filter {
     Editor(Vec<Id>),
     /// A place.
     Within(Within),
+    /// Language of the text.
+    Language(TextLanguage),
+    /// What a document is to the caller. All but drafts have yet to be looked up, and are fulfilled by no entry.
+    Status(Status),
+    /// Checked out, as far as the index knows and rows do not know better.
+    CheckedOut(CheckOuts),
+    /// A condition on columns that have yet to be looked up; fulfilled by no entry.
+    Column(ColumnCondition),
+    /// Values of columns.
+    Values(ValuesFilter),
     /// A name that has yet to be looked up; fulfilled by no entry.
     Reference(Reference),
+}
+
+/// What a document is to the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Created by the caller.
+    Mine,
+    /// The version that the caller sees is a draft.
+    Draft,
+    /// Followed by the caller.
+    Followed,
+    /// Checked out by anyone.
+    CheckedOut,
 }
 
 /// A name in a query, to be replaced by what it stands for.
@@ -120,6 +149,8 @@ pub struct Position {
     pub collection: Id,
     /// Its place, as it was indexed.
     pub place: Id,
+    /// The library of its values, as it was indexed; [`Id::NONE`] if it has no values.
+    pub library: Id,
 }
 
 /// Decides whether a document lies in a container or below it.
@@ -139,6 +170,25 @@ impl PartialEq for Within {
 }
 
 impl Eq for Within {}
+
+/// Knows documents that were checked out or in since they were indexed: returns whether one is checked out now; `None`
+/// if that is not known.
+#[derive(Clone)]
+pub struct CheckOuts(pub Arc<dyn Fn(Id) -> Option<bool> + Send + Sync>);
+
+impl fmt::Debug for CheckOuts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("CheckOuts")
+    }
+}
+
+impl PartialEq for CheckOuts {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for CheckOuts {}
 
 impl Expression {
     /// Calls `visit` for each part, from the outside to the inside, with false below an odd number of negations.
@@ -173,14 +223,28 @@ impl Expression {
             Self::Everything | Self::Words(..) | Self::Filter(_) => {}
         }
     }
+
+    /// Replaces filters for which `meaning` returns another one.
+    pub(super) fn replace_filters(&mut self, meaning: &mut dyn FnMut(&Filter) -> Option<Filter>) {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter_mut().for_each(|part| part.replace_filters(meaning)),
+            Self::Not(part) => part.replace_filters(meaning),
+            Self::Filter(filter) => {
+                if let Some(other) = meaning(filter) {
+                    *filter = other;
+                }
+            }
+            Self::Everything | Self::Words(..) => {}
+        }
+    }
 }
 
 impl Sought {
-    /// Returns the words; none for a prefix.
+    /// Returns the words; none for parts of words.
     pub fn words(&self) -> &[QueryWord] {
         match self {
             Self::Word(word) => std::slice::from_ref(word),
-            Self::Prefix(_) => &[],
+            Self::Prefix(_) | Self::Part(_) | Self::Ending(_) => &[],
             Self::Phrase { words, .. } => words,
         }
     }

@@ -1,11 +1,13 @@
 //! Search queries: words, phrases, operators and filters that a person types.
 
+mod column_condition;
 mod dates;
 mod expression;
 mod fields;
 mod lex;
 mod outline;
 mod parse;
+mod parse_columns;
 mod query_word;
 mod remark;
 mod search_query;
@@ -14,7 +16,11 @@ mod tolerance;
 mod types;
 mod word_matcher;
 
-pub use expression::{Expression, Filter, Position, Reference, ReferenceKind, Sought, Within, WordField};
+pub(crate) use column_condition::value_key;
+pub use column_condition::{ColumnCondition, ColumnKinds, KnownColumns, ValueCondition, ValuesFilter, number_key};
+pub use expression::{
+    CheckOuts, Expression, Filter, Position, Reference, ReferenceKind, Sought, Status, Within, WordField,
+};
 pub use outline::{FilterPart, LastWord};
 pub use query_word::QueryWord;
 pub use remark::{Remark, RemarkReason};

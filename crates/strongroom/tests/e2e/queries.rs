@@ -127,6 +127,107 @@ async fn hidden_documents_change_no_answer(engine: Engine) {
     assert_eq!(ask(&rig.reader, "site:Sales", "").await["remarks"][0]["reason"], "unknown_name", "not even the name");
 }
 
+/// Adds a column to a library, and returns its identifier.
+async fn column(rig: &Rig, library: &str, name: &str, kind: &str) -> String {
+    let path = format!("/api/v1/items/{library}/columns");
+    let column = rig.call(Method::POST, &path, json!({ "name": name, "kind": kind })).await;
+    column["id"].as_str().unwrap().to_owned()
+}
+
+async fn columns_are_fields(engine: Engine) {
+    let rig = filled(engine).await;
+    let (documents, offers) = (rig.id("Documents").await, rig.id("Sales/Offers").await);
+    let status = column(&rig, &documents, "Project status", "text").await;
+    let amount = column(&rig, &documents, "Amount", "number").await;
+    let secret = column(&rig, &offers, "Margin", "number").await;
+    let (plan, offer) = (rig.id("Documents/Reports/plan.html").await, rig.id("Sales/Offers/offer.txt").await);
+    let set = async |item: &str, values: Value| {
+        rig.call(Method::PATCH, &format!("/api/v1/items/{item}/values"), json!({ "values": values })).await;
+        wait_until_indexed(&rig.admin).await;
+    };
+    set(&plan, json!({ &status: "waiting for kingfishers", &amount: 12.5 })).await;
+    set(&offer, json!({ &secret: 40 })).await;
+    for (query, found) in [
+        ("\"Project status\":waiting", vec!["plan.html"]),
+        ("\"project status\":\"waiting for\" amount>12", vec!["plan.html"]),
+        ("Amount:13..20", vec![]),
+        ("kingfisher", vec!["plan.html"]),
+        ("margin:40", vec!["offer.txt"]),
+    ] {
+        assert_eq!(names(&rig.admin, query).await, found, "{query}");
+    }
+    assert_eq!(names(&rig.reader, "amount:12.5").await, ["plan.html"]);
+    // A column that the reader may not know is no field: the words of such a query are searched.
+    assert_eq!(ask(&rig.reader, "margin:40", "").await, ask(&rig.reader, "nothing:40", "").await);
+
+    // A new value replaces the old one at once, and a new name of the column needs no index.
+    rig.call(Method::PATCH, &format!("/api/v1/items/{plan}/values"), json!({ "values": { &amount: 7 } })).await;
+    assert_eq!(names(&rig.admin, "amount:12.5").await, Vec::<String>::new());
+    wait_for_results(&rig.admin, "amount:7", &["plan.html"]).await;
+    let path = format!("/api/v1/items/{documents}/columns/{amount}");
+    rig.call(Method::PUT, &path, json!({ "name": "Total", "kind": "number" })).await;
+    assert_eq!(names(&rig.admin, "total:7").await, ["plan.html"]);
+    assert_eq!(ask(&rig.admin, "amount:7", "").await["documents"], 0);
+
+    // Values are hidden in another library, and show again where they came from.
+    let (reports, root) = (rig.id("Documents/Reports").await, rig.id("").await);
+    let other = rig.call(Method::POST, &format!("/api/v1/items/{root}/libraries"), json!({ "name": "Other" })).await;
+    let move_to = async |to: &str| {
+        rig.call(Method::POST, &format!("/api/v1/items/{reports}/move"), json!({ "to": to })).await;
+    };
+    move_to(other["id"].as_str().unwrap()).await;
+    for query in ["total:7", "\"project status\":*", "kingfisher"] {
+        assert_eq!(ask(&rig.admin, query, "").await["documents"], 0, "{query}");
+    }
+    wait_for_results(&rig.admin, "egret", &["plan.html"]).await;
+    move_to(&documents).await;
+    wait_for_results(&rig.admin, "kingfisher", &["plan.html"]).await;
+
+    // The values of a deleted column are found no more.
+    let path = format!("/api/v1/items/{documents}/columns/{status}");
+    rig.call(Method::DELETE, &path, Value::Null).await;
+    assert_eq!(ask(&rig.admin, "\"project status\":*", "").await["documents"], 0);
+    wait_for_results(&rig.admin, "kingfisher", &[]).await;
+}
+
+async fn states_are_those_of_the_caller(engine: Engine) {
+    let rig = filled(engine).await;
+    assert_eq!(names(&rig.reader, "is:mine").await, ["by-rita.txt"]);
+    let minutes = rig.id("Documents/minutes.txt").await;
+    let followed = rig.reader.send(Method::PUT, &format!("/api/v1/items/{minutes}/following"), Vec::new()).await;
+    assert!(followed.unwrap().status.is_success());
+    assert_eq!(names(&rig.reader, "is:followed").await, ["minutes.txt"]);
+    assert_eq!(ask(&rig.admin, "is:followed", "").await["documents"], 0, "each user follows for themselves");
+    assert_eq!(ask(&rig.reader, "is:checkedout", "").await["documents"], 0);
+    rig.call(Method::PUT, &format!("/api/v1/items/{minutes}/check-out"), Value::Null).await;
+    assert_eq!(names(&rig.reader, "is:checkedout").await, ["minutes.txt"], "at once");
+    wait_until_indexed(&rig.admin).await;
+    assert_eq!(names(&rig.reader, "ist:ausgecheckt").await, ["minutes.txt"]);
+    rig.call(Method::DELETE, &format!("/api/v1/items/{minutes}/check-out"), Value::Null).await;
+    assert_eq!(ask(&rig.reader, "is:checkedout", "").await["documents"], 0, "at once");
+    assert_eq!(names(&rig.reader, "*inute*").await, ["minutes.txt"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn columns_are_fields_on_sqlite() {
+    columns_are_fields(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn columns_are_fields_on_postgres() {
+    columns_are_fields(Engine::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn states_are_those_of_the_caller_on_sqlite() {
+    states_are_those_of_the_caller(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn states_are_those_of_the_caller_on_postgres() {
+    states_are_those_of_the_caller(Engine::Postgres).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn filters_and_operators_work_on_sqlite() {
     filters_and_operators_work(Engine::Sqlite).await;

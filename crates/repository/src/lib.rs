@@ -73,7 +73,7 @@ pub use people::*;
 pub use search::{
     Containing, DocumentPassages, FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace,
     MAX_FOUND, MAX_QUERY_CHARS, MAX_SUGGESTED, SearchFault, SearchResults, SearchSettings, SearchState, SearchStatus,
-    SuggestedPerson, Suggestions, TextSearch, index_effect, indexed_faces,
+    SearchSweep, SuggestedPerson, Suggestions, TextSearch, index_effect, indexed_faces,
 };
 pub use session::caller::Session;
 pub use session::target::Target;

@@ -127,7 +127,7 @@ async fn outline(database: &Database, document: &NodeRow) -> Result<Outline> {
 
 /// Returns whether a container and everything above it is in no recycle bin. Items in a bin may be deleted for
 /// good without a further event.
-fn is_reachable(reader: &mut Reader<'_>, container: Id) -> Result<bool> {
+pub(super) fn is_reachable(reader: &mut Reader<'_>, container: Id) -> Result<bool> {
     let mut next = container;
     for _ in 0..=MAX_DEPTH {
         match node::find(reader, next)? {

@@ -71,13 +71,13 @@ pub(crate) struct Walked {
 
 /// The follower of a content database, which is the only writer of an index.
 pub(crate) struct Follower {
-    storage: Storage,
+    pub(super) storage: Storage,
     pub(super) database: StorageDatabase,
     texts: TextReader,
     index: Arc<SearchIndex>,
     /// `None` only while it works.
     writer: Option<IndexWriter>,
-    checkpoint: Checkpoint,
+    pub(super) checkpoint: Checkpoint,
     /// Entries that were written since the last commit.
     waiting: Waiting,
     /// State of the database when its events were read last.
@@ -92,6 +92,7 @@ pub(crate) struct Follower {
     slow: SlowReading,
     saw_stores: Instant,
     pace: Pace,
+    pub(super) sweep_pace: Pace,
     walked: Walked,
     /// True while documents of the walk are written. Documents that events change may have been counted before.
     counts_texts: bool,
@@ -115,6 +116,7 @@ impl Follower {
         let opening = index.clone();
         let writer = Some(blocking(move || IndexWriter::open(opening)).await?);
         let (now, pace) = (Instant::now(), Pace::new(&storage, rate));
+        let sweep_pace = Pace::new(&storage, None);
         let committed_sequence = checkpoint.sequence;
         Ok(Self {
             storage,
@@ -132,6 +134,7 @@ impl Follower {
             slow: SlowReading { reading: JoinSet::new(), last: Id::NONE, is_stale: false, rests_since: None },
             saw_stores: now,
             pace,
+            sweep_pace,
             walked: Walked::default(),
             counts_texts: false,
         })
@@ -151,7 +154,8 @@ impl Follower {
         if is_due {
             self.commit().await?;
         }
-        if !walked {
+        let swept = self.sweep_on().await?;
+        if !walked && !swept {
             tokio::time::sleep(if self.slow.reading.is_empty() { POLL } else { POLL_READING }).await;
         }
         Ok(())
@@ -418,7 +422,7 @@ impl Follower {
 
     /// Commits all written entries with the checkpoint so far. Entries of events after the checkpoint are written again
     /// after a crash.
-    async fn commit(&mut self) -> Result<()> {
+    pub(super) async fn commit(&mut self) -> Result<()> {
         let checkpoint = self.checkpoint.clone();
         let sequence = checkpoint.sequence;
         self.with_writer(move |writer| writer.commit(&checkpoint)).await?;

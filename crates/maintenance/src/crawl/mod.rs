@@ -10,6 +10,7 @@ mod follow;
 mod followed;
 mod pace;
 mod place;
+mod sweep;
 mod text;
 mod values;
 

@@ -31,5 +31,5 @@ pub use find::{MAX_FOUND, SearchResults};
 pub use passages::DocumentPassages;
 pub use request::{FindRequest, Found, FoundFacets, FoundItem, FoundSite, MAX_QUERY_CHARS, TextSearch};
 pub use settings::SearchSettings;
-pub use status::{SearchFault, SearchState, SearchStatus};
+pub use status::{SearchFault, SearchState, SearchStatus, SearchSweep};
 pub use suggest::{MAX_SUGGESTED, SuggestedPerson, Suggestions};

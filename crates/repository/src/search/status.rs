@@ -39,6 +39,19 @@ pub struct SearchStatus {
     pub behind_since: Option<Timestamp>,
     /// Size on disk in bytes.
     pub size: u64,
+    /// The last comparison with the database; `None` before the first.
+    pub sweep: Option<SearchSweep>,
+}
+
+/// A comparison of a search index with its content database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchSweep {
+    /// Time of its end.
+    pub at: Timestamp,
+    /// Documents that were compared.
+    pub documents: u64,
+    /// Documents whose entries differed and were mended.
+    pub mended: u64,
 }
 
 /// The state of a search index as administrators see it.
@@ -161,6 +174,21 @@ impl Session {
         Ok(all)
     }
 
+    /// Returns the names of content databases with an index that differed from them in the last comparison, each with the
+    /// number of documents that were mended.
+    pub(crate) async fn mended_indexes(&self) -> Result<Vec<(String, u64)>> {
+        let (storage, mut all) = (self.storage().await?, Vec::new());
+        for database in storage.databases()? {
+            let view = self.search_view(&storage, &database).await?;
+            let last = view.and_then(|view| view.checkpoint().sweep.last);
+            let mended = last.map_or(0, |last| last.counts.differences());
+            if mended > 0 {
+                all.push((database.name, mended));
+            }
+        }
+        Ok(all)
+    }
+
     /// Returns the index of a content database as it is now; `None` if there is none that can be used. Without a server
     /// in this process, it is opened for reading.
     async fn search_view(&self, storage: &Storage, database: &StorageDatabase) -> Result<Option<Arc<View>>> {
@@ -209,6 +237,11 @@ async fn read_status(
             waiting: checkpoint.pending.len() as u64,
             events_behind,
             behind_since: next.map(|event| event.at),
+            sweep: checkpoint.sweep.last.map(|last| SearchSweep {
+                at: Timestamp::from_micros(last.at),
+                documents: last.counts.documents,
+                mended: last.counts.differences(),
+            }),
             ..status
         }))
     };

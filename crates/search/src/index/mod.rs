@@ -27,7 +27,7 @@ mod weights;
 mod word_query;
 mod writer;
 
-pub use checkpoint::{Checkpoint, FORMAT, FollowedEvent, Gap, WalkCounts};
+pub use checkpoint::{Checkpoint, FORMAT, FinishedSweep, FollowedEvent, Gap, Sweep, SweepCounts, WalkCounts};
 pub use clock::Clock;
 pub use columns::{Admission, Candidate};
 pub use contents::IndexedEntry;

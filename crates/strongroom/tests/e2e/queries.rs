@@ -127,6 +127,115 @@ async fn hidden_documents_change_no_answer(engine: Engine) {
     assert_eq!(ask(&rig.reader, "site:Sales", "").await["remarks"][0]["reason"], "unknown_name", "not even the name");
 }
 
+/// Every form in which the reader can search, with its answer.
+async fn all_answers(rig: &Rig, document: &str) -> Vec<(String, String)> {
+    let filters = [
+        "heron",
+        "is:mine",
+        "is:draft",
+        "is:followed",
+        "is:checkedout",
+        "author:admin",
+        "creator:admin",
+        "editor:admin",
+        "lang:en",
+        "*eron*",
+        "*eron",
+        "Stage:open",
+        "Stage:*",
+        "-Stage:open heron",
+        "Margin:40",
+        "\"Deal stage\":closed",
+        "size>0",
+        "modified:today",
+        "created:today",
+        "site:Sales",
+        "library:Offers",
+        "in:Secret",
+        "type:txt",
+        "name:heron",
+    ];
+    let mut all = Vec::new();
+    for filter in filters {
+        let query: String = filter.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        for path in [
+            format!("/api/v1/search?q={query}&facets=true"),
+            format!("/api/v1/search?q={query}&facets=true&sort=largest&limit=1"),
+            format!("/api/v1/search/suggest?q={query}"),
+            format!("/api/v1/items/{document}/passages?q={query}"),
+        ] {
+            let answer = rig.reader.send(Method::GET, &path, Vec::new()).await.unwrap();
+            assert_eq!(answer.status, 200, "{filter} {path}: {}", answer.text());
+            all.push((format!("{filter} {path}"), answer.text()));
+        }
+    }
+    for words in ["heron", "closed", "open"] {
+        let body = format!(
+            "<D:searchrequest xmlns:D='DAV:'><D:basicsearch><D:select><D:prop><D:getetag/></D:prop></D:select><D:from>\
+             <D:scope><D:href>/dav/</D:href><D:depth>infinity</D:depth></D:scope></D:from><D:where><D:contains>{words}\
+             </D:contains></D:where></D:basicsearch></D:searchrequest>"
+        );
+        let verb = Method::from_bytes(b"SEARCH").unwrap();
+        let answer = rig.reader.send(verb, "/dav/", body.into_bytes()).await.unwrap();
+        assert_eq!(answer.status, 207);
+        all.push((format!("SEARCH {words}"), answer.text()));
+    }
+    all
+}
+
+async fn no_form_of_search_tells_of_what_is_hidden(engine: Engine) {
+    let rig = filled(engine).await;
+    let (documents, offers) = (rig.id("Documents").await, rig.id("Sales/Offers").await);
+    let stage = column(&rig, &documents, "Stage", "text").await;
+    let visible = rig.id("Documents/minutes.txt").await;
+    let set = async |item: &str, values: Value| {
+        rig.call(Method::PATCH, &format!("/api/v1/items/{item}/values"), json!({ "values": values })).await;
+    };
+    set(&visible, json!({ &stage: "open" })).await;
+    let folder =
+        rig.call(Method::POST, &format!("/api/v1/items/{documents}/folders"), json!({ "name": "Secret" })).await;
+    let folder = folder["id"].as_str().unwrap();
+    rig.call(Method::POST, &format!("/api/v1/items/{folder}/permissions/break"), json!({ "copy": false })).await;
+    wait_until_indexed(&rig.admin).await;
+    let before = all_answers(&rig, &visible).await;
+    assert!(before.iter().any(|(form, answer)| form.starts_with("Stage:open") && answer.contains("minutes.txt")));
+
+    // The reader may open neither the folder nor the site.
+    let margin = column(&rig, &offers, "Margin", "number").await;
+    let deal = column(&rig, &offers, "Deal stage", "text").await;
+    let text = "The heron and the egret were closed and open for all of the week that had been before. ".repeat(4);
+    for number in 0..5 {
+        for (place, values) in
+            [("Documents/Secret", json!({ &stage: "open" })), ("Sales/Offers", json!({ &margin: 40, &deal: "closed" }))]
+        {
+            let path = format!("{place}/heron{number}.txt");
+            let put = rig.admin.send(Method::PUT, &format!("/api/v1/content/{path}"), text.clone().into_bytes()).await;
+            assert!(put.unwrap().status.is_success());
+            let item = rig.id(&path).await;
+            set(&item, values).await;
+            if number > 2 {
+                rig.call(Method::PUT, &format!("/api/v1/items/{item}/check-out"), Value::Null).await;
+            }
+        }
+    }
+    wait_until_indexed(&rig.admin).await;
+    for ((form, before), (_, after)) in before.into_iter().zip(all_answers(&rig, &visible).await) {
+        assert_eq!(after, before, "{form}");
+    }
+    assert_eq!(ask(&rig.admin, "Margin:40 is:checkedout", "").await["documents"], 2);
+    assert_eq!(ask(&rig.admin, "Stage:open", "").await["documents"], 6);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_form_of_search_tells_of_what_is_hidden_on_sqlite() {
+    no_form_of_search_tells_of_what_is_hidden(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_form_of_search_tells_of_what_is_hidden_on_postgres() {
+    no_form_of_search_tells_of_what_is_hidden(Engine::Postgres).await;
+}
+
 /// Adds a column to a library, and returns its identifier.
 async fn column(rig: &Rig, library: &str, name: &str, kind: &str) -> String {
     let path = format!("/api/v1/items/{library}/columns");

@@ -8,7 +8,8 @@ pub fn read(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let mut columns = KnownColumns::default();
     let possible = SearchQuery::possible_columns(&text);
-    for (name, kind) in possible.iter().zip([ColumnKind::Text, ColumnKind::Number, ColumnKind::Date, ColumnKind::Person]) {
+    let kinds = [ColumnKind::Text, ColumnKind::Number, ColumnKind::Date, ColumnKind::Person];
+    for (name, kind) in possible.iter().zip(kinds) {
         columns.add(name, &kind);
     }
     let query = SearchQuery::parse_with(&text, model::Timestamp::from_micros(1_795_730_400_000_000), &columns);

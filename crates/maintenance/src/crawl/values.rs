@@ -24,8 +24,8 @@ impl Follower {
         Ok(())
     }
 
-    /// Writes the documents with values below a folder, as far as they were indexed in another library: values are shown
-    /// only in the library of their columns.
+    /// Writes the documents with values below a folder, as far as they were indexed in another library: values are
+    /// shown only in the library of their columns.
     pub(super) async fn write_moved(&mut self, folder: Id) -> Result<()> {
         let is_folder = move |reader: &mut Reader<'_>| {
             Ok(node::find(reader, folder)?.is_some_and(|row| row.kind == NodeKind::Folder))

@@ -128,7 +128,7 @@ impl Session {
         self.look_at_addresses(&mut findings).await?;
         self.look_at_clock(&mut findings).await?;
         self.look_at_sandbox(&mut findings).await;
-        self.look_at_search(&mut findings).await;
+        findings.extend(self.mended_indexes().await);
         findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(b.rule)));
         Ok(findings)
     }
@@ -324,20 +324,6 @@ impl Session {
                 ),
             };
             findings.push(warning("sandbox-open", &HealthSubject::Farm, message.to_owned(), told));
-        }
-    }
-
-    async fn look_at_search(&self, findings: &mut Vec<HealthFinding>) {
-        // An index that cannot be read is rebuilt, and documents are found by name meanwhile.
-        let Ok(mended) = self.mended_indexes().await else { return };
-        for (database, count) in mended {
-            let message = format!(
-                "The last nightly comparison of the search index of {database} with the database found {} that differed, \
-                 and mended the index: if this repeats, check the disk of the index and report it.",
-                counted(count, "document")
-            );
-            let told = told!("search-mended", database, count);
-            findings.push(warning("search-mended", &HealthSubject::Database(database), message, told));
         }
     }
 

@@ -8,10 +8,11 @@ use std::time::Duration;
 use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::{event, feed, node};
-use model::{Id, Result, Timestamp};
+use model::{Id, Result, Timestamp, counted};
 use search::index::View;
 
 use super::attach::open_for_reading;
+use crate::farm::health::{HealthFinding, HealthSubject, Severity};
 use crate::locations::search_directory::SearchDirectory;
 use crate::{Session, Storage, StorageDatabase};
 
@@ -174,19 +175,33 @@ impl Session {
         Ok(all)
     }
 
-    /// Returns the names of content databases with an index that differed from them in the last comparison, each with the
-    /// number of documents that were mended.
-    pub(crate) async fn mended_indexes(&self) -> Result<Vec<(String, u64)>> {
-        let (storage, mut all) = (self.storage().await?, Vec::new());
-        for database in storage.databases()? {
-            let view = self.search_view(&storage, &database).await?;
+    /// Returns a finding for each index that differed from its content database in the last comparison. An index that
+    /// cannot be read is rebuilt, and documents are found by name meanwhile.
+    pub(crate) async fn mended_indexes(&self) -> Vec<HealthFinding> {
+        let mut findings = Vec::new();
+        let Ok(storage) = self.storage().await else { return findings };
+        for database in storage.databases().unwrap_or_default() {
+            let view = self.search_view(&storage, &database).await.ok().flatten();
             let last = view.and_then(|view| view.checkpoint().sweep.last);
             let mended = last.map_or(0, |last| last.counts.differences());
             if mended > 0 {
-                all.push((database.name, mended));
+                let message = format!(
+                    "The last nightly comparison of the search index of {} with the database found {} that differed, \
+                     and mended the index: if this repeats, check the disk of the index and report it.",
+                    database.name,
+                    counted(mended, "document")
+                );
+                let key = ("search-mended", vec![database.name.clone(), mended.to_string()]);
+                findings.push(HealthFinding {
+                    rule: "search-mended",
+                    severity: Severity::Warning,
+                    subject: HealthSubject::Database(database.name),
+                    message,
+                    message_key: key,
+                });
             }
         }
-        Ok(all)
+        findings
     }
 
     /// Returns the index of a content database as it is now; `None` if there is none that can be used. Without a server

@@ -64,8 +64,8 @@ impl Trim {
     }
 }
 
-/// Admits what a [`Trim`] admits, if the indexed values of the document are in columns of the library that it is in now.
-/// Values in those of another library are hidden.
+/// Admits what a [`Trim`] admits, if the indexed values of the document are in columns of the library that it is in
+/// now. Values in those of another library are hidden.
 pub(super) struct WithValues<'a>(pub(super) &'a Trim);
 
 impl Admission for WithValues<'_> {

@@ -4,8 +4,7 @@ use model::{Id, Timestamp};
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocId, SegmentReader};
 
-use super::contents::IndexedEntry;
-use super::entry::Face;
+use super::entry::{Face, IndexedEntry};
 use super::schema;
 use crate::query::Position;
 

@@ -79,6 +79,28 @@ pub struct FaultyDocument {
     pub fault: Fault,
 }
 
+/// An entry, as far as it must agree with the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IndexedEntry {
+    /// The version.
+    pub version: Id,
+    /// The place.
+    pub place: Id,
+    /// Number of the audience.
+    face: u64,
+    /// Holder of a working copy; [`Id::NONE`] if there is none.
+    pub holder: Id,
+    /// Print of the name.
+    pub name_print: u64,
+}
+
+impl IndexedEntry {
+    /// Returns the entry that a document should have.
+    pub fn new(version: Id, place: Id, face: Face, holder: Id, name_print: u64) -> Self {
+        Self { version, place, face: face.number(), holder, name_print }
+    }
+}
+
 impl Face {
     const ALL: [Self; 4] = [Self::All, Self::Published, Self::Draft, Self::WorkingCopy];
 

@@ -5,9 +5,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use model::{Id, Timestamp};
+use model::{ColumnKind, Id, Timestamp};
 
-use super::column_condition::{ColumnCondition, ValuesFilter};
+use super::known_columns::signed_key;
 use super::query_word::QueryWord;
 use crate::language::stems::TextLanguage;
 
@@ -105,6 +105,47 @@ pub enum Status {
     CheckedOut,
 }
 
+/// A condition on a column of a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnCondition {
+    /// The name, folded.
+    pub name: String,
+    /// True if any value fits.
+    pub is_any: bool,
+    /// What a text must contain; `None` if no text fits.
+    pub words: Option<Box<Expression>>,
+    /// The numbers that fit, by [`super::number_key`].
+    pub numbers: Option<Range<u64>>,
+    /// The times that fit.
+    pub times: Option<Range<Timestamp>>,
+    /// The answer that fits.
+    pub answer: Option<bool>,
+    /// Name of the person that fits.
+    pub person: Option<String>,
+    /// Where it stands, in bytes of the query.
+    pub range: Range<usize>,
+}
+
+/// Values that documents must have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValuesFilter {
+    /// Columns with their conditions, of which one must be fulfilled.
+    pub conditions: Vec<(Id, ValueCondition)>,
+    /// Tells whether the indexed values of a document are those that it has now.
+    pub is_current: Within,
+}
+
+/// A condition on a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ValueCondition {
+    /// A key in this range, by [`super::value_key`].
+    Between(Range<u64>),
+    /// One of these keys.
+    OneOf(Vec<u64>),
+    /// A text that contains these words.
+    Words(Expression),
+}
+
 /// A name in a query, to be replaced by what it stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reference {
@@ -189,6 +230,30 @@ impl PartialEq for CheckOuts {
 }
 
 impl Eq for CheckOuts {}
+
+impl ColumnCondition {
+    /// Returns the condition for columns of a kind, with the people whom its name stands for; `None` if no value fits.
+    pub fn of_kind(&self, kind: &ColumnKind, people: &[Id]) -> Option<ValueCondition> {
+        if self.is_any {
+            return Some(ValueCondition::Between(0..u64::MAX));
+        }
+        match kind {
+            ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link => {
+                self.words.as_deref().cloned().map(ValueCondition::Words)
+            }
+            ColumnKind::Number => self.numbers.clone().map(ValueCondition::Between),
+            ColumnKind::Date => {
+                let keys = |times: &Range<Timestamp>| signed_key(times.start.micros())..signed_key(times.end.micros());
+                self.times.as_ref().map(keys).map(ValueCondition::Between)
+            }
+            ColumnKind::Person => {
+                let keys: Vec<u64> = people.iter().map(|person| signed_key(person.get())).collect();
+                (!keys.is_empty()).then_some(ValueCondition::OneOf(keys))
+            }
+            ColumnKind::YesNo => self.answer.map(|answer| ValueCondition::OneOf(vec![answer.into()])),
+        }
+    }
+}
 
 impl Expression {
     /// Calls `visit` for each part, from the outside to the inside, with false below an odd number of negations.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::column_condition::KnownColumns;
 use super::expression::{ReferenceKind, Status, WordField};
+use super::known_columns::KnownColumns;
 use crate::language::stems::TextLanguage;
 use crate::language::words::Words;
 

@@ -1,9 +1,9 @@
 //! Search queries: words, phrases, operators and filters that a person types.
 
-mod column_condition;
 mod dates;
 mod expression;
 mod fields;
+mod known_columns;
 mod lex;
 mod outline;
 mod parse;
@@ -16,11 +16,12 @@ mod tolerance;
 mod types;
 mod word_matcher;
 
-pub(crate) use column_condition::value_key;
-pub use column_condition::{ColumnCondition, ColumnKinds, KnownColumns, ValueCondition, ValuesFilter, number_key};
 pub use expression::{
-    CheckOuts, Expression, Filter, Position, Reference, ReferenceKind, Sought, Status, Within, WordField,
+    CheckOuts, ColumnCondition, Expression, Filter, Position, Reference, ReferenceKind, Sought, Status, ValueCondition,
+    ValuesFilter, Within, WordField,
 };
+pub(crate) use known_columns::value_key;
+pub use known_columns::{ColumnKinds, KnownColumns, number_key};
 pub use outline::{FilterPart, LastWord};
 pub use query_word::QueryWord;
 pub use remark::{Remark, RemarkReason};

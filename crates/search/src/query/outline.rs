@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::column_condition::KnownColumns;
 use super::expression::ReferenceKind;
 use super::fields::{Comparison, Field, Property, quoted_column, split_field};
+use super::known_columns::KnownColumns;
 use super::lex::{Token, TokenKind, has_unclosed_phrase, token};
 use super::parse::is_operator;
 use super::search_query::SearchQuery;

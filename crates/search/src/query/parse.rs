@@ -16,9 +16,9 @@ use std::ops::Range;
 
 use model::{Timestamp, fold};
 
-use super::column_condition::KnownColumns;
 use super::expression::{Expression, Filter, Reference, Sought, WordField};
 use super::fields::{self, Comparison, Field, Property, bounded, split_field};
+use super::known_columns::KnownColumns;
 use super::lex::{Phrase, Token, TokenKind, token};
 use super::query_word::QueryWord;
 use super::remark::{Remark, RemarkReason};

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use model::{MAX_NAME_CHARS, Timestamp, fold};
 
-use super::column_condition::{self, ColumnCondition, number_key};
 use super::dates;
-use super::expression::{Expression, Filter};
+use super::expression::{ColumnCondition, Expression, Filter};
 use super::fields::{self, Comparison, Field, bounded, possible_column, quoted_column};
+use super::known_columns::{self, number_key};
 use super::lex::{Phrase, Token, TokenKind, token};
 use super::parse::{MAX_QUERY_BYTES, Parser};
 use super::remark::RemarkReason;
@@ -45,7 +45,7 @@ impl<'a> Parser<'a> {
         let (is_equal, value) = (comparison == Comparison::Equal, value.trim());
         let is_any = is_equal && value == "*";
         let numbers = |text: &str| {
-            let key = number_key(column_condition::number(text)?);
+            let key = number_key(known_columns::number(text)?);
             Some(key..key + 1)
         };
         let (now, is_person) = (self.now, kinds.people && is_equal && !is_any && !value.is_empty());
@@ -57,7 +57,7 @@ impl<'a> Parser<'a> {
             words: words.filter(|_| kinds.texts && is_equal && !is_any).map(Box::new),
             numbers: bounded(value, comparison, (0, u64::MAX), numbers).filter(|_| kinds.numbers),
             times: bounded(value, comparison, limits, times).filter(|_| kinds.dates),
-            answer: column_condition::answer(value).filter(|_| kinds.answers && is_equal),
+            answer: known_columns::answer(value).filter(|_| kinds.answers && is_equal),
             person: None,
             range: range.clone(),
         };

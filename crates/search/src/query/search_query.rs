@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use model::Timestamp;
 
-use super::column_condition::KnownColumns;
 use super::expression::{Expression, Filter, Reference, Sought, WordField};
+use super::known_columns::KnownColumns;
 use super::lex::has_unclosed_phrase;
 use super::parse::Parser;
 use super::parse_columns::possible_columns;

@@ -1,10 +1,6 @@
-//! Conditions on the values of columns, which libraries define.
+//! Columns of libraries that a query may name, and values in a form in which they can be compared.
 
-use std::ops::Range;
-
-use model::{ColumnKind, ColumnValue, Id, Timestamp, fold};
-
-use super::expression::{Expression, Within};
+use model::{ColumnKind, ColumnValue, fold};
 
 /// The columns that a query may name: those that the caller knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,47 +19,6 @@ pub struct ColumnKinds {
     pub people: bool,
     /// Yes or no.
     pub answers: bool,
-}
-
-/// A condition on a column of a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ColumnCondition {
-    /// The name, folded.
-    pub name: String,
-    /// True if any value fits.
-    pub is_any: bool,
-    /// What a text must contain; `None` if no text fits.
-    pub words: Option<Box<Expression>>,
-    /// The numbers that fit, by [`number_key`].
-    pub numbers: Option<Range<u64>>,
-    /// The times that fit.
-    pub times: Option<Range<Timestamp>>,
-    /// The answer that fits.
-    pub answer: Option<bool>,
-    /// Name of the person that fits.
-    pub person: Option<String>,
-    /// Where it stands, in bytes of the query.
-    pub range: Range<usize>,
-}
-
-/// Values that documents must have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ValuesFilter {
-    /// Columns with their conditions, of which one must be fulfilled.
-    pub conditions: Vec<(Id, ValueCondition)>,
-    /// Tells whether the indexed values of a document are those that it has now.
-    pub is_current: Within,
-}
-
-/// A condition on a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ValueCondition {
-    /// A key in this range, by [`value_key`].
-    Between(Range<u64>),
-    /// One of these keys.
-    OneOf(Vec<u64>),
-    /// A text that contains these words.
-    Words(Expression),
 }
 
 impl KnownColumns {
@@ -110,30 +65,6 @@ impl ColumnKinds {
     }
 }
 
-impl ColumnCondition {
-    /// Returns the condition for columns of a kind, with the people whom its name stands for; `None` if no value fits.
-    pub fn of_kind(&self, kind: &ColumnKind, people: &[Id]) -> Option<ValueCondition> {
-        if self.is_any {
-            return Some(ValueCondition::Between(0..u64::MAX));
-        }
-        match kind {
-            ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link => {
-                self.words.as_deref().cloned().map(ValueCondition::Words)
-            }
-            ColumnKind::Number => self.numbers.clone().map(ValueCondition::Between),
-            ColumnKind::Date => {
-                let keys = |times: &Range<Timestamp>| signed_key(times.start.micros())..signed_key(times.end.micros());
-                self.times.as_ref().map(keys).map(ValueCondition::Between)
-            }
-            ColumnKind::Person => {
-                let keys: Vec<u64> = people.iter().map(|person| signed_key(person.get())).collect();
-                (!keys.is_empty()).then_some(ValueCondition::OneOf(keys))
-            }
-            ColumnKind::YesNo => self.answer.map(|answer| ValueCondition::OneOf(vec![answer.into()])),
-        }
-    }
-}
-
 /// Returns a number that orders values of one kind as they are ordered themselves; 0 for a text.
 pub(crate) fn value_key(value: &ColumnValue) -> u64 {
     match value {
@@ -153,7 +84,7 @@ pub fn number_key(number: f64) -> u64 {
     if bits & SIGN == 0 { bits | SIGN } else { !bits }
 }
 
-fn signed_key(number: i64) -> u64 {
+pub(super) fn signed_key(number: i64) -> u64 {
     number.cast_unsigned() ^ (1 << 63)
 }
 

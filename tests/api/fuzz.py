@@ -96,6 +96,7 @@ def furnish(server):
     columns = [ask("POST", f"/api/v1/items/{library}/columns", {"name": kind, "kind": kind})["id"] for kind in kinds]
     types = [ask("POST", f"/api/v1/items/{library}/content-types", {"name": "Invoice"})["id"]]
     views = [ask("POST", f"/api/v1/items/{library}/views", {"name": "Mine"})["id"]]
+    searches = [ask("POST", "/api/v1/saved-searches", {"name": "Plans", "query": "one"})["id"]]
     links = [ask("POST", f"/api/v1/items/{documents[0]}/links", {"days": 3})["id"]]
     locks = [ask("POST", f"/api/v1/items/{documents[1]}/locks", {"seconds": 60})["token"]]
     jobs = [ask("POST", "/api/v1/farm/jobs", {"kind": "check"})["id"]]
@@ -110,6 +111,7 @@ def furnish(server):
         "items": [site, library, folder, drafts, *documents], "users": people, "groups": groups, "roles": roles,
         "tokens": tokens, "columns": columns, "types": types, "views": views, "links": links, "locks": locks, "jobs": jobs,
         "uploads": [upload], "entries": [entry], "stores": stores, "collections": [site, collection],
+        "searches": searches,
         "numbers": ["1.0", "2.0", "3.0"], "sessions": ["1"], "names": ["big.bin", "new.txt", "Folder"],
     }
 
@@ -121,6 +123,7 @@ PLACES = [
     ("/groups/", {"id": "groups", "user": "users"}),
     ("/roles/", {"id": "roles"}),
     ("/site-collections/", {"id": "collections", "entry": "entries"}),
+    ("/saved-searches/", {"id": "searches"}),
     ("/farm/jobs/", {"id": "jobs"}),
     ("/farm/stores/", {"store": "stores"}),
     ("/uploads/", {"id": "uploads"}),

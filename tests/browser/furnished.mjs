@@ -101,6 +101,7 @@ export async function furnish(browser, server) {
   await send(`/items/${plan.id}/follow`, { follow: 'yes' });
   await send(`/items/${library.id}/views`, { name: 'Won this year', query: 'sort=modified&group=yes', shared: 'yes' });
   await send(`/items/${library.id}/views`, { name: 'A view with a name that is longer than most', query: `cols=modified,${columns.map(({ id }) => id).join(',')}` });
+  const search = await ask('POST', '/api/v1/saved-searches', { name: 'Plans of this year', query: 'plan modified:this-year', alert: 'at-once' });
   await page.finish();
 
   await ask('POST', '/api/v1/farm/stores', { name: 'archive', kind: 'directory', location: 'archive' });
@@ -120,7 +121,7 @@ export async function furnish(browser, server) {
   assert.equal(faults.items.length, 1, 'the check finds what was damaged');
   // A release build has no kit.
   const kit = (await server.api('GET', '/ui-kit')).ok;
-  return { people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, link: address };
+  return { people, group, role, site, library, drafts, draft, below, sales, offers, plan, held, open, lost, columns, check, kit, search, link: address };
 }
 
 /** Turns a bit below the farm's feet in the one document that is large enough for a file of its own. */

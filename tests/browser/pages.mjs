@@ -15,7 +15,7 @@ export function routes() {
 }
 
 /** Routes that answer with something else than a page of their own. */
-export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/items/{id}/pages', '/browse/', '/ui-kit/kit.css'];
+export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/searches/counts', '/items/{id}/pages', '/browse/', '/ui-kit/kit.css'];
 
 /** For each route the pages to look at: a name for the picture, and the address. */
 export function pages(farm) {
@@ -36,6 +36,11 @@ export function pages(farm) {
       ...Object.fromEntries(['add.rs', 'minutes.md', 'people.csv', 'three.pdf', 'broken.pdf', 'picture.png', 'drawing.svg', 'tone.wav', 'Budget.xlsx', 'unknown.bin'].map((name) => [`kind-${name.split('.').join('-')}`, in_('Kinds', name)])),
     },
     '/search': { search: '/search', 'search-found': '/search?q=an', 'search-none': '/search?q=nothing+like+this', 'search-wider': '/search?q=nothing+type:pdf+in:Documents' },
+    '/searches': { 'saved-searches': '/searches' },
+    '/searches/new': { 'saved-search-new': '/searches/new?q=plan' },
+    '/searches/{id}': { 'saved-search': `/searches/${farm.search.id}` },
+    '/searches/{id}/edit': { 'saved-search-edit': `/searches/${farm.search.id}/edit` },
+    '/searches/{id}/delete': { 'saved-search-delete': `/searches/${farm.search.id}/delete` },
     '/sign-in': {}, '/s/{link}/{secret}': {}, // What somebody sees who is not signed in: below.
     '/account': { account: '/account' },
     '/account/password': { password: '/account/password' },

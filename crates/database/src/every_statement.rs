@@ -71,6 +71,7 @@ async fn configuration_statements_fit_the_schema() {
         principal::ALL,
         restored::ALL,
         role::ALL,
+        saved_search::ALL,
         server::ALL,
         site_collection::ALL,
         throttle::ALL,

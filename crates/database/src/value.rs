@@ -6,7 +6,8 @@ use std::borrow::Cow;
 
 use model::{
     BackupState, Code, Digest, Error, FaultState, Id, JobKind, JobState, NodeKind, PolicyLevel, ReclaimReason,
-    ReclaimState, RecycleStage, RequestedState, Result, StoreKind, StoreState, Theme, Timestamp, Versioning,
+    ReclaimState, RecycleStage, RequestedState, Result, SearchAlert, StoreKind, StoreState, Theme, Timestamp,
+    Versioning,
 };
 
 /// A bound parameter.
@@ -300,6 +301,7 @@ words! {
     RecycleStage => RecycleStage::SUBJECT;
     StoreKind => StoreKind::SUBJECT;
     StoreState => StoreState::SUBJECT;
+    SearchAlert => SearchAlert::SUBJECT;
     Theme => Theme::SUBJECT;
     Versioning => "the versioning of a library";
 }

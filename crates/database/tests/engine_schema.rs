@@ -4,9 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use database::configuration::account::{self, Account};
+use database::configuration::saved_search::{self, SavedSearchRow};
 use database::testing::fresh_database;
-use database::{Database, Engine, Options, Schema, Sql};
-use model::Result;
+use database::{Database, Engine, Options, Reader, Schema, Sql, Transaction};
+use model::{Id, Preferences, Result, SearchAlert, Timestamp};
 
 /// Columns by name: the class of the type, and whether NULL is allowed.
 type Columns = BTreeMap<String, (String, bool)>;
@@ -164,6 +166,55 @@ async fn text_that_is_ordered_is_ordered_by_its_bytes_on_both_engines() {
         let db = Database::make(&fresh.location, schema, &Options::default()).await.unwrap();
         let found: Result<Vec<String>> = db.read(|r| r.query(UNORDERED, &[], |row| row.get(0))).await;
         assert_eq!(found.unwrap(), Vec::<String>::new(), "these indexed columns need COLLATE \"C\"");
+        db.close().await;
+    }
+}
+
+#[tokio::test]
+async fn an_older_configuration_database_gets_saved_searches_and_keeps_its_accounts() {
+    const WITHOUT_TABLE: Sql = Sql::new("DROP TABLE saved_search");
+    const WITHOUT_STEP: Sql = Sql::new("DELETE FROM schema_history WHERE version >= 10");
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let (fresh, options) = (fresh_database(engine).await, Options::default());
+        let db = Database::make(&fresh.location, Schema::Configuration, &options).await.unwrap();
+        let owner = Account {
+            id: Id::new(7),
+            login: "ann".into(),
+            display_name: "Ann".into(),
+            email: String::new(),
+            farm_administrator: false,
+            disabled: false,
+            deleted: false,
+            preferences: Preferences::default(),
+            created_at: Timestamp::from_micros(1),
+            signed_in_at: None,
+        };
+        let make_older = move |tx: &mut Transaction<'_>| {
+            account::insert(tx, &owner, None)?;
+            tx.execute(WITHOUT_TABLE, &[])?;
+            tx.execute(WITHOUT_STEP, &[])
+        };
+        db.write(make_older).await.unwrap();
+        db.close().await;
+        let db = Database::make(&fresh.location, Schema::Configuration, &options).await.unwrap();
+        let search = SavedSearchRow {
+            id: Id::new(8),
+            name: "Plans".into(),
+            query: "plan".into(),
+            sort: "newest".into(),
+            alert: SearchAlert::Daily,
+            created_at: Timestamp::from_micros(2),
+            seen_at: Timestamp::from_micros(3),
+        };
+        let seen = Some(vec![Id::new(1), Id::new(i64::MAX)]);
+        let (expected, versions) = (search.clone(), seen.clone());
+        let save = move |tx: &mut Transaction<'_>| saved_search::insert(tx, Id::new(7), &search, "plans", &seen);
+        db.write(save).await.unwrap();
+        let read = |reader: &mut Reader<'_>| {
+            let found = saved_search::find(reader, Id::new(7), Id::new(8))?;
+            Ok((found, saved_search::seen(reader, Id::new(7), Id::new(8))?))
+        };
+        assert_eq!(db.read(read).await.unwrap(), (Some(expected), versions));
         db.close().await;
     }
 }

@@ -46,7 +46,7 @@ pub use name::{Name, NodePath, SitePath, fold, is_application_file, is_temporary
 pub use network::Network;
 pub use node::NodeKind;
 pub use policy::{LibrarySettings, Versioning};
-pub use preferences::{Preferences, Theme};
+pub use preferences::{Preferences, SearchAlert, Theme};
 pub use principal::{LoginName, Principal, PrincipalKind};
 pub use reclaim::{PendingReason, ReclaimReason, ReclaimState};
 pub use recycle::RecycleStage;

@@ -16,6 +16,19 @@ words! {
     Dark = "dark",
 }
 
+words! {
+    /// Alerts of a saved search.
+    #[derive(Default)]
+    SearchAlert: "the alert of a saved search";
+    /// New documents are not counted on the home page.
+    #[default]
+    None = "none",
+    /// New documents are counted as soon as they are found.
+    AtOnce = "at-once",
+    /// New documents are counted from the next day (UTC) on.
+    Daily = "daily",
+}
+
 /// The preferences of one user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preferences {

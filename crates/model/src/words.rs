@@ -60,7 +60,8 @@ pub(crate) fn unknown(subject: &str, words: &[&str]) -> Error {
 mod tests {
     use crate::{
         BackupState, ErrorKind, FaultState, JobKind, JobPhase, JobState, JobStatus, NodeKind, PendingReason,
-        PolicyLevel, ReclaimReason, ReclaimState, RecycleStage, RequestedState, StoreKind, StoreState, Theme,
+        PolicyLevel, ReclaimReason, ReclaimState, RecycleStage, RequestedState, SearchAlert, StoreKind, StoreState,
+        Theme,
     };
 
     #[test]
@@ -76,6 +77,7 @@ mod tests {
         }
         round_trip!(BackupState FaultState JobKind JobPhase JobState JobStatus RequestedState NodeKind);
         round_trip!(PendingReason PolicyLevel ReclaimReason ReclaimState RecycleStage StoreKind StoreState Theme);
+        round_trip!(SearchAlert);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use http_core::server::state::AppState;
 use super::preconditions::evaluates_preconditions;
 use super::{
     archive, collections, content, documents, figures, following, groups, items, jobs, libraries, locks, me, moving,
-    openapi, permissions, search, search_indexes, sharing, storage, suggestions, uploads, users, views,
+    openapi, permissions, saved_searches, search, search_indexes, sharing, storage, suggestions, uploads, users, views,
 };
 
 /// All routes of the interface, and the OpenAPI document at `/api/openapi.json`.
@@ -35,6 +35,7 @@ fn described() -> OpenApiRouter<AppState> {
         .merge(items::routes())
         .merge(search::routes())
         .merge(suggestions::routes())
+        .merge(saved_searches::routes())
         .merge(archive::routes())
         .merge(moving::routes())
         .merge(documents::routes())

@@ -58,7 +58,7 @@ pub enum SearchOrder {
 }
 
 impl SearchOrder {
-    fn of_hits(self) -> HitOrder {
+    pub fn of_hits(self) -> HitOrder {
         match self {
             Self::Relevance => HitOrder::Relevance,
             Self::Newest => HitOrder::Newest,
@@ -207,7 +207,7 @@ impl From<&Piece> for PieceJson {
 }
 
 impl PassageJson {
-    fn of(found: &FoundItem) -> Option<Self> {
+    pub fn of(found: &FoundItem) -> Option<Self> {
         let passage = found.passage.as_ref()?;
         Some(Self {
             id: found.item.id.to_string(),

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use model::{ErrorKind, Id, Timestamp};
 use search::index::{
     Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, Fault, FollowedEvent, HitOrder, IndexWriter, NameRequest,
-    SearchIndex, TopHits, TopRequest, View,
+    PassageFinder, SearchIndex, TopHits, TopRequest, View,
 };
-use search::query::{SearchQuery, Tolerance, WordMatcher};
+use search::query::{SearchQuery, Tolerance};
 use support::{NOW, nodes};
 
 fn opened(place: &Path) -> Arc<SearchIndex> {
@@ -43,8 +43,8 @@ fn checkpoint(sequence: i64) -> Checkpoint {
 struct Only<F>(F);
 
 impl<F: Fn(&Candidate<'_>) -> bool> Admission for Only<F> {
-    fn admit(&self, entry: &Candidate<'_>) -> Option<Id> {
-        (self.0)(entry).then(|| entry.place())
+    fn admit(&self, entry: &Candidate<'_>) -> bool {
+        (self.0)(entry)
     }
 }
 
@@ -171,9 +171,9 @@ fn passages_are_those_of_the_hit() {
     entries.iter().for_each(|entry| writer.replace(entry.node, std::slice::from_ref(entry)).unwrap());
     writer.commit(&checkpoint(1)).unwrap();
     let (view, query) = (index.view(), parsed("heron"));
-    let (hits, mut matcher) =
-        (top_of(&view, request(&query), |_| true).hits, WordMatcher::of(&query, Tolerance::Exact));
-    let shown = hits.iter().map(|hit| view.passage(hit, &mut matcher, &Clock::new(later())).unwrap());
+    let hits = top_of(&view, request(&query), |_| true).hits;
+    let mut finder = PassageFinder::new(&view, &query, Tolerance::Exact, Clock::new(later())).unwrap();
+    let shown = hits.iter().map(|hit| finder.passage(hit).unwrap());
     let shown: Vec<Option<String>> =
         shown.map(|passage| Some(passage?.pieces.iter().map(|piece| piece.text.as_str()).collect())).collect();
     assert_eq!(hits.iter().map(|hit| hit.node.get()).collect::<Vec<_>>(), [1, 2]);

@@ -32,8 +32,8 @@ struct Shelf {
 struct InPlace(Option<i64>);
 
 impl Admission for InPlace {
-    fn admit(&self, entry: &Candidate<'_>) -> Option<Id> {
-        self.0.is_none_or(|place| entry.place() == Id::new(place)).then(|| entry.place())
+    fn admit(&self, entry: &Candidate<'_>) -> bool {
+        self.0.is_none_or(|place| entry.place() == Id::new(place))
     }
 }
 

@@ -3,6 +3,7 @@ import "./cell.js";
 import "./columns.js";
 import "./confirm.js";
 import "./copy.js";
+import "./counts.js";
 import "./dialog.js";
 import "./keys.js";
 import "./menu.js";

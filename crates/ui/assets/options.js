@@ -47,13 +47,13 @@ export function optionGroup(title, options) {
 /** A text with values in place of {0} and {1}. */
 const fill = (text, ...values) => text.replace(/\{(\d)\}/g, (_, at) => values[at]);
 
-/** Links to items by name and to the documents of people, and a message about what could not be searched. */
+/** Links to items by name, to the documents of people and to saved searches, and a message about what could not be searched. */
 export async function fetchSuggestions(text, signal) {
   const answer = await fetch(`/search?part=yes&q=${encodeURIComponent(text)}`, { headers: { accept: "text/html" }, signal });
-  if (!answer.ok || answer.redirected) return { items: [], people: [], lacks: "" };
+  if (!answer.ok || answer.redirected) return { items: [], people: [], saved: [], lacks: "" };
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const links = (list) => [...page.querySelectorAll(`${list} li a`)].map((link) => document.adoptNode(link));
-  return { items: links("[data-items]"), people: links("[data-people]"), lacks: page.querySelector("p")?.textContent ?? "" };
+  return { items: links("[data-items]"), people: links("[data-people]"), saved: links("[data-saved]"), lacks: page.querySelector("p")?.textContent ?? "" };
 }
 
 /** Opens the results of a search, and keeps it among the recent ones. */
@@ -84,4 +84,10 @@ export const recentOption = (text) => option(icon("clock"), [text], "", (event) 
 export const peopleOptions = (found) => found.people.map((link) => {
   const query = link.querySelector("small").textContent;
   return option(icon("user"), link.querySelector("span").childNodes, query, (event) => openSearch(query, event));
+});
+
+/** Saved searches that were found. */
+export const savedOptions = (found) => found.saved.map((link) => {
+  const hint = link.querySelector("small").textContent;
+  return option(icon("search"), link.querySelector("span").childNodes, hint, (event) => openAddress(link.href, event));
 });

@@ -1,6 +1,6 @@
 // Ctrl+K opens a palette: what the page can do, where one can go, and what a search by name finds. Without script the
 // search box of the page leads to the same results.
-import { fetchSuggestions, linkOption, option, optionGroup, peopleOptions, recentOption, searchOptions } from "./options.js";
+import { fetchSuggestions, linkOption, option, optionGroup, peopleOptions, recentOption, savedOptions, searchOptions } from "./options.js";
 import { recent } from "./recent.js";
 
 /** Number of recent searches that are offered. */
@@ -39,12 +39,12 @@ function matching(options, words) {
 
 const texts = document.getElementById("suggestions");
 
-/** Items by name, then people, below their titles. */
+/** Items by name, then saved searches and people, below their titles. */
 async function results(text, signal) {
   const found = await fetchSuggestions(text, signal);
   tell(found.lacks);
   const named = found.items.map((link) => linkOption(link, link.querySelector("small").textContent));
-  return [[dialog.dataset.results, named], [texts.dataset.people, peopleOptions(found)]];
+  return [[dialog.dataset.results, named], [texts.dataset.saved, savedOptions(found)], [texts.dataset.people, peopleOptions(found)]];
 }
 
 /** The search for words in texts, which stands last and is chosen only where nothing else fits. */

@@ -1,4 +1,5 @@
 // The page of results: the results follow what is typed, arrow keys move through them, and a preview opens beside them.
+import { showCounts } from "./counts.js";
 import { typing } from "./keys.js";
 import { close, preview, shows } from "./pane.js";
 import { forget, clear, recent, remember } from "./recent.js";
@@ -44,6 +45,7 @@ function adopt(page, fresh, address) {
   if (held) fields().find((field) => field.checkVisibility())?.focus();
   if (!rows().some(shows)) close({ restoreFocus: false });
   prepare();
+  showCounts(results());
   const count = results().querySelector(".row.between > p")?.textContent ?? "";
   const nothing = results().querySelector(".empty h2")?.textContent;
   announcer.textContent = nothing ?? `${results().querySelector("h1").textContent}. ${count}`;

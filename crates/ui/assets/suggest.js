@@ -1,7 +1,7 @@
 // The search box of every page suggests while one types: a search for the text, the same search in the place that the page
-// shows, recent searches, items by name and people. Nothing is chosen until an arrow key chooses it, so Enter searches as it
+// shows, recent and saved searches, items by name and people. Nothing is chosen until an arrow key chooses it, so Enter searches as it
 // does without script. On the page of results, these follow the text themselves, and the box offers recent searches only.
-import { fetchSuggestions, icon, linkOption, option, optionGroup, peopleOptions, recentOption, searchOptions } from "./options.js";
+import { fetchSuggestions, icon, linkOption, option, optionGroup, peopleOptions, recentOption, savedOptions, searchOptions } from "./options.js";
 import { clear, forget, recent, remember } from "./recent.js";
 
 /** Milliseconds without typing after which suggestions are requested. */
@@ -93,7 +93,7 @@ async function refresh(field) {
   const text = field.value.trim();
   if (isOnResults && text) return close(field);
   const mine = (asking = new AbortController());
-  const { title, recent: before, items, people } = store.dataset;
+  const { title, recent: before, items, people, saved } = store.dataset;
   const own = () => [[title, text ? searchOptions(text) : []], [before, recents(field, text)]];
   show(field, own());
   if (!text) return undefined;
@@ -102,7 +102,7 @@ async function refresh(field) {
   const found = await fetchSuggestions(text, mine.signal);
   if (mine.signal.aborted || !isOpen(field)) return undefined;
   const named = found.items.slice(0, MOST_ITEMS).map((link) => linkOption(link, link.querySelector("small").textContent));
-  return show(field, own(), [[items, named], [people, peopleOptions(found)]]);
+  return show(field, own(), [[saved, savedOptions(found)], [items, named], [people, peopleOptions(found)]]);
 }
 
 const update = (field) => refresh(field).catch(() => {});

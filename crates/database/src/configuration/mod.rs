@@ -15,6 +15,7 @@ pub mod policy;
 pub mod principal;
 pub mod restored;
 pub mod role;
+pub mod saved_search;
 pub mod server;
 pub mod site_collection;
 pub mod throttle;

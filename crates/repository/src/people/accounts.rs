@@ -2,7 +2,7 @@
 
 use async_recursion::async_recursion as boxed;
 use database::Transaction;
-use database::configuration::{account, event, farm, group, known_device, principal, token, web_session};
+use database::configuration::{account, event, farm, group, known_device, principal, saved_search, token, web_session};
 use model::{Code, Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp, TokenScope};
 
 use crate::Session;
@@ -172,9 +172,9 @@ impl Session {
         self.repository.inner.configuration.write_vital(update).await
     }
 
-    /// Deletes an account: none of its credentials works any more, it is removed from all groups, and it is no longer
-    /// listed. Its name remains on its past actions, and its login stays taken. Enabling the account restores it
-    /// without a password.
+    /// Deletes an account: none of its credentials works any more, it is removed from all groups, its saved searches
+    /// are removed, and it is no longer listed. Its name remains on its past actions, and its login stays taken.
+    /// Enabling the account restores it without a password.
     ///
     /// # Errors
     /// `Forbidden` for callers who are not farm administrators; `NotFound`; `Conflict` with code `last_administrator`.
@@ -189,6 +189,7 @@ impl Session {
             store(tx, &before, &after)?;
             account::set_password(tx, id, None)?;
             token::remove_all(tx, id)?;
+            saved_search::remove_all(tx, id)?;
             group::remove_memberships(tx, id)?;
             record(tx, actor, "account.delete", id, &before.login)
         };
@@ -266,7 +267,7 @@ impl Session {
     /// Refuses a token that does not cover its owner's whole account. Sessions, tokens and settings belong to no site,
     /// library or folder. The token must therefore not be limited to places, and needs the scope `manage`, or `farm`
     /// for a farm administrator.
-    fn require_own_account(&self, what: &str) -> Result<()> {
+    pub(crate) fn require_own_account(&self, what: &str) -> Result<()> {
         let limits = &self.principal.limits;
         let whole = limits.roots.is_empty() && limits.scopes.has(TokenScope::Manage);
         if whole || self.principal.farm_administrator {
@@ -275,6 +276,14 @@ impl Session {
         let scopes = if self.principal.everywhere { "manage or farm" } else { "manage" };
         Err(Error::forbidden(format!("this token cannot {what}: make one without places and with the scope {scopes}"))
             .with_code(Code::TokenScope))
+    }
+
+    /// Refuses a token that is limited to places, for operations that belong to no site, library or folder.
+    pub(crate) fn require_all_places(&self, what: &str) -> Result<()> {
+        if self.principal.limits.roots.is_empty() {
+            return Ok(());
+        }
+        Err(Error::forbidden(format!("this token cannot {what}: make one without places")).with_code(Code::TokenScope))
     }
 
     async fn hash(&self, new: &str, account: &Account) -> Result<String> {

@@ -22,7 +22,7 @@ mod secret;
 mod sign_in;
 #[cfg(feature = "testing")]
 mod testing;
-mod text;
+pub(crate) mod text;
 mod throttle;
 mod tokens;
 mod web_sessions;

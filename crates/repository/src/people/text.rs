@@ -9,7 +9,7 @@ const MAX_TERMS: usize = 8;
 
 /// Returns a display name, trimmed: 1 to 255 characters without control characters. `what` names the value in the error
 /// message.
-pub(super) fn display_name(what: &str, text: &str) -> Result<String> {
+pub(crate) fn display_name(what: &str, text: &str) -> Result<String> {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > MAX_NAME_CHARS || text.contains(char::is_control) {
         return Err(Error::invalid(format!("{what} has 1 to {MAX_NAME_CHARS} characters and no control characters"))

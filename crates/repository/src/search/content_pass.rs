@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use database::content::{followed, node};
 use model::{Id, Result, Timestamp, is_application_file};
-use search::index::{Clock, Facets, Hit, TopHits, TopRequest, View, name_print};
-use search::query::{SearchQuery, WordMatcher};
+use search::index::{Clock, Facets, Hit, PassageFinder, TopHits, TopRequest, View, name_print};
+use search::query::SearchQuery;
 
 use super::asked::{Asked, AskedWords};
 use super::names::{NamePass, NamedItems};
 use super::request::FoundItem;
 use super::tail::Tail;
-use super::trim::{Trim, UnknownPlaces, WithValues};
+use super::trim::{Trim, WithValues};
 use crate::Session;
 use crate::farm::registry::ContentDatabase;
 use crate::items::caller_view::CallerView;
@@ -48,6 +48,8 @@ pub(super) struct TextHits {
     pub(super) more: bool,
     /// True if everything was searched.
     pub(super) whole: bool,
+    /// Time of the oldest change that is not in the index.
+    pub(super) behind_since: Option<Timestamp>,
 }
 
 impl TextHits {
@@ -59,6 +61,7 @@ impl TextHits {
         self.facets.add(other.facets);
         other.sites.into_iter().for_each(|(site, count)| *self.sites.entry(site).or_default() += count);
         self.whole &= other.whole;
+        self.behind_since = self.behind_since.into_iter().chain(other.behind_since).min();
     }
 }
 
@@ -133,8 +136,12 @@ impl ContentPass {
                 *sites.entry(site).or_default() += count;
             }
         }
-        let mut matcher = WordMatcher::of(&query, self.asked.tolerance);
-        let (mut found, clock) = (Vec::with_capacity(hits.len()), Clock::new(Instant::now() + LONGEST));
+        let clock = Clock::new(Instant::now() + LONGEST);
+        let mut passages = match PassageFinder::new(view, &query, self.asked.tolerance, clock) {
+            Ok(passages) => passages,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut found = Vec::with_capacity(hits.len());
         let mut was_in_time = true;
         for hit in hits {
             if self.asked.until.is_some_and(|until| Instant::now() > until) {
@@ -153,7 +160,7 @@ impl ContentPass {
             // A passage is a part of the content, whose reading such site collections record.
             let passage = match words.without_passages || self.eyes.records_reads(&row) {
                 true => None,
-                false => match view.passage(&hit, &mut matcher, &clock) {
+                false => match passages.passage(&hit) {
                     Ok(passage) => passage,
                     Err(error) => return Ok(Err(error)),
                 },
@@ -162,12 +169,13 @@ impl ContentPass {
         }
         // Places that are unknown still were created meanwhile.
         let whole = whole && was_in_time && trim.unknown.take().is_empty() && !trim.tail.has_containers;
+        let behind_since = trim.tail.since;
         if trim.tail.is_cut {
             // Documents that were not judged by their rows are not counted.
             let total = found.len() as u64;
-            return Ok(Ok(TextHits { hits: found, total, more: true, ..TextHits::default() }));
+            return Ok(Ok(TextHits { hits: found, total, more: true, behind_since, ..TextHits::default() }));
         }
-        Ok(Ok(TextHits { hits: found, total, facets, sites, more: false, whole }))
+        Ok(Ok(TextHits { hits: found, total, facets, sites, more: false, whole, behind_since }))
     }
 
     fn top(&self, words: &AskedWords, query: &SearchQuery, view: &View, trim: &Trim) -> Result<TopHits> {
@@ -189,6 +197,6 @@ impl ContentPass {
         let granted = || self.eyes.granted_rights(reader);
         let scopes = kept.current(self.content.row.id, principal, &places, granted)?;
         let tail = Arc::new(Tail::after(reader, view.checkpoint())?);
-        Ok(Trim { places, tail, principal: self.session.principal.clone(), scopes, unknown: UnknownPlaces::default() })
+        Ok(Trim::new(places, tail, self.session.principal.clone(), scopes))
     }
 }

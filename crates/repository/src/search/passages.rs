@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use async_recursion::async_recursion as boxed;
 use database::Reader;
 use model::{NodeKind, Result, Timestamp};
-use search::index::{Clock, Passage};
-use search::query::{SearchQuery, Tolerance, WordMatcher};
+use search::index::{Clock, Passage, PassageFinder};
+use search::query::{SearchQuery, Tolerance};
 
 use super::request::{TextSearch, checked_length};
 use crate::{Session, Target};
@@ -68,8 +68,8 @@ impl Session {
                 return Ok(Ok(None));
             }
             let find = |tolerance| {
-                let mut matcher = WordMatcher::of(&query, tolerance);
-                view.passages((node, version), &mut matcher, MAX_PASSAGES, &clock)
+                let mut finder = PassageFinder::new(&view, &query, tolerance, clock.clone())?;
+                finder.passages((node, version), MAX_PASSAGES)
             };
             Ok(match find(Tolerance::Exact) {
                 Ok(Some(found)) if found.passages.is_empty() && query.benefits_from(Tolerance::Similar) => {

@@ -17,6 +17,17 @@ const MAX_EVENTS: usize = 2_000;
 /// Limit on the changed documents whose rows are read for one search.
 const MAX_DOCUMENTS: usize = 500;
 
+/// An entry of the index, compared with the changes since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Its document did not change.
+    Unchanged,
+    /// Its document changed, but not the entry, except for the place.
+    In(Id),
+    /// It is replaced by what the row of its document says.
+    Outdated,
+}
+
 /// The documents that changed since a commit of the index.
 #[derive(Default)]
 pub(super) struct Tail {
@@ -26,6 +37,8 @@ pub(super) struct Tail {
     other_values: HashSet<Id>,
     /// True if there are more changes than were read.
     pub(super) is_cut: bool,
+    /// Time of the oldest change that is not in the index.
+    pub(super) since: Option<Timestamp>,
     /// True if containers were copied or restored. The documents in them have no events of their own.
     pub(super) has_containers: bool,
 }
@@ -53,7 +66,9 @@ impl Tail {
             events.append(&mut feed::at(reader, &missing)?);
         }
         let (mut changed, mut with_content, mut other_values) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let mut since: Option<Timestamp> = None;
         for event in events.into_iter().filter(|event| index_effect(&event.action) != IndexEffect::Nothing) {
+            since = Some(since.map_or(event.at, |since| since.min(event.at)));
             if adds_below(&event.action) {
                 with_content.insert(event.node_id);
             }
@@ -82,22 +97,22 @@ impl Tail {
         }
         // A copied or restored document that is gone is taken for a container. That costs time only.
         let has_containers = with_content.iter().any(|id| documents.get(id).is_none_or(Option::is_none));
-        Ok(Self { documents, other_values, is_cut, has_containers })
+        Ok(Self { documents, other_values, is_cut, since, has_containers })
     }
 
-    /// Returns the place of an entry now; `None` if the entry is out of date.
-    pub(super) fn place(&self, entry: &Candidate<'_>) -> Option<Id> {
+    /// Returns where an entry belongs now.
+    pub(super) fn standing(&self, entry: &Candidate<'_>) -> Standing {
         if self.documents.is_empty() {
-            return Some(entry.place());
+            return Standing::Unchanged;
         }
-        let Some(changed) = self.documents.get(&entry.node()) else { return Some(entry.place()) };
-        let changed = changed.as_ref()?;
+        let Some(changed) = self.documents.get(&entry.node()) else { return Standing::Unchanged };
+        let Some(changed) = changed else { return Standing::Outdated };
         let is_current = |face: &IndexedFace| {
             (face.version, Some(face.face), face.holder) == (entry.version(), entry.face(), entry.holder())
         };
         // A new name is not in the index yet. The search for names compares it.
         let is_current = entry.name_print() == changed.name_print && changed.faces.iter().any(is_current);
-        is_current.then_some(changed.place)
+        if is_current { Standing::In(changed.place) } else { Standing::Outdated }
     }
 
     /// Returns whether values of a document in columns changed.

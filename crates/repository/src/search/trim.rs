@@ -1,5 +1,6 @@
 //! Filter of index entries by the caller's rights.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +9,7 @@ use model::{Id, Principal, Result, Right};
 use search::index::{Admission, Candidate, Face};
 
 use super::places::{Places, UnknownPlace};
-use super::tail::Tail;
+use super::tail::{Standing, Tail};
 use super::visible_scopes::{VisibleScopes, sees_drafts};
 
 /// Admits the entries of documents that the caller may open, in the version that the caller sees.
@@ -20,6 +21,8 @@ pub(super) struct Trim {
     pub(super) scopes: Option<Arc<VisibleScopes>>,
     /// Places that entries name and that were created since the places were read.
     pub(super) unknown: UnknownPlaces,
+    /// By the numbers of places.
+    decisions: RefCell<Vec<Decision>>,
 }
 
 /// Limit on the places that are read for one search.
@@ -60,6 +63,7 @@ impl Trim {
             return Ok(found);
         }
         self.places = self.places.with(reader, &unknown)?;
+        self.decisions.borrow_mut().clear();
         Ok(look(self))
     }
 }
@@ -69,47 +73,107 @@ impl Trim {
 pub(super) struct WithValues<'a>(pub(super) &'a Trim);
 
 impl Admission for WithValues<'_> {
-    fn admit(&self, entry: &Candidate<'_>) -> Option<Id> {
-        let (place, library) = (self.0.admit(entry)?, entry.library());
-        let is_there = || self.0.places.upward(entry.collection(), place).any(|above| above == library);
-        (library.is_none() || is_there()).then_some(place)
+    fn admit(&self, entry: &Candidate<'_>) -> bool {
+        self.0.admit(entry) && {
+            let library = entry.library();
+            let is_there = || self.0.places.upward(entry.collection(), self.place(entry)).any(|above| above == library);
+            library.is_none() || is_there()
+        }
+    }
+
+    fn place(&self, entry: &Candidate<'_>) -> Id {
+        self.0.place(entry)
+    }
+}
+
+/// The answer for documents in one place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Decision {
+    /// Not looked up yet.
+    #[default]
+    Open,
+    Hidden,
+    /// The caller may view them.
+    View,
+    /// The caller also sees their drafts.
+    Drafts,
+}
+
+impl Trim {
+    pub(super) fn new(
+        places: Arc<Places>,
+        tail: Arc<Tail>,
+        principal: Arc<Principal>,
+        scopes: Option<Arc<VisibleScopes>>,
+    ) -> Self {
+        Self { places, tail, principal, scopes, unknown: UnknownPlaces::default(), decisions: RefCell::default() }
+    }
+
+    /// Returns the decision for a place, which is kept for the next entry with the same number.
+    fn decision(&self, entry: &Candidate<'_>) -> Decision {
+        let (number, mut decisions) = (entry.place_number(), self.decisions.borrow_mut());
+        if let Some(known) = decisions.get(number).filter(|known| **known != Decision::Open) {
+            return *known;
+        }
+        let decided = self.decide(entry.collection(), entry.place());
+        if number >= decisions.len() {
+            decisions.resize(number + 1, Decision::Open);
+        }
+        if let Some(kept) = decisions.get_mut(number) {
+            *kept = decided;
+        }
+        decided
+    }
+
+    fn decide(&self, collection: Id, place: Id) -> Decision {
+        let scope = match self.places.scope(collection, place) {
+            Ok(Some(scope)) => scope,
+            Ok(None) => return Decision::Hidden,
+            Err(unknown) => {
+                self.unknown.add(unknown);
+                return Decision::Hidden;
+            }
+        };
+        let (may_view, sees_drafts) = match &self.scopes {
+            Some(visible) => (visible.view.contains(&scope), visible.drafts.contains(&scope)),
+            None => {
+                // The credential of a caller with all rights may permit less.
+                let rights = self.principal.limits.scopes.rights();
+                (rights.has(Right::View), sees_drafts(rights))
+            }
+        };
+        if !may_view || !self.principal.limits.includes(self.places.upward(collection, place)) {
+            return Decision::Hidden;
+        }
+        if sees_drafts { Decision::Drafts } else { Decision::View }
     }
 }
 
 impl Admission for Trim {
-    fn admit(&self, entry: &Candidate<'_>) -> Option<Id> {
-        let place = self.tail.place(entry)?;
-        let collection = entry.collection();
-        let scope = match self.places.scope(collection, place) {
-            Ok(scope) => scope?,
-            Err(unknown) => {
-                self.unknown.add(unknown);
-                return None;
-            }
+    fn admit(&self, entry: &Candidate<'_>) -> bool {
+        let decision = match self.tail.standing(entry) {
+            Standing::Unchanged => self.decision(entry),
+            Standing::In(place) => self.decide(entry.collection(), place),
+            Standing::Outdated => return false,
         };
-        let may_view = match &self.scopes {
-            Some(visible) => visible.view.contains(&scope),
-            // The credential of a caller with all rights may permit less.
-            None => self.principal.limits.scopes.rights().has(Right::View),
-        };
-        if !may_view {
-            return None;
+        if decision == Decision::Hidden || entry.is_plain() {
+            return decision != Decision::Hidden;
         }
-        let caller = self.principal.id;
-        let sees_drafts = || {
-            let by_scope = match &self.scopes {
-                Some(visible) => visible.drafts.contains(&scope),
-                None => sees_drafts(self.principal.limits.scopes.rights()),
-            };
-            by_scope || entry.author() == caller
-        };
-        let is_shown = match entry.face() {
-            Some(Face::All) => entry.holder() != caller,
-            Some(Face::Published) => entry.holder() != caller && !sees_drafts(),
-            Some(Face::Draft) => entry.holder() != caller && sees_drafts(),
-            Some(Face::WorkingCopy) => entry.holder() == caller,
+        let (caller, holder) = (self.principal.id, entry.holder());
+        let sees_drafts = || decision == Decision::Drafts || entry.author() == caller;
+        match entry.face() {
+            Some(Face::All) => holder != caller,
+            Some(Face::Published) => holder != caller && !sees_drafts(),
+            Some(Face::Draft) => holder != caller && sees_drafts(),
+            Some(Face::WorkingCopy) => holder == caller,
             None => false,
-        };
-        (is_shown && self.principal.limits.includes(self.places.upward(collection, place))).then_some(place)
+        }
+    }
+
+    fn place(&self, entry: &Candidate<'_>) -> Id {
+        match self.tail.standing(entry) {
+            Standing::In(place) => place,
+            Standing::Unchanged | Standing::Outdated => entry.place(),
+        }
     }
 }

@@ -20,6 +20,7 @@ pub mod people;
 pub mod permission;
 pub mod policy;
 pub mod rules;
+pub mod saved_search;
 pub mod store;
 pub mod upload;
 pub mod version;

@@ -5,7 +5,8 @@
 //! fuzz-api` compares all of them with the server.
 
 use model::{
-    Accent, MAX_COMMENT, MAX_NAME_CHARS, PolicyLevel, Right, StoreKind, StoreState, Theme, TokenScope, Versioning,
+    Accent, MAX_COMMENT, MAX_NAME_CHARS, PolicyLevel, Right, SearchAlert, StoreKind, StoreState, Theme, TokenScope,
+    Versioning,
 };
 use repository::{AUDIT_ACTIONS, FARM_ACTIONS, MAX_PASSWORD_CHARS, MAX_QUERY_CHARS, MIN_PASSWORD_CHARS};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, OneOfBuilder, SchemaFormat, Type};
@@ -182,6 +183,13 @@ rules! {
     PlainText => text().pattern(Some(r"^[^\u0000]*$"));
     /// A search query: up to 4,096 characters.
     Sought => of_length(0, MAX_QUERY_CHARS);
+    /// A query that is saved: 1 to 4,096 characters, not only white space and control characters, and without the
+    /// character U+0000.
+    SavedQuery => of_length(1, MAX_QUERY_CHARS).pattern(Some(concat!(
+        r"^[^\u0000]*[^", control!(), blank!(), r"][^\u0000]*$"
+    )));
+    /// Alerts of a saved search.
+    SearchAlertWord => one_of(SearchAlert::ALL.map(SearchAlert::as_str));
     /// A password: 10 to 1,024 characters.
     Password => of_length(MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS);
     /// The password of a link: 8 to 1,024 characters.

@@ -5,13 +5,19 @@ use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocId, SegmentReader};
 
 use super::entry::{Face, IndexedEntry};
+use super::place_numbers::PlaceNumbers;
 use super::schema;
 use crate::query::Position;
 
 /// Decides what the caller may find.
 pub trait Admission {
-    /// Returns the place of an entry as it is now; `None` if the caller may not find the entry.
-    fn admit(&self, entry: &Candidate<'_>) -> Option<Id>;
+    /// Returns whether the caller may find an entry.
+    fn admit(&self, entry: &Candidate<'_>) -> bool;
+
+    /// Returns the place of an admitted entry as it is now.
+    fn place(&self, entry: &Candidate<'_>) -> Id {
+        entry.place()
+    }
 }
 
 /// An entry that fits a query and may be admitted. Its fields are read when they are asked for.
@@ -39,6 +45,16 @@ impl Candidate<'_> {
     /// See [`super::entry::Entry::place`].
     pub fn place(&self) -> Id {
         self.columns.place(self.doc)
+    }
+
+    /// Number of its site collection and place together, counted from 0 and the same for all views of the index.
+    pub fn place_number(&self) -> usize {
+        self.columns.standing(self.doc).0
+    }
+
+    /// Returns whether the face is [`Face::All`] and nobody holds a working copy.
+    pub fn is_plain(&self) -> bool {
+        self.columns.standing(self.doc).1
     }
 
     /// See [`super::entry::Entry::face`]; `None` for an entry that nobody may find.
@@ -90,12 +106,18 @@ pub(super) struct Columns {
     value_keys: Column<u64>,
     /// `None` if no name in the segment has an extension.
     extension: Option<StrColumn>,
+    /// The number of the place of each entry, and in the highest bit whether its face is [`Face::All`] and it has no
+    /// holder: what is looked at for every entry, in one array.
+    standings: Vec<u32>,
 }
 
+/// The highest bit of a standing.
+const PLAIN: u32 = 1 << 31;
+
 impl Columns {
-    pub(super) fn of(segment: &SegmentReader) -> tantivy::Result<Self> {
+    pub(super) fn of(segment: &SegmentReader, numbers: &PlaceNumbers) -> tantivy::Result<Self> {
         let columns = segment.fast_fields();
-        Ok(Self {
+        let mut all = Self {
             node: columns.i64(schema::NODE)?,
             version: columns.i64(schema::VERSION)?,
             collection: columns.i64(schema::COLLECTION)?,
@@ -116,7 +138,22 @@ impl Columns {
             value_columns: columns.i64(schema::VALUE_COLUMNS)?,
             value_keys: columns.u64(schema::VALUE_KEYS)?,
             extension: columns.str(schema::EXTENSION)?,
-        })
+            standings: Vec::new(),
+        };
+        let places = (0..segment.max_doc()).map(|doc| (all.collection(doc), all.place(doc)));
+        let mut standings = numbers.of(places);
+        for (doc, standing) in (0..).zip(&mut standings) {
+            let is_plain = all.face.first(doc) == Some(Face::All.number()) && id(&all.holder, doc).is_none();
+            *standing = *standing & !PLAIN | if is_plain { PLAIN } else { 0 };
+        }
+        all.standings = standings;
+        Ok(all)
+    }
+
+    /// Returns the number of the place of an entry, and whether it is plain.
+    fn standing(&self, doc: DocId) -> (usize, bool) {
+        let standing = self.standings.get(doc as usize).copied().unwrap_or_default();
+        ((standing & !PLAIN) as usize, standing & PLAIN != 0)
     }
 
     pub(super) fn node(&self, doc: DocId) -> Id {

@@ -44,7 +44,7 @@ impl View {
     /// `Corrupt` or `Unavailable` if the index cannot be read.
     pub fn documents_with_other_values(&self, library: Id, known: &HashSet<Id>) -> Result<Vec<Id>> {
         let mut found = Vec::new();
-        let columns = self.columns().map_err(index_failed)?;
+        let columns = &self.columns().map_err(index_failed)?.in_order;
         for (segment, columns) in self.searcher.segment_readers().iter().zip(columns) {
             for doc in segment.doc_ids_alive().filter(|doc| columns.library(*doc) == library) {
                 if columns.values(doc).any(|(column, _)| !known.contains(&column)) {
@@ -59,7 +59,7 @@ impl View {
 
     /// Calls `take` with each entry that has a term from `first` to `last`.
     fn each_between(&self, first: &Term, last: &Term, mut take: impl FnMut(&Columns, u32)) -> tantivy::Result<()> {
-        for (segment, columns) in self.searcher.segment_readers().iter().zip(self.columns()?) {
+        for (segment, columns) in self.searcher.segment_readers().iter().zip(&self.columns()?.in_order) {
             for doc in docs_between(segment, self.fields.node, first, last)? {
                 take(columns, doc);
             }

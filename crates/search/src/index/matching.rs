@@ -1,14 +1,16 @@
 //! A query in terms of the index.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use model::Id;
+use tantivy::index::SegmentId;
 use tantivy::query::doc_predicate_query::{DocPredicateQuery, FunctionPredicate};
 use tantivy::query::{
     AllQuery, BooleanQuery, BoostQuery, DisjunctionMaxQuery, EmptyQuery, Occur, PhraseQuery, Query, TermQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, Score, SegmentReader, Term};
+use tantivy::{DocId, Score, SegmentReader, TantivyError, Term};
 
 use super::analyzer::marked_value;
 use super::clock::Clock;
@@ -16,6 +18,7 @@ use super::columns::Columns;
 use super::entry::Face;
 use super::schema::Fields;
 use super::until_time::UntilTime;
+use super::view::View;
 use super::weights::Weights;
 use super::word_query::{EndingQuery, WordQuery};
 use crate::language::parts::covering;
@@ -43,6 +46,7 @@ const MAX_TOLERANT_WORDS: usize = 8;
 /// Translates queries into those of the library, for one search.
 pub(super) struct Matching<'a> {
     fields: Fields,
+    columns: Arc<HashMap<SegmentId, Arc<Columns>>>,
     stems: &'a Stems,
     weights: &'a Weights,
     tolerance: Tolerance,
@@ -73,14 +77,15 @@ fn forms<'a>(spellings: impl IntoIterator<Item = &'a String>, stems: &Stems) -> 
 
 impl<'a> Matching<'a> {
     pub(super) fn new(
-        fields: Fields,
+        view: &View,
         stems: &'a Stems,
         weights: &'a Weights,
         query: &SearchQuery,
         tolerance: Tolerance,
         clock: Clock,
-    ) -> Self {
-        let mut matching = Self { fields, stems, weights, tolerance, tolerant_words: BTreeSet::new(), clock };
+    ) -> tantivy::Result<Self> {
+        let (fields, columns) = (view.fields, view.columns()?.by_segment.clone());
+        let mut matching = Self { fields, columns, stems, weights, tolerance, tolerant_words: BTreeSet::new(), clock };
         if tolerance.allows_similar() {
             let mut words: Vec<(f32, &String)> = Vec::new();
             for (_, sought) in query.sought() {
@@ -95,7 +100,7 @@ impl<'a> Matching<'a> {
             let rarest = words.into_iter().take(MAX_TOLERANT_WORDS);
             matching.tolerant_words = rarest.map(|(_, word)| word.clone()).collect();
         }
-        matching
+        Ok(matching)
     }
 
     /// Returns the query for the index; `None` if nothing is looked for.
@@ -172,7 +177,7 @@ impl<'a> Matching<'a> {
             ])),
             Expression::Words(field, sought) => self.sought(sought, self.field(*field), is_wanted),
             Expression::Filter(Filter::Values(values)) => self.values(values),
-            Expression::Filter(filter) => filtered(filter.clone(), self.clock.clone()),
+            Expression::Filter(filter) => self.filtered(filter.clone()),
         }
     }
 
@@ -225,15 +230,15 @@ impl<'a> Matching<'a> {
             }
         }
         if !keys.is_empty() {
-            let fits = move |columns: &Columns, doc| columns.values(doc).any(|value| fits_key(&keys, value));
-            found.push(tested(fits, self.clock.clone()));
+            let keys = Arc::new(keys);
+            found.push(self.tested(move |columns| {
+                let keys = keys.clone();
+                Ok(Box::new(move |doc| columns.values(doc).any(|value| fits_key(&keys, value))))
+            }));
         }
-        let is_current = filter.is_current.clone();
-        let is_current = move |columns: &Columns, doc| is_current.0(columns.position(doc));
-        let found = BooleanQuery::new(vec![
-            (Occur::Must, Box::new(BooleanQuery::union(found))),
-            (Occur::Must, tested(is_current, self.clock.clone())),
-        ]);
+        let is_current = self.filtered(Filter::Within(filter.is_current.clone()));
+        let found =
+            BooleanQuery::new(vec![(Occur::Must, Box::new(BooleanQuery::union(found))), (Occur::Must, is_current)]);
         Box::new(BoostQuery::new(Box::new(found), 0.0))
     }
 
@@ -341,6 +346,23 @@ impl<'a> Matching<'a> {
         phrases.into_iter().map(phrase).collect()
     }
 
+    /// Returns a query for a property.
+    fn filtered(&self, filter: Filter) -> Box<dyn Query> {
+        self.tested(move |columns| fits(&filter, columns))
+    }
+
+    /// Returns a query for entries that fit, without a score. It finds nothing once time is up.
+    fn tested(&self, fits: impl Fn(Arc<Columns>) -> tantivy::Result<Fits> + Send + Sync + 'static) -> Box<dyn Query> {
+        let (columns, clock) = (self.columns.clone(), self.clock.clone());
+        let predicate = FunctionPredicate::from(move |segment: &SegmentReader| {
+            let unknown = || TantivyError::InternalError("a segment of another view".to_owned());
+            let columns = columns.get(&segment.segment_id()).ok_or_else(unknown)?;
+            let (fits, clock) = (fits(columns.clone())?, clock.clone());
+            Ok(move |doc: DocId| !clock.is_over() && fits(doc))
+        });
+        Box::new(BoostQuery::new(Box::new(DocPredicateQuery::from(predicate)), 0.0))
+    }
+
     fn forms<'s>(&self, spellings: impl IntoIterator<Item = &'s String>) -> BTreeSet<String> {
         forms(spellings, self.stems)
     }
@@ -363,15 +385,6 @@ fn any(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
     }
 }
 
-/// Returns a query for entries that fit, without a score. It finds nothing once time is up.
-fn tested(fits: impl Fn(&Columns, DocId) -> bool + Clone + Send + Sync + 'static, clock: Clock) -> Box<dyn Query> {
-    let predicate = FunctionPredicate::from(move |segment: &SegmentReader| {
-        let (columns, fits, clock) = (Columns::of(segment)?, fits.clone(), clock.clone());
-        Ok(move |doc: DocId| !clock.is_over() && fits(&columns, doc))
-    });
-    Box::new(BoostQuery::new(Box::new(DocPredicateQuery::from(predicate)), 0.0))
-}
-
 /// Returns whether the key of a value fulfils the condition of its column.
 fn fits_key(conditions: &[(Id, ValueCondition)], (column, key): (Id, u64)) -> bool {
     conditions.iter().any(|(of, condition)| {
@@ -384,20 +397,10 @@ fn fits_key(conditions: &[(Id, ValueCondition)], (column, key): (Id, u64)) -> bo
     })
 }
 
-/// Returns a query for a property. It finds nothing once time is up.
-fn filtered(filter: Filter, clock: Clock) -> Box<dyn Query> {
-    let predicate = FunctionPredicate::from(move |segment: &SegmentReader| {
-        let (fits, clock) = (fits(&filter, segment)?, clock.clone());
-        Ok(move |doc: DocId| !clock.is_over() && fits(doc))
-    });
-    Box::new(BoostQuery::new(Box::new(DocPredicateQuery::from(predicate)), 0.0))
-}
-
 type Fits = Box<dyn Fn(DocId) -> bool + Send + Sync>;
 
 /// Returns a function that tells which entries of a segment fit.
-fn fits(filter: &Filter, segment: &SegmentReader) -> tantivy::Result<Fits> {
-    let columns = Columns::of(segment)?;
+fn fits(filter: &Filter, columns: Arc<Columns>) -> tantivy::Result<Fits> {
     Ok(match filter.clone() {
         Filter::Extension(extensions) => {
             let mut numbers = Vec::new();
@@ -411,6 +414,7 @@ fn fits(filter: &Filter, segment: &SegmentReader) -> tantivy::Result<Fits> {
         Filter::Modified(time) => Box::new(move |doc| time.contains(&columns.modified(doc))),
         Filter::Author(people) => Box::new(move |doc| people.contains(&columns.author(doc))),
         Filter::Editor(people) => Box::new(move |doc| people.contains(&columns.editor(doc))),
+        Filter::OtherVersion(versions) => Box::new(move |doc| !versions.contains(&columns.version(doc))),
         Filter::Within(within) => Box::new(move |doc| within.0(columns.position(doc))),
         Filter::Language(language) => Box::new(move |doc| columns.language(doc) == Some(language.number())),
         Filter::Status(Status::Draft) => Box::new(move |doc| columns.face(doc) == Some(Face::Draft)),

@@ -80,7 +80,7 @@ impl View {
         // The worst of the best hits is on top.
         let mut best: BinaryHeap<Reverse<NameHit>> = BinaryHeap::with_capacity(request.limit + 1);
         let mut more = false;
-        for (segment, columns) in self.searcher.segment_readers().iter().zip(self.columns()?) {
+        for (segment, columns) in self.searcher.segment_readers().iter().zip(&self.columns()?.in_order) {
             if clock.is_over_now() {
                 break;
             }
@@ -99,7 +99,7 @@ impl View {
                         continue 'documents;
                     }
                 }
-                if admission.admit(&Candidate { columns, doc }).is_none() {
+                if !admission.admit(&Candidate { columns, doc }) {
                     continue;
                 }
                 let begins = beginning.fits(segment, doc)?;

@@ -4,21 +4,25 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use model::Result;
+use tantivy::DocAddress;
 use tantivy::schema::{TantivyDocument, Value};
 
 use super::clock::Clock;
 use super::error::index_failed;
+use super::kept_text::{KeptText, TextReader};
 use super::top::Hit;
 use super::view::View;
-use crate::language::words::{Words, fold_into};
-use crate::query::WordMatcher;
+use crate::language::words::fold_into;
+use crate::query::{SearchQuery, Tolerance, WordMatcher};
 
 /// Approximate length of a passage in bytes.
 pub(super) const PASSAGE_BYTES: usize = 240;
-/// Limit on the bytes of a text that are kept and searched for a passage.
-const KEPT: usize = 256 << 10;
+/// Characters in which the beginning or the end of a word is looked for.
+const FAR: usize = 30;
 /// Number of words in a passage that ends the search for a better one.
 const ENOUGH: usize = 4;
+/// Bytes of the text in which a better passage is looked for after one that has every word.
+const FURTHER: usize = 2 << 10;
 
 /// A part of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,42 +42,60 @@ pub struct Piece {
     pub hit: bool,
 }
 
-/// Returns the beginning of a text that is kept for passages.
-pub(super) fn kept(text: &str) -> &str {
-    &text[..text.floor_char_boundary(KEPT)]
+/// Finds the passages of hits, with memory that they share.
+pub struct PassageFinder<'a> {
+    pub(super) view: &'a View,
+    pub(super) matcher: WordMatcher,
+    pub(super) texts: TextReader,
+    pub(super) clock: Clock,
 }
 
-impl View {
+impl<'a> PassageFinder<'a> {
+    /// Prepares for the words of a query.
+    ///
+    /// # Errors
+    /// `Unavailable` if there is no memory for it.
+    pub fn new(view: &'a View, query: &SearchQuery, tolerance: Tolerance, clock: Clock) -> Result<Self> {
+        Ok(Self { view, matcher: WordMatcher::of(query, tolerance), texts: TextReader::new()?, clock })
+    }
+
     /// Returns the passage of a hit with the words of the query; `None` if they are only in the name, or time is up.
     /// Blocks while it reads the index.
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
-    pub fn passage(&self, hit: &Hit, matcher: &mut WordMatcher, clock: &Clock) -> Result<Option<Passage>> {
-        let document: TantivyDocument = self.searcher.doc(hit.address).map_err(index_failed)?;
-        let text = document.get_first(self.fields.body).and_then(|value| value.as_str()).unwrap_or_default();
-        Ok(passage(text, matcher, clock))
+    pub fn passage(&mut self, hit: &Hit) -> Result<Option<Passage>> {
+        let packed = self.packed(hit.address)?;
+        passage(self.texts.open(&packed), &mut self.matcher, &self.clock)
+    }
+
+    /// Returns the kept text of an entry in its stored form.
+    pub(super) fn packed(&self, address: DocAddress) -> Result<Vec<u8>> {
+        let document: TantivyDocument = self.view.searcher.doc(address).map_err(index_failed)?;
+        let packed = document.get_first(self.view.fields.body).and_then(|value| value.as_bytes());
+        Ok(packed.map(<[u8]>::to_vec).unwrap_or_default())
     }
 }
 
-fn passage(text: &str, matcher: &mut WordMatcher, clock: &Clock) -> Option<Passage> {
+fn passage(mut kept: KeptText<'_>, matcher: &mut WordMatcher, clock: &Clock) -> Result<Option<Passage>> {
     // The words that were found within the length of one passage, each with the number of what it fits, how often each
     // of these, and the best words so far.
     let (mut near, mut counts) = (VecDeque::<(usize, Range<usize>)>::new(), HashMap::<usize, usize>::new());
     let mut best: Option<(usize, Vec<Range<usize>>)> = None;
+    let mut end = usize::MAX;
     let words = |near: &VecDeque<(usize, Range<usize>)>| near.iter().map(|(_, word)| word.clone()).collect();
-    let (mut spans, mut folded) = (Words::of(text), String::new());
-    while let Some(span) = spans.next_span() {
-        if !matcher.may_fit(&text[span.clone()]) {
+    let mut folded = String::new();
+    while let Some(span) = kept.next_span()?.filter(|span| span.start < end) {
+        let word = &kept.text()[span.clone()];
+        if !matcher.may_fit(word) {
             continue;
         }
         if clock.is_over() {
-            return None;
+            return Ok(None);
         }
-        fold_into(&text[span.clone()], &mut folded);
+        fold_into(word, &mut folded);
         let Some(found) = matcher.fits(&folded) else { continue };
-        let word = span;
-        while let Some((number, _)) = near.pop_front_if(|(_, first)| word.end - first.start > PASSAGE_BYTES) {
+        while let Some((number, _)) = near.pop_front_if(|(_, first)| span.end - first.start > PASSAGE_BYTES) {
             if let Some(count) = counts.get_mut(&number) {
                 *count -= 1;
                 if *count == 0 {
@@ -82,19 +104,25 @@ fn passage(text: &str, matcher: &mut WordMatcher, clock: &Clock) -> Option<Passa
             }
         }
         *counts.entry(found).or_default() += 1;
-        near.push_back((found, word));
+        near.push_back((found, span.clone()));
         let is_better = best
             .as_ref()
             .is_none_or(|(most, words)| counts.len() > *most || counts.len() == *most && near.len() > words.len());
         if is_better {
             best = Some((counts.len(), words(&near)));
         }
-        if counts.len() == matcher.count() && near.len() >= ENOUGH {
-            break;
+        if counts.len() == matcher.count() {
+            if near.len() >= ENOUGH {
+                break;
+            }
+            end = end.min(span.end + FURTHER);
         }
     }
-    let (_, words) = best?;
-    Some(around(text, &words, 0, text.len()).0)
+    let Some((_, words)) = best else { return Ok(None) };
+    kept.read_until(words.last().map_or(0, |last| last.end) + PASSAGE_BYTES + FAR)?;
+    let mut passage = around(kept.text(), &words, 0, kept.text().len()).0;
+    passage.more.1 |= !kept.is_complete();
+    Ok(Some(passage))
 }
 
 /// Returns the passage with these words, between two positions of the text, and its end.
@@ -137,7 +165,7 @@ fn word_start(text: &str, at: usize) -> usize {
     if at == 0 {
         return 0;
     }
-    text[at..].char_indices().take(30).find(|(_, c)| c.is_whitespace()).map_or(at, |(gap, c)| at + gap + c.len_utf8())
+    text[at..].char_indices().take(FAR).find(|(_, c)| c.is_whitespace()).map_or(at, |(gap, c)| at + gap + c.len_utf8())
 }
 
 /// Returns the end of the last word before `at`, unless it is far.
@@ -146,7 +174,7 @@ fn word_end(text: &str, at: usize) -> usize {
     if at == text.len() {
         return at;
     }
-    text[..at].char_indices().rev().take(30).find(|(_, c)| c.is_whitespace()).map_or(at, |(gap, _)| gap)
+    text[..at].char_indices().rev().take(FAR).find(|(_, c)| c.is_whitespace()).map_or(at, |(gap, _)| gap)
 }
 
 fn plain(text: &str) -> String {
@@ -156,12 +184,14 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::{SearchQuery, Tolerance};
+    use crate::index::kept_text::TextPacker;
 
     fn passage_of(text: &str, query: &str) -> Option<Passage> {
         let query = SearchQuery::parse(query, model::Timestamp::from_micros(0));
         let clock = Clock::new(std::time::Instant::now() + std::time::Duration::from_secs(60));
-        passage(text, &mut WordMatcher::of(&query, Tolerance::Exact), &clock)
+        let packed = TextPacker::new().unwrap().pack(text).unwrap();
+        let mut reader = TextReader::new().unwrap();
+        passage(reader.open(&packed), &mut WordMatcher::of(&query, Tolerance::Exact), &clock).unwrap()
     }
 
     fn shown(text: &str, query: &str) -> Option<String> {

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use model::{Id, Result};
-use tantivy::schema::{IndexRecordOption, TantivyDocument, Value};
+use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, TERMINATED, Term};
 
 use super::clock::Clock;
 use super::error::index_failed;
-use super::passage::{PASSAGE_BYTES, Passage, around};
+use super::passage::{PASSAGE_BYTES, Passage, PassageFinder, around};
 use super::view::View;
 use crate::language::words::{Words, fold_into};
 use crate::query::WordMatcher;
@@ -27,29 +27,28 @@ pub struct Passages {
     pub whole: bool,
 }
 
-impl View {
-    /// Returns the passages of a version of a document with words of a query, at most `limit`; `None` if the version
+impl PassageFinder<'_> {
+    /// Returns the passages of a version of a document with words of the query, at most `limit`; `None` if the version
     /// has no entry. Blocks while it reads the index.
     ///
     /// # Errors
     /// `Corrupt` or `Unavailable` if the index cannot be read.
-    pub fn passages(
-        &self,
-        (node, version): (Id, Id),
-        matcher: &mut WordMatcher,
-        limit: usize,
-        clock: &Clock,
-    ) -> Result<Option<Passages>> {
-        let Some(address) = self.entry_of(node, version).map_err(index_failed)? else { return Ok(None) };
-        let document: TantivyDocument = self.searcher.doc(address).map_err(index_failed)?;
-        let text = document.get_first(self.fields.body).and_then(|value| value.as_str()).unwrap_or_default();
-        Ok(Some(passages(text, matcher, limit, clock)))
+    pub fn passages(&mut self, (node, version): (Id, Id), limit: usize) -> Result<Option<Passages>> {
+        let Some(address) = self.view.entry_of(node, version).map_err(index_failed)? else { return Ok(None) };
+        let packed = self.packed(address)?;
+        let mut kept = self.texts.open(&packed);
+        kept.read_until(usize::MAX)?;
+        Ok(Some(passages(kept.text(), &mut self.matcher, limit, &self.clock)))
     }
+}
 
+impl View {
     /// Returns the address of the entry for a version of a document.
     fn entry_of(&self, node: Id, version: Id) -> tantivy::Result<Option<DocAddress>> {
         let wanted = Term::from_field_i64(self.fields.node, node.get());
-        for (ordinal, (segment, columns)) in (0..).zip(self.searcher.segment_readers().iter().zip(self.columns()?)) {
+        for (ordinal, (segment, columns)) in
+            (0..).zip(self.searcher.segment_readers().iter().zip(&self.columns()?.in_order))
+        {
             let index = segment.inverted_index(self.fields.node)?;
             let Some(mut found) = index.read_postings(&wanted, IndexRecordOption::Basic)? else { continue };
             let alive = segment.alive_bitset();

@@ -1,7 +1,6 @@
 //! The fields of the index.
 
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
-use tantivy::store::{Compressor, ZstdCompressor};
 
 use super::analyzer;
 
@@ -69,7 +68,7 @@ pub(super) struct Fields {
     pub value_keys: Field,
     /// The words of texts in columns, each with its column.
     pub values: Field,
-    /// The beginning of the text as it is, for passages.
+    /// The beginning of the text, for passages, in the form of [`super::kept_text`].
     pub body: Field,
     /// Code and words of the reason why there is no text.
     pub fault: Field,
@@ -123,14 +122,9 @@ pub(super) fn schema() -> (Schema, Fields) {
         value_columns: builder.add_i64_field(VALUE_COLUMNS, FAST),
         value_keys: builder.add_u64_field(VALUE_KEYS, FAST),
         values: builder.add_text_field("values", words(values)),
-        body: builder.add_text_field("body", STORED),
+        body: builder.add_bytes_field("body", STORED),
         fault: builder.add_text_field(FAULT, FAST | STORED),
         reason: builder.add_text_field("reason", STORED),
     };
     (builder.build(), fields)
-}
-
-/// Compression of the stored texts.
-pub(super) fn compression() -> Compressor {
-    Compressor::Zstd(ZstdCompressor { compression_level: Some(3) })
 }

@@ -5,15 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Error, Result};
 use tantivy::directory::MmapDirectory;
+use tantivy::store::Compressor;
 use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy};
 
 use super::analyzer;
 use super::checkpoint::FORMAT;
 use super::error::{index_error, index_failed, other_version};
+use super::place_numbers::PlaceNumbers;
 use super::schema::{self, Fields};
 use super::view::{View, newest_checkpoint};
 
-/// Blocks of stored texts that are kept uncompressed for each segment. Each holds a whole text or several.
+/// Blocks of stored texts that are kept in memory for each segment. Each holds a whole text or several.
 const CACHED_BLOCKS: usize = 1;
 
 /// The index of one content database.
@@ -21,6 +23,7 @@ pub struct SearchIndex {
     pub(super) index: Index,
     pub(super) fields: Fields,
     reader: IndexReader,
+    places: Arc<PlaceNumbers>,
     view: Mutex<Arc<View>>,
 }
 
@@ -34,7 +37,8 @@ impl SearchIndex {
         let (place, is_new) = open_directory(directory)?;
         let failed = |error| index_error(directory, error);
         let index = if is_new {
-            let settings = IndexSettings { docstore_compression: schema::compression(), ..IndexSettings::default() };
+            // Texts are compressed before they are stored.
+            let settings = IndexSettings { docstore_compression: Compressor::None, ..IndexSettings::default() };
             Index::create(place, schema::schema().0, settings).map_err(failed)?
         } else {
             Index::open(place).map_err(failed)?
@@ -71,11 +75,12 @@ impl SearchIndex {
             .doc_store_cache_num_blocks(CACHED_BLOCKS)
             .try_into()
             .map_err(failed)?;
-        let view = Arc::new(View::of(&reader, checkpoint, fields));
+        let places = Arc::new(PlaceNumbers::default());
+        let view = Arc::new(View::of(&reader, checkpoint, fields, places.clone()));
         if !is_new && view.checkpoint().format != FORMAT {
             return Err(other_version());
         }
-        Ok(Self { index, fields, reader, view: Mutex::new(view) })
+        Ok(Self { index, fields, reader, places, view: Mutex::new(view) })
     }
 
     /// Compares all files with their checksums. Blocks.
@@ -99,8 +104,8 @@ impl SearchIndex {
     pub(super) fn reload(&self) -> Result<()> {
         let checkpoint = newest_checkpoint(&self.index)?;
         self.reader.reload().map_err(index_failed)?;
-        let view = Arc::new(View::of(&self.reader, checkpoint, self.fields));
-        *self.view.lock().unwrap_or_else(PoisonError::into_inner) = view;
+        let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        *view = Arc::new(View::of(&self.reader, checkpoint, self.fields, self.places.clone()).after(&view));
         Ok(())
     }
 }

@@ -36,6 +36,27 @@ pub enum HitOrder {
     Smallest,
 }
 
+impl HitOrder {
+    /// All orders.
+    pub const ALL: [Self; 5] = [Self::Relevance, Self::Newest, Self::Oldest, Self::Largest, Self::Smallest];
+
+    /// Returns the word by which an order is stored and sent.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Relevance => "relevance",
+            Self::Newest => "newest",
+            Self::Oldest => "oldest",
+            Self::Largest => "largest",
+            Self::Smallest => "smallest",
+        }
+    }
+
+    /// Returns the order with a word; `None` if there is none.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|order| order.as_str() == word)
+    }
+}
+
 /// Request for the best hits of a query.
 #[derive(Clone, Debug)]
 pub struct TopRequest<'a> {
@@ -117,7 +138,7 @@ impl View {
     fn best(&self, request: &TopRequest<'_>, admission: &dyn Admission) -> tantivy::Result<TopHits> {
         let (clock, stems) = (&request.clock, Stems::default());
         let segments = self.searcher.segment_readers();
-        let columns = self.columns()?;
+        let columns = &self.columns()?.in_order;
         let terms = terms(request.query, &stems);
         // The weights also tell which words may be mistakes, whatever the order.
         let weights = if request.order == HitOrder::Relevance || request.tolerance.allows_similar() {
@@ -125,7 +146,7 @@ impl View {
         } else {
             Weights::equal(self.fields)
         };
-        let matching = Matching::new(self.fields, &stems, &weights, request.query, request.tolerance, clock.clone());
+        let matching = Matching::new(self, &stems, &weights, request.query, request.tolerance, clock.clone())?;
         let Some(query) = matching.query(request.query) else {
             return Ok(TopHits { whole: true, ..TopHits::default() });
         };
@@ -147,19 +168,20 @@ impl View {
             let mut scorer = weight.scorer(segment, 1.0)?;
             while scorer.doc() != TERMINATED && !clock.is_over() {
                 let doc = scorer.doc();
-                let is_deleted = alive.is_some_and(|alive| alive.is_deleted(doc));
-                let place = if is_deleted { None } else { admission.admit(&Candidate { columns, doc }) };
-                if let Some(place) = place {
+                let entry = Candidate { columns, doc };
+                if alive.is_none_or(|alive| alive.is_alive(doc)) && admission.admit(&entry) {
                     total += 1;
                     if request.counts_facets {
-                        counts.count(columns, doc, place);
+                        counts.count(columns, doc, admission.place(&entry));
                     }
-                    let rank = rank(request, columns, doc, || scorer.score());
-                    if kept > 0 {
+                    let worst = if best.len() < kept { None } else { best.peek().map(|hit| hit.rank) };
+                    if kept > 0
+                        && let Some(rank) = rank(request, columns, doc, worst, || scorer.score())
+                    {
                         best.push(hit(columns, doc, rank, ordinal));
-                    }
-                    if best.len() > kept {
-                        best.pop();
+                        if best.len() > kept {
+                            best.pop();
+                        }
                     }
                 }
                 scorer.advance();
@@ -191,7 +213,7 @@ impl View {
         let mut bonuses = Vec::with_capacity(hits.len());
         for hits in hits.chunk_by(|one, other| one.address.segment_ord == other.address.segment_ord) {
             let Some(ordinal) = hits.first().map(|hit| hit.address.segment_ord as usize) else { continue };
-            let (Some(segment), Some(columns)) = (segments.get(ordinal), self.columns()?.get(ordinal)) else {
+            let (Some(segment), Some(columns)) = (segments.get(ordinal), self.columns()?.in_order.get(ordinal)) else {
                 continue;
             };
             let mut closeness = closeness.in_segment(segment, columns);
@@ -210,19 +232,31 @@ fn scaled(score: f64) -> i64 {
     (score * 1_024.0).round() as i64
 }
 
-fn rank(request: &TopRequest<'_>, columns: &Columns, doc: DocId, score: impl FnOnce() -> Score) -> i64 {
+/// Returns the rank of an entry; `None` if it is less than `worst`.
+fn rank(
+    request: &TopRequest<'_>,
+    columns: &Columns,
+    doc: DocId,
+    worst: Option<i64>,
+    score: impl FnOnce() -> Score,
+) -> Option<i64> {
     let size = || i64::try_from(columns.size(doc)).unwrap_or(i64::MAX);
-    match request.order {
+    let is_less = |rank: i64| worst.is_some_and(|worst| rank < worst);
+    let rank = match request.order {
         HitOrder::Relevance => {
+            let score = f64::from(score());
+            if is_less(scaled(score + RECENCY)) {
+                return None;
+            }
             let age = request.now.seconds().saturating_sub(columns.modified(doc).seconds()).max(0);
-            let recency = RECENCY * (-(age as f64) / HALF_LIFE).exp2();
-            scaled(f64::from(score()) + recency)
+            scaled(score + RECENCY * (-(age as f64) / HALF_LIFE).exp2())
         }
         HitOrder::Newest => columns.modified(doc).micros(),
         HitOrder::Oldest => columns.modified(doc).micros().saturating_neg(),
         HitOrder::Largest => size(),
         HitOrder::Smallest => -size(),
-    }
+    };
+    (!is_less(rank)).then_some(rank)
 }
 
 fn hit(columns: &Columns, doc: DocId, rank: i64, segment: u32) -> Hit {

@@ -1,13 +1,16 @@
 //! Immutable snapshot of an index.
 
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use model::Result;
-use tantivy::{Index, IndexReader, Searcher};
+use tantivy::index::SegmentId;
+use tantivy::{Index, IndexReader, Searcher, SegmentReader};
 
 use super::checkpoint::{Checkpoint, FORMAT};
 use super::columns::Columns;
 use super::error::{index_failed, other_version};
+use super::place_numbers::PlaceNumbers;
 use super::schema::Fields;
 
 /// Reads the checkpoint of the newest commit.
@@ -23,25 +26,50 @@ pub struct View {
     pub(super) searcher: Searcher,
     pub(super) fields: Fields,
     checkpoint: Checkpoint,
-    /// The columns of each segment, opened when they are first needed.
-    columns: OnceLock<Vec<Columns>>,
+    places: Arc<PlaceNumbers>,
+    /// Opened when they are first needed.
+    columns: OnceLock<SegmentColumns>,
+    /// Those of the view before. Segments never change.
+    known: Option<Arc<HashMap<SegmentId, Arc<Columns>>>>,
+}
+
+/// The columns of each segment.
+pub(super) struct SegmentColumns {
+    /// In the order of the segments.
+    pub(super) in_order: Vec<Arc<Columns>>,
+    pub(super) by_segment: Arc<HashMap<SegmentId, Arc<Columns>>>,
 }
 
 impl View {
     /// Takes the entries that a reader shows. The checkpoint must have been read before the reader was opened or
     /// reloaded, because another process may commit in between: a search may judge a change twice, but must not miss
     /// one.
-    pub(super) fn of(reader: &IndexReader, checkpoint: Checkpoint, fields: Fields) -> Self {
-        Self { searcher: reader.searcher(), fields, checkpoint, columns: OnceLock::new() }
+    pub(super) fn of(reader: &IndexReader, checkpoint: Checkpoint, fields: Fields, places: Arc<PlaceNumbers>) -> Self {
+        let (searcher, columns) = (reader.searcher(), OnceLock::new());
+        Self { searcher, fields, checkpoint, places, columns, known: None }
+    }
+
+    /// Uses the columns that the view before has opened.
+    pub(super) fn after(self, before: &Self) -> Self {
+        Self { known: before.columns.get().map(|columns| columns.by_segment.clone()), ..self }
     }
 
     /// Returns the columns of each segment.
-    pub(super) fn columns(&self) -> tantivy::Result<&[Columns]> {
+    pub(super) fn columns(&self) -> tantivy::Result<&SegmentColumns> {
         if let Some(columns) = self.columns.get() {
             return Ok(columns);
         }
-        let opened = self.searcher.segment_readers().iter().map(Columns::of).collect::<tantivy::Result<Vec<_>>>()?;
-        Ok(self.columns.get_or_init(|| opened))
+        let columns = |segment: &SegmentReader| {
+            let id = segment.segment_id();
+            match self.known.as_ref().and_then(|known| known.get(&id)) {
+                Some(known) => Ok((id, known.clone())),
+                None => Ok((id, Arc::new(Columns::of(segment, &self.places)?))),
+            }
+        };
+        let opened: Vec<_> = self.searcher.segment_readers().iter().map(columns).collect::<tantivy::Result<_>>()?;
+        let in_order = opened.iter().map(|(_, columns)| columns.clone()).collect();
+        let by_segment = Arc::new(opened.into_iter().collect());
+        Ok(self.columns.get_or_init(|| SegmentColumns { in_order, by_segment }))
     }
 
     /// Position of this commit in the events of its content database.

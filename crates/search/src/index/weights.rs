@@ -4,6 +4,7 @@
 //! entries, up to a limit; the number of entries and their usual length are constant.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
@@ -44,7 +45,7 @@ impl Weights {
     /// depends on hidden entries how far the count got.
     pub(super) fn count(
         view: &View,
-        segments: &[Columns],
+        segments: &[Arc<Columns>],
         terms: BTreeSet<String>,
         admission: &dyn Admission,
         clock: &Clock,
@@ -60,7 +61,7 @@ impl Weights {
                 while postings.doc() != TERMINATED && count < MAX_COUNTED && !clock.is_over() {
                     let doc = postings.doc();
                     let is_deleted = alive.is_some_and(|alive| alive.is_deleted(doc));
-                    count += u64::from(!is_deleted && admission.admit(&Candidate { columns, doc }).is_some());
+                    count += u64::from(!is_deleted && admission.admit(&Candidate { columns, doc }));
                     postings.advance();
                 }
             }

@@ -11,7 +11,7 @@ use super::analyzer::marked_value;
 use super::checkpoint::Checkpoint;
 use super::entry::{Entry, name_print};
 use super::error::index_failed;
-use super::passage::kept;
+use super::kept_text::TextPacker;
 use super::schema::Fields;
 use super::search_index::SearchIndex;
 use crate::language::extension_of;
@@ -29,6 +29,7 @@ const MAX_DELETED: f32 = 0.2;
 pub struct IndexWriter {
     index: Arc<SearchIndex>,
     writer: tantivy::IndexWriter,
+    texts: TextPacker,
 }
 
 impl IndexWriter {
@@ -47,7 +48,7 @@ impl IndexWriter {
         let mut merges = LogMergePolicy::default();
         merges.set_del_docs_ratio_before_merge(MAX_DELETED);
         writer.set_merge_policy(Box::new(merges));
-        Ok(Self { index, writer })
+        Ok(Self { index, writer, texts: TextPacker::new()? })
     }
 
     /// Replaces all entries of a document; without new ones, it is not found any more.
@@ -86,7 +87,7 @@ impl IndexWriter {
             document.add_text(fields.name, &entry.name);
             document.add_text(fields.title, &entry.title);
             document.add_text(fields.stated_author, &entry.stated_author);
-            document.add_text(fields.body, kept(&entry.text));
+            document.add_bytes(fields.body, &self.texts.pack(&entry.text)?);
             if !entry.checked_out_by.is_none() {
                 document.add_i64(fields.checked_out_by, entry.checked_out_by.get());
             }

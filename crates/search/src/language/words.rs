@@ -50,34 +50,9 @@ impl<'a> Words<'a> {
 
     /// Returns where the next word is, without folding it.
     pub fn next_span(&mut self) -> Option<Range<usize>> {
-        let start = self.position_of(self.at, is_part).unwrap_or(self.text.len());
-        let first = self.text[start..].chars().next();
-        let end = match first {
-            Some(first) if stands_alone(first) => start + first.len_utf8(),
-            _ => self.position_of(start, |c| !is_part(c) || stands_alone(c)).unwrap_or(self.text.len()),
-        };
-        self.at = end;
-        first.map(|_| start..end)
-    }
-
-    /// Returns the position of the first character at or after `at` for which `is_wanted` holds.
-    fn position_of(&self, mut at: usize, is_wanted: impl Fn(char) -> bool) -> Option<usize> {
-        let bytes = self.text.as_bytes();
-        loop {
-            let byte = *bytes.get(at)?;
-            if byte.is_ascii() {
-                if is_wanted(char::from(byte)) {
-                    return Some(at);
-                }
-                at += 1;
-            } else {
-                let c = self.text[at..].chars().next()?;
-                if is_wanted(c) {
-                    return Some(at);
-                }
-                at += c.len_utf8();
-            }
-        }
+        let found = next_word(self.text, self.at);
+        self.at = found.as_ref().map_or(self.text.len(), |word| word.end);
+        found
     }
 }
 
@@ -90,8 +65,65 @@ impl Iterator for Words<'_> {
     }
 }
 
-fn is_part(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_alphanumeric() } else { c.is_alphanumeric() || is_combining_mark(c) }
+/// Returns where the next word of a text is, at or after `at`.
+pub(crate) fn next_word(text: &str, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let wide = |at: usize| text[at..].chars().next();
+    let mut start = at;
+    loop {
+        match CLASSES[usize::from(*bytes.get(start)?)] {
+            Class::Part => break,
+            Class::Gap => start += 1,
+            Class::Wide => {
+                let c = wide(start)?;
+                if stands_alone(c) {
+                    return Some(start..start + c.len_utf8());
+                }
+                if is_wide_part(c) {
+                    break;
+                }
+                start += c.len_utf8();
+            }
+        }
+    }
+    let mut end = start;
+    while let Some(byte) = bytes.get(end) {
+        match CLASSES[usize::from(*byte)] {
+            Class::Part => end += 1,
+            Class::Gap => break,
+            Class::Wide => match wide(end) {
+                Some(c) if is_wide_part(c) && !stands_alone(c) => end += c.len_utf8(),
+                _ => break,
+            },
+        }
+    }
+    Some(start..end)
+}
+
+/// Class of a byte of a text.
+#[derive(Clone, Copy)]
+enum Class {
+    /// An ASCII letter or digit.
+    Part,
+    /// Another ASCII character.
+    Gap,
+    /// A byte of another character.
+    Wide,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Wide; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        classes[byte as usize] = if byte.is_ascii_alphanumeric() { Class::Part } else { Class::Gap };
+        byte += 1;
+    }
+    classes
+};
+
+/// Returns whether a character other than ASCII can be part of a word.
+fn is_wide_part(c: char) -> bool {
+    c.is_alphanumeric() || is_combining_mark(c)
 }
 
 /// Returns whether a character of a script without spaces is a word by itself.

@@ -1,6 +1,6 @@
 //! The tree of a query.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -76,6 +76,8 @@ pub enum Filter {
     Author(Vec<Id>),
     /// Author of the last change among these people.
     Editor(Vec<Id>),
+    /// A version that is not among these.
+    OtherVersion(Arc<HashSet<Id>>),
     /// A place.
     Within(Within),
     /// Language of the text.

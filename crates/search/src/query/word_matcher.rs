@@ -19,8 +19,8 @@ pub struct WordMatcher {
     /// Suffix keys of the words that are sought, each with the number of the word.
     ends: Vec<(String, usize)>,
     /// The first two letters of the stems, to exclude most words at once: a word and its stem have
-    /// them in common, with few exceptions.
-    beginnings: Vec<[u8; 2]>,
+    /// them in common, with few exceptions. A bit for each second letter, by the first one.
+    beginnings: Box<[u128; 128]>,
     /// True if a stem is shorter or begins with another character, so that all words are folded.
     folds_all: bool,
     with_similar: bool,
@@ -37,7 +37,7 @@ impl WordMatcher {
             stems: HashMap::new(),
             prefixes: Vec::new(),
             ends: Vec::new(),
-            beginnings: Vec::new(),
+            beginnings: Box::new([0; 128]),
             folds_all: false,
             with_similar: tolerance.allows_similar(),
             finder: Stems::default(),
@@ -82,7 +82,7 @@ impl WordMatcher {
     fn note_beginning(&mut self, stem: &str) {
         match stem.as_bytes() {
             [first, second, ..] if first.is_ascii() && second.is_ascii() => {
-                self.beginnings.push([*first, *second]);
+                self.beginnings[usize::from(*first)] |= 1 << second;
             }
             _ => self.folds_all = true,
         }
@@ -96,8 +96,8 @@ impl WordMatcher {
                 // Similar words have the first letter in common; "dying" has only that in common with "die".
                 let end = word.as_bytes().last_chunk::<4>().filter(|_| word.len() <= 6);
                 let needs_first_only = self.with_similar || end.is_some_and(|end| end.eq_ignore_ascii_case(b"ying"));
-                let fits = |known: &[u8; 2]| known[0] == first && (needs_first_only || known[1] == second);
-                self.beginnings.iter().any(fits)
+                let seconds = self.beginnings[usize::from(first)];
+                if needs_first_only { seconds != 0 } else { seconds >> second & 1 == 1 }
             }
             // Other characters may fold to any letters.
             _ => true,

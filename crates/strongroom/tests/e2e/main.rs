@@ -62,6 +62,7 @@ mod restore_leftovers;
 mod restored_parts;
 mod resumable;
 mod sandbox;
+mod saved_searches;
 mod servers;
 mod settings_check;
 mod slow_streams;

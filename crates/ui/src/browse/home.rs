@@ -1,8 +1,8 @@
 //! The start page: search, recent changes, the user's own work, and sites.
 
 use askama::Template;
-use model::{Id, NodeKind, Timestamp};
-use repository::{Item, ItemEvent, KnownSite, Sort, Target};
+use model::{Id, NodeKind, SearchAlert, Timestamp};
+use repository::{Item, ItemEvent, KnownSite, SavedSearch, Sort, Target};
 
 use crate::frame::address;
 use crate::frame::fault::PageResult;
@@ -40,6 +40,13 @@ struct RecentEvent {
     at: Timestamp,
 }
 
+/// A link to the new documents of a saved search.
+struct SavedLink {
+    id: Id,
+    href: String,
+    name: String,
+}
+
 #[derive(Template)]
 #[template(path = "home.html")]
 struct HomePage<'a> {
@@ -49,6 +56,7 @@ struct HomePage<'a> {
     drafts: Vec<Entry>,
     followed: Vec<Entry>,
     told: Vec<RecentEvent>,
+    saved: Vec<SavedLink>,
     sites: Vec<Crumb>,
     more_sites: bool,
     libraries: Vec<Crumb>,
@@ -102,6 +110,7 @@ pub async fn show(mut visit: Visit) -> PageResult {
         drafts: entries(&home.drafts),
         followed: entries(&home.followed),
         told,
+        saved: saved(&visit).await?,
         sites: home.sites.iter().map(link).collect(),
         more_sites,
         libraries,
@@ -122,6 +131,14 @@ async fn told(visit: &Visit) -> model::Result<Vec<RecentEvent>> {
         name: happening.item.name,
     };
     Ok(happenings.into_iter().map(tell).collect())
+}
+
+/// Returns the first saved searches, those with an alert before others.
+async fn saved(visit: &Visit) -> model::Result<Vec<SavedLink>> {
+    let mut searches = visit.session.saved_searches().await?;
+    searches.sort_by_key(|search| search.alert == SearchAlert::None);
+    let link = |SavedSearch { id, name, .. }| SavedLink { id, href: format!("/searches/{id}"), name };
+    Ok(searches.into_iter().take(MAX_OWN_ENTRIES).map(link).collect())
 }
 
 /// Shows all sites that the caller knows of.

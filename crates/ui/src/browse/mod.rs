@@ -19,6 +19,8 @@ use axum::routing::{get, post};
 
 use http_core::server::state::AppState;
 
+use search::{saved, saved_forms};
+
 /// Routes of these pages.
 pub fn routes() -> Router<AppState> {
     Router::new()
@@ -28,6 +30,13 @@ pub fn routes() -> Router<AppState> {
         .route("/browse/", get(at_path::browse))
         .route("/browse/{*path}", get(at_path::browse))
         .route("/search", get(search::show))
+        .route("/searches", get(saved::list).post(saved_forms::save))
+        .route("/searches/new", get(saved_forms::ask_save))
+        .route("/searches/counts", get(saved::counts))
+        .route("/searches/{id}", get(saved::show))
+        .route("/searches/{id}/edit", get(saved_forms::ask_change).post(saved_forms::change))
+        .route("/searches/{id}/delete", get(saved_forms::ask_delete).post(saved_forms::delete))
+        .route("/searches/{id}/seen", post(saved_forms::mark_seen))
         .route("/items/{id}/open", get(at_path::by_id))
         .route("/items/{id}/rename", get(change::rename).post(change::do_rename))
         .route("/items/{id}/delete", get(change::delete).post(change::do_delete))

@@ -50,6 +50,7 @@ const KNOWN: &[&str] = &[
     "toast.key-rotated",
     "toast.followed",
     "toast.left",
+    "toast.seen",
 ];
 
 /// Redirects to a page with a message.

@@ -6,7 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use model::{Id, MAX_PAGE, Role, StoreState, Timestamp};
 use repository::{
-    AuditFilter, Bin, CheckWork, JobRequest, NewAccount, NewLock, NewStore, Session, Sort, StoreStatus, Work,
+    AuditFilter, Bin, CheckWork, JobRequest, NewAccount, NewLock, NewStore, SearchToSave, Session, Sort, StoreStatus,
+    Work,
 };
 use serde_json::{Value, json};
 
@@ -88,6 +89,9 @@ impl Case {
         case.speaks_of_storage = row.route.contains("/farm/");
         if speaks_of(&["store", "closed", "job", "paused"]) {
             case.make_storage(n).await;
+        }
+        if speaks_of(&["search"]) {
+            case.make_search(n).await;
         }
         if text.contains("{id=upload}") {
             case.make_upload(farm, n).await;
@@ -206,6 +210,15 @@ impl Case {
         }
     }
 
+    /// Saves a search of the administrator. The one of the case before is deleted, because their number is limited.
+    async fn make_search(&mut self, n: usize) {
+        for search in self.admin.saved_searches().await.unwrap() {
+            self.admin.delete_saved_search(search.id).await.unwrap();
+        }
+        let new = SearchToSave { name: format!("Search {n}"), query: "case".into(), ..SearchToSave::default() };
+        self.words.insert("search", self.admin.save_search(new).await.unwrap().to_string());
+    }
+
     async fn make_upload(&mut self, farm: &Farm, n: usize) {
         let said = format!("path {}", STANDARD.encode(format!("Documents/upload-{n}.txt")));
         let fields = [("tus-resumable", "1.0.0"), ("upload-length", "6"), ("upload-metadata", &said)];
@@ -265,6 +278,7 @@ impl Case {
             lines.push(format!("{:?} {:?}", admin.permissions(&target).await, admin.values(&target).await));
             lines.push(format!("{:?} {:?}", admin.locks(&target).await, admin.links(&target).await));
         }
+        lines.push(format!("{:?}", admin.saved_searches().await));
         lines.push(format!("{:?} {:?}", admin.groups("", MAX_PAGE).await, admin.roles().await));
         lines.push(format!("{:?}", logins(admin).await));
         if let Some(user) = self.people.get("user") {

@@ -3,6 +3,8 @@
 mod filters;
 mod narrowing;
 mod rows;
+pub mod saved;
+pub mod saved_forms;
 
 use askama::Template;
 use axum::extract::Query;
@@ -22,6 +24,7 @@ use filters::SearchLink;
 use http_core::protocol::segments;
 use narrowing::{Narrowing, OrderLink};
 use rows::{Row, row};
+use saved::SavedRow;
 
 /// Number of items that are suggested.
 const SUGGESTED_ITEMS: usize = 12;
@@ -75,6 +78,12 @@ struct SearchPage<'a> {
     tried_similar: bool,
     orders: Vec<OrderLink>,
     narrowings: Vec<Narrowing>,
+    /// The saved searches, where nothing is asked for.
+    saved: Vec<SavedRow>,
+    /// The saved search with this query.
+    saved_as: Option<SavedRow>,
+    /// Query string of the form that saves this search.
+    to_save: String,
     /// Keys of examples of queries, each with that of its meaning.
     examples: [(&'static str, &'static str); 9],
     /// Message that not all texts were searched, or empty.
@@ -88,6 +97,8 @@ struct SearchPage<'a> {
 struct SuggestionsPart {
     rows: Vec<Row>,
     people: Vec<PersonLink>,
+    /// Saved searches, each with its query.
+    saved: Vec<(SearchLink, String)>,
     /// See [`SearchPage::away`].
     away: String,
 }
@@ -114,7 +125,8 @@ pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> PageResult {
         let rows = found.items.items.iter().map(|item| row(item, &asked, String::new())).collect();
         let people = found.people.into_iter().map(PersonLink::of).collect();
         let away = unavailable::in_palette(&visit.page, &found.items.missing);
-        return Ok(html(&SuggestionsPart { rows, people, away }));
+        let saved = saved::suggested(&visit, &asked).await?;
+        return Ok(html(&SuggestionsPart { rows, people, saved, away }));
     }
     let order = narrowing::order_of(&wish.sort);
     let request = FindRequest { text: asked, limit: MAX_FOUND, order, counts_facets: true, ..FindRequest::default() };
@@ -131,8 +143,20 @@ async fn draw(visit: &Visit, found: &Found, order: HitOrder) -> PageResult<Respo
         let passage = passage.as_ref().map(pieces_of).unwrap_or_default();
         Row { passage, ..row(item, asked, names::name_of(&names, item.modified_by)) }
     };
+    let (mut saved, mut saved_as) = (Vec::new(), None);
+    for search in visit.session.saved_searches().await? {
+        if asked.is_empty() {
+            saved.push(SavedRow::of(page, search));
+        } else if search.query == asked {
+            saved_as = Some(SavedRow::of(page, search));
+        }
+    }
+    let to_save = narrowing::address(asked, order).split_off("/search?".len());
     Ok(html(&SearchPage {
         page,
+        saved,
+        saved_as,
+        to_save,
         title: if asked.is_empty() { page.s("search.title").to_owned() } else { page.f1("search.of", asked) },
         asked: !asked.is_empty(),
         coded: segments::encode_query(asked),

@@ -44,6 +44,11 @@ pub(super) fn order_of(text: &str) -> HitOrder {
     ORDERS.iter().find(|(_, name, _)| *name == text).map_or(HitOrder::Relevance, |(order, ..)| *order)
 }
 
+/// Returns all orders with their labels.
+pub(super) fn labelled_orders(page: &Page) -> impl Iterator<Item = (HitOrder, &'static str)> {
+    ORDERS.iter().map(|(order, _, label)| (*order, page.s(label)))
+}
+
 /// Returns links to all orders.
 pub(super) fn orders(page: &Page, order: HitOrder) -> Vec<OrderLink> {
     let link = |(it, _, label): &(HitOrder, &str, &str)| OrderLink {

@@ -1,0 +1,15 @@
+-- Searches that people saved. The versions that the owner has seen are eight bytes each, most significant byte first;
+-- NULL means that only the time decides what is new.
+CREATE TABLE saved_search (
+    id INTEGER NOT NULL PRIMARY KEY,
+    owner_id INTEGER NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    folded TEXT NOT NULL,
+    query TEXT NOT NULL,
+    sort TEXT NOT NULL CHECK (sort IN ('relevance', 'newest', 'oldest', 'largest', 'smallest')),
+    alert TEXT NOT NULL CHECK (alert IN ('none', 'at-once', 'daily')),
+    created_at INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL,
+    seen BLOB,
+    UNIQUE (owner_id, folded)
+) STRICT;

@@ -1,11 +1,18 @@
 //! Fuzzes the query language. The input is a query.
 
-use search::query::{Expression, Filter, Reference, SearchQuery, Tolerance, WordMatcher};
+use model::ColumnKind;
+use search::query::{Expression, Filter, KnownColumns, Reference, SearchQuery, Tolerance, WordMatcher};
 
 /// Reads a query, and looks for its words in its own text.
 pub fn read(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let query = SearchQuery::parse(&text, model::Timestamp::from_micros(1_795_730_400_000_000));
+    let mut columns = KnownColumns::default();
+    let possible = SearchQuery::possible_columns(&text);
+    let kinds = [ColumnKind::Text, ColumnKind::Number, ColumnKind::Date, ColumnKind::Person];
+    for (name, kind) in possible.iter().zip(kinds) {
+        columns.add(name, &kind);
+    }
+    let query = SearchQuery::parse_with(&text, model::Timestamp::from_micros(1_795_730_400_000_000), &columns);
     for remark in &query.remarks {
         assert!(text.get(remark.range.clone()).is_some_and(|part| part.starts_with(&remark.text)));
     }
@@ -17,7 +24,7 @@ pub fn read(input: &[u8]) {
     });
     assert!(references.iter().all(|reference| text.get(reference.range.clone()).is_some()));
     SearchQuery::narrowed(&text, "type:pdf");
-    for part in SearchQuery::filter_parts(&text) {
+    for part in SearchQuery::filter_parts(&text, &columns) {
         assert!(text.get(part.range.clone()).is_some());
         assert!(SearchQuery::without(&text, &part.range).len() < text.len());
     }

@@ -22,7 +22,7 @@ mod uploads;
 
 pub use ::search::extract::{Content as TextContent, Extract as TextExtract, Format as TextFormat};
 pub use ::search::index::{HitOrder, Passage, Piece};
-pub use ::search::query::{FilterPart, ReferenceKind, Remark, RemarkReason, SearchQuery, Tolerance};
+pub use ::search::query::{FilterPart, KnownColumns, ReferenceKind, Remark, RemarkReason, SearchQuery, Tolerance};
 pub use ::search::sandbox::{ChildPermit, MissingRestriction, Program, Sandbox};
 pub use content::columns::{Column, ColumnChange, ContentType, ValuesChange, is_built_in_column};
 pub use content::event_detail::AUDIT_ACTIONS;
@@ -73,8 +73,8 @@ pub use people::*;
 pub use search::{
     Containing, DocumentPassages, FindRequest, Found, FoundFacets, FoundItem, FoundSite, IndexEffect, IndexedFace,
     MAX_FOUND, MAX_QUERY_CHARS, MAX_SAVED_SEARCHES, MAX_SUGGESTED, NewDocuments, SavedSearch, SavedSearchCount,
-    SearchFault, SearchResults, SearchSettings, SearchState, SearchStatus, SearchToSave, SuggestedPerson, Suggestions,
-    TextSearch, index_effect, indexed_faces,
+    SearchFault, SearchResults, SearchSettings, SearchState, SearchStatus, SearchSweep, SearchToSave, SuggestedPerson,
+    Suggestions, TextSearch, index_effect, indexed_faces,
 };
 pub use session::caller::Session;
 pub use session::target::Target;

@@ -21,9 +21,12 @@ use super::wire::people::PrincipalJson;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// The query: words, "phrases", "phrases"~3 with other words between, beginnings such as `contract*`, operators in
-    /// capital letters (AND, OR, NOT, UND, ODER, NICHT), `-`, parentheses, and the filters `type`, `ext`, `name`,
-    /// `title`, `text`, `author`, `creator`, `editor`, `site`, `library`, `in`, `size`, `created` and `modified`.
+    /// The query: words, "phrases", "phrases"~3 with other words between, beginnings such as `contract*`, parts and
+    /// ends of words in names such as `*tract*` and `*tract`, operators in capital letters (AND, OR, NOT, UND, ODER,
+    /// NICHT), `-`, parentheses, and the filters `type`, `ext`, `name`, `title`, `text`, `author`, `creator`, `editor`,
+    /// `site`, `library`, `in`, `size`, `created`, `modified`, `lang` and `is` (`mine`, `draft`, `followed`,
+    /// `checkedout`).
+    /// Columns of libraries that the caller knows are filters too, such as `Status:open` and `"Due date"<2026`.
     /// Inflections in English and German are found too. Words without operators and filters are also compared with
     /// parts of names. At most 4,096 characters.
     #[param(value_type = super::wire::rules::Sought)]

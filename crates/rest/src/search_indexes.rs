@@ -50,6 +50,19 @@ pub struct SearchStatusJson {
     behind_since: Option<String>,
     /// Size on disk in bytes.
     size: u64,
+    /// The last nightly comparison with the database; null before the first.
+    sweep: Option<SearchSweepJson>,
+}
+
+/// A comparison of a search index with its content database.
+#[derive(Serialize, ToSchema)]
+pub struct SearchSweepJson {
+    /// Time of its end.
+    at: String,
+    /// Number of documents that were compared.
+    documents: u64,
+    /// Number of documents whose entries differed and were mended.
+    mended: u64,
 }
 
 impl From<SearchStatus> for SearchStatusJson {
@@ -67,6 +80,11 @@ impl From<SearchStatus> for SearchStatusJson {
             events_behind: status.events_behind,
             behind_since: status.behind_since.map(time::format),
             size: status.size,
+            sweep: status.sweep.map(|sweep| SearchSweepJson {
+                at: time::format(sweep.at),
+                documents: sweep.documents,
+                mended: sweep.mended,
+            }),
         }
     }
 }

@@ -9,11 +9,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use model::{Id, Timestamp};
+use model::{ColumnKind, ColumnValue, Id, Timestamp};
 use search::index::{
-    Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, HitOrder, IndexWriter, SearchIndex, TopHits, TopRequest,
+    Admission, Candidate, Checkpoint, Clock, Entry, FORMAT, Face, HitOrder, IndexWriter, SearchIndex, TopHits,
+    TopRequest,
 };
-use search::query::{Expression, Filter, QueryWord, Reference, SearchQuery, Sought, Tolerance, Within, WordField};
+use search::query::{
+    CheckOuts, Expression, Filter, KnownColumns, QueryWord, Reference, SearchQuery, Sought, Tolerance, ValuesFilter,
+    Within, WordField,
+};
 use support::{NOW, entry, nodes};
 
 const DAY: i64 = 86_400_000_000;
@@ -356,4 +360,106 @@ fn compounds_are_found_by_their_ends_in_any_inflection() {
     let both = format!("{} {GERMAN} {compounds}", format!("{ENGLISH} ").repeat(3));
     let shelf = Shelf::of([entry(1, "a.txt", &both)]);
     assert_eq!(shelf.similar("Prüfung"), [1], "the smaller part of a text is in German");
+}
+
+#[test]
+fn values_of_columns_are_compared_by_their_kind() {
+    let (status, amount, until, leader, open) = (Id::new(100), Id::new(101), Id::new(102), Id::new(103), Id::new(104));
+    let valued =
+        |node, name: &str, values: &[(Id, ColumnValue)]| Entry { values: values.to_vec(), ..entry(node, name, "") };
+    let text = |text: &str| ColumnValue::Text(text.to_owned());
+    let date = |day: i64| ColumnValue::Date(Timestamp::from_micros(NOW.micros() + day * DAY));
+    let shelf = Shelf::of([
+        valued(
+            1,
+            "a.txt",
+            &[(status, text("Offene Verträge")), (amount, ColumnValue::Number(-2.5)), (until, date(-400))],
+        ),
+        valued(2, "b.txt", &[(amount, ColumnValue::Number(100.0)), (status, text("erledigt")), (until, date(0))]),
+        valued(3, "c.txt", &[(leader, ColumnValue::Person(Id::new(7))), (open, ColumnValue::YesNo(true))]),
+        // The same values in columns that are not asked for.
+        valued(
+            4,
+            "d.txt",
+            &[(Id::new(200), text("Offene Verträge erledigt")), (Id::new(201), ColumnValue::Number(100.0))],
+        ),
+        entry(5, "e.txt", "offene"),
+    ]);
+    let kinds = [
+        ("status", status, ColumnKind::Text),
+        ("betrag", amount, ColumnKind::Number),
+        ("bis", until, ColumnKind::Date),
+        ("leiter", leader, ColumnKind::Person),
+        ("offen", open, ColumnKind::YesNo),
+    ];
+    let mut known = KnownColumns::default();
+    kinds.iter().for_each(|(name, _, kind)| known.add(name, kind));
+    let found = |text: &str, current: i64| {
+        let mut query = SearchQuery::parse_with(text, NOW, &known);
+        query.replace_filters(|filter| {
+            let Filter::Column(condition) = filter else { return None };
+            let of = |(name, id, kind): &(&str, Id, ColumnKind)| {
+                Some((*id, condition.of_kind(kind, &[Id::new(7)]).filter(|_| *name == condition.name)?))
+            };
+            let is_current = Within(Arc::new(move |position| position.node.get() <= current));
+            Some(Filter::Values(ValuesFilter { conditions: kinds.iter().filter_map(of).collect(), is_current }))
+        });
+        let mut found = nodes(&shelf.top(&query, Tolerance::Exact, HitOrder::Relevance, &InPlace(None)));
+        found.sort_unstable();
+        found
+    };
+    for (query, nodes) in [
+        ("status:vertrag", vec![1]),
+        ("status:\"offener Vertrag\"", vec![1]),
+        ("status:offen*", vec![1]),
+        ("status:(offene OR erledigt)", vec![1, 2]),
+        ("-status:offene", vec![2, 3, 4, 5]),
+        ("status:*", vec![1, 2]),
+        ("betrag:100", vec![2]),
+        ("betrag<0", vec![1]),
+        ("betrag:-3..100", vec![1, 2]),
+        ("betrag>=100,5", vec![]),
+        ("bis:today OR leiter:x", vec![2, 3]),
+        ("bis<2026", vec![1]),
+        ("offen:yes", vec![3]),
+        ("offen:no", vec![]),
+        // Words of texts in columns are words of the document.
+        ("offene", vec![1, 4, 5]),
+        ("offene vertrag -status:*", vec![4]),
+    ] {
+        assert_eq!(found(query, 10), nodes, "{query}");
+    }
+    assert_eq!(found("status:*", 1), [1], "values that are out of date fulfil nothing");
+}
+
+#[test]
+fn names_are_found_by_their_parts_and_ends() {
+    let names = ["Jahresbericht 2026.pdf", "Berichte.txt", "RE-2026-0815.pdf", "Überbericht"];
+    let shelf = Shelf::of((1..).zip(names).map(|(node, name)| entry(node, name, "unbericht")));
+    assert_eq!(shelf.set("*bericht*"), [1, 2, 4]);
+    assert_eq!(shelf.set("*bericht"), [1, 2, 4], "a stem is an end too");
+    assert_eq!(shelf.set("*sbericht"), [1]);
+    assert_eq!(shelf.set("*2026-0*"), [3]);
+    assert_eq!(shelf.set("*bericht* -*bers*"), [1, 2, 4]);
+    assert_eq!(shelf.set("name:*berb*"), [4]);
+}
+
+#[test]
+fn documents_are_found_by_language_and_state() {
+    let mut draft = entry(3, "c.txt", "");
+    (draft.face, draft.checked_out_by) = (Face::Draft, Id::new(9));
+    let shelf = Shelf::of([entry(1, "a.txt", GERMAN), entry(2, "b.txt", &ENGLISH.repeat(2)), draft]);
+    assert_eq!(shelf.set("lang:de"), [1]);
+    assert_eq!(shelf.set("lang:en"), [2]);
+    assert_eq!(shelf.set("is:draft"), [3]);
+    assert_eq!(shelf.set("is:mine OR is:followed"), [] as [i64; 0], "what has no meaning finds nothing");
+    let mut query = SearchQuery::parse("is:checkedout", NOW);
+    query.replace_filters(|_| {
+        Some(Filter::CheckedOut(CheckOuts(Arc::new(|node| match node.get() {
+            1 => Some(true),
+            3 => Some(false),
+            _ => None,
+        }))))
+    });
+    assert_eq!(nodes(&shelf.top(&query, Tolerance::Exact, HitOrder::Relevance, &InPlace(None))), [1]);
 }

@@ -8,6 +8,9 @@ statements! {
     LIST = "SELECT id, library_id, content_type_id, name, folded, kind, choices, required, position FROM
         column_definition
         WHERE library_id = $1 ORDER BY position, id";
+    NAMED = "SELECT c.id, c.library_id, c.content_type_id, c.name, c.folded, c.kind, c.choices, c.required, c.position,
+        n.collection_id, n.scope_id FROM column_definition c JOIN node n ON n.id = c.library_id WHERE c.folded = $1
+        ORDER BY c.id";
     INSERT = "INSERT INTO column_definition (id, library_id, content_type_id, name, folded, kind, choices, required,
         position)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
@@ -84,6 +87,24 @@ fn choices(kind: &ColumnKind) -> String {
 /// The columns of a library in order.
 pub fn list(reader: &mut Reader<'_>, library: Id) -> Result<Vec<ColumnRow>> {
     reader.query(LIST, &params![library], read)
+}
+
+/// A column, with the site collection and the scope of its library.
+#[derive(Clone, Debug)]
+pub struct PlacedColumn {
+    /// The column.
+    pub column: ColumnRow,
+    /// The site collection.
+    pub collection_id: Id,
+    /// The scope in force for the library.
+    pub scope_id: Id,
+}
+
+/// The columns of all libraries with a folded name, those of deleted libraries included.
+pub fn named(reader: &mut Reader<'_>, folded: &str) -> Result<Vec<PlacedColumn>> {
+    reader.query(NAMED, &params![folded], |row| {
+        Ok(PlacedColumn { column: read(row)?, collection_id: row.get(9)?, scope_id: row.get(10)? })
+    })
 }
 
 /// Adds a column. A name that is taken in the library is a conflict.

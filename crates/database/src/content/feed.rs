@@ -20,6 +20,12 @@ statements! {
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT ", node_columns!("n"), " FROM below b JOIN node n ON n.id = b.id
         WHERE n.kind = 'document' AND n.id > $2 ORDER BY n.id LIMIT $3");
+    VALUED_BELOW = concat!("WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        SELECT ", node_columns!("n"), " FROM below b JOIN node n ON n.id = b.id
+        WHERE n.kind = 'document' AND n.id > $2 AND EXISTS (SELECT 1 FROM column_value v WHERE v.node_id = n.id)
+        ORDER BY n.id LIMIT $3");
     REACHABLE = concat!("SELECT ", node_columns!("n"), " FROM node n JOIN node p ON p.id = n.parent_id
         WHERE n.kind = 'document' AND n.id {in $1}");
     OWN_SCOPES = "SELECT node_id FROM scope WHERE node_id {in $1}";
@@ -73,6 +79,11 @@ pub fn count_documents(reader: &mut Reader<'_>, after: Id) -> Result<(u64, u64)>
 /// `limit`.
 pub fn documents_below(reader: &mut Reader<'_>, item: Id, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
     reader.query(DOCUMENTS_BELOW, &params![item, after, limit as i64], read)
+}
+
+/// Like [`documents_below`], for documents with values in columns.
+pub fn valued_documents_below(reader: &mut Reader<'_>, item: Id, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
+    reader.query(VALUED_BELOW, &params![item, after, limit as i64], read)
 }
 
 /// Documents with these identifiers whose parent is in no recycle bin itself.

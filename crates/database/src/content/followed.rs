@@ -11,6 +11,7 @@ statements! {
     REMOVE = "DELETE FROM followed WHERE principal_id = $1 AND node_id = $2";
     HAS = "SELECT 1 FROM followed WHERE principal_id = $1 AND node_id = $2";
     COUNT = "SELECT COUNT(*) FROM followed WHERE principal_id = $1";
+    IDS = "SELECT node_id FROM followed WHERE principal_id = $1";
     LIST = concat!("SELECT ", node_columns!("n"), " FROM followed f JOIN node n ON n.id = f.node_id
         WHERE f.principal_id = $1 ORDER BY n.modified_at DESC, n.id DESC LIMIT $2");
 }
@@ -33,6 +34,11 @@ pub fn has(reader: &mut Reader<'_>, principal: Id, node: Id) -> Result<bool> {
 /// Number of items that a user follows.
 pub fn count(reader: &mut Reader<'_>, principal: Id) -> Result<i64> {
     Ok(reader.find(COUNT, &params![principal], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// Identifiers of all items that a user follows.
+pub fn ids(reader: &mut Reader<'_>, principal: Id) -> Result<Vec<Id>> {
+    reader.query(IDS, &params![principal], |row| row.get(0))
 }
 
 /// Items that a user follows, most recently changed first, including those in recycle bins.

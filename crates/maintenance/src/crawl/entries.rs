@@ -1,9 +1,9 @@
 //! The entries of the search index for a document.
 
 use database::content::node::{self, NodeRow};
-use database::content::{scope, version};
+use database::content::{column, scope, version};
 use database::{Database, Reader};
-use model::{Error, Id, MAX_DEPTH, Result, is_application_file};
+use model::{ColumnValue, Error, Id, MAX_DEPTH, Result, is_application_file};
 use repository::indexed_faces;
 use search::index::{Entry, Face, Fault};
 use search::readers::DocumentText;
@@ -14,6 +14,8 @@ use super::text::{FoundText, TextReader};
 /// Place and versions of a document to index, without its texts.
 struct Outline {
     place: Id,
+    /// Values in columns of the library.
+    values: Vec<(Id, ColumnValue)>,
     versions: Vec<(repository::IndexedFace, version::VersionRow)>,
 }
 
@@ -75,11 +77,14 @@ pub(super) async fn entries(reader: &TextReader, document: NodeRow, patience: Pa
             author: document.created_by,
             editor,
             holder: face.holder,
+            checked_out_by: document.holder_id.unwrap_or(Id::NONE),
             created: document.created_at,
             modified,
             size: model::unsigned(version.size),
             name: document.name.clone(),
             text: joined(&text),
+            library: document.library_id,
+            values: outline.values.clone(),
             title: text.title,
             stated_author: text.author,
             fault,
@@ -99,12 +104,15 @@ fn fault(error: &Error) -> Fault {
 }
 
 async fn outline(database: &Database, document: &NodeRow) -> Result<Outline> {
-    let (id, parent, faces) = (document.id, document.parent_id, indexed_faces(document));
+    let (id, parent, library, faces) = (document.id, document.parent_id, document.library_id, indexed_faces(document));
     let read = move |reader: &mut Reader<'_>| {
         if !is_reachable(reader, parent)? {
-            return Ok(Outline { place: parent, versions: Vec::new() });
+            return Ok(Outline { place: parent, values: Vec::new(), versions: Vec::new() });
         }
         let place = if scope::of_node(reader, id)?.is_some() { id } else { parent };
+        // Values in columns of another library, which a document brought along, are hidden.
+        let values = column::values_of_many(reader, &[id], library)?;
+        let values = values.into_iter().map(|(_, column, value)| (column, value)).collect();
         let mut versions = Vec::with_capacity(faces.len());
         for face in faces {
             // A version that is gone was replaced meanwhile; its event is yet to come.
@@ -112,14 +120,14 @@ async fn outline(database: &Database, document: &NodeRow) -> Result<Outline> {
                 versions.push((face, row));
             }
         }
-        Ok(Outline { place, versions })
+        Ok(Outline { place, values, versions })
     };
     database.read(read).await
 }
 
 /// Returns whether a container and everything above it is in no recycle bin. Items in a bin may be deleted for
 /// good without a further event.
-fn is_reachable(reader: &mut Reader<'_>, container: Id) -> Result<bool> {
+pub(super) fn is_reachable(reader: &mut Reader<'_>, container: Id) -> Result<bool> {
     let mut next = container;
     for _ in 0..=MAX_DEPTH {
         match node::find(reader, next)? {

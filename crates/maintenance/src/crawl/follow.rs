@@ -9,7 +9,7 @@ use database::content::node::{self, NodeRow};
 use database::{Mark, Reader};
 use model::{Error, ErrorKind, Id, NodeKind, Result};
 use repository::{IndexEffect, Sandbox, Storage, StorageDatabase, index_effect};
-use search::index::{Checkpoint, Entry, IndexWriter, SearchIndex, WalkCounts};
+use search::index::{Checkpoint, Entry, IndexWriter, SearchIndex, View, WalkCounts};
 use search::sandbox::Patience;
 use tokio::task::JoinSet;
 
@@ -25,11 +25,11 @@ const POLL_READING: Duration = Duration::from_millis(10);
 /// Events that are read at once; documents of a walk; documents below a container.
 const BATCH: usize = 500;
 const BATCH_WALK: usize = 200;
-const BATCH_BELOW: usize = 5_000;
+pub(super) const BATCH_BELOW: usize = 5_000;
 /// Commit interval during the initial walk, and for events that changed no entry.
 const COMMIT: Duration = Duration::from_secs(5);
 /// Commit interval while documents that changed are read.
-const COMMIT_TEXTS: Duration = Duration::from_secs(1);
+pub(super) const COMMIT_TEXTS: Duration = Duration::from_secs(1);
 /// Number of documents that are read at the same time.
 const AT_ONCE: usize = 6;
 /// Bytes of text after which entries are committed, because they wait in memory until then.
@@ -71,12 +71,13 @@ pub(crate) struct Walked {
 
 /// The follower of a content database, which is the only writer of an index.
 pub(crate) struct Follower {
-    storage: Storage,
-    database: StorageDatabase,
+    pub(super) storage: Storage,
+    pub(super) database: StorageDatabase,
     texts: TextReader,
+    index: Arc<SearchIndex>,
     /// `None` only while it works.
     writer: Option<IndexWriter>,
-    checkpoint: Checkpoint,
+    pub(super) checkpoint: Checkpoint,
     /// Entries that were written since the last commit.
     waiting: Waiting,
     /// State of the database when its events were read last.
@@ -91,6 +92,7 @@ pub(crate) struct Follower {
     slow: SlowReading,
     saw_stores: Instant,
     pace: Pace,
+    pub(super) sweep_pace: Pace,
     walked: Walked,
     /// True while documents of the walk are written. Documents that events change may have been counted before.
     counts_texts: bool,
@@ -111,13 +113,16 @@ impl Follower {
         let texts = TextReader::new(sandbox.clone(), storage.clone(), database.clone()).await?;
         let mut checkpoint = starting_checkpoint(&database, index.view().checkpoint().clone()).await?;
         checkpoint.has_encrypted_texts |= texts.reads_encrypted();
-        let writer = Some(blocking(move || IndexWriter::open(index)).await?);
+        let opening = index.clone();
+        let writer = Some(blocking(move || IndexWriter::open(opening)).await?);
         let (now, pace) = (Instant::now(), Pace::new(&storage, rate));
+        let sweep_pace = Pace::new(&storage, None);
         let committed_sequence = checkpoint.sequence;
         Ok(Self {
             storage,
             database,
             texts,
+            index,
             writer,
             checkpoint,
             waiting: Waiting::default(),
@@ -129,6 +134,7 @@ impl Follower {
             slow: SlowReading { reading: JoinSet::new(), last: Id::NONE, is_stale: false, rests_since: None },
             saw_stores: now,
             pace,
+            sweep_pace,
             walked: Walked::default(),
             counts_texts: false,
         })
@@ -148,7 +154,8 @@ impl Follower {
         if is_due {
             self.commit().await?;
         }
-        if !walked {
+        let swept = self.sweep_on().await?;
+        if !walked && !swept {
             tokio::time::sleep(if self.slow.reading.is_empty() { POLL } else { POLL_READING }).await;
         }
         Ok(())
@@ -220,7 +227,14 @@ impl Follower {
         let effects: BTreeSet<(Id, IndexEffect)> =
             changes.iter().map(|change| (change.node_id, index_effect(&change.action))).collect();
         let of = |wanted| effects.iter().filter(move |(_, effect)| *effect == wanted).map(|(id, _)| *id);
-        self.write_items(of(IndexEffect::Document).collect(), COMMIT_TEXTS).await?;
+        let items = of(IndexEffect::Document).chain(of(IndexEffect::Move)).collect();
+        self.write_items(items, COMMIT_TEXTS).await?;
+        for id in of(IndexEffect::Move) {
+            self.write_moved(id).await?;
+        }
+        for id in of(IndexEffect::Values) {
+            self.write_values(id).await?;
+        }
         for id in of(IndexEffect::Below) {
             self.write_below(id).await?;
         }
@@ -300,7 +314,7 @@ impl Follower {
     }
 
     /// Writes documents, or removes those that are gone.
-    async fn write_items(&mut self, ids: Vec<Id>, commit: Duration) -> Result<()> {
+    pub(super) async fn write_items(&mut self, ids: Vec<Id>, commit: Duration) -> Result<()> {
         let read = move |reader: &mut Reader<'_>| {
             ids.into_iter().map(|id| Ok((id, node::find(reader, id)?))).collect::<Result<Vec<_>>>()
         };
@@ -334,7 +348,7 @@ impl Follower {
 
     /// Writes documents, several at the same time, since most of the time is spent on waiting for a child process.
     /// Commits at this interval, even while a document takes long to read.
-    async fn write(&mut self, documents: Vec<NodeRow>, commit: Duration) -> Result<()> {
+    pub(super) async fn write(&mut self, documents: Vec<NodeRow>, commit: Duration) -> Result<()> {
         if self.saw_stores.elapsed() >= STORES {
             // Stores may have been added or changed since.
             self.texts.refresh().await?;
@@ -366,6 +380,14 @@ impl Follower {
                 self.commit().await?;
             }
         }
+    }
+
+    /// Returns the index with all that was written so far.
+    pub(super) async fn committed_view(&mut self) -> Result<Arc<View>> {
+        if self.waiting.documents > 0 {
+            self.commit().await?;
+        }
+        Ok(self.index.view())
     }
 
     /// Replaces the entries of a document. One whose text is not complete is read again later.
@@ -400,7 +422,7 @@ impl Follower {
 
     /// Commits all written entries with the checkpoint so far. Entries of events after the checkpoint are written again
     /// after a crash.
-    async fn commit(&mut self) -> Result<()> {
+    pub(super) async fn commit(&mut self) -> Result<()> {
         let checkpoint = self.checkpoint.clone();
         let sequence = checkpoint.sequence;
         self.with_writer(move |writer| writer.commit(&checkpoint)).await?;

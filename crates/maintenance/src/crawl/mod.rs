@@ -10,7 +10,9 @@ mod follow;
 mod followed;
 mod pace;
 mod place;
+mod sweep;
 mod text;
+mod values;
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

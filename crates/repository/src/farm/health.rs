@@ -92,7 +92,7 @@ impl fmt::Display for HealthSubject {
 }
 
 /// Names of all rules, as metrics and programs use them.
-pub const HEALTH_RULES: [&str; 16] = [
+pub const HEALTH_RULES: [&str; 17] = [
     "addresses-shared",
     "backup-overdue",
     "blobs-damaged",
@@ -106,6 +106,7 @@ pub const HEALTH_RULES: [&str; 16] = [
     "orphans",
     "retention-mismatch",
     "sandbox-open",
+    "search-mended",
     "store-away",
     "store-full",
     "store-taken-over",
@@ -127,6 +128,7 @@ impl Session {
         self.look_at_addresses(&mut findings).await?;
         self.look_at_clock(&mut findings).await?;
         self.look_at_sandbox(&mut findings).await;
+        findings.extend(self.mended_indexes().await);
         findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(b.rule)));
         Ok(findings)
     }

@@ -219,7 +219,11 @@ impl RestoredDocument {
             Some(id) => version::find(transaction, id)?,
             None => None,
         };
+        let values = column::values(transaction, row.id)?;
         self.put_values(transaction, row.id)?;
+        if column::values(transaction, row.id)? != values {
+            self.record(transaction, row.id, "item.columns", &Name::new(row.name.as_str())?)?;
+        }
         if before.as_ref().is_some_and(|before| before.digest == latest.content.0.digest()) {
             return Ok((RestoreOutcome::Same(row.id), 0, 0));
         }

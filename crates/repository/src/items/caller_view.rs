@@ -73,6 +73,20 @@ impl CallerView {
         Ok(Some(granted))
     }
 
+    /// Returns whether the caller's rights in a site collection, whose tree has this version, let the caller know of an
+    /// item with this scope. Whether a path leads to it is not asked.
+    pub(crate) fn may_know(
+        &self,
+        reader: &mut Reader<'_>,
+        (collection, tree_version): (Id, i64),
+        item: Id,
+        scope: Id,
+    ) -> Result<bool> {
+        let (cache, roles) = (&self.finder.repository.inner.access, &self.finder.registry.roles);
+        let access = cache.get(reader, collection, tree_version, &self.finder.principal, roles, self.finder.keep)?;
+        Ok(access.may_know(item, scope))
+    }
+
     /// Returns the site collections of this content database.
     pub(crate) fn collections<'a>(
         &self,

@@ -1,11 +1,11 @@
 //! The search in the index of one content database, limited to what the caller may open.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use database::Reader;
-use database::content::node;
+use database::content::{followed, node};
 use model::{Id, Result, Timestamp, is_application_file};
 use search::index::{Clock, Facets, Hit, PassageFinder, TopHits, TopRequest, View, name_print};
 use search::query::SearchQuery;
@@ -14,7 +14,7 @@ use super::asked::{Asked, AskedWords};
 use super::names::{NamePass, NamedItems};
 use super::request::FoundItem;
 use super::tail::Tail;
-use super::trim::Trim;
+use super::trim::{Trim, WithValues};
 use crate::Session;
 use crate::farm::registry::ContentDatabase;
 use crate::items::caller_view::CallerView;
@@ -110,8 +110,13 @@ impl ContentPass {
     ) -> Result<Result<TextHits>> {
         let mut query = words.query.clone();
         let mut first: Option<TopHits> = None;
+        let followed = match words.meanings.asks_for_followed {
+            true => followed::ids(reader, self.session.principal.id)?,
+            false => Vec::new(),
+        };
+        let (database, followed) = (self.content.row.id, Arc::new(followed.into_iter().collect::<HashSet<Id>>()));
         let top = trim.with_known_places(reader, |trim| {
-            query = words.meanings.resolve(&words.query, trim);
+            query = words.meanings.resolve(&words.query, trim, database, &followed);
             match (first.take(), self.top(words, &query, view, trim)) {
                 // The first result stays if it is complete and the second is not.
                 (Some(first), Ok(again)) if first.whole && !again.whole => Ok(TopHits { whole: false, ..first }),
@@ -183,7 +188,7 @@ impl ContentPass {
             now: Timestamp::now(),
             clock: Clock::new(Instant::now() + LONGEST),
         };
-        view.top(&request, trim)
+        view.top(&request, &WithValues(trim))
     }
 
     fn trim(&self, reader: &mut Reader<'_>, view: &View) -> Result<Trim> {

@@ -7,6 +7,11 @@ pub enum IndexEffect {
     Nothing,
     /// The item itself, if it is a document.
     Document,
+    /// The item itself, if it is a document; below a folder, documents with values in columns, if the library is
+    /// another one now.
+    Move,
+    /// Documents in the library with values in columns that are gone.
+    Values,
     /// The item and all documents below it.
     Below,
 }
@@ -20,7 +25,6 @@ pub fn index_effect(action: &str) -> IndexEffect {
         | "document.discard"
         | "document.replace"
         | "item.columns"
-        | "item.move"
         | "item.rename"
         | "permissions.break"
         | "permissions.inherit"
@@ -30,13 +34,13 @@ pub fn index_effect(action: &str) -> IndexEffect {
         | "version.delete"
         | "version.publish"
         | "version.restore" => IndexEffect::Document,
+        "item.move" => IndexEffect::Move,
+        "column.delete" | "content-type.delete" => IndexEffect::Values,
         // Documents in recycle bins have no entries, because they may be deleted for good without further events.
         "item.copy" | "item.delete" | "item.restore" => IndexEffect::Below,
         "column.change"
         | "column.create"
-        | "column.delete"
         | "content-type.create"
-        | "content-type.delete"
         | "document.read"
         | "folder.create"
         | "item.break-lock"
@@ -66,6 +70,11 @@ pub fn index_effect(action: &str) -> IndexEffect {
 /// Returns whether an action may add documents below an item, without events of their own.
 pub(super) fn adds_below(action: &str) -> bool {
     matches!(action, "item.copy" | "item.restore")
+}
+
+/// Returns whether an action changes the values of an item in columns.
+pub(super) fn changes_values(action: &str) -> bool {
+    action == "item.columns"
 }
 
 #[cfg(test)]

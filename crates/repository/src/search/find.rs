@@ -103,7 +103,9 @@ impl Session {
     pub async fn find_within(&self, request: &FindRequest, container: Option<&Item>) -> Result<Found> {
         let (text, limit) = (request.text.as_str(), request.limit.clamp(1, MAX_FOUND));
         let length = checked_length(text)?;
-        let mut query = SearchQuery::parse(text, Timestamp::now());
+        let columns = self.columns_in(text).await?;
+        let known = columns.known();
+        let mut query = SearchQuery::parse_with(text, Timestamp::now(), &known);
         let registry = self.registry().await?;
         let (database, missing) = match container {
             // Whatever lies below a container is in the same content database.
@@ -123,7 +125,7 @@ impl Session {
             names = Some(NameQuery::parse(text)?).filter(|names| !names.is_empty());
         }
         if query.expression.is_some() {
-            let mut meanings = Meanings::of(self, text, &mut query).await?;
+            let mut meanings = Meanings::of(self, text, &mut query, columns).await?;
             if let Some(container) = container {
                 meanings.limit(&mut query, container);
             }
@@ -158,7 +160,7 @@ impl Session {
                 texts = tolerant;
             }
         }
-        found.remarks = query.remarks;
+        (found.remarks, found.columns) = (query.remarks, known);
         found.documents = texts.total;
         found.facets = self.facets(std::mem::take(&mut texts.facets), &texts.sites).await?;
         found.items = merged(asked.names.as_ref(), named, std::mem::take(&mut texts.hits));

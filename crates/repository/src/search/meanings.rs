@@ -1,14 +1,15 @@
 //! The meaning of names in a query: people, sites, libraries and folders that the caller knows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use model::{ErrorKind, Id, NodeKind, PrincipalKind, Result, fold};
 use search::query::{
-    Expression, Filter, QueryWord, Reference, ReferenceKind, Remark, RemarkReason, SearchQuery, Sought,
+    CheckOuts, ColumnCondition, Expression, Filter, Position, QueryWord, Reference, ReferenceKind, Remark,
+    RemarkReason, SearchQuery, Sought, Status, ValuesFilter, Within, WordField,
 };
-use search::query::{Position, Within, WordField};
 
+use super::columns::NamedColumns;
 use super::trim::Trim;
 use crate::items::item::Item;
 use crate::people::PrincipalName;
@@ -22,14 +23,26 @@ const MAX_PEOPLE: usize = 20;
 pub(super) struct Meanings {
     people: HashMap<Reference, Vec<Id>>,
     containers: HashMap<Reference, Vec<Id>>,
+    columns: NamedColumns,
+    /// The people for whom the names in conditions on columns stand.
+    in_columns: HashMap<String, Vec<Id>>,
+    /// True if documents are asked for that the caller follows.
+    pub(super) asks_for_followed: bool,
     /// True if a content database did not answer, so that a name may have more meanings.
     pub(super) is_incomplete: bool,
 }
 
 impl Meanings {
     /// Looks up the names in a query. Adds a remark for each that nothing within the caller's reach has.
-    pub(super) async fn of(session: &Session, text: &str, query: &mut SearchQuery) -> Result<Self> {
-        let mut meanings = Self::default();
+    pub(super) async fn of(
+        session: &Session,
+        text: &str,
+        query: &mut SearchQuery,
+        columns: NamedColumns,
+    ) -> Result<Self> {
+        let mut meanings = Self { columns, ..Self::default() };
+        meanings.is_incomplete = !meanings.columns.missing.is_empty();
+        meanings.look_up_filters(session, text, query).await?;
         for reference in query.references() {
             let is_known = match reference.kind {
                 ReferenceKind::Author | ReferenceKind::Creator | ReferenceKind::Editor => {
@@ -53,6 +66,27 @@ impl Meanings {
         Ok(meanings)
     }
 
+    /// Looks up the people in conditions on columns, and notes what else the query asks for.
+    async fn look_up_filters(&mut self, session: &Session, text: &str, query: &mut SearchQuery) -> Result<()> {
+        let mut conditions = Vec::new();
+        query.each(|part, _| match part {
+            Expression::Filter(Filter::Column(condition)) => conditions.push(condition.clone()),
+            Expression::Filter(Filter::Status(Status::Followed)) => self.asks_for_followed = true,
+            _ => {}
+        });
+        for condition in conditions {
+            let Some(name) = &condition.person else { continue };
+            if !self.in_columns.contains_key(name) {
+                self.in_columns.insert(name.clone(), people(session, name).await?);
+            }
+            let people = &self.in_columns[name];
+            if !self.columns.kinds(&condition.name).any(|kind| condition.of_kind(kind, people).is_some()) {
+                Remark::add(&mut query.remarks, RemarkReason::UnknownName, text, condition.range);
+            }
+        }
+        Ok(())
+    }
+
     /// Limits a query to an item and what lies below it.
     pub(super) fn limit(&mut self, query: &mut SearchQuery, item: &Item) {
         let id = item.id;
@@ -74,8 +108,15 @@ impl Meanings {
         });
     }
 
-    /// Returns the query with what the names stand for.
-    pub(super) fn resolve(&self, query: &SearchQuery, trim: &Trim) -> SearchQuery {
+    /// Returns the query with what the names stand for in a content database, in which the caller follows these
+    /// documents.
+    pub(super) fn resolve(
+        &self,
+        query: &SearchQuery,
+        trim: &Trim,
+        database: Id,
+        followed: &Arc<HashSet<Id>>,
+    ) -> SearchQuery {
         let mut resolved = HashMap::with_capacity(self.people.len() + self.containers.len());
         for (reference, people) in &self.people {
             let meaning = match reference.kind {
@@ -107,7 +148,40 @@ impl Meanings {
         }
         let mut query = query.clone();
         query.resolve(&resolved);
+        query.replace_filters(|filter| match filter {
+            Filter::Column(condition) => Some(Filter::Values(self.values(condition, trim, database))),
+            Filter::Status(Status::Mine) => Some(Filter::Author(vec![trim.principal.id])),
+            Filter::Status(Status::Followed) => {
+                let followed = followed.clone();
+                Some(Filter::Within(Within(Arc::new(move |position| followed.contains(&position.node)))))
+            }
+            Filter::Status(Status::CheckedOut) => {
+                let tail = trim.tail.clone();
+                Some(Filter::CheckedOut(CheckOuts(Arc::new(move |node| tail.is_checked_out(node)))))
+            }
+            _ => None,
+        });
         query
+    }
+
+    /// Returns the columns for which a condition stands. Values that changed since they were indexed fulfil nothing.
+    fn values(&self, condition: &ColumnCondition, trim: &Trim, database: Id) -> ValuesFilter {
+        let people = condition.person.as_ref().and_then(|name| self.in_columns.get(name));
+        let people = people.map(Vec::as_slice).unwrap_or_default();
+        let named = self.columns.of(database).iter().filter(|column| column.name == condition.name);
+        let conditions = named.filter_map(|column| Some((column.id, condition.of_kind(&column.kind, people)?)));
+        let (places, tail, unknown) = (trim.places.clone(), trim.tail.clone(), trim.unknown.clone());
+        let is_current = move |position: Position| {
+            if tail.has_other_values(position.node) {
+                return false;
+            }
+            let place = tail.changed_place(position.node).unwrap_or(position.place);
+            if let Err(place) = places.scope(position.collection, place) {
+                unknown.add(place);
+            }
+            places.upward(position.collection, place).any(|above| above == position.library)
+        };
+        ValuesFilter { conditions: conditions.collect(), is_current: Within(Arc::new(is_current)) }
     }
 }
 

@@ -48,7 +48,8 @@ impl Session {
             })
             .await?;
         checked_length(text)?;
-        let query = SearchQuery::parse(text, Timestamp::now());
+        let columns = self.columns_in(text).await?.known();
+        let query = SearchQuery::parse_with(text, Timestamp::now(), &columns);
         if located.collection.audit_reads {
             return Ok(DocumentPassages { is_withheld: true, ..DocumentPassages::default() });
         }

@@ -2,7 +2,7 @@
 
 use model::{Code, Error, Id, Result};
 use search::index::{HitOrder, Passage};
-use search::query::{Remark, Tolerance};
+use search::query::{KnownColumns, Remark, Tolerance};
 
 use crate::UnavailableDatabases;
 use crate::items::item::Item;
@@ -70,6 +70,8 @@ pub struct Found {
     pub tried: Tolerance,
     /// Remarks on parts of the query that were left out or read otherwise than they may have been meant.
     pub remarks: Vec<Remark>,
+    /// The columns of libraries that the query may have named, as far as the caller knows them.
+    pub columns: KnownColumns,
     /// State of the search in texts.
     pub texts: TextSearch,
     /// Content databases that were not searched.

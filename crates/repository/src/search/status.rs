@@ -8,10 +8,11 @@ use std::time::Duration;
 use async_recursion::async_recursion as boxed;
 use database::Reader;
 use database::content::{event, feed, node};
-use model::{Id, Result, Timestamp};
+use model::{Id, Result, Timestamp, counted};
 use search::index::View;
 
 use super::attach::open_for_reading;
+use crate::farm::health::{HealthFinding, HealthSubject, Severity};
 use crate::locations::search_directory::SearchDirectory;
 use crate::{Session, Storage, StorageDatabase};
 
@@ -39,6 +40,19 @@ pub struct SearchStatus {
     pub behind_since: Option<Timestamp>,
     /// Size on disk in bytes.
     pub size: u64,
+    /// The last comparison with the database; `None` before the first.
+    pub sweep: Option<SearchSweep>,
+}
+
+/// A comparison of a search index with its content database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchSweep {
+    /// Time of its end.
+    pub at: Timestamp,
+    /// Documents that were compared.
+    pub documents: u64,
+    /// Documents whose entries differed and were mended.
+    pub mended: u64,
 }
 
 /// The state of a search index as administrators see it.
@@ -161,6 +175,35 @@ impl Session {
         Ok(all)
     }
 
+    /// Returns a finding for each index that differed from its content database in the last comparison. An index that
+    /// cannot be read is rebuilt, and documents are found by name meanwhile.
+    pub(crate) async fn mended_indexes(&self) -> Vec<HealthFinding> {
+        let mut findings = Vec::new();
+        let Ok(storage) = self.storage().await else { return findings };
+        for database in storage.databases().unwrap_or_default() {
+            let view = self.search_view(&storage, &database).await.ok().flatten();
+            let last = view.and_then(|view| view.checkpoint().sweep.last);
+            let mended = last.map_or(0, |last| last.counts.differences());
+            if mended > 0 {
+                let message = format!(
+                    "The last nightly comparison of the search index of {} with the database found {} that differed, \
+                     and mended the index: if this repeats, check the disk of the index and report it.",
+                    database.name,
+                    counted(mended, "document")
+                );
+                let key = ("search-mended", vec![database.name.clone(), mended.to_string()]);
+                findings.push(HealthFinding {
+                    rule: "search-mended",
+                    severity: Severity::Warning,
+                    subject: HealthSubject::Database(database.name),
+                    message,
+                    message_key: key,
+                });
+            }
+        }
+        findings
+    }
+
     /// Returns the index of a content database as it is now; `None` if there is none that can be used. Without a server
     /// in this process, it is opened for reading.
     async fn search_view(&self, storage: &Storage, database: &StorageDatabase) -> Result<Option<Arc<View>>> {
@@ -209,6 +252,11 @@ async fn read_status(
             waiting: checkpoint.pending.len() as u64,
             events_behind,
             behind_since: next.map(|event| event.at),
+            sweep: checkpoint.sweep.last.map(|last| SearchSweep {
+                at: Timestamp::from_micros(last.at),
+                documents: last.counts.documents,
+                mended: last.counts.differences(),
+            }),
             ..status
         }))
     };

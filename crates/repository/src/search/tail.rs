@@ -9,7 +9,7 @@ use model::{Id, Result, Timestamp};
 use rustc_hash::FxHashMap;
 use search::index::{Candidate, Checkpoint, name_print};
 
-use super::effect::{IndexEffect, adds_below, index_effect};
+use super::effect::{IndexEffect, adds_below, changes_values, index_effect};
 use super::faces::{IndexedFace, indexed_faces};
 
 /// Limit on the events that are read for one search.
@@ -33,6 +33,8 @@ pub(super) enum Standing {
 pub(super) struct Tail {
     /// By identifier; `None` for those that are gone.
     documents: FxHashMap<Id, Option<ChangedDocument>>,
+    /// Documents whose values in columns changed.
+    other_values: HashSet<Id>,
     /// True if there are more changes than were read.
     pub(super) is_cut: bool,
     /// Time of the oldest change that is not in the index.
@@ -49,6 +51,7 @@ pub(super) struct ChangedDocument {
     pub(super) folded: String,
     /// Time of its last change.
     pub(super) modified: Timestamp,
+    is_checked_out: bool,
     /// The versions that callers see.
     faces: Vec<IndexedFace>,
 }
@@ -62,12 +65,15 @@ impl Tail {
             let missing: Vec<i64> = checkpoint.gaps.iter().map(|gap| gap.sequence).collect();
             events.append(&mut feed::at(reader, &missing)?);
         }
-        let (mut changed, mut with_content) = (HashSet::new(), HashSet::new());
+        let (mut changed, mut with_content, mut other_values) = (HashSet::new(), HashSet::new(), HashSet::new());
         let mut since: Option<Timestamp> = None;
         for event in events.into_iter().filter(|event| index_effect(&event.action) != IndexEffect::Nothing) {
             since = Some(since.map_or(event.at, |since| since.min(event.at)));
             if adds_below(&event.action) {
                 with_content.insert(event.node_id);
+            }
+            if changes_values(&event.action) {
+                other_values.insert(event.node_id);
             }
             if changed.len() < MAX_DOCUMENTS {
                 changed.insert(event.node_id);
@@ -82,6 +88,7 @@ impl Tail {
             let document = ChangedDocument {
                 place: if own.contains(&row.id) { row.id } else { row.parent_id },
                 name_print: name_print(&row.name),
+                is_checked_out: row.holder_id.is_some(),
                 faces: indexed_faces(&row),
                 folded: row.folded,
                 modified: row.modified_at,
@@ -90,7 +97,7 @@ impl Tail {
         }
         // A copied or restored document that is gone is taken for a container. That costs time only.
         let has_containers = with_content.iter().any(|id| documents.get(id).is_none_or(Option::is_none));
-        Ok(Self { documents, is_cut, since, has_containers })
+        Ok(Self { documents, other_values, is_cut, since, has_containers })
     }
 
     /// Returns where an entry belongs now.
@@ -106,6 +113,16 @@ impl Tail {
         // A new name is not in the index yet. The search for names compares it.
         let is_current = entry.name_print() == changed.name_print && changed.faces.iter().any(is_current);
         if is_current { Standing::In(changed.place) } else { Standing::Outdated }
+    }
+
+    /// Returns whether values of a document in columns changed.
+    pub(super) fn has_other_values(&self, document: Id) -> bool {
+        self.other_values.contains(&document)
+    }
+
+    /// Returns whether a document is checked out now; `None` if it did not change.
+    pub(super) fn is_checked_out(&self, document: Id) -> Option<bool> {
+        Some(self.documents.get(&document)?.as_ref().is_some_and(|changed| changed.is_checked_out))
     }
 
     /// Returns whether a document changed.

@@ -68,6 +68,24 @@ impl Trim {
     }
 }
 
+/// Admits what a [`Trim`] admits, if the indexed values of the document are in columns of the library that it is in
+/// now. Values in those of another library are hidden.
+pub(super) struct WithValues<'a>(pub(super) &'a Trim);
+
+impl Admission for WithValues<'_> {
+    fn admit(&self, entry: &Candidate<'_>) -> bool {
+        self.0.admit(entry) && {
+            let library = entry.library();
+            let is_there = || self.0.places.upward(entry.collection(), self.place(entry)).any(|above| above == library);
+            library.is_none() || is_there()
+        }
+    }
+
+    fn place(&self, entry: &Candidate<'_>) -> Id {
+        self.0.place(entry)
+    }
+}
+
 /// The answer for documents in one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Decision {

@@ -91,7 +91,8 @@ impl Session {
     pub(super) async fn matching(&self, text: &str, selection: Selection) -> Result<Matching> {
         checked_length(text)?;
         let as_of = Timestamp::now();
-        let mut query = SearchQuery::parse(text, as_of);
+        let columns = self.columns_in(text).await?;
+        let mut query = SearchQuery::parse_with(text, as_of, &columns.known());
         let missing = self.missing(self.registry().await?.away());
         let mut found = Found { whole: true, ..Found::default() };
         let Some(expression) = query.expression.take() else {
@@ -107,7 +108,7 @@ impl Session {
         let before = selection.before.map(|before| Filter::Modified(Timestamp::from_micros(i64::MIN)..before));
         conditions.extend(before.map(Expression::Filter));
         query.expression = Some(Expression::All(conditions));
-        let meanings = Meanings::of(self, text, &mut query).await?;
+        let meanings = Meanings::of(self, text, &mut query, columns).await?;
         if meanings.is_incomplete {
             found.texts = TextSearch::Unavailable;
         }

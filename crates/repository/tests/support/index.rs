@@ -42,6 +42,7 @@ fn entry(item: &Item) -> Entry {
         author: item.created_by,
         editor: item.modified_by,
         holder: Id::NONE,
+        checked_out_by: Id::NONE,
         created: item.created_at,
         modified: item.modified_at,
         size: item.size,
@@ -49,6 +50,8 @@ fn entry(item: &Item) -> Entry {
         title: String::new(),
         stated_author: String::new(),
         text: item.path.replace('/', " "),
+        library: item.library_id,
+        values: Vec::new(),
         fault: None,
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the index format. An index of another version is rebuilt. To be raised as well when readers find more
 /// text in the same bytes.
-pub const FORMAT: u32 = 6;
+pub const FORMAT: u32 = 7;
 
 /// Position of an index in the events of its content database. Stored in the same commit as the entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,51 @@ pub struct Checkpoint {
     /// Documents of the walk so far.
     #[serde(default)]
     pub walk_counts: WalkCounts,
+    /// Comparisons of the index with its content database.
+    #[serde(default)]
+    pub sweep: Sweep,
+}
+
+/// Comparisons of an index with its content database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// Time from which the next one is due, in microseconds since 1970; `None` if it was not set yet.
+    pub due: Option<i64>,
+    /// The last document that the one under way has compared; `None` between two.
+    pub after: Option<i64>,
+    /// What the one under way has found so far.
+    pub counts: SweepCounts,
+    /// The last one that has ended.
+    pub last: Option<FinishedSweep>,
+}
+
+/// A comparison of an index with its content database that has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinishedSweep {
+    /// Time of its end, in microseconds since 1970.
+    pub at: i64,
+    /// What it found.
+    pub counts: SweepCounts,
+}
+
+/// Numbers of documents in a comparison of an index with its content database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweepCounts {
+    /// Documents of the database that were compared.
+    pub documents: u64,
+    /// Documents without an entry that should have one.
+    pub missing: u64,
+    /// Documents whose entries are of another version, place, name or audience.
+    pub outdated: u64,
+    /// Documents with entries that should have none.
+    pub surplus: u64,
+}
+
+impl SweepCounts {
+    /// Returns the number of documents that differed.
+    pub fn differences(&self) -> u64 {
+        self.missing + self.outdated + self.surplus
+    }
 }
 
 /// Numbers of documents in the walk through the database.

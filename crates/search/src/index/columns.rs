@@ -4,7 +4,7 @@ use model::{Id, Timestamp};
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocId, SegmentReader};
 
-use super::entry::Face;
+use super::entry::{Face, IndexedEntry};
 use super::place_numbers::PlaceNumbers;
 use super::schema;
 use crate::query::Position;
@@ -59,7 +59,7 @@ impl Candidate<'_> {
 
     /// See [`super::entry::Entry::face`]; `None` for an entry that nobody may find.
     pub fn face(&self) -> Option<Face> {
-        Face::of(self.columns.face.first(self.doc)?)
+        self.columns.face(self.doc)
     }
 
     /// See [`super::entry::Entry::author`].
@@ -72,9 +72,14 @@ impl Candidate<'_> {
         self.columns.name_print(self.doc)
     }
 
+    /// The library of its values when it was indexed; [`Id::NONE`] if it had none.
+    pub fn library(&self) -> Id {
+        self.columns.library(self.doc)
+    }
+
     /// See [`super::entry::Entry::holder`].
     pub fn holder(&self) -> Id {
-        id(&self.columns.holder, self.doc)
+        self.columns.holder(self.doc)
     }
 }
 
@@ -94,6 +99,11 @@ pub(super) struct Columns {
     name_print: Column<u64>,
     name_words: Column<u64>,
     title_words: Column<u64>,
+    checked_out_by: Column<i64>,
+    language: Column<u64>,
+    library: Column<i64>,
+    value_columns: Column<i64>,
+    value_keys: Column<u64>,
     /// `None` if no name in the segment has an extension.
     extension: Option<StrColumn>,
     /// The number of each entry's place, with [`PLAIN`] for plain entries. One array, because both are looked up for
@@ -122,6 +132,11 @@ impl Columns {
             name_print: columns.u64(schema::NAME_PRINT)?,
             name_words: columns.u64(schema::NAME_WORDS)?,
             title_words: columns.u64(schema::TITLE_WORDS)?,
+            checked_out_by: columns.i64(schema::CHECKED_OUT_BY)?,
+            language: columns.u64(schema::LANGUAGE)?,
+            library: columns.i64(schema::LIBRARY)?,
+            value_columns: columns.i64(schema::VALUE_COLUMNS)?,
+            value_keys: columns.u64(schema::VALUE_KEYS)?,
             extension: columns.str(schema::EXTENSION)?,
             packed_places: Vec::new(),
         };
@@ -158,7 +173,12 @@ impl Columns {
     }
 
     pub(super) fn position(&self, doc: DocId) -> Position {
-        Position { node: self.node(doc), collection: self.collection(doc), place: self.place(doc) }
+        Position {
+            node: self.node(doc),
+            collection: self.collection(doc),
+            place: self.place(doc),
+            library: self.library(doc),
+        }
     }
 
     pub(super) fn author(&self, doc: DocId) -> Id {
@@ -179,6 +199,40 @@ impl Columns {
 
     pub(super) fn name_print(&self, doc: DocId) -> u64 {
         self.name_print.first(doc).unwrap_or_default()
+    }
+
+    pub(super) fn holder(&self, doc: DocId) -> Id {
+        id(&self.holder, doc)
+    }
+
+    pub(super) fn face(&self, doc: DocId) -> Option<Face> {
+        Face::of(self.face.first(doc)?)
+    }
+
+    pub(super) fn is_checked_out(&self, doc: DocId) -> bool {
+        self.checked_out_by.first(doc).is_some()
+    }
+
+    /// Returns the number of the language of the text; `None` for a text in no certain language.
+    pub(super) fn language(&self, doc: DocId) -> Option<u64> {
+        self.language.first(doc)
+    }
+
+    /// Returns the library of the values; [`Id::NONE`] if there are none.
+    pub(super) fn library(&self, doc: DocId) -> Id {
+        id(&self.library, doc)
+    }
+
+    /// Iterates over columns with the keys of their values.
+    pub(super) fn values(&self, doc: DocId) -> impl Iterator<Item = (Id, u64)> {
+        self.value_columns.values_for_doc(doc).map(Id::new).zip(self.value_keys.values_for_doc(doc))
+    }
+
+    /// Returns what must agree with the database.
+    pub(super) fn indexed(&self, doc: DocId) -> IndexedEntry {
+        // No face has the other number.
+        let face = self.face(doc).unwrap_or(Face::All);
+        IndexedEntry::new(self.version(doc), self.place(doc), face, self.holder(doc), self.name_print(doc))
     }
 
     /// Returns the number of words in the name, without its extension.

@@ -1,6 +1,6 @@
 //! Entries of the index.
 
-use model::{Id, Timestamp};
+use model::{ColumnValue, Id, Timestamp};
 
 /// Audience of an entry, among callers who may view the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub struct Entry {
     pub editor: Id,
     /// Holder of a working copy, who sees no other entry of the document; [`Id::NONE`] if there is no working copy.
     pub holder: Id,
+    /// User who has it checked out; [`Id::NONE`] if nobody has.
+    pub checked_out_by: Id,
     /// Time of creation of the document.
     pub created: Timestamp,
     /// Time of the last change.
@@ -49,6 +51,10 @@ pub struct Entry {
     pub stated_author: String,
     /// Its text with title and author; empty if it has none, or none that can be read.
     pub text: String,
+    /// The library that the document is in.
+    pub library: Id,
+    /// Its values in columns of this library, each with its column. Texts among them are found as words too.
+    pub values: Vec<(Id, ColumnValue)>,
     /// The reason why its text cannot be read.
     pub fault: Option<Fault>,
 }
@@ -71,6 +77,28 @@ pub struct FaultyDocument {
     pub version: Id,
     /// The reason.
     pub fault: Fault,
+}
+
+/// An entry, as far as it must agree with the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IndexedEntry {
+    /// The version.
+    pub version: Id,
+    /// The place.
+    pub place: Id,
+    /// Number of the audience.
+    face: u64,
+    /// Holder of a working copy; [`Id::NONE`] if there is none.
+    pub holder: Id,
+    /// Print of the name.
+    pub name_print: u64,
+}
+
+impl IndexedEntry {
+    /// Returns the entry that a document should have.
+    pub fn new(version: Id, place: Id, face: Face, holder: Id, name_print: u64) -> Self {
+        Self { version, place, face: face.number(), holder, name_print }
+    }
 }
 
 impl Face {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use model::Id;
 use tantivy::index::SegmentId;
 use tantivy::query::doc_predicate_query::{DocPredicateQuery, FunctionPredicate};
 use tantivy::query::{
@@ -11,16 +12,21 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Score, SegmentReader, TantivyError, Term};
 
+use super::analyzer::marked_value;
 use super::clock::Clock;
 use super::columns::Columns;
+use super::entry::Face;
 use super::schema::Fields;
 use super::until_time::UntilTime;
 use super::view::View;
 use super::weights::Weights;
-use super::word_query::WordQuery;
+use super::word_query::{EndingQuery, WordQuery};
+use crate::language::parts::covering;
 use crate::language::similar::{allowed_difference, is_part, suffix_key};
 use crate::language::stems::{LANGUAGES, Stems};
-use crate::query::{Expression, Filter, QueryWord, SearchQuery, Sought, Tolerance, WordField};
+use crate::query::{
+    Expression, Filter, QueryWord, SearchQuery, Sought, Status, Tolerance, ValueCondition, ValuesFilter, WordField,
+};
 
 /// Weights of words in names and titles, beside that of words in the text.
 const NAME_WEIGHT: Score = 1.0;
@@ -170,6 +176,7 @@ impl<'a> Matching<'a> {
                 (Occur::MustNot, self.expression(part, !is_wanted)),
             ])),
             Expression::Words(field, sought) => self.sought(sought, self.field(*field), is_wanted),
+            Expression::Filter(Filter::Values(values)) => self.values(values),
             Expression::Filter(filter) => self.filtered(filter.clone()),
         }
     }
@@ -192,6 +199,69 @@ impl<'a> Matching<'a> {
                 any(spelled.chain(self.forms(prefix.spellings()).iter().map(|form| one(field, form))).collect())
             }
             Sought::Phrase { words, gap } => any(self.phrase(words, *gap, field)),
+            Sought::Part(part) => Box::new(UntilTime::new(self.part(part), self.clock.clone())),
+            Sought::Ending(ending) => {
+                let spelled = ending.spellings().map(|spelling| -> Box<dyn Query> {
+                    Box::new(EndingQuery::new(field, spelling, self.clock.clone()))
+                });
+                any(spelled.collect())
+            }
+        }
+    }
+
+    /// Returns a query for names with this part.
+    fn part(&self, part: &str) -> Box<dyn Query> {
+        let term = |(at, part): (usize, String)| (at, Term::from_field_text(self.fields.parts, &part));
+        let terms: Vec<(usize, Term)> = covering(part, false).into_iter().map(term).collect();
+        match terms.as_slice() {
+            [] => Box::new(EmptyQuery),
+            [(_, term)] => Box::new(TermQuery::new(term.clone(), IndexRecordOption::Basic)),
+            _ => Box::new(PhraseQuery::new_with_offset(terms)),
+        }
+    }
+
+    /// Returns a query for documents of which a value fulfils its condition.
+    fn values(&self, filter: &ValuesFilter) -> Box<dyn Query> {
+        let (mut keys, mut found): (Vec<(Id, ValueCondition)>, Vec<Box<dyn Query>>) = (Vec::new(), Vec::new());
+        for (column, condition) in &filter.conditions {
+            match condition {
+                ValueCondition::Words(words) => found.push(self.value_words(*column, words)),
+                condition => keys.push((*column, condition.clone())),
+            }
+        }
+        if !keys.is_empty() {
+            let keys = Arc::new(keys);
+            found.push(self.tested(move |columns| {
+                let keys = keys.clone();
+                Ok(Box::new(move |doc| columns.values(doc).any(|value| fits_key(&keys, value))))
+            }));
+        }
+        let is_current = self.filtered(Filter::Within(filter.is_current.clone()));
+        let found =
+            BooleanQuery::new(vec![(Occur::Must, Box::new(BooleanQuery::union(found))), (Occur::Must, is_current)]);
+        Box::new(BoostQuery::new(Box::new(found), 0.0))
+    }
+
+    /// Returns a query for words in a text column.
+    fn value_words(&self, column: Id, words: &Expression) -> Box<dyn Query> {
+        let field = self.fields.values;
+        match words {
+            Expression::All(parts) => {
+                Box::new(BooleanQuery::intersection(parts.iter().map(|part| self.value_words(column, part)).collect()))
+            }
+            Expression::Words(_, Sought::Prefix(prefix)) => {
+                let spelled = prefix.spellings().map(|word| self.beginning(&marked_value(column, word), field));
+                let forms = self.forms(prefix.spellings());
+                any(spelled.chain(forms.iter().map(|form| one(field, &marked_value(column, form)))).collect())
+            }
+            Expression::Words(_, Sought::Word(word)) => {
+                let forms = self.forms(word.spellings());
+                any(forms.iter().map(|form| one(field, &marked_value(column, form))).collect())
+            }
+            Expression::Words(_, Sought::Phrase { words, gap }) => {
+                any(self.phrase_of(words, *gap, field, |word| marked_value(column, word)))
+            }
+            _ => Box::new(EmptyQuery),
         }
     }
 
@@ -239,6 +309,17 @@ impl<'a> Matching<'a> {
 
     /// Returns one query for each form of a phrase, stemmed by the rules of one language after the other.
     fn phrase(&self, words: &[QueryWord], gap: u32, field: Field) -> Vec<Box<dyn Query>> {
+        self.phrase_of(words, gap, field, str::to_owned)
+    }
+
+    /// Returns the same for terms that `term` makes of words.
+    fn phrase_of(
+        &self,
+        words: &[QueryWord],
+        gap: u32,
+        field: Field,
+        term: impl Fn(&str) -> String,
+    ) -> Vec<Box<dyn Query>> {
         let mut spelled: Vec<Vec<&String>> = vec![Vec::new()];
         for word in words {
             let longer = spelled.iter().flat_map(|before| {
@@ -254,9 +335,10 @@ impl<'a> Matching<'a> {
         let phrase = |words: Vec<String>| -> Box<dyn Query> {
             match words.as_slice() {
                 [] => Box::new(EmptyQuery),
-                [word] => one(field, word),
+                [word] => one(field, &term(word)),
                 words => {
-                    let terms = words.iter().map(|word| Term::from_field_text(field, word)).enumerate().collect();
+                    let terms =
+                        words.iter().map(|word| Term::from_field_text(field, &term(word))).enumerate().collect();
                     Box::new(PhraseQuery::new_with_offset_and_slop(terms, gap))
                 }
             }
@@ -264,13 +346,18 @@ impl<'a> Matching<'a> {
         phrases.into_iter().map(phrase).collect()
     }
 
-    /// Returns a query for a property. It finds nothing once time is up.
+    /// Returns a query for a property.
     fn filtered(&self, filter: Filter) -> Box<dyn Query> {
+        self.tested(move |columns| fits(&filter, columns))
+    }
+
+    /// Returns a query for entries that fit, without a score. It finds nothing once time is up.
+    fn tested(&self, fits: impl Fn(Arc<Columns>) -> tantivy::Result<Fits> + Send + Sync + 'static) -> Box<dyn Query> {
         let (columns, clock) = (self.columns.clone(), self.clock.clone());
         let predicate = FunctionPredicate::from(move |segment: &SegmentReader| {
             let unknown = || TantivyError::InternalError("a segment of another view".to_owned());
             let columns = columns.get(&segment.segment_id()).ok_or_else(unknown)?;
-            let (fits, clock) = (fits(&filter, columns.clone())?, clock.clone());
+            let (fits, clock) = (fits(columns.clone())?, clock.clone());
             Ok(move |doc: DocId| !clock.is_over() && fits(doc))
         });
         Box::new(BoostQuery::new(Box::new(DocPredicateQuery::from(predicate)), 0.0))
@@ -298,6 +385,18 @@ fn any(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
     }
 }
 
+/// Returns whether the key of a value fulfils the condition of its column.
+fn fits_key(conditions: &[(Id, ValueCondition)], (column, key): (Id, u64)) -> bool {
+    conditions.iter().any(|(of, condition)| {
+        *of == column
+            && match condition {
+                ValueCondition::Between(keys) => keys.contains(&key),
+                ValueCondition::OneOf(keys) => keys.contains(&key),
+                ValueCondition::Words(_) => false,
+            }
+    })
+}
+
 type Fits = Box<dyn Fn(DocId) -> bool + Send + Sync>;
 
 /// Returns a function that tells which entries of a segment fit.
@@ -317,6 +416,11 @@ fn fits(filter: &Filter, columns: Arc<Columns>) -> tantivy::Result<Fits> {
         Filter::Editor(people) => Box::new(move |doc| people.contains(&columns.editor(doc))),
         Filter::OtherVersion(versions) => Box::new(move |doc| !versions.contains(&columns.version(doc))),
         Filter::Within(within) => Box::new(move |doc| within.0(columns.position(doc))),
-        Filter::Reference(_) => Box::new(|_| false),
+        Filter::Language(language) => Box::new(move |doc| columns.language(doc) == Some(language.number())),
+        Filter::Status(Status::Draft) => Box::new(move |doc| columns.face(doc) == Some(Face::Draft)),
+        Filter::CheckedOut(now) => {
+            Box::new(move |doc| now.0(columns.node(doc)).unwrap_or_else(|| columns.is_checked_out(doc)))
+        }
+        Filter::Reference(_) | Filter::Column(_) | Filter::Values(_) | Filter::Status(_) => Box::new(|_| false),
     })
 }

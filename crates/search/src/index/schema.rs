@@ -22,6 +22,14 @@ pub(super) const NAME_PRINT: &str = "name_print";
 /// Names of the columns with the numbers of words in the name, without its extension, and in the title.
 pub(super) const NAME_WORDS: &str = "name_words";
 pub(super) const TITLE_WORDS: &str = "title_words";
+/// Names of the columns with the user who has a document checked out, and with the language of a text.
+pub(super) const CHECKED_OUT_BY: &str = "checked_out_by";
+pub(super) const LANGUAGE: &str = "language";
+/// Names of the columns with the library of the values of a document, with the columns of these, and with their keys in
+/// the same order.
+pub(super) const LIBRARY: &str = "library";
+pub(super) const VALUE_COLUMNS: &str = "value_columns";
+pub(super) const VALUE_KEYS: &str = "value_keys";
 /// Name of the column with the code of a fault.
 pub(super) const FAULT: &str = "fault";
 
@@ -53,6 +61,13 @@ pub(super) struct Fields {
     pub parts: Field,
     /// Long words backwards.
     pub ends: Field,
+    pub checked_out_by: Field,
+    pub language: Field,
+    pub library: Field,
+    pub value_columns: Field,
+    pub value_keys: Field,
+    /// The words of texts in columns, each with its column.
+    pub values: Field,
     /// The beginning of the text, for passages, in the form of [`super::kept_text`].
     pub body: Field,
     /// Code and words of the reason why there is no text.
@@ -71,6 +86,10 @@ pub(super) fn schema() -> (Schema, Fields) {
         .set_fieldnorms(false);
     let parts = TextFieldIndexing::default()
         .set_tokenizer(analyzer::PARTS)
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions)
+        .set_fieldnorms(false);
+    let values = TextFieldIndexing::default()
+        .set_tokenizer(analyzer::VALUES)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions)
         .set_fieldnorms(false);
     let words = |indexing| TextOptions::default().set_indexing_options(indexing);
@@ -97,6 +116,12 @@ pub(super) fn schema() -> (Schema, Fields) {
         stated_author: builder.add_text_field("stated_author", positions),
         parts: builder.add_text_field("parts", words(parts)),
         ends: builder.add_text_field("ends", words(ends)),
+        checked_out_by: builder.add_i64_field(CHECKED_OUT_BY, FAST),
+        language: builder.add_u64_field(LANGUAGE, FAST),
+        library: builder.add_i64_field(LIBRARY, FAST),
+        value_columns: builder.add_i64_field(VALUE_COLUMNS, FAST),
+        value_keys: builder.add_u64_field(VALUE_KEYS, FAST),
+        values: builder.add_text_field("values", words(values)),
         body: builder.add_bytes_field("body", STORED),
         fault: builder.add_text_field(FAULT, FAST | STORED),
         reason: builder.add_text_field("reason", STORED),

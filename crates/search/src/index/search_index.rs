@@ -67,6 +67,7 @@ impl SearchIndex {
         index.tokenizers().register(analyzer::STEMS, analyzer::StemTokenizer::default());
         index.tokenizers().register(analyzer::PARTS, analyzer::PartTokenizer::default());
         index.tokenizers().register(analyzer::ENDS, analyzer::EndTokenizer::default());
+        index.tokenizers().register(analyzer::VALUES, analyzer::ValueTokenizer::default());
         let checkpoint = newest_checkpoint(&index)?;
         let reader = index
             .reader_builder()

@@ -35,6 +35,61 @@ impl WordQuery {
     }
 }
 
+/// A query for words with an ending.
+#[derive(Clone, Debug)]
+pub(super) struct EndingQuery {
+    field: Field,
+    ending: Vec<u8>,
+    clock: Clock,
+}
+
+impl EndingQuery {
+    pub(super) fn new(field: Field, ending: &str, clock: Clock) -> Self {
+        Self { field, ending: ending.as_bytes().to_vec(), clock }
+    }
+}
+
+impl Query for EndingQuery {
+    fn weight(&self, _: EnableScoring<'_>) -> Result<Box<dyn Weight>> {
+        let ending = Ending { ending: self.ending.clone(), clock: self.clock.clone() };
+        Ok(Box::new(AutomatonWeight::new(self.field, ending)))
+    }
+}
+
+/// Accepts words with an ending until time is up. The state is how many bytes of the ending the last bytes are.
+struct Ending {
+    ending: Vec<u8>,
+    clock: Clock,
+}
+
+impl Automaton for Ending {
+    type State = usize;
+
+    fn start(&self) -> usize {
+        0
+    }
+
+    fn is_match(&self, state: &usize) -> bool {
+        *state == self.ending.len()
+    }
+
+    fn can_match(&self, _: &usize) -> bool {
+        !self.clock.is_over()
+    }
+
+    fn accept(&self, state: &usize, byte: u8) -> usize {
+        let read = &self.ending[..*state];
+        let longest = (*state + 1).min(self.ending.len());
+        (0..=longest)
+            .rev()
+            .find(|length| match self.ending[..*length].split_last() {
+                Some((last, before)) => *last == byte && read.ends_with(before),
+                None => true,
+            })
+            .unwrap_or(0)
+    }
+}
+
 impl Query for WordQuery {
     fn weight(&self, _: EnableScoring<'_>) -> Result<Box<dyn Weight>> {
         let (digits, clock) = (self.digits.clone(), self.clock.clone());

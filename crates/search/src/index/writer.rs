@@ -2,18 +2,22 @@
 
 use std::sync::Arc;
 
-use model::{Id, Result, fold};
+use model::{ColumnValue, Id, Result, fold};
 use tantivy::indexer::IndexWriterOptions;
 use tantivy::merge_policy::LogMergePolicy;
 use tantivy::{TantivyDocument, Term};
 
+use super::analyzer::marked_value;
 use super::checkpoint::Checkpoint;
 use super::entry::{Entry, name_print};
 use super::error::index_failed;
 use super::kept_text::TextPacker;
+use super::schema::Fields;
 use super::search_index::SearchIndex;
 use crate::language::extension_of;
+use crate::language::stems::TextLanguage;
 use crate::language::words::Words;
+use crate::query::value_key;
 
 /// Memory for entries that are not written yet, in bytes; the least that the library accepts.
 const MEMORY: usize = 15_000_000;
@@ -84,6 +88,13 @@ impl IndexWriter {
             document.add_text(fields.title, &entry.title);
             document.add_text(fields.stated_author, &entry.stated_author);
             document.add_bytes(fields.body, &self.texts.pack(&entry.text)?);
+            if !entry.checked_out_by.is_none() {
+                document.add_i64(fields.checked_out_by, entry.checked_out_by.get());
+            }
+            if let Some(language) = TextLanguage::of(&entry.text) {
+                document.add_u64(fields.language, language.number());
+            }
+            add_values(&mut document, fields, entry);
             if let Some(fault) = &entry.fault {
                 document.add_text(fields.fault, &fault.code);
                 document.add_text(fields.reason, &fault.reason);
@@ -113,5 +124,21 @@ impl IndexWriter {
     /// Those of a merge. The last commit stays as it is.
     pub fn close(self) -> Result<()> {
         self.writer.wait_merging_threads().map_err(index_failed)
+    }
+}
+
+/// Adds the values of columns.
+fn add_values(document: &mut TantivyDocument, fields: Fields, entry: &Entry) {
+    if !entry.values.is_empty() {
+        document.add_i64(fields.library, entry.library.get());
+    }
+    for (column, value) in &entry.values {
+        document.add_i64(fields.value_columns, column.get());
+        document.add_u64(fields.value_keys, value_key(value));
+        if let ColumnValue::Text(text) = value {
+            document.add_text(fields.text, text);
+            document.add_text(fields.ends, text);
+            document.add_text(fields.values, marked_value(*column, text));
+        }
     }
 }

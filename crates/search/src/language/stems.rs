@@ -32,6 +32,15 @@ pub struct Stems {
     remembered: [HashMap<String, String>; LANGUAGES],
 }
 
+/// A language in which texts are recognised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextLanguage {
+    /// English.
+    English,
+    /// German.
+    German,
+}
+
 /// The rules by which a text is stemmed: those of its languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextRules([bool; LANGUAGES]);
@@ -43,6 +52,26 @@ impl TextRules {
     /// Returns whether texts may contain compounds that are written as one word.
     pub fn has_compounds(self) -> bool {
         self.0.iter().zip(RULES).any(|(applies, (_, _, has_compounds))| *applies && has_compounds)
+    }
+}
+
+impl TextLanguage {
+    /// Returns the language of a text; `None` for a short text, and for one in another or in no certain language.
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        if text.len() < LONG_TEXT {
+            return None;
+        }
+        let found = whatlang::detect(&samples(text).collect::<String>()).filter(|found| found.confidence() >= SURE)?;
+        match found.lang() {
+            Lang::Eng => Some(Self::English),
+            Lang::Deu => Some(Self::German),
+            _ => None,
+        }
+    }
+
+    /// Returns the number by which the index knows it.
+    pub(crate) fn number(self) -> u64 {
+        self as u64
     }
 }
 
@@ -64,9 +93,7 @@ impl Stems {
         }
         // A text may have parts in several languages, and each part may hold titles, addresses or code.
         let (mut sure, mut all) = ([false; LANGUAGES], String::new());
-        for number in 1..=SAMPLES {
-            let start = text.floor_char_boundary(text.len() * number / (SAMPLES + 1));
-            let words = words_in(&text[start..text.floor_char_boundary(start + SAMPLE)]);
+        for words in samples(text) {
             if let Some(found) = self.detector.detect(&words).filter(|found| found.confidence() >= SURE) {
                 RULES.iter().zip(&mut sure).for_each(|((known, ..), sure)| *sure |= *known == found.lang());
             }
@@ -111,6 +138,14 @@ impl Stems {
         };
         [stem(&self.stemmers[0]), stem(&self.stemmers[1])]
     }
+}
+
+/// Iterates over the words at some places of a long text.
+fn samples(text: &str) -> impl Iterator<Item = String> {
+    (1..=SAMPLES).map(move |number| {
+        let start = text.floor_char_boundary(text.len() * number / (SAMPLES + 1));
+        words_in(&text[start..text.floor_char_boundary(start + SAMPLE)])
+    })
 }
 
 /// Returns the words of a text, each followed by a space.

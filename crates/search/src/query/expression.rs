@@ -5,9 +5,11 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use model::{Id, Timestamp};
+use model::{ColumnKind, Id, Timestamp};
 
+use super::known_columns::signed_key;
 use super::query_word::QueryWord;
+use crate::language::stems::TextLanguage;
 
 /// A condition that an entry must fulfil.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +55,10 @@ pub enum Sought {
         /// Limit on the other words between them, all together. From 2 on, neighbours may also be swapped.
         gap: u32,
     },
+    /// Any part of a name, folded by [`model::fold`].
+    Part(String),
+    /// Words with this ending.
+    Ending(QueryWord),
 }
 
 /// A property that an entry must have.
@@ -74,8 +80,72 @@ pub enum Filter {
     OtherVersion(Arc<HashSet<Id>>),
     /// A place.
     Within(Within),
+    /// Language of the text.
+    Language(TextLanguage),
+    /// What a document is to the caller. All but drafts have yet to be looked up, and are fulfilled by no entry.
+    Status(Status),
+    /// Checked out, as far as the index knows and rows do not know better.
+    CheckedOut(CheckOuts),
+    /// A condition on columns that have yet to be looked up; fulfilled by no entry.
+    Column(ColumnCondition),
+    /// Values of columns.
+    Values(ValuesFilter),
     /// A name that has yet to be looked up; fulfilled by no entry.
     Reference(Reference),
+}
+
+/// What a document is to the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Created by the caller.
+    Mine,
+    /// The version that the caller sees is a draft.
+    Draft,
+    /// Followed by the caller.
+    Followed,
+    /// Checked out by anyone.
+    CheckedOut,
+}
+
+/// A condition on a column of a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnCondition {
+    /// The name, folded.
+    pub name: String,
+    /// True if any value fits.
+    pub is_any: bool,
+    /// What a text must contain; `None` if no text fits.
+    pub words: Option<Box<Expression>>,
+    /// The numbers that fit, by [`super::number_key`].
+    pub numbers: Option<Range<u64>>,
+    /// The times that fit.
+    pub times: Option<Range<Timestamp>>,
+    /// The answer that fits.
+    pub answer: Option<bool>,
+    /// Name of the person that fits.
+    pub person: Option<String>,
+    /// Where it stands, in bytes of the query.
+    pub range: Range<usize>,
+}
+
+/// Values that documents must have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValuesFilter {
+    /// Columns with their conditions, of which one must be fulfilled.
+    pub conditions: Vec<(Id, ValueCondition)>,
+    /// Tells whether the indexed values of a document are those that it has now.
+    pub is_current: Within,
+}
+
+/// A condition on a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ValueCondition {
+    /// A key in this range, by [`super::value_key`].
+    Between(Range<u64>),
+    /// One of these keys.
+    OneOf(Vec<u64>),
+    /// A text that contains these words.
+    Words(Expression),
 }
 
 /// A name in a query, to be replaced by what it stands for.
@@ -122,6 +192,8 @@ pub struct Position {
     pub collection: Id,
     /// Its place, as it was indexed.
     pub place: Id,
+    /// The library of its values, as it was indexed; [`Id::NONE`] if it has no values.
+    pub library: Id,
 }
 
 /// Decides whether a document lies in a container or below it.
@@ -141,6 +213,49 @@ impl PartialEq for Within {
 }
 
 impl Eq for Within {}
+
+/// Knows documents that were checked out or in since they were indexed: returns whether one is checked out now; `None`
+/// if that is not known.
+#[derive(Clone)]
+pub struct CheckOuts(pub Arc<dyn Fn(Id) -> Option<bool> + Send + Sync>);
+
+impl fmt::Debug for CheckOuts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("CheckOuts")
+    }
+}
+
+impl PartialEq for CheckOuts {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for CheckOuts {}
+
+impl ColumnCondition {
+    /// Returns the condition for columns of a kind, with the people whom its name stands for; `None` if no value fits.
+    pub fn of_kind(&self, kind: &ColumnKind, people: &[Id]) -> Option<ValueCondition> {
+        if self.is_any {
+            return Some(ValueCondition::Between(0..u64::MAX));
+        }
+        match kind {
+            ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link => {
+                self.words.as_deref().cloned().map(ValueCondition::Words)
+            }
+            ColumnKind::Number => self.numbers.clone().map(ValueCondition::Between),
+            ColumnKind::Date => {
+                let keys = |times: &Range<Timestamp>| signed_key(times.start.micros())..signed_key(times.end.micros());
+                self.times.as_ref().map(keys).map(ValueCondition::Between)
+            }
+            ColumnKind::Person => {
+                let keys: Vec<u64> = people.iter().map(|person| signed_key(person.get())).collect();
+                (!keys.is_empty()).then_some(ValueCondition::OneOf(keys))
+            }
+            ColumnKind::YesNo => self.answer.map(|answer| ValueCondition::OneOf(vec![answer.into()])),
+        }
+    }
+}
 
 impl Expression {
     /// Calls `visit` for each part, from the outside to the inside, with false below an odd number of negations.
@@ -175,14 +290,28 @@ impl Expression {
             Self::Everything | Self::Words(..) | Self::Filter(_) => {}
         }
     }
+
+    /// Replaces filters for which `meaning` returns another one.
+    pub(super) fn replace_filters(&mut self, meaning: &mut dyn FnMut(&Filter) -> Option<Filter>) {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter_mut().for_each(|part| part.replace_filters(meaning)),
+            Self::Not(part) => part.replace_filters(meaning),
+            Self::Filter(filter) => {
+                if let Some(other) = meaning(filter) {
+                    *filter = other;
+                }
+            }
+            Self::Everything | Self::Words(..) => {}
+        }
+    }
 }
 
 impl Sought {
-    /// Returns the words; none for a prefix.
+    /// Returns the words; none for parts of words.
     pub fn words(&self) -> &[QueryWord] {
         match self {
             Self::Word(word) => std::slice::from_ref(word),
-            Self::Prefix(_) => &[],
+            Self::Prefix(_) | Self::Part(_) | Self::Ending(_) => &[],
             Self::Phrase { words, .. } => words,
         }
     }

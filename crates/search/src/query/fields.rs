@@ -2,8 +2,13 @@
 
 use std::ops::Range;
 
-use super::expression::{ReferenceKind, WordField};
+use super::expression::{ReferenceKind, Status, WordField};
+use super::known_columns::KnownColumns;
+use crate::language::stems::TextLanguage;
 use crate::language::words::Words;
+
+/// Signs between the name of a field and its value.
+pub(super) const SIGNS: [char; 4] = [':', '=', '<', '>'];
 
 /// A field of a query.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -12,6 +17,8 @@ pub(super) enum Field {
     Words(WordField),
     /// A property of the document.
     Property(Property),
+    /// A column of libraries, by its number among those that are known.
+    Column(usize),
 }
 
 /// A property of a document.
@@ -25,6 +32,8 @@ pub(super) enum Property {
     Size,
     Created,
     Modified,
+    Language,
+    Status,
 }
 
 /// Comparison of a field with a value.
@@ -39,22 +48,48 @@ pub(super) enum Comparison {
 
 impl Field {
     /// Returns whether values are smaller and greater.
-    fn is_ordered(self) -> bool {
-        matches!(self, Self::Property(Property::Size | Property::Created | Property::Modified))
+    fn is_ordered(self, columns: &KnownColumns) -> bool {
+        match self {
+            Self::Column(number) => columns.at(number).1.are_ordered(),
+            _ => matches!(self, Self::Property(Property::Size | Property::Created | Property::Modified)),
+        }
     }
 
     /// Returns whether a comma separates values.
     pub(super) fn has_lists(self) -> bool {
-        matches!(self, Self::Property(Property::Type | Property::Extension))
+        matches!(self, Self::Property(Property::Type | Property::Extension | Property::Language | Property::Status))
     }
 }
 
 /// Splits a chunk into a field, a comparison and a value; `None` if it does not begin with the name of a field.
-pub(super) fn split_field(chunk: &str) -> Option<(Field, Comparison, &str)> {
-    let end = chunk.find([':', '=', '<', '>'])?;
-    let field = field_named(&Words::of(&chunk[..end]).map(|word| word.folded).collect::<Vec<_>>().join(" "))?;
-    let value = &chunk[end..];
-    let value = value.strip_prefix(':').unwrap_or(value);
+pub(super) fn split_field<'a>(chunk: &'a str, columns: &KnownColumns) -> Option<(Field, Comparison, &'a str)> {
+    let end = chunk.find(SIGNS)?;
+    let own = field_named(&folded(&chunk[..end]));
+    let field = own.or_else(|| columns.named(&chunk[..end]).map(Field::Column))?;
+    compared(field, &chunk[end..], columns)
+}
+
+/// Returns the name with which a chunk begins, if it may be that of a column.
+pub(super) fn possible_column(chunk: &str) -> Option<&str> {
+    let name = &chunk[..chunk.find(SIGNS)?];
+    (!name.is_empty() && field_named(&folded(name)).is_none()).then_some(name)
+}
+
+/// Returns the column of a name in quotation marks, with the comparison and the value in the chunk behind it.
+pub(super) fn quoted_column<'a>(
+    name: &str,
+    chunk: &'a str,
+    columns: &KnownColumns,
+) -> Option<(Field, Comparison, &'a str)> {
+    if !chunk.starts_with(SIGNS) {
+        return None;
+    }
+    compared(columns.named(name).map(Field::Column)?, chunk, columns)
+}
+
+/// Reads the comparison with which a text begins.
+fn compared<'a>(field: Field, text: &'a str, columns: &KnownColumns) -> Option<(Field, Comparison, &'a str)> {
+    let value = text.strip_prefix(':').unwrap_or(text);
     let comparisons = [
         ("<=", Comparison::LessOrEqual),
         (">=", Comparison::GreaterOrEqual),
@@ -64,7 +99,7 @@ pub(super) fn split_field(chunk: &str) -> Option<(Field, Comparison, &str)> {
     ];
     let sign = comparisons.into_iter().find_map(|(sign, comparison)| Some((comparison, value.strip_prefix(sign)?)));
     let (comparison, value) = sign.unwrap_or((Comparison::Equal, value));
-    (comparison == Comparison::Equal || field.is_ordered()).then_some((field, comparison, value))
+    (comparison == Comparison::Equal || field.is_ordered(columns)).then_some((field, comparison, value))
 }
 
 /// Returns the field with a name in English or German, folded.
@@ -81,12 +116,38 @@ fn field_named(name: &str) -> Option<Field> {
         "site" | "website" => Property::Reference(ReferenceKind::Site),
         "library" | "bibliothek" => Property::Reference(ReferenceKind::Library),
         "in" | "folder" | "ordner" => Property::Reference(ReferenceKind::Container),
+        "lang" | "language" | "sprache" => Property::Language,
+        "is" | "ist" => Property::Status,
         "size" | "grosse" | "groesse" => Property::Size,
         "created" | "erstellt" => Property::Created,
         "modified" | "changed" | "geandert" | "geaendert" => Property::Modified,
         _ => return None,
     };
     Some(Field::Property(property))
+}
+
+/// Reads a language.
+pub(super) fn language(text: &str) -> Option<TextLanguage> {
+    match folded(text).as_str() {
+        "de" | "deu" | "ger" | "german" | "deutsch" => Some(TextLanguage::German),
+        "en" | "eng" | "english" | "englisch" => Some(TextLanguage::English),
+        _ => None,
+    }
+}
+
+/// Reads what a document is to the caller.
+pub(super) fn status(text: &str) -> Option<Status> {
+    match folded(text).as_str() {
+        "mine" | "mein" | "meine" | "meins" => Some(Status::Mine),
+        "draft" | "entwurf" => Some(Status::Draft),
+        "followed" | "gefolgt" | "verfolgt" => Some(Status::Followed),
+        "checkedout" | "checked out" | "ausgecheckt" => Some(Status::CheckedOut),
+        _ => None,
+    }
+}
+
+fn folded(text: &str) -> String {
+    Words::of(text).map(|word| word.folded).collect::<Vec<_>>().join(" ")
 }
 
 /// Reads a value, or a range of values such as `1..2`, with a comparison. Returns the half-open range of values that

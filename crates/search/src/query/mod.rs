@@ -3,9 +3,11 @@
 mod dates;
 mod expression;
 mod fields;
+mod known_columns;
 mod lex;
 mod outline;
 mod parse;
+mod parse_columns;
 mod query_word;
 mod remark;
 mod search_query;
@@ -14,7 +16,12 @@ mod tolerance;
 mod types;
 mod word_matcher;
 
-pub use expression::{Expression, Filter, Position, Reference, ReferenceKind, Sought, Within, WordField};
+pub use expression::{
+    CheckOuts, ColumnCondition, Expression, Filter, Position, Reference, ReferenceKind, Sought, Status, ValueCondition,
+    ValuesFilter, Within, WordField,
+};
+pub(crate) use known_columns::value_key;
+pub use known_columns::{ColumnKinds, KnownColumns, number_key};
 pub use outline::{FilterPart, LastWord};
 pub use query_word::QueryWord;
 pub use remark::{Remark, RemarkReason};

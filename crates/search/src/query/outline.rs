@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::expression::ReferenceKind;
-use super::fields::{Comparison, Field, Property, split_field};
+use super::fields::{Comparison, Field, Property, quoted_column, split_field};
+use super::known_columns::KnownColumns;
 use super::lex::{Token, TokenKind, has_unclosed_phrase, token};
 use super::parse::is_operator;
 use super::search_query::SearchQuery;
@@ -42,21 +43,33 @@ impl SearchQuery {
     }
 
     /// Returns the filters of a query that stand alone: not in parentheses, and not beside an operator.
-    pub fn filter_parts(query: &str) -> Vec<FilterPart> {
+    pub fn filter_parts(query: &str, columns: &KnownColumns) -> Vec<FilterPart> {
         let tokens: Vec<Token<'_>> = tokens(query).collect();
         let (mut parts, mut depth, mut at) = (Vec::new(), 0_usize, 0);
         while let Some(Token { kind, range }) = tokens.get(at) {
-            let filter = if let (0, TokenKind::Chunk(chunk)) = (depth, kind) { split_field(chunk) } else { None };
             let first = at;
             at += 1;
+            let filter = match kind {
+                TokenKind::Chunk(chunk) if depth == 0 => split_field(chunk, columns),
+                // The name of a column in quotation marks, with the sign right behind it.
+                TokenKind::Phrase(name) if depth == 0 && name.is_closed => match tokens.get(at) {
+                    Some(Token { kind: TokenKind::Chunk(chunk), range: next }) if next.start == range.end => {
+                        quoted_column(name.text, chunk, columns).inspect(|_| at += 1)
+                    }
+                    _ => None,
+                },
+                _ => None,
+            };
+            let head_end = at;
             match (kind, filter) {
                 (TokenKind::Open, _) => depth += 1,
                 (TokenKind::Close, _) => depth = depth.saturating_sub(1),
                 (_, Some((field, _, value))) => {
-                    let mut part = FilterPart { range: range.clone(), reference: None, value: value.to_owned() };
+                    let whole = range.start..tokens[head_end - 1].range.end;
+                    let mut part = FilterPart { range: whole, reference: None, value: value.to_owned() };
                     if value.is_empty() {
                         at = value_end(&tokens, at);
-                        let value = tokens.get(first + 1).filter(|_| at > first + 1);
+                        let value = tokens.get(head_end).filter(|_| at > head_end);
                         part.value = value.map(text_of).unwrap_or_default();
                         part.range.end = tokens[at - 1].range.end;
                     }
@@ -92,7 +105,7 @@ impl SearchQuery {
             return None;
         }
         let before = &query[..range.start];
-        match split_field(chunk) {
+        match split_field(chunk, &KnownColumns::default()) {
             None => Some(LastWord { before, field: "", word: chunk }),
             Some((Field::Property(Property::Reference(kind)), Comparison::Equal, value)) if kind.is_person() => {
                 let field = &chunk[..chunk.len() - value.len()];
@@ -132,7 +145,7 @@ mod tests {
     use super::*;
 
     fn filters(query: &str) -> Vec<&str> {
-        SearchQuery::filter_parts(query).into_iter().map(|part| &query[part.range]).collect()
+        SearchQuery::filter_parts(query, &KnownColumns::default()).into_iter().map(|part| &query[part.range]).collect()
     }
 
     #[test]
@@ -143,7 +156,7 @@ mod tests {
         for none in ["a OR type:pdf", "NOT type:pdf", "type:pdf AND a", "(type:pdf)", "https://a", "", "\"type:pdf"] {
             assert_eq!(filters(none), [] as [&str; 0], "{none}");
         }
-        let parts = SearchQuery::filter_parts("x in: \"A B\" -site:c author:anna");
+        let parts = SearchQuery::filter_parts("x in: \"A B\" -site:c author:anna", &KnownColumns::default());
         let of = |part: &FilterPart| (part.reference, part.value.clone());
         assert_eq!(
             parts.iter().map(of).collect::<Vec<_>>(),

@@ -4,18 +4,21 @@
 //! ```text
 //! any    = all { ("OR" | "ODER" | "|") all }
 //! all    = item { ["AND" | "UND" | "&"] item }
-//! item   = ("NOT" | "NICHT" | "-") item | "(" any ")" | field | phrase | word | word "*" | "*"
+//! item   = ("NOT" | "NICHT" | "-") item | "(" any ")" | field | phrase | word
+//! word   = chars ["*"] | "*" chars | "*" chars "*" | "*"
 //! phrase = '"' text '"' ["~" number]
 //! field  = name (":" | "=" | "<" | "<=" | ">" | ">=") (value | "(" value { ["," | "OR" | "ODER"] value } ")")
+//! name   = a field of this crate | column | '"' column '"'
 //! value  = text | phrase | value ".." value | value ".." | ".." value
 //! ```
 
 use std::ops::Range;
 
-use model::Timestamp;
+use model::{Timestamp, fold};
 
 use super::expression::{Expression, Filter, Reference, Sought, WordField};
-use super::fields::{Comparison, Field, Property, bounded, split_field};
+use super::fields::{self, Comparison, Field, Property, bounded, split_field};
+use super::known_columns::KnownColumns;
 use super::lex::{Phrase, Token, TokenKind, token};
 use super::query_word::QueryWord;
 use super::remark::{Remark, RemarkReason};
@@ -23,7 +26,7 @@ use super::{dates, sizes, types};
 use crate::language::words::Words;
 
 /// Limit on the bytes of a query that are read.
-const MAX_QUERY_BYTES: usize = 16 << 10;
+pub(super) const MAX_QUERY_BYTES: usize = 16 << 10;
 /// Limit on the words of a query. Further ones are left out.
 pub(super) const MAX_WORDS: usize = 32;
 /// Limit on the filters of a query. Further ones are left out.
@@ -39,11 +42,13 @@ const MIN_PREFIX: usize = 3;
 
 pub(super) struct Parser<'a> {
     query: &'a str,
-    at: usize,
-    now: Timestamp,
+    pub(super) at: usize,
+    pub(super) now: Timestamp,
+    /// The columns that the caller knows.
+    pub(super) columns: &'a KnownColumns,
     words_left: usize,
-    filters_left: usize,
-    references_left: usize,
+    pub(super) filters_left: usize,
+    pub(super) references_left: usize,
     prefixes_left: usize,
     /// True if the query consists of words and phrases without operators, parentheses and fields.
     pub is_plain: bool,
@@ -57,12 +62,13 @@ enum Operator {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(query: &'a str, now: Timestamp) -> Self {
+    pub(super) fn new(query: &'a str, now: Timestamp, columns: &'a KnownColumns) -> Self {
         let kept = &query[..query.floor_char_boundary(MAX_QUERY_BYTES)];
         let mut parser = Self {
             query: kept,
             at: 0,
             now,
+            columns,
             words_left: MAX_WORDS,
             filters_left: MAX_FILTERS,
             references_left: MAX_REFERENCES,
@@ -172,8 +178,11 @@ impl<'a> Parser<'a> {
                 }
                 inner
             }
-            TokenKind::Phrase(phrase) => self.phrase(phrase, range, WordField::All),
-            TokenKind::Chunk(chunk) => match split_field(chunk) {
+            TokenKind::Phrase(phrase) => match self.quoted_field(phrase, &range) {
+                Some((field, comparison, value, range)) => self.field(field, comparison, value, range),
+                None => self.phrase(phrase, range, WordField::All),
+            },
+            TokenKind::Chunk(chunk) => match split_field(chunk, self.columns) {
                 Some((field, comparison, value)) => self.field(field, comparison, value, range),
                 None => self.words(chunk, range, WordField::All),
             },
@@ -229,6 +238,10 @@ impl<'a> Parser<'a> {
                 parts.extend(match field {
                     Field::Words(words) => self.words(value, range, words),
                     Field::Property(property) => self.value(property, comparison, value, range),
+                    Field::Column(column) => {
+                        let words = self.words(value, range.clone(), WordField::All);
+                        self.column(column, comparison, value, words, range)
+                    }
                 });
             }
         }
@@ -245,6 +258,10 @@ impl<'a> Parser<'a> {
     ) -> Option<Expression> {
         match field {
             Field::Words(words) => self.phrase(phrase, range, words),
+            Field::Column(column) => {
+                let words = self.phrase(phrase, range.clone(), WordField::All);
+                self.column(column, comparison, phrase.text, words, range)
+            }
             Field::Property(property) => {
                 if !phrase.is_closed {
                     self.remark(RemarkReason::UnclosedPhrase, range.clone());
@@ -292,6 +309,8 @@ impl<'a> Parser<'a> {
                 };
                 bounded(value, comparison, (0, u64::MAX), size).map(Filter::Size)
             }
+            Property::Language => fields::language(value).map(Filter::Language),
+            Property::Status => fields::status(value).map(Filter::Status),
             Property::Created => time(value).map(Filter::Created),
             Property::Modified => time(value).map(Filter::Modified),
         };
@@ -305,8 +324,13 @@ impl<'a> Parser<'a> {
 
     /// Reads a word. Words that are joined by other characters such as "RE-2026-0815" are a phrase.
     fn words(&mut self, text: &str, range: Range<usize>, field: WordField) -> Option<Expression> {
+        self.is_plain &= !text.contains('*');
+        if let Some(inner) = text.strip_prefix('*')
+            && let Some(part) = self.part(inner, field)
+        {
+            return Some(part);
+        }
         let before = text.trim_end_matches('*');
-        self.is_plain &= before.len() == text.len();
         if before.is_empty() {
             return (field == WordField::All && text == "*").then_some(Expression::Everything);
         }
@@ -335,6 +359,28 @@ impl<'a> Parser<'a> {
         all_of(sought(words, 0).map(|sought| Expression::Words(field, sought)).into_iter().chain(prefix).collect())
     }
 
+    /// Reads the rest of a word with an asterisk before it, which is sought in names: any part of them before another
+    /// asterisk, else the end of a word. Returns `None` if it is too short, or of several words.
+    fn part(&mut self, rest: &str, field: WordField) -> Option<Expression> {
+        let part = rest.trim_end_matches('*');
+        let is_long = part.chars().filter(|c| c.is_alphanumeric()).count() >= MIN_PREFIX;
+        if !matches!(field, WordField::All | WordField::Name) || !is_long || part.contains('*') {
+            return None;
+        }
+        let sought = if part.len() < rest.len() {
+            Sought::Part(fold(part))
+        } else {
+            let mut words = Words::of(part);
+            let word = words.next()?;
+            if words.next().is_some() || !part.ends_with(char::is_alphanumeric) {
+                return None;
+            }
+            Sought::Ending(QueryWord::of(&part[word.start..word.end], word.folded))
+        };
+        self.prefixes_left = self.prefixes_left.checked_sub(1)?;
+        Some(Expression::Words(WordField::Name, sought))
+    }
+
     fn phrase(&mut self, phrase: Phrase<'_>, range: Range<usize>, field: WordField) -> Option<Expression> {
         if !phrase.is_closed {
             self.remark(RemarkReason::UnclosedPhrase, range.clone());
@@ -358,12 +404,12 @@ impl<'a> Parser<'a> {
     }
 
     /// Remarks on a part that is left out.
-    fn left_out(&mut self, reason: RemarkReason, range: Range<usize>) -> Option<Expression> {
+    pub(super) fn left_out(&mut self, reason: RemarkReason, range: Range<usize>) -> Option<Expression> {
         self.remark(reason, range);
         None
     }
 
-    fn peek(&self) -> Option<Token<'a>> {
+    pub(super) fn peek(&self) -> Option<Token<'a>> {
         token(self.query, self.at)
     }
 

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use model::Timestamp;
 
 use super::expression::{Expression, Filter, Reference, Sought, WordField};
+use super::known_columns::KnownColumns;
 use super::lex::has_unclosed_phrase;
 use super::parse::Parser;
+use super::parse_columns::possible_columns;
 use super::remark::Remark;
 use super::tolerance::Tolerance;
 use crate::language::similar;
@@ -24,11 +26,21 @@ pub struct SearchQuery {
 }
 
 impl SearchQuery {
-    /// Reads a query. Words such as "yesterday" depend on `now`.
+    /// Reads a query without columns of libraries. Words such as "yesterday" depend on `now`.
     pub fn parse(text: &str, now: Timestamp) -> Self {
-        let mut parser = Parser::new(text, now);
+        Self::parse_with(text, now, &KnownColumns::default())
+    }
+
+    /// Reads a query that may name columns of libraries.
+    pub fn parse_with(text: &str, now: Timestamp, columns: &KnownColumns) -> Self {
+        let mut parser = Parser::new(text, now, columns);
         let expression = parser.parse();
         Self { expression, is_plain: parser.is_plain, remarks: parser.remarks }
+    }
+
+    /// Returns the names in a text that may be those of columns, folded; at most six.
+    pub fn possible_columns(text: &str) -> Vec<String> {
+        possible_columns(text)
     }
 
     /// Returns a query that finds what this text finds, if it also fulfils a filter.
@@ -59,6 +71,13 @@ impl SearchQuery {
         }
     }
 
+    /// Replaces filters for which `meaning` returns another one.
+    pub fn replace_filters(&mut self, mut meaning: impl FnMut(&Filter) -> Option<Filter>) {
+        if let Some(expression) = &mut self.expression {
+            expression.replace_filters(&mut meaning);
+        }
+    }
+
     /// Calls `visit` for each part of the query, with false below an odd number of negations.
     pub fn each<'a>(&'a self, mut visit: impl FnMut(&'a Expression, bool)) {
         if let Some(expression) = &self.expression {
@@ -72,7 +91,7 @@ impl SearchQuery {
             Tolerance::Exact => true,
             Tolerance::Similar => self.sought().iter().any(|(_, sought)| match sought {
                 Sought::Word(word) => similar::allowed_difference(&word.folded).is_some(),
-                Sought::Prefix(_) | Sought::Phrase { .. } => false,
+                Sought::Prefix(_) | Sought::Phrase { .. } | Sought::Part(_) | Sought::Ending(_) => false,
             }),
             Tolerance::MostWords => {
                 let words = self.missing_words();

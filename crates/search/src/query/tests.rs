@@ -1,6 +1,6 @@
 //! Tests of the query language as a whole.
 
-use model::Timestamp;
+use model::{ColumnKind, Timestamp};
 use time::OffsetDateTime;
 
 use super::*;
@@ -9,7 +9,11 @@ use super::*;
 const NOW: Timestamp = Timestamp::from_micros(1_795_730_400_000_000);
 
 fn shown(text: &str) -> String {
-    let query = SearchQuery::parse(text, NOW);
+    shown_with(text, &KnownColumns::default())
+}
+
+fn shown_with(text: &str, columns: &KnownColumns) -> String {
+    let query = SearchQuery::parse_with(text, NOW, columns);
     let mut shown = query.expression.as_ref().map_or_else(String::new, show);
     for remark in &query.remarks {
         shown += &format!(" !{}", remark.reason.code());
@@ -35,6 +39,8 @@ fn show(expression: &Expression) -> String {
                 Sought::Prefix(prefix) => format!("{}*", prefix.folded),
                 Sought::Phrase { gap: 0, .. } => format!("[{words}]"),
                 Sought::Phrase { gap, .. } => format!("[{words}]~{gap}"),
+                Sought::Part(part) => format!("*{part}*"),
+                Sought::Ending(ending) => format!("*{}", ending.folded),
             };
             field + &sought
         }
@@ -43,6 +49,15 @@ fn show(expression: &Expression) -> String {
             Filter::Size(size) => format!("size:{}..{}", size.start, size.end),
             Filter::Created(time) => format!("created:{}..{}", day(time.start), day(time.end)),
             Filter::Modified(time) => format!("modified:{}..{}", day(time.start), day(time.end)),
+            Filter::Column(condition) => {
+                let ColumnCondition { name, is_any, words, numbers, times, answer, person, .. } = condition;
+                let words = words.as_deref().map(show);
+                let numbers = numbers.as_ref().map(|keys| format!("{}", keys.end.saturating_sub(keys.start)));
+                let times = times.as_ref().map(|time| format!("{}..{}", day(time.start), day(time.end)));
+                format!("{name}={is_any} {words:?} {numbers:?} {times:?} {answer:?} {person:?}")
+                    .replace("None", "-")
+                    .replace("Some", "")
+            }
             Filter::Reference(reference) => format!("{:?}:{}", reference.kind, reference.name),
             other => format!("{other:?}"),
         },
@@ -67,6 +82,7 @@ fn words_and_phrases_are_told_apart() {
     assert_eq!(shown("\"\" ... \u{0}"), "");
     assert_eq!(shown("vertrag* 东 *"), "(vertrag* & 东 & *)");
     assert_eq!(shown("re-2026*"), "(re & 2026*)");
+    assert_eq!(shown("*Bericht* *plan name:*2026-0*"), "(Name:*bericht* & Name:*plan & Name:*2026-0*)");
 }
 
 #[test]
@@ -111,6 +127,55 @@ fn filters_are_read() {
     assert_eq!(shown("title:\"annual report\" name:plan"), "(Title:[annual report] & Name:plan)");
     assert_eq!(shown("http://example.com/a"), "[http example com a]", "no field has this name");
     assert_eq!(shown("12:30"), "[12 30]");
+}
+
+#[test]
+fn columns_are_fields_if_they_are_known() {
+    let mut columns = KnownColumns::default();
+    for (name, kind) in [
+        ("status", ColumnKind::Text),
+        ("gültig bis", ColumnKind::Date),
+        ("betrag", ColumnKind::Number),
+        ("leiter", ColumnKind::Person),
+        ("offen", ColumnKind::YesNo),
+        ("typ", ColumnKind::Text),
+    ] {
+        columns.add(name, &kind);
+    }
+    let shown = |text: &str| shown_with(text, &columns);
+    assert_eq!(shown("Status:open x"), r#"(status=false ("open") - - - - & x)"#);
+    assert_eq!(
+        shown("status:(open \"not yet\")"),
+        r#"(status=false ("open") - - - - | status=false ("[not yet]") - - - -)"#
+    );
+    assert_eq!(shown("status:*"), "status=true - - - - -");
+    assert_eq!(shown("\"Gültig bis\"<2026"), r#"gültig bis=false - - ("..2026-01-01") - -"#);
+    assert_eq!(
+        shown("\"Gültig bis\": 2026-05 -betrag:5"),
+        format!("(gültig bis=false - - (\"2026-05-01..2026-06-01\") - - & -{})", "betrag=false - (\"1\") - - -")
+    );
+    assert!(shown("betrag:1..2,5").starts_with("betrag=false - (\""), "a comma separates decimals");
+    assert_eq!(shown("leiter:\"Anna Berg\""), r#"leiter=false - - - - ("Anna Berg")"#);
+    assert_eq!(shown("offen:ja"), "offen=false - - - (true) -");
+    assert_eq!(shown("typ:pdf"), "type:pdf", "fields of all documents come first");
+    assert_eq!(shown("\"typ\":pdf"), r#"typ=false ("pdf") - - - -"#);
+    assert_eq!(shown("a betrag:viel \"gültig bis\":nie offen:x"), "a !no_value !no_date !no_value");
+    assert_eq!(shown("status<open"), "[status open]", "texts have no order");
+    assert_eq!(shown("other:open \"a b\":c"), "([other open] & [a b] & c)", "no column has this name");
+    let names = |text: &str| SearchQuery::possible_columns(text);
+    assert_eq!(names("a type:pdf Status:x \"Gültig Bis\">1 \"b\" :c status:y"), ["status", "gültig bis"]);
+    assert_eq!(names(&"x".repeat(300)).len() + names(&format!("{}:a", "x".repeat(300))).len(), 0);
+    let parts = SearchQuery::filter_parts("plan \"Gültig bis\":2026 status: open", &columns);
+    let values: Vec<_> = parts.into_iter().map(|part| part.value).collect();
+    assert_eq!(values, ["2026", "open"]);
+}
+
+#[test]
+fn a_document_has_a_language_and_is_something_to_the_caller() {
+    assert_eq!(shown("lang:de -Sprache:english"), "(Language(German) & -Language(English))");
+    assert_eq!(shown("is:draft,mine"), "(Status(Draft) | Status(Mine))");
+    assert_eq!(shown("ist:ausgecheckt -is:followed"), "(Status(CheckedOut) & -Status(Followed))");
+    assert_eq!(shown("a is:lost lang:xx"), "a !no_value !no_value");
 }
 
 #[test]

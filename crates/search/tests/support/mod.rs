@@ -17,6 +17,7 @@ pub fn entry(node: i64, name: &str, text: &str) -> Entry {
         author: Id::new(7),
         editor: Id::new(8),
         holder: Id::NONE,
+        checked_out_by: Id::NONE,
         created: NOW,
         modified: NOW,
         size: 1_000,
@@ -24,6 +25,8 @@ pub fn entry(node: i64, name: &str, text: &str) -> Entry {
         title: String::new(),
         stated_author: String::new(),
         text: text.to_owned(),
+        library: Id::new(3),
+        values: Vec::new(),
         fault: None,
     }
 }

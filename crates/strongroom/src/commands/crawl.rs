@@ -144,11 +144,12 @@ async fn status(session: &Session) -> Result<CommandResult> {
                 grouped(index.entries),
                 grouped(index.unreadable()),
                 grouped(index.waiting),
+                index.sweep.map_or_else(|| "-".to_owned(), |sweep| grouped(sweep.mended)),
                 size(index.size),
             ]
         })
         .collect();
-    let mut text = table(["DATABASE", "STATE", "ENTRIES", "UNREADABLE", "WAITING", "SIZE"], &rows);
+    let mut text = table(["DATABASE", "STATE", "ENTRIES", "UNREADABLE", "WAITING", "MENDED", "SIZE"], &rows);
     let settings = session.search_settings().await?;
     let stores = session.encrypting_stores().await?;
     if !stores.is_empty() {
@@ -184,6 +185,9 @@ fn status_json(index: &SearchStatus) -> Value {
         "events_behind": index.events_behind,
         "behind_since": index.behind_since.map(time),
         "size": index.size,
+        "sweep": index.sweep.map(|sweep| {
+            json!({ "at": time(sweep.at), "documents": sweep.documents, "mended": sweep.mended })
+        }),
     })
 }
 

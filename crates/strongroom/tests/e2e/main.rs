@@ -71,6 +71,7 @@ mod store_directories;
 mod store_removal;
 mod streams;
 mod support;
+mod sweeps;
 mod unreadable;
 mod unresponsive_stores;
 mod webdav;

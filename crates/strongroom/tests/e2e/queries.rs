@@ -127,6 +127,216 @@ async fn hidden_documents_change_no_answer(engine: Engine) {
     assert_eq!(ask(&rig.reader, "site:Sales", "").await["remarks"][0]["reason"], "unknown_name", "not even the name");
 }
 
+/// Every form in which the reader can search, with its answer.
+async fn all_answers(rig: &Rig, document: &str) -> Vec<(String, String)> {
+    let filters = [
+        "heron",
+        "is:mine",
+        "is:draft",
+        "is:followed",
+        "is:checkedout",
+        "author:admin",
+        "creator:admin",
+        "editor:admin",
+        "lang:en",
+        "*eron*",
+        "*eron",
+        "Stage:open",
+        "Stage:*",
+        "-Stage:open heron",
+        "Margin:40",
+        "\"Deal stage\":closed",
+        "size>0",
+        "modified:today",
+        "created:today",
+        "site:Sales",
+        "library:Offers",
+        "in:Secret",
+        "type:txt",
+        "name:heron",
+    ];
+    let mut all = Vec::new();
+    for filter in filters {
+        let query: String = filter.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        for path in [
+            format!("/api/v1/search?q={query}&facets=true"),
+            format!("/api/v1/search?q={query}&facets=true&sort=largest&limit=1"),
+            format!("/api/v1/search/suggest?q={query}"),
+            format!("/api/v1/items/{document}/passages?q={query}"),
+        ] {
+            let answer = rig.reader.send(Method::GET, &path, Vec::new()).await.unwrap();
+            assert_eq!(answer.status, 200, "{filter} {path}: {}", answer.text());
+            all.push((format!("{filter} {path}"), answer.text()));
+        }
+    }
+    for words in ["heron", "closed", "open"] {
+        let body = format!(
+            "<D:searchrequest xmlns:D='DAV:'><D:basicsearch><D:select><D:prop><D:getetag/></D:prop></D:select><D:from>\
+             <D:scope><D:href>/dav/</D:href><D:depth>infinity</D:depth></D:scope></D:from><D:where><D:contains>{words}\
+             </D:contains></D:where></D:basicsearch></D:searchrequest>"
+        );
+        let verb = Method::from_bytes(b"SEARCH").unwrap();
+        let answer = rig.reader.send(verb, "/dav/", body.into_bytes()).await.unwrap();
+        assert_eq!(answer.status, 207);
+        all.push((format!("SEARCH {words}"), answer.text()));
+    }
+    all
+}
+
+async fn no_form_of_search_tells_of_what_is_hidden(engine: Engine) {
+    let rig = filled(engine).await;
+    let (documents, offers) = (rig.id("Documents").await, rig.id("Sales/Offers").await);
+    let stage = column(&rig, &documents, "Stage", "text").await;
+    let visible = rig.id("Documents/minutes.txt").await;
+    let set = async |item: &str, values: Value| {
+        rig.call(Method::PATCH, &format!("/api/v1/items/{item}/values"), json!({ "values": values })).await;
+    };
+    set(&visible, json!({ &stage: "open" })).await;
+    let folder =
+        rig.call(Method::POST, &format!("/api/v1/items/{documents}/folders"), json!({ "name": "Secret" })).await;
+    let folder = folder["id"].as_str().unwrap();
+    rig.call(Method::POST, &format!("/api/v1/items/{folder}/permissions/break"), json!({ "copy": false })).await;
+    wait_until_indexed(&rig.admin).await;
+    let before = all_answers(&rig, &visible).await;
+    assert!(before.iter().any(|(form, answer)| form.starts_with("Stage:open") && answer.contains("minutes.txt")));
+
+    // The reader may open neither the folder nor the site.
+    let margin = column(&rig, &offers, "Margin", "number").await;
+    let deal = column(&rig, &offers, "Deal stage", "text").await;
+    let text = "The heron and the egret were closed and open for all of the week that had been before. ".repeat(4);
+    for number in 0..5 {
+        for (place, values) in
+            [("Documents/Secret", json!({ &stage: "open" })), ("Sales/Offers", json!({ &margin: 40, &deal: "closed" }))]
+        {
+            let path = format!("{place}/heron{number}.txt");
+            let put = rig.admin.send(Method::PUT, &format!("/api/v1/content/{path}"), text.clone().into_bytes()).await;
+            assert!(put.unwrap().status.is_success());
+            let item = rig.id(&path).await;
+            set(&item, values).await;
+            if number > 2 {
+                rig.call(Method::PUT, &format!("/api/v1/items/{item}/check-out"), Value::Null).await;
+            }
+        }
+    }
+    wait_until_indexed(&rig.admin).await;
+    for ((form, before), (_, after)) in before.into_iter().zip(all_answers(&rig, &visible).await) {
+        assert_eq!(after, before, "{form}");
+    }
+    assert_eq!(ask(&rig.admin, "Margin:40 is:checkedout", "").await["documents"], 2);
+    assert_eq!(ask(&rig.admin, "Stage:open", "").await["documents"], 6);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_form_of_search_tells_of_what_is_hidden_on_sqlite() {
+    no_form_of_search_tells_of_what_is_hidden(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_form_of_search_tells_of_what_is_hidden_on_postgres() {
+    no_form_of_search_tells_of_what_is_hidden(Engine::Postgres).await;
+}
+
+/// Adds a column to a library, and returns its identifier.
+async fn column(rig: &Rig, library: &str, name: &str, kind: &str) -> String {
+    let path = format!("/api/v1/items/{library}/columns");
+    let column = rig.call(Method::POST, &path, json!({ "name": name, "kind": kind })).await;
+    column["id"].as_str().unwrap().to_owned()
+}
+
+async fn columns_are_fields(engine: Engine) {
+    let rig = filled(engine).await;
+    let (documents, offers) = (rig.id("Documents").await, rig.id("Sales/Offers").await);
+    let status = column(&rig, &documents, "Project status", "text").await;
+    let amount = column(&rig, &documents, "Amount", "number").await;
+    let secret = column(&rig, &offers, "Margin", "number").await;
+    let (plan, offer) = (rig.id("Documents/Reports/plan.html").await, rig.id("Sales/Offers/offer.txt").await);
+    let set = async |item: &str, values: Value| {
+        rig.call(Method::PATCH, &format!("/api/v1/items/{item}/values"), json!({ "values": values })).await;
+        wait_until_indexed(&rig.admin).await;
+    };
+    set(&plan, json!({ &status: "waiting for kingfishers", &amount: 12.5 })).await;
+    set(&offer, json!({ &secret: 40 })).await;
+    for (query, found) in [
+        ("\"Project status\":waiting", vec!["plan.html"]),
+        ("\"project status\":\"waiting for\" amount>12", vec!["plan.html"]),
+        ("Amount:13..20", vec![]),
+        ("kingfisher", vec!["plan.html"]),
+        ("margin:40", vec!["offer.txt"]),
+    ] {
+        assert_eq!(names(&rig.admin, query).await, found, "{query}");
+    }
+    assert_eq!(names(&rig.reader, "amount:12.5").await, ["plan.html"]);
+    // A column that the reader may not know is no field: the words of such a query are searched.
+    assert_eq!(ask(&rig.reader, "margin:40", "").await, ask(&rig.reader, "nothing:40", "").await);
+
+    // A new value replaces the old one at once, and a new name of the column needs no index.
+    rig.call(Method::PATCH, &format!("/api/v1/items/{plan}/values"), json!({ "values": { &amount: 7 } })).await;
+    assert_eq!(names(&rig.admin, "amount:12.5").await, Vec::<String>::new());
+    wait_for_results(&rig.admin, "amount:7", &["plan.html"]).await;
+    let path = format!("/api/v1/items/{documents}/columns/{amount}");
+    rig.call(Method::PUT, &path, json!({ "name": "Total", "kind": "number" })).await;
+    assert_eq!(names(&rig.admin, "total:7").await, ["plan.html"]);
+    assert_eq!(ask(&rig.admin, "amount:7", "").await["documents"], 0);
+
+    // Values are hidden in another library, and show again where they came from.
+    let (reports, root) = (rig.id("Documents/Reports").await, rig.id("").await);
+    let other = rig.call(Method::POST, &format!("/api/v1/items/{root}/libraries"), json!({ "name": "Other" })).await;
+    let move_to = async |to: &str| {
+        rig.call(Method::POST, &format!("/api/v1/items/{reports}/move"), json!({ "to": to })).await;
+    };
+    move_to(other["id"].as_str().unwrap()).await;
+    for query in ["total:7", "\"project status\":*", "kingfisher"] {
+        assert_eq!(ask(&rig.admin, query, "").await["documents"], 0, "{query}");
+    }
+    wait_for_results(&rig.admin, "egret", &["plan.html"]).await;
+    move_to(&documents).await;
+    wait_for_results(&rig.admin, "kingfisher", &["plan.html"]).await;
+
+    // The values of a deleted column are found no more.
+    let path = format!("/api/v1/items/{documents}/columns/{status}");
+    rig.call(Method::DELETE, &path, Value::Null).await;
+    assert_eq!(ask(&rig.admin, "\"project status\":*", "").await["documents"], 0);
+    wait_for_results(&rig.admin, "kingfisher", &[]).await;
+}
+
+async fn states_are_those_of_the_caller(engine: Engine) {
+    let rig = filled(engine).await;
+    assert_eq!(names(&rig.reader, "is:mine").await, ["by-rita.txt"]);
+    let minutes = rig.id("Documents/minutes.txt").await;
+    let followed = rig.reader.send(Method::PUT, &format!("/api/v1/items/{minutes}/following"), Vec::new()).await;
+    assert!(followed.unwrap().status.is_success());
+    assert_eq!(names(&rig.reader, "is:followed").await, ["minutes.txt"]);
+    assert_eq!(ask(&rig.admin, "is:followed", "").await["documents"], 0, "each user follows for themselves");
+    assert_eq!(ask(&rig.reader, "is:checkedout", "").await["documents"], 0);
+    rig.call(Method::PUT, &format!("/api/v1/items/{minutes}/check-out"), Value::Null).await;
+    assert_eq!(names(&rig.reader, "is:checkedout").await, ["minutes.txt"], "at once");
+    wait_until_indexed(&rig.admin).await;
+    assert_eq!(names(&rig.reader, "ist:ausgecheckt").await, ["minutes.txt"]);
+    rig.call(Method::DELETE, &format!("/api/v1/items/{minutes}/check-out"), Value::Null).await;
+    assert_eq!(ask(&rig.reader, "is:checkedout", "").await["documents"], 0, "at once");
+    assert_eq!(names(&rig.reader, "*inute*").await, ["minutes.txt"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn columns_are_fields_on_sqlite() {
+    columns_are_fields(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn columns_are_fields_on_postgres() {
+    columns_are_fields(Engine::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn states_are_those_of_the_caller_on_sqlite() {
+    states_are_those_of_the_caller(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn states_are_those_of_the_caller_on_postgres() {
+    states_are_those_of_the_caller(Engine::Postgres).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn filters_and_operators_work_on_sqlite() {
     filters_and_operators_work(Engine::Sqlite).await;

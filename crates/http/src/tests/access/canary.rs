@@ -179,6 +179,12 @@ pub async fn hide(farm: &Farm) -> Hidden {
     };
     made("libraries", format!("{NAME}-library")).await;
     made("sites", format!("{NAME}-site")).await;
+    let library = farm.id(&format!("{NAME}-library")).await;
+    // Searches repeat what they cannot read, so these names are no canaries.
+    for name in ["burrow", "burrow depth"] {
+        let body = serde_json::json!({"name": name, "kind": "text"});
+        farm.json("POST", &format!("/api/v1/items/{library}/columns"), body).await.expect(201);
+    }
     let mut hidden = Vec::new();
     for (what, path) in [
         ("document", format!("Documents/lair/{NAME}.txt")),

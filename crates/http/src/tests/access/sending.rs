@@ -201,6 +201,10 @@ fn dav_body(body: String) -> String {
         "PROP" => PROP.to_owned(),
         "SEARCH-NAME" => search_for("like", "displayname", &format!("%{}%", canary::NAME)),
         "SEARCH-SIZE" => search_for("eq", "getcontentlength", &canary::SIZE.to_string()),
+        "SEARCH-WORDS" => SEARCH.replace(
+            "</D:basicsearch>",
+            &format!("<D:where><D:contains>{}</D:contains></D:where></D:basicsearch>", canary::NAME),
+        ),
         "VERSIONS" => VERSIONS.to_owned(),
         "EXCLUSIVE" => lock_body("exclusive"),
         "SHARED" => lock_body("shared"),

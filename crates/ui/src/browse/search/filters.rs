@@ -1,6 +1,6 @@
 //! The filters of a search, each with a link that gives it up, and searches to try when nothing was found.
 
-use repository::{FilterPart, HitOrder, ReferenceKind, SearchQuery};
+use repository::{FilterPart, Found, HitOrder, ReferenceKind, SearchQuery};
 
 use super::narrowing::address;
 use crate::frame::page::Page;
@@ -17,17 +17,17 @@ pub(super) struct SearchLink {
 }
 
 /// Returns the filters of the query, with the address of the search without each.
-pub(super) fn filter_links(page: &Page, order: HitOrder) -> Vec<SearchLink> {
+pub(super) fn filter_links(page: &Page, found: &Found, order: HitOrder) -> Vec<SearchLink> {
     let link = |part: FilterPart| SearchLink {
         href: address(&SearchQuery::without(&page.query, &part.range), order),
         label: label(page, &part),
     };
-    SearchQuery::filter_parts(&page.query).into_iter().take(MAX_SHOWN).map(link).collect()
+    SearchQuery::filter_parts(&page.query, &found.columns).into_iter().take(MAX_SHOWN).map(link).collect()
 }
 
 /// Returns searches with fewer conditions.
-pub(super) fn wider_searches(page: &Page, order: HitOrder) -> Vec<SearchLink> {
-    let (query, parts) = (page.query.as_str(), SearchQuery::filter_parts(&page.query));
+pub(super) fn wider_searches(page: &Page, found: &Found, order: HitOrder) -> Vec<SearchLink> {
+    let (query, parts) = (page.query.as_str(), SearchQuery::filter_parts(&page.query, &found.columns));
     let without_one = parts.iter().take(MAX_WIDER_SEARCHES).map(|part| SearchLink {
         href: address(&SearchQuery::without(query, &part.range), order),
         label: page.f1("search.retry.filter", label(page, part)),

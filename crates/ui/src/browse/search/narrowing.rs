@@ -1,7 +1,7 @@
 //! Links beside the results of a search that order them or narrow it, and remarks on the query.
 
 use form_urlencoded::Serializer;
-use repository::{FoundFacets, HitOrder, Remark, RemarkReason, SearchQuery};
+use repository::{FoundFacets, HitOrder, KnownColumns, Remark, RemarkReason, SearchQuery};
 
 use crate::frame::fault::PageResult;
 use crate::frame::page::Page;
@@ -117,7 +117,9 @@ pub(super) fn remark(page: &Page, remark: &Remark) -> String {
 
 /// Returns the query without a filter; `None` if it does not have it.
 fn without(query: &str, filter: &str) -> Option<String> {
-    let part = SearchQuery::filter_parts(query).into_iter().find(|part| query[part.range.clone()] == *filter)?;
+    let part = SearchQuery::filter_parts(query, &KnownColumns::default())
+        .into_iter()
+        .find(|part| query[part.range.clone()] == *filter)?;
     Some(SearchQuery::without(query, &part.range))
 }
 

@@ -1,0 +1,186 @@
+//! The nightly comparison of an index with its content database, both ways: which versions of which documents are
+//! indexed, and in which places. Differences are mended and counted. There should be none.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use database::Reader;
+use database::content::{feed, node};
+use model::{Id, NodeKind, Result, Timestamp, is_application_file};
+use repository::{IndexEffect, index_effect, indexed_faces};
+use search::index::{FinishedSweep, IndexedEntry, SweepCounts, name_print};
+
+use super::entries::is_reachable;
+use super::follow::{COMMIT_TEXTS, Follower};
+use super::place::blocking;
+
+/// Documents that are compared at once.
+const BATCH: usize = 500;
+/// Limit on the events behind an index beside which it is compared.
+const MAX_EVENTS: usize = 1_000;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Time of the day at which comparisons begin (UTC), in seconds.
+const NIGHT: i64 = 2 * 60 * 60;
+
+/// Documents as the database has them, in one snapshot.
+struct Stretch {
+    /// The entries that each document should have.
+    expected: BTreeMap<Id, Vec<IndexedEntry>>,
+    /// The last document, unless there are no more.
+    last: Option<Id>,
+    /// Documents with events that are not in the index yet.
+    changed: HashSet<Id>,
+}
+
+impl Follower {
+    /// Compares the next documents, if a comparison is due. Returns whether it did.
+    pub(super) async fn sweep_on(&mut self) -> Result<bool> {
+        if self.checkpoint.walk.is_some() || !self.sweep_pace.may_go_on() || !self.begin_sweep() {
+            return Ok(false);
+        }
+        let begun = Instant::now();
+        // Taken before the snapshot, so that each change is in the index or among the events behind it.
+        let view = self.committed_view().await?;
+        let after = Id::new(self.checkpoint.sweep.after.unwrap_or_default());
+        let gaps: Vec<i64> = self.checkpoint.gaps.iter().map(|gap| gap.sequence).collect();
+        let sequence = self.checkpoint.sequence;
+        let read = move |reader: &mut Reader<'_>| stretch(reader, after, sequence, &gaps);
+        let Some(Stretch { expected, last, changed }) = self.database.database.read_long(read).await? else {
+            self.sweep_pace.note(&self.storage, begun, 0);
+            return Ok(false);
+        };
+        let (first, end) = (Id::new(after.get() + 1), last.unwrap_or(Id::new(i64::MAX)));
+        let mut indexed = blocking(move || view.entries_between(first, end)).await?;
+        let mut differing = Vec::new();
+        let counts = &mut self.checkpoint.sweep.counts;
+        counts.documents += expected.len() as u64;
+        for (id, expected) in expected {
+            let found = indexed.remove(&id).unwrap_or_default();
+            if found == expected || changed.contains(&id) {
+                continue;
+            }
+            *(if found.is_empty() {
+                &mut counts.missing
+            } else if expected.is_empty() {
+                &mut counts.surplus
+            } else {
+                &mut counts.outdated
+            }) += 1;
+            differing.push(id);
+        }
+        let surplus: Vec<Id> = indexed.into_keys().filter(|id| !changed.contains(id)).collect();
+        counts.surplus += surplus.len() as u64;
+        differing.extend(surplus);
+        metrics::counter!("strongroom_search_mended_total").increment(differing.len() as u64);
+        self.write_items(differing, COMMIT_TEXTS).await?;
+        self.checkpoint.sweep.after = last.map(Id::get);
+        if last.is_none() {
+            self.end_sweep().await?;
+        }
+        self.sweep_pace.note(&self.storage, begun, 0);
+        Ok(true)
+    }
+
+    /// Returns whether a comparison is under way, after beginning one that is due.
+    fn begin_sweep(&mut self) -> bool {
+        let (now, sweep) = (Timestamp::now(), &mut self.checkpoint.sweep);
+        if sweep.after.is_some() {
+            return true;
+        }
+        // A time that is too far away was set by a clock that was ahead.
+        let due = sweep.due.map(Timestamp::from_micros).filter(|due| *due <= now.after(DAY));
+        if due.is_none_or(|due| due > now) {
+            sweep.due = Some(due.unwrap_or_else(|| next_night(now)).micros());
+            return false;
+        }
+        (sweep.after, sweep.counts) = (Some(0), SweepCounts::default());
+        true
+    }
+
+    async fn end_sweep(&mut self) -> Result<()> {
+        let (now, sweep) = (Timestamp::now(), &mut self.checkpoint.sweep);
+        let counts = sweep.counts;
+        sweep.due = Some(next_night(now).micros());
+        sweep.last = Some(FinishedSweep { at: now.micros(), counts });
+        self.commit().await?;
+        let (database, SweepCounts { documents, missing, outdated, surplus }) = (&self.database.name, counts);
+        if counts.differences() > 0 {
+            tracing::warn!(
+                database,
+                documents,
+                missing,
+                outdated,
+                surplus,
+                "the search index differed from its content database and was mended"
+            );
+        } else {
+            tracing::debug!(database, documents, "the search index agrees with its content database");
+        }
+        Ok(())
+    }
+}
+
+/// Returns the next time at which comparisons begin.
+fn next_night(now: Timestamp) -> Timestamp {
+    let day = DAY.as_secs().cast_signed();
+    let today = now.seconds().div_euclid(day) * day + NIGHT;
+    let next = if today > now.seconds() { today } else { today + day };
+    Timestamp::from_micros(next * 1_000_000)
+}
+
+/// Reads the next documents; `None` if what changed behind the index concerns more than single documents.
+fn stretch(reader: &mut Reader<'_>, after: Id, sequence: i64, gaps: &[i64]) -> Result<Option<Stretch>> {
+    let mut events = feed::after(reader, sequence, MAX_EVENTS + 1)?;
+    if !gaps.is_empty() {
+        events.append(&mut feed::at(reader, gaps)?);
+    }
+    if events.len() > MAX_EVENTS {
+        return Ok(None);
+    }
+    for event in events.iter().filter(|event| index_effect(&event.action) == IndexEffect::Below) {
+        // What is below a container has no events of its own, and what is gone may have been one.
+        if node::find(reader, event.node_id)?.is_none_or(|row| row.kind != NodeKind::Document) {
+            return Ok(None);
+        }
+    }
+    let changed = events.into_iter().map(|event| event.node_id).collect();
+    let rows = feed::documents(reader, after, BATCH)?;
+    let last = rows.last().map(|row| row.id).filter(|_| rows.len() == BATCH);
+    let ids: Vec<Id> = rows.iter().map(|row| row.id).collect();
+    let own = feed::own_scopes(reader, &ids)?;
+    let (mut reachable, mut expected) = (HashMap::new(), BTreeMap::new());
+    for row in rows {
+        let is_found = match reachable.get(&row.parent_id) {
+            Some(known) => *known,
+            None => {
+                let found = is_reachable(reader, row.parent_id)?;
+                reachable.insert(row.parent_id, found);
+                found
+            }
+        };
+        let mut entries = Vec::new();
+        if is_found && !is_application_file(&row.name) {
+            let place = if own.contains(&row.id) { row.id } else { row.parent_id };
+            let print = name_print(&row.name);
+            let entry =
+                |face: repository::IndexedFace| IndexedEntry::new(face.version, place, face.face, face.holder, print);
+            entries.extend(indexed_faces(&row).into_iter().map(entry));
+            entries.sort_unstable();
+        }
+        expected.insert(row.id, entries);
+    }
+    Ok(Some(Stretch { expected, last, changed }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nights_begin_at_two() {
+        let at = |hours: i64| Timestamp::from_micros((20_000 * 24 + hours) * 3_600_000_000);
+        assert_eq!(next_night(at(1)), at(2));
+        assert_eq!(next_night(at(2)), at(26));
+        assert_eq!(next_night(at(23)), at(26));
+    }
+}

@@ -1,0 +1,57 @@
+//! Values in columns whose library or column has changed: their documents are written to the index again.
+
+use std::collections::HashSet;
+
+use database::Reader;
+use database::content::node::NodeRow;
+use database::content::{column, feed, node};
+use model::{Id, NodeKind, Result};
+
+use super::follow::{BATCH_BELOW, COMMIT_TEXTS, Follower};
+use super::place::blocking;
+
+impl Follower {
+    /// Writes the documents in a library with indexed values in columns that are gone.
+    pub(super) async fn write_values(&mut self, library: Id) -> Result<()> {
+        let read = move |reader: &mut Reader<'_>| column::list(reader, library);
+        let columns = self.database.database.read(read).await?;
+        let known: HashSet<Id> = columns.into_iter().map(|column| column.id).collect();
+        let view = self.committed_view().await?;
+        let documents = blocking(move || view.documents_with_other_values(library, &known)).await?;
+        for documents in documents.chunks(BATCH_BELOW) {
+            self.write_items(documents.to_vec(), COMMIT_TEXTS).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes the documents with values below a folder, as far as they were indexed in another library: values are
+    /// shown only in the library of their columns.
+    pub(super) async fn write_moved(&mut self, folder: Id) -> Result<()> {
+        let is_folder = move |reader: &mut Reader<'_>| {
+            Ok(node::find(reader, folder)?.is_some_and(|row| row.kind == NodeKind::Folder))
+        };
+        if !self.database.database.read(is_folder).await? {
+            return Ok(());
+        }
+        let view = self.committed_view().await?;
+        let mut after = Id::NONE;
+        loop {
+            let read = move |reader: &mut Reader<'_>| feed::valued_documents_below(reader, folder, after, BATCH_BELOW);
+            let mut documents: Vec<NodeRow> = self.database.database.read_long(read).await?;
+            let Some(last) = documents.last().map(|document| document.id) else { return Ok(()) };
+            after = last;
+            let view = view.clone();
+            let moved = blocking(move || {
+                let mut libraries = Vec::with_capacity(documents.len());
+                for document in &documents {
+                    libraries.push(view.library_of(document.id)?);
+                }
+                let mut libraries = libraries.into_iter();
+                documents.retain(|document| libraries.next() != Some(document.library_id));
+                Ok(documents)
+            })
+            .await?;
+            self.write(moved, COMMIT_TEXTS).await?;
+        }
+    }
+}

@@ -22,6 +22,12 @@ pub struct Checkpoint {
     /// Documents whose texts could not be read because a store or a child process did not answer in time.
     #[serde(default)]
     pub pending: BTreeSet<i64>,
+    /// Documents with pictures in which text is still to be recognised.
+    #[serde(default)]
+    pub unrecognized: BTreeSet<i64>,
+    /// What the programs of others could do when documents were read that need them.
+    #[serde(default)]
+    pub abilities: Vec<String>,
     /// The last document that the first walk through the database has read; `None` once it is through.
     pub walk: Option<i64>,
     /// True if texts from stores that encrypt are in it.

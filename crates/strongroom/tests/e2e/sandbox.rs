@@ -24,7 +24,7 @@ fn script(place: &Path, text: &str, time: u64) -> Program {
     std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     let (time, place) = (Duration::from_secs(time), place.to_owned());
-    Program { path, arguments: vec!["one argument".into(), "--two".into()], place, time, file: 1 << 20 }
+    Program { path, arguments: vec!["one argument".into(), "--two".into()], place, time, file: 1 << 20, disk: 16 << 20 }
 }
 
 fn id_in(file: &Path) -> Option<u32> {

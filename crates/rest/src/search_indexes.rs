@@ -137,7 +137,8 @@ pub struct SearchSettingsJson {
     index_encrypted_texts: bool,
     /// True if text in pictures and scanned pages is recognised (OCR). Unchanged if it is missing.
     recognizes_text: Option<bool>,
-    /// Languages of such text, as tesseract names them; those that are installed are used. Unchanged if they are missing.
+    /// Languages of such text, as tesseract names them; those that are installed are used. Unchanged if they are
+    /// missing.
     #[schema(min_items = 1, max_items = 8)]
     #[schema(example = json!(["deu", "eng"]))]
     recognition_languages: Option<Vec<String>>,

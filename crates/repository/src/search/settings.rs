@@ -75,7 +75,8 @@ impl Session {
         Ok(names)
     }
 
-    /// Changes the settings of the search. When texts from stores that encrypt are to be indexed, or text in pictures is to
+    /// Changes the settings of the search. When texts from stores that encrypt are to be indexed, or text in pictures
+    /// is to
     /// be recognised, a full crawl starts. When texts from stores that encrypt are not to be indexed any more, servers
     /// rebuild the indexes that contain them within seconds.
     ///

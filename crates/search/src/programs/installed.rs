@@ -50,8 +50,8 @@ pub struct Tesseract {
 }
 
 impl Installed {
-    /// Looks for programs in these directories, separated by colons. `office` is the location of `soffice`. The languages
-    /// of tesseract are not known yet. Blocks while it reads directories.
+    /// Looks for programs in these directories, separated by colons. `office` is the location of `soffice`. The
+    /// languages of tesseract are not known yet. Blocks while it reads directories.
     pub fn look(search_path: &OsStr, office: Option<&Path>) -> Self {
         let find =
             |name: &str| std::env::split_paths(search_path).map(|folder| folder.join(name)).find(|it| it.is_file());

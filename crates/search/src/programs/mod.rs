@@ -141,8 +141,8 @@ impl Programs {
         status::of(&*self.found().await)
     }
 
-    /// Returns what the installed programs can do. If there is more than before, documents that could not be read are to
-    /// be tried again.
+    /// Returns what the installed programs can do. If there is more than before, documents that could not be read are
+    /// to be tried again.
     pub async fn abilities(&self) -> Vec<String> {
         self.found().await.abilities()
     }

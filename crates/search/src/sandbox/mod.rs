@@ -274,8 +274,8 @@ impl Sandbox {
         }
     }
 
-    /// Runs another program. Returns whether it ended in time, and `kept`, which is held until the child is gone. All its
-    /// processes are killed when they use more than their share of disk or memory.
+    /// Runs another program. Returns whether it ended in time, and `kept`, which is held until the child is gone. All
+    /// its processes are killed when they use more than their share of disk or memory.
     ///
     /// # Errors
     /// `Unavailable` if it cannot be started, and while the server stops.

@@ -64,8 +64,8 @@ enum Action {
         /// unencrypted, so it should be on an encrypted disk. A change starts a full crawl
         #[arg(long, value_name = "YES|NO", value_parser = parse_yes_or_no)]
         encrypted_texts: Option<bool>,
-        /// Recognise text in pictures and scanned pages with tesseract, where it is installed (OCR). Turning it on starts
-        /// a full crawl
+        /// Recognise text in pictures and scanned pages with tesseract, where it is installed (OCR). Turning it on
+        /// starts a full crawl
         #[arg(long, value_name = "YES|NO", value_parser = parse_yes_or_no)]
         ocr: Option<bool>,
         /// Languages of such text, such as deu+eng; those that are installed are used

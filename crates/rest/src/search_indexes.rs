@@ -139,8 +139,7 @@ pub struct SearchSettingsJson {
     recognizes_text: Option<bool>,
     /// Languages of such text, as tesseract names them; those that are installed are used. Unchanged if they are
     /// missing.
-    #[schema(min_items = 1, max_items = 8)]
-    #[schema(example = json!(["deu", "eng"]))]
+    #[schema(value_type = Option<Vec<super::wire::rules::RecognitionLanguage>>, min_items = 1, max_items = 8)]
     recognition_languages: Option<Vec<String>>,
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the index format. An index of another version is rebuilt. To be raised as well when readers find more
 /// text in the same bytes.
-pub const FORMAT: u32 = 6;
+pub const FORMAT: u32 = 7;
 
 /// Position of an index in the events of its content database. Stored in the same commit as the entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
